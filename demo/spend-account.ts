@@ -4,7 +4,7 @@ import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
 import type { Secrets } from '../src/ground/db/secrets.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
-import { book } from '../src/money/ad-spend/booked.ts'
+import { bookSpend } from '../src/money/ad-spend/booked.ts'
 import { chanceOf } from './chance.ts'
 import type { DemoClick, Place } from './traffic.ts'
 
@@ -64,7 +64,7 @@ export async function insertSpendAccount(
   const cells = spent.flatMap(({ day, campaign_id, external_id, amount }) =>
     campaign_id === null ? [] : [{ day, campaign_id, sub1: external_id, amount }],
   )
-  await book(trx, org_id, `account:${id}`, cells)
+  await bookSpend(trx, org_id, `account:${id}`, cells)
 }
 
 const nameOf = (external_id: string): string =>

@@ -4,8 +4,8 @@ import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
 import { localIn, momentIn } from '../src/contract/zones.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
-import { book } from '../src/money/ad-spend/booked.ts'
-import { bookingsOf, sharedBy } from '../src/money/ad-spend/share.ts'
+import { bookSpend } from '../src/money/ad-spend/booked.ts'
+import { rowsToBook, divideByWeights } from '../src/money/ad-spend/share.ts'
 import { chanceOf } from './chance.ts'
 import type { DemoClick, Place } from './traffic.ts'
 
@@ -41,7 +41,7 @@ async function bill(trx: Trx, { org_id, user_id }: Drawn, { campaign_id, span, a
   const cells = [...Map.groupBy(clicks, ({ ms, sub1 }) => JSON.stringify([dayOf(ms), sub1 ?? '']))].toSorted(
     ([a], [b]) => (a < b ? -1 : 1),
   )
-  const parts = sharedBy(
+  const parts = divideByWeights(
     amount,
     cells.map(([, of]) => of.length),
   )
@@ -59,5 +59,5 @@ async function bill(trx: Trx, { org_id, user_id }: Drawn, { campaign_id, span, a
     .insertInto('spend_spreads')
     .values({ ...row, created_by: user_id, created_at })
     .execute()
-  await book(trx, org_id, `spread:${id}`, bookingsOf(rows, { campaign_id, sub1: '', days }))
+  await bookSpend(trx, org_id, `spread:${id}`, rowsToBook(rows, { campaign_id, sub1: '', days }))
 }

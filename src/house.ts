@@ -40,7 +40,7 @@ import { serveTools } from './mcp/mcp.ts'
 import { openLowBalanceWatch } from './money/billing/low-balance.ts'
 import { openRateFetch } from './money/rates/fetch.ts'
 import { openLiveRates } from './money/rates/live.ts'
-import { orderOf } from './money/rates/rate-of-day.ts'
+import { sourceOrder } from './money/rates/rate-of-day.ts'
 import { openSpendSync } from './money/spend-accounts/worker.ts'
 import { adAccountLane } from './outgoing/ad-accounts/lane.ts'
 import * as deliveriesApi from './outgoing/deliveries/api.ts'
@@ -50,7 +50,7 @@ import * as resend from './outgoing/deliveries/resend.ts'
 import { openResend } from './outgoing/deliveries/resend.ts'
 import { openAttemptRetention } from './outgoing/deliveries/retention.ts'
 import * as runs from './outgoing/deliveries/runs.ts'
-import { openWorker } from './outgoing/deliveries/worker.ts'
+import { openDeliveryWorker } from './outgoing/deliveries/worker.ts'
 import { postbackLane } from './outgoing/postbacks/lane.ts'
 import { openAttempts } from './people/accounts/attempts.ts'
 import { openKeyUses } from './people/keys/uses.ts'
@@ -165,7 +165,7 @@ function openCourier(
   take(openSlotChecks(ground))
   take(openRefusedRetention(ground))
   if (ground.config.role === 'serve') return
-  take(openWorker(ground, lanes))
+  take(openDeliveryWorker(ground, lanes))
   take(openIpErasure(ground))
   take(openAttemptRetention(ground))
   take(openKeeping(ground))
@@ -214,7 +214,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const rates = take(await openLiveRates(ground))
   const clicks = take(await openClicks(ground, live, rates.usdPerUnit, options.patience))
   const conversions = take(
-    openConversions(ground, { stillAllowed, unsettled: clicks.unsettled, rateOrder: orderOf(config) }),
+    openConversions(ground, { stillAllowed, unsettled: clicks.unsettled, rateOrder: sourceOrder(config) }),
   )
   if (config.role !== 'serve') take(openHolds(ground, conversions))
   const landed = take(openLanded({ conversions, clicks, log }))

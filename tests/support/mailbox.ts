@@ -1,8 +1,8 @@
-// A mail server on loopback that keeps what it is given.
+// A mail server on loopback that stores the mails it receives.
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
 
-/** As long as whatever else is waited for: a loaded machine is slow. */
+/** As long as other waits in tests, because a loaded machine is slow. */
 const PATIENCE_MS = 60_000
 
 type Received = { from: string; to: string[]; text: string }
@@ -12,24 +12,24 @@ export type Mailbox = {
   readonly url: string
   /** All mails so far, in the order of arrival. */
   readonly mails: readonly Received[]
-  /** The next mail to `address` that was not asked for yet, as soon as it is there. */
+  /** Waits for the next mail to `address` that was not returned before. */
   next(address: string): Promise<Received>
   close(): Promise<void>
 }
 
-/** Starts the server. `refuse` makes it turn every recipient away. */
+/** Starts the server. With `refuse` it rejects every recipient. */
 export async function openMailbox({ refuse = false } = {}): Promise<Mailbox> {
   const mails: Received[] = []
   const taken = new Set<Received>()
   const waiting = new Set<() => void>()
-  const keep = (mail: Received) => {
+  const store = (mail: Received) => {
     mails.push(mail)
     for (const wake of waiting) wake()
   }
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
     sockets.add(socket.on('close', () => sockets.delete(socket)).on('error', () => {}))
-    converse(socket, refuse, keep)
+    converse(socket, refuse, store)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -60,7 +60,7 @@ export async function openMailbox({ refuse = false } = {}): Promise<Mailbox> {
   }
 }
 
-function converse(socket: Socket, refuse: boolean, keep: (mail: Received) => void): void {
+function converse(socket: Socket, refuse: boolean, store: (mail: Received) => void): void {
   const say = (line: string) => void socket.write(`${line}\r\n`)
   const addressIn = (line: string) => /<(.*?)>/.exec(line)?.[1] ?? ''
   let mail: Received = { from: '', to: [], text: '' }
@@ -73,7 +73,7 @@ function converse(socket: Socket, refuse: boolean, keep: (mail: Received) => voi
         return
       }
       isText = false
-      keep(mail)
+      store(mail)
       mail = { from: '', to: [], text: '' }
       return say('250 kept')
     }

@@ -1,10 +1,10 @@
-// Meta's Ads Insights on loopback: checks what it is asked as its documentation says, and answers page by page with its own words.
+// A fake of Meta's Ads Insights on loopback: checks requests by Meta's documentation, and answers page by page in Meta's format.
 import { metaError } from './meta-fake.ts'
 import { type Fake, type Reply, startFake } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
 import { type AdLevel, type Books, clock, reportOf } from './spend-fakes.ts'
 
-/** A page of a report that was given out. */
+/** A page of a report that was sent. */
 type MetaPage = { account: string; since: string; until: string; rows: number }
 export type MetaInsights = Fake<MetaPage>
 
@@ -39,7 +39,7 @@ function judge(call: Arrival, taken: MetaPage[], books: Books): Reply {
   const [, account, edge] = /^\/v25\.0\/act_(\d+)(\/insights)?$/.exec(url.pathname) ?? []
   if (account === undefined || call.method !== 'GET')
     return metaError(2500, undefined, { message: 'Unknown path components' })
-  // It would take the token in the address as well, where proxies log it.
+  // Meta also accepts the token in the address, where proxies would log it.
   if (url.searchParams.has('access_token')) return wrong('access_token in the address')
   const token = /^Bearer (\S+)$/.exec(call.headers.authorization ?? '')?.[1]
   const known = token === undefined ? undefined : books.tokens[token]
@@ -124,7 +124,7 @@ function jsonOf(text: string | null): unknown {
   }
 }
 
-/** The statuses asked for; without a filter those that are not deleted. */
+/** The requested statuses; without a filter those that are not deleted. */
 function statusesOf(text: string | null, level: AdLevel): string[] | undefined {
   if (text === null) return STATUSES[level].filter(status => status !== 'DELETED' && status !== 'ARCHIVED')
   const [filter, ...more] = (jsonOf(text) ?? []) as { field?: string; operator?: string; value?: string[] }[]

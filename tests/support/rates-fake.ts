@@ -1,5 +1,5 @@
-// The European Central Bank and the Bank of Russia on loopback, strict about what they are asked: files of the shapes they publish, made of the
-// days a test gives them.
+// Fakes of the European Central Bank and the Bank of Russia on loopback. They refuse unknown requests, and answer files in the banks' formats with the
+// days of a test.
 import { type Arrival, startReceiver } from './receiver.ts'
 
 /** By day, YYYY-MM-DD: currencies per euro, or roubles for a number of units. */
@@ -11,9 +11,9 @@ export type RatesFake = {
   readonly calls: Arrival[]
   readonly ecb: EcbDays
   readonly cbr: CbrDays
-  /** How many calls were none that the banks answer. */
+  /** Calls that the banks would not answer. */
   readonly strange: Arrival[]
-  /** From now on every call is answered so; `undefined` for the banks' own answers again. */
+  /** Sets the answer to every call from now on; `undefined` restores the banks' own answers. */
   answer(prepared: { status: number; body: string } | undefined): void
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ const cube = (day: string, rates: Record<string, string>): string =>
     .map(([currency, rate]) => `\t\t\t<Cube currency="${currency}" rate="${rate}"/>\n`)
     .join('')}\t\t</Cube>\n`
 
-/** As the bank writes it: the daily file in single quotes, the long ones in double quotes. */
+/** In the bank's format: the daily file has single quotes, the long ones double quotes. */
 function ecbFile(days: EcbDays, isDaily: boolean): string {
   const newest = Object.keys(days).toSorted().toReversed()
   const cubes = (isDaily ? newest.slice(0, 1) : newest).map(day => cube(day, days[day] ?? {})).join('')
@@ -41,7 +41,7 @@ ${cubes}\t</Cube>
 
 const dotted = (day: string): string => day.split('-').toReversed().join('.')
 
-/** The answer for a day: its own rates, or those of the last day before it that has some. In windows-1251, as the bank sends it. */
+/** The answer for a day: its own rates, or those of the last earlier day with rates. In windows-1251, like the bank's. */
 function cbrFile(days: CbrDays, asked: string): Buffer {
   const day = Object.keys(days)
     .filter(one => one <= asked)
@@ -60,7 +60,7 @@ function cbrFile(days: CbrDays, asked: string): Buffer {
   return Buffer.from(`${head}${valutes.join('')}</ValCurs>`, 'latin1')
 }
 
-/** Starts both on one origin; the days can be added to while it runs. */
+/** Starts both on one origin. Days can be added while they run. */
 export async function startRates(ecb: EcbDays, cbr: CbrDays): Promise<RatesFake> {
   let prepared: { status: number; body: string } | undefined
   const strange: Arrival[] = []

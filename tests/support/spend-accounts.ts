@@ -1,4 +1,4 @@
-// What tests of spend accounts stand on: both platforms' reports on loopback, and a house that reads nothing by itself.
+// Shared by tests of spend accounts: fakes of both platforms' reports on loopback, and a house that reads accounts only on demand.
 import assert from 'node:assert/strict'
 import type { Sub } from '../../src/contract/fields.ts'
 import type { SpendAccount, SpendAccountRead } from '../../src/money/spend-accounts/api.ts'
@@ -16,7 +16,7 @@ export const TOKEN = 'a-token-that-reads'
 export const META = '1234567890'
 export const TIKTOK = '7012345678901234567'
 
-/** Both platforms, each with one account in UTC and US dollars and a token that may read it. */
+/** Starts both platforms, each with one account in US dollars and a token that may read it. */
 export async function startPlatforms(timezone = 'UTC') {
   const [books, tiktokBooks] = [emptyBooks(), emptyBooks()]
   const begun = { timezone, currency: 'USD' }
@@ -30,7 +30,7 @@ export async function startPlatforms(timezone = 'UTC') {
 }
 export type Platforms = Awaited<ReturnType<typeof startPlatforms>>
 
-/** A house that serves, and reads accounts only when it is told to. */
+/** A house that serves requests and reads accounts only on demand. */
 export const startServing = (platforms: Platforms): Promise<TestHouse> =>
   startHouse({ ROLE: 'serve', ...platforms.env })
 
@@ -44,7 +44,7 @@ export async function seedSpendPlace(house: TestHouse): Promise<SpendPlace> {
 
 const DRAFT = { provider: 'meta', name: 'Main', external_id: META, access_token: TOKEN, id_in: 'sub2', level: 'ad' }
 
-/** Connects an account through the door. Answers its id. */
+/** Connects an account through the door. Returns its id. */
 export async function connect(house: TestHouse, { cookie }: SignedIn, draft: object = {}): Promise<string> {
   const reply = await house.call('POST', '/api/spend-accounts', { cookie, body: { ...DRAFT, ...draft } })
   assert.equal(reply.statusCode, 201, reply.body)
@@ -57,7 +57,7 @@ export async function read(house: TestHouse, { cookie }: SignedIn, id: string): 
   return reply.json<SpendAccountRead>()
 }
 
-/** Makes an account due and reads all that are, as a process does that looks at `now`. */
+/** Makes an account due and reads all due accounts, as a process would at `now`. */
 export async function sync(house: TestHouse, { cookie }: SignedIn, id: string, now: number, body = {}) {
   const reply = await house.call('POST', `/api/spend-accounts/${id}/sync`, { cookie, body })
   assert.equal(reply.statusCode, 200, reply.body)
@@ -65,7 +65,7 @@ export async function sync(house: TestHouse, { cookie }: SignedIn, id: string, n
   return reply.json<SpendAccount>()
 }
 
-/** Clicks of a campaign at a moment that carry these subs. */
+/** Inserts clicks of a campaign at a moment with these subs. */
 export async function seedCarrying(
   database: Database,
   { org_id, campaign_id }: { org_id: number; campaign_id: string },
@@ -81,7 +81,7 @@ export async function seedCarrying(
     ])
 }
 
-/** An hour in which an ad of META has cost something. */
+/** An hour of spend of an ad of META. */
 export const adHour = (day: string, hour: number, ad: string, amount: string, more: Partial<AdHour> = {}): AdHour => ({
   account: META,
   day,
@@ -93,7 +93,7 @@ export const adHour = (day: string, hour: number, ad: string, amount: string, mo
   ...more,
 })
 
-/** What is booked for an organization: day, campaign, sub1 and amount, by origin's kind. */
+/** The spend booked from accounts of an organization, as texts of day, campaign, sub1 and amount. */
 export async function booked({ reads }: Database, org_id: number): Promise<string[]> {
   const { rows } = await reads.query<{ day: string; campaign_id: string; sub1: string; amount: string }>(
     `select day, campaign_id, sub1, trim_scale(amount) as amount from booked_spend where org_id = $1 and origin like 'account:%'

@@ -1,6 +1,6 @@
-// What ads have cost, as the fakes of both platforms' reports tell it: one list that a test writes, by hour of the account's own zone.
+// The spend behind the fakes of both platforms' reports: a list that a test fills, by hour of the account's time zone.
 
-/** What one ad has cost in an hour of a day of its account's zone. */
+/** The spend of an ad in an hour of its account's time zone. */
 export type AdHour = {
   account: string
   day: string
@@ -9,31 +9,31 @@ export type AdHour = {
   adset: string
   ad: string
   amount: string
-  /** Gone since: told only to whoever asks for what was deleted. */
+  /** Deleted ads are reported only if requested. */
   is_deleted?: boolean
 }
 
 export type AdLevel = 'ad' | 'adset' | 'campaign'
 
-/** What a platform knows: accounts with their zone and currency, tokens with the accounts they reach and whether they may read reports. */
+/** A platform's data: accounts with time zone and currency, tokens with their accounts and whether they may read reports. */
 export type Books = {
   accounts: Record<string, { timezone: string; currency: string }>
   tokens: Record<string, { accounts: string[]; may_read: boolean }>
   hours: AdHour[]
-  /** Rows of a page at most, whatever is asked for. */
+  /** The most rows per page, whatever the request. */
   page_rows: number
 }
 
 export const emptyBooks = (): Books => ({ accounts: {}, tokens: {}, hours: [], page_rows: 1000 })
 
-type Told = { day: string; hour: number; id: string; name: string; amount: string }
+type ReportRow = { day: string; hour: number; id: string; name: string; amount: string }
 
-/** The rows of a report: added up by the level's id and hour, in the order of both. */
+/** The rows of a report, added up and sorted by hour and the level's id. */
 export function reportOf(
   books: Books,
-  asked: { account: string; days: string[]; level: AdLevel; deleted: boolean },
-): Told[] {
-  const { account, days, level, deleted } = asked
+  request: { account: string; days: string[]; level: AdLevel; deleted: boolean },
+): ReportRow[] {
+  const { account, days, level, deleted } = request
   const rows = books.hours.filter(
     one => one.account === account && days.includes(one.day) && (deleted || one.is_deleted !== true),
   )
@@ -53,5 +53,5 @@ export function reportOf(
     })
 }
 
-/** `00:00:00 - 00:59:59` without its end. */
+/** A time of day such as `07:00:00`. */
 export const clock = (hour: number, rest = '00:00'): string => `${String(hour).padStart(2, '0')}:${rest}`

@@ -1,10 +1,10 @@
-// TikTok's advertiser/info and report/integrated/get 1.3 on loopback. Nearly everything is answered HTTP 200; the truth is in `code`.
+// A fake of TikTok's advertiser/info and report/integrated/get 1.3 on loopback. Nearly all answers are HTTP 200; `code` says whether it worked.
 import { type Fake, type Reply, startFake } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
 import { type AdLevel, type Books, clock, reportOf } from './spend-fakes.ts'
 import { tiktokReply } from './tiktok-fake.ts'
 
-/** A page of a report that was given out. */
+/** A page of a report that was sent. */
 type TikTokPage = { account: string; day: string; page: number; rows: number }
 
 export async function startTikTokReports(books: Books): Promise<Fake<TikTokPage>> {
@@ -33,9 +33,9 @@ function judge(call: Arrival, taken: TikTokPage[], books: Books): Reply {
     : reportPage(url.searchParams, known, taken, books)
 }
 
-type Known = Books['tokens'][string]
+type TokenRights = Books['tokens'][string]
 
-function infoOf(query: URLSearchParams, known: Known, books: Books): Reply {
+function infoOf(query: URLSearchParams, known: TokenRights, books: Books): Reply {
   const [ids, fields] = [listOf(query.get('advertiser_ids')), listOf(query.get('fields'))]
   if (ids === undefined || ids.length === 0)
     return tiktokReply(40_002, 'advertiser_ids: Missing data for required field.')
@@ -69,7 +69,7 @@ const PARAMETERS = [
   'page_size',
 ]
 
-function reportPage(query: URLSearchParams, known: Known, taken: TikTokPage[], books: Books): Reply {
+function reportPage(query: URLSearchParams, known: TokenRights, taken: TikTokPage[], books: Books): Reply {
   const odd = [...query.keys()].find(name => !PARAMETERS.includes(name))
   if (odd !== undefined) return tiktokReply(40_002, `${odd}: Unknown field.`)
   const account = query.get('advertiser_id') ?? ''
@@ -118,7 +118,7 @@ function listOf(text: string | null): string[] | undefined {
   }
 }
 
-/** Whether what was deleted is asked for as well; without a filter it is not. */
+/** Whether deleted objects are requested too; without a filter they are not. */
 function deletedToo(text: string | null, name: string): boolean | undefined {
   if (text === null) return false
   try {

@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import { ask, flight } from '../../ground/db/flight.ts'
-import { type Place, rateQuestions, ratesRead } from '../../money/rates/rate-of-day.ts'
+import { type CurrencyDay, rateQuestions, ratesRead } from '../../money/rates/rate-of-day.ts'
 import { BOOKED, Booked, type BookedRow, dayReceived } from './booked.ts'
 import { inheritedIn } from './decide.ts'
 import type { Item } from './items.ts'
@@ -19,7 +19,7 @@ export async function readBatchRates(
   { at, order }: { at: string; order: readonly string[] },
 ): Promise<void> {
   for (const [org_id, of] of known) {
-    const places = new Map<string, Place>()
+    const places = new Map<string, CurrencyDay>()
     const events = new Set<string>()
     for (const item of asked.get(org_id) ?? []) {
       const place = placeOf(item, of, at)
@@ -37,7 +37,7 @@ export async function readBatchRates(
 const saysForeign = (item: Item): boolean =>
   item.kind === 'revision' ? item.foreign !== undefined : item.kind === 'conversion' && item.money !== undefined
 
-function placeOf(item: Item, { clicks }: Known, at: string): Place | undefined {
+function placeOf(item: Item, { clicks }: Known, at: string): CurrencyDay | undefined {
   if (item.kind === 'rise') return undefined
   if (item.kind === 'conversion') {
     const click = clicks.get(item.click_id)

@@ -5,7 +5,7 @@ import { highestRung, rungsGained } from '../../contract/ladder.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
-import type { Money } from '../../money/rates/rate-of-day.ts'
+import type { ForeignMoney } from '../../money/rates/rate-of-day.ts'
 import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
 import { writeConversions } from '../counters/conversions.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
@@ -72,7 +72,7 @@ export class Changes {
   readonly #revised = new Map<string, { org_id: number; event_id: string }>()
   readonly #holds = new Map<string, Hold>()
   /** By event: what its payout was in another currency, and whether something may be stored in its place. */
-  readonly #money = new Map<string, { org_id: number; money: Money | undefined; isAgain: boolean }>()
+  readonly #money = new Map<string, { org_id: number; money: ForeignMoney | undefined; isAgain: boolean }>()
   readonly #clicks = new Map<KnownClick, { org_id: number; before: Before }>()
 
   /** Takes the persons of an organization along. */
@@ -100,7 +100,7 @@ export class Changes {
   }
 
   /** What an event's payout was in another currency; undefined where it is in dollars. `isAgain` where it had another payout before. */
-  pay(org_id: number, event: StoredEvent, money: Money | undefined, isAgain: boolean): void {
+  pay(org_id: number, event: StoredEvent, money: ForeignMoney | undefined, isAgain: boolean): void {
     if (money !== undefined || isAgain) this.#money.set(event.id, { org_id, money, isAgain })
   }
 

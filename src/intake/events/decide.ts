@@ -11,7 +11,7 @@ import { Refusal, tellLater } from '../../contract/refusals.ts'
 import { isOutside } from '../../ground/scope.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { inDollars } from '../../money/rates/exact.ts'
-import { type Money, type Place, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
+import { type ForeignMoney, type CurrencyDay, type RatesRead, unknownRate } from '../../money/rates/rate-of-day.ts'
 import { dayReceived } from './booked.ts'
 import type { Changes } from './changes.ts'
 import { inheritedPayout, paidInstead, typeOf } from './earned.ts'
@@ -166,7 +166,7 @@ export class Decisions {
     return recorded
   }
 
-  #pay(event: StoredEvent, money: Money | undefined, isAgain: boolean): void {
+  #pay(event: StoredEvent, money: ForeignMoney | undefined, isAgain: boolean): void {
     this.#changes.pay(this.#org_id, event, money, isAgain)
     if (money !== undefined) this.#known.booked.put(event.id, money.currency, money.usd_per_unit)
   }
@@ -221,7 +221,7 @@ export class Decisions {
 }
 
 /** US dollars, and what they were in another currency. */
-type Paid = { payout: string | null; money: Money | undefined }
+type Paid = { payout: string | null; money: ForeignMoney | undefined }
 
 /** What it pays: its own payout, else the offer's, in another currency by the rate of the day it was received. Refuses `rate_unknown`. */
 function payoutOf(item: Conversion, click: KnownClick, rateOf: RatesRead, at: string): Paid | Refusal {
@@ -236,13 +236,17 @@ function payoutOf(item: Conversion, click: KnownClick, rateOf: RatesRead, at: st
 }
 
 /** A rate of which nobody knows whether it is meant so: most often it is written the wrong way round. */
-const tooMuch = ({ amount, currency, day }: Place & { amount: string }, payout: string): Refusal =>
+const tooMuch = ({ amount, currency, day }: CurrencyDay & { amount: string }, payout: string): Refusal =>
   new Refusal('rate_unknown', {
     error: `the offer's payout of ${amount} ${currency} is $${payout} by the rate of ${day}, more than ${MAX_PAYOUT.toLocaleString('en-US')}: correct the rate or the payout`,
   })
 
 /** What a conversion inherits in another currency, and the UTC day whose rate it takes; undefined for dollars, and for nothing. */
-export function inheritedIn(item: Conversion, click: KnownClick, at: string): (Place & { amount: string }) | undefined {
+export function inheritedIn(
+  item: Conversion,
+  click: KnownClick,
+  at: string,
+): (CurrencyDay & { amount: string }) | undefined {
   const currency = click.payout_currency ?? USD
   if (item.payout !== undefined || currency === USD) return undefined
   const amount = inheritedPayout(item, click)

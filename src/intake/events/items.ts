@@ -2,7 +2,7 @@
 import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Key } from '../../ground/room.ts'
-import type { Money } from '../../money/rates/rate-of-day.ts'
+import type { ForeignMoney } from '../../money/rates/rate-of-day.ts'
 import type { Foreign } from './booked.ts'
 
 /** The key a conversion came with, for the second look at it. */
@@ -28,7 +28,7 @@ export type Conversion = {
   /** Nothing is earned by it: the offer's payout does not apply either. */
   readonly isUnpaid?: boolean
   /** What the payout was in another currency. */
-  readonly money?: Money | undefined
+  readonly money?: ForeignMoney | undefined
   /** When it was received, ISO 8601, where that is not now: what it earns goes by the rate of that UTC day. */
   readonly received_at?: string | undefined
   readonly nonce: string | null

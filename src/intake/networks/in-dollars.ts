@@ -9,7 +9,7 @@ import { MAX_PAYOUT } from '../../contract/fields.ts'
 import type { Ground } from '../../ground/room.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 import { inDollars } from '../../money/rates/exact.ts'
-import { orderOf, type Rate, readRates, unknownRate } from '../../money/rates/rate-of-day.ts'
+import { sourceOrder, type Rate, readRates, unknownRate } from '../../money/rates/rate-of-day.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
 import type { CallRead, VerdictRead } from './read-call.ts'
@@ -31,7 +31,7 @@ const BOOKED = `
 /** The way of a network's call into dollars. Throws `Diagnosed` where no rate is known or it comes to more than a payout may. */
 export function dollarsOf({ database, config }: Pick<Ground, 'database' | 'config'>) {
   const pool = database.reads
-  const asked = { pool, order: orderOf(config) }
+  const asked = { pool, order: sourceOrder(config) }
   return async <Read extends CallRead | VerdictRead>(read: Read, received_at: number): Promise<Read> => {
     const { foreign } = read
     if (foreign === undefined) return read

@@ -3,7 +3,7 @@ import { USD } from '../../contract/currencies.ts'
 import { dayOf } from '../../contract/days.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import type { Context } from '../../ground/room.ts'
-import { orderOf, readRates } from '../../money/rates/rate-of-day.ts'
+import { sourceOrder, readRates } from '../../money/rates/rate-of-day.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { BOOKED, Booked, type BookedRow, type Foreign, worthOf } from '../events/booked.ts'
 import type { Said } from './api.ts'
@@ -38,7 +38,7 @@ export async function linesInDollars<Meant extends Line>(
   const events = lines.flatMap(line => ('error' in line || line.event_id === null ? [] : line.event_id))
   const places = foreign.map(({ currency }) => ({ currency, day }))
   const pool = database.reads
-  const rateOf = await readRates({ pool, order: orderOf(config) }, actor.org_id, places)
+  const rateOf = await readRates({ pool, order: sourceOrder(config) }, actor.org_id, places)
   const { rows } = foreign.length === 0 ? { rows: [] } : await pool.query<BookedRow>(BOOKED, [actor.org_id, events])
   const booked = new Booked(rows)
   return lines.map(line => {

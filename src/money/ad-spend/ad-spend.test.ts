@@ -36,7 +36,7 @@ async function stored() {
   return rows
 }
 
-/** What every refusal must leave behind: nothing. */
+/** No refusal may leave a row. */
 async function nothingChanges(deed: () => Promise<unknown>): Promise<void> {
   const before = await stored()
   await deed()

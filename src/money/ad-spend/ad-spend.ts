@@ -1,7 +1,6 @@
 /**
- * Ad spend: what the traffic of a campaign, day and sub1 cost, as entered. Owns `ad_spend`; and `booked_spend` and
- * `spend_spreads`, of what was not entered cell by cell. A row is replaced whole, so sending it again changes nothing, and reports read it as it
- * stands.
+ * Ad spend: the cost of a campaign's traffic by UTC day and sub1. Owns `ad_spend`, the amounts entered per cell (campaign, day, sub1), and
+ * `booked_spend` and `spend_spreads`, the spend that was not entered per cell. A row is replaced as a whole, so sending it again changes nothing.
  */
 import { type Kysely, sql } from 'kysely'
 import { USD } from '../../contract/currencies.ts'
@@ -18,24 +17,23 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { requireScope } from '../../ground/scope.ts'
 import { inDollars } from '../rates/exact.ts'
-import { type Place as DayCurrency, orderOf, readRates, unknownRate } from '../rates/rate-of-day.ts'
+import { type CurrencyDay, sourceOrder, readRates, unknownRate } from '../rates/rate-of-day.ts'
 import { wantRates } from '../rates/wanted.ts'
 import type * as api from './api.ts'
 
 const USUAL_DAYS = 30
 
 const COLUMNS = ['campaign_id', 'day', 'sub1', 'amount', 'source', 'updated_at'] as const
-/** Where a process of the version before has replaced the amount, what was entered is no longer it. */
-const ORIGINAL = sql<Row['original']>`
+/** Null where the original amount no longer yields `amount`: an older version replaces `amount` and leaves the original. */
+const ORIGINAL = sql<AdSpendRow['original']>`
   case when currency is not null and round(original_amount * usd_per_unit, 6) = amount then
     json_build_object('original_amount', original_amount::text, 'currency', currency, 'usd_per_unit', usd_per_unit::text,
       'rate_day', rate_day, 'rate_source', rate_source) end`
-type Row = api.AdSpend
+type AdSpendRow = api.AdSpend
 
 /**
- * Sets the spend of a campaign, day and sub1, or deletes it where the amount is empty. Refuses `campaign_scope_forbidden` for a
- * campaign outside a key's list, `object_not_found` for one that is not the organization's, `rate_unknown` for an amount in a currency that no
- * rate is known of for the day.
+ * Sets the spend of a campaign, day and sub1, or deletes it if the amount is empty. Refuses `campaign_scope_forbidden` for a campaign outside
+ * a key's list, `object_not_found` for a campaign of another organization, `rate_unknown` for a currency without a rate for the day.
  */
 export async function recordAdSpend(
   context: Context<typeof api.recordAdSpend>,
@@ -47,7 +45,7 @@ export async function recordAdSpend(
   requireScope(actor, campaign_id)
   const campaign = db.selectFrom('campaigns').select('id').where('org_id', '=', org_id).where('id', '=', campaign_id)
   if ((await campaign.executeTakeFirst()) === undefined) refuse('object_not_found')
-  // As much as clicks keep of it, because spend has to meet them.
+  // Cut like the sub1 of clicks, so that spend matches them.
   const sub1 = cut(body.sub1 ?? '', TEXT_BYTES)
   if (amount === null) {
     const { numDeletedRows } = await db
@@ -70,30 +68,30 @@ export async function recordAdSpend(
     }
   }
   const currency = actor.kind === 'key' ? USD : (body.currency ?? USD)
-  const money = await dollarsOf(context, [{ currency, day, amount }])
-  const [paid] = money
-  if (paid === undefined) throw unknownRate({ currency, day })
-  const row = { campaign_id, day, sub1, ...paid, source: actor.kind === 'key' ? 'api' : 'manual' } as const
+  const money = await spendInDollars(context, [{ currency, day, amount }])
+  const [converted] = money
+  if (converted === undefined) throw unknownRate({ currency, day })
+  const row = { campaign_id, day, sub1, ...converted, source: actor.kind === 'key' ? 'api' : 'manual' } as const
   return { ...(await setSpend(db, org_id, row)), deleted: false, warnings: futureWarnings([day], Date.now()) }
 }
 
-type Foreign = DayCurrency & { readonly amount: string }
-/** Dollars, with what they were in another currency. */
-export type Dollars = Pick<Row, 'original'> & { readonly amount: string }
+type UnconvertedAmount = CurrencyDay & { readonly amount: string }
+/** US dollars, with the original amount if that was in another currency. */
+export type ConvertedAmount = Pick<AdSpendRow, 'original'> & { readonly amount: string }
 
-/** The amounts in dollars, each by the rate of its day; undefined for one whose currency has none, of which there may be one soon. */
-export async function dollarsOf(
+/** Converts the amounts into dollars, each at the rate of its day. Undefined where no rate is known; the rate is then fetched for later calls. */
+export async function spendInDollars(
   {
     database,
     config,
     actor,
   }: Pick<Context<typeof api.importAdSpend>, 'database' | 'config'> & { actor: { org_id: number } },
-  amounts: readonly Foreign[],
-): Promise<(Dollars | undefined)[]> {
-  const asked = { pool: database.reads, order: orderOf(config) }
+  amounts: readonly UnconvertedAmount[],
+): Promise<(ConvertedAmount | undefined)[]> {
+  const source = { pool: database.reads, order: sourceOrder(config) }
   const foreign = amounts.filter(({ currency }) => currency !== USD)
   if (foreign.length > 0) await wantRates({ pool: database.reads, config })
-  const rateOf = await readRates(asked, actor.org_id, foreign)
+  const rateOf = await readRates(source, actor.org_id, foreign)
   return amounts.map(({ amount, ...place }) => {
     if (place.currency === USD) return { amount, original: null }
     const rate = rateOf(place)
@@ -103,10 +101,10 @@ export async function dollarsOf(
   })
 }
 
-type Set = Omit<Row, 'updated_at'>
+type SpendToSet = Omit<AdSpendRow, 'updated_at'>
 
-/** Sets the amount of a place. One that has it already stays as it is, with who entered it and when. */
-async function setSpend(db: Kysely<Tables>, org_id: number, row: Set): Promise<Row> {
+/** Sets the amount of a cell. A cell that already has this amount keeps its `source` and `updated_at`. */
+async function setSpend(db: Kysely<Tables>, org_id: number, row: SpendToSet): Promise<AdSpendRow> {
   const { campaign_id, day, sub1, original, ...entered } = row
   const money = original ?? {
     original_amount: null,
@@ -136,7 +134,7 @@ async function setSpend(db: Kysely<Tables>, org_id: number, row: Set): Promise<R
         ),
     )
     .returning(COLUMNS)
-    .$castTo<Omit<Row, 'original'>>()
+    .$castTo<Omit<AdSpendRow, 'original'>>()
     .executeTakeFirst()
   if (written !== undefined) return { ...written, amount: row.amount, original }
   const kept = await db
@@ -146,30 +144,30 @@ async function setSpend(db: Kysely<Tables>, org_id: number, row: Set): Promise<R
     .where('day', '=', day)
     .where('campaign_id', '=', campaign_id)
     .where('sub1', '=', sub1)
-    .$castTo<Pick<Row, 'source' | 'updated_at'>>()
+    .$castTo<Pick<AdSpendRow, 'source' | 'updated_at'>>()
     .executeTakeFirst()
-  // Gone since: someone has deleted it after this had found it as it was to be.
+  // `kept` is undefined if someone deleted the row between the two statements.
   return { ...row, updated_at: new Date().toISOString(), ...kept }
 }
 
-/** Spend of days that have not begun, which are UTC's: mostly a year that was mistyped. `now` in Unix milliseconds. */
+/** Warns of spend on UTC days in the future, mostly a mistyped year. `now` in Unix milliseconds. */
 export function futureWarnings(days: readonly string[], now: number): Warning[] {
   const today = dayOf(now)
   const ahead = [...new Set(days.filter(day => day > today))].toSorted()
   if (ahead.length === 0) return []
   const named = `${ahead.slice(0, 3).join(', ')}${ahead.length > 3 ? ` and ${ahead.length - 3} more` : ''}`
-  const message = `${named} ${ahead.length === 1 ? 'is a day' : 'are days'} in the future (UTC), so no clicks stand beside this spend. Check the year, and delete what is wrong.`
+  const message = `${named} ${ahead.length === 1 ? 'is a day' : 'are days'} in the future (UTC), so this spend has no clicks yet. Check the year, and delete wrong amounts.`
   return [{ code: 'day_in_future', field: 'day', message }]
 }
 
-/** Spend of the days a window touches, newest first. Without a window the last 30 days, with one bound as far from it. */
+/** Spend of the days a window touches, newest first. A window without bounds is the last 30 days; one bound makes it 30 days from that. */
 export async function listAdSpend(
   { db, actor }: Context<typeof api.listAdSpend>,
   { query }: Call<typeof api.listAdSpend>,
 ) {
   const { campaign_id, cursor, limit } = query
   const [first, last] = daysOf(query)
-  const before = cursor === undefined ? undefined : opened(cursor)
+  const before = cursor === undefined ? undefined : cellOfCursor(cursor)
   let rows = db
     .selectFrom('ad_spend')
     .select(COLUMNS)
@@ -187,11 +185,11 @@ export async function listAdSpend(
     .orderBy('campaign_id', 'desc')
     .orderBy('sub1', 'desc')
     .limit(limit + 1)
-    .$castTo<Row>()
+    .$castTo<AdSpendRow>()
     .execute()
   const data = found.slice(0, limit)
   const end = data.at(-1)
-  return { data, next_cursor: found.length > limit && end !== undefined ? sealed(end) : null }
+  return { data, next_cursor: found.length > limit && end !== undefined ? cursorOf(end) : null }
 }
 
 function daysOf({ date_from, date_to }: Call<typeof api.listAdSpend>['query']): [first: string, last: string] {
@@ -202,14 +200,14 @@ function daysOf({ date_from, date_to }: Call<typeof api.listAdSpend>['query']): 
   return [dayOf(window.from), dayOf(window.to)]
 }
 
-type Place = Pick<Row, 'day' | 'campaign_id' | 'sub1'>
+type SpendCell = Pick<AdSpendRow, 'day' | 'campaign_id' | 'sub1'>
 
-function sealed({ day, campaign_id, sub1 }: Place): string {
+function cursorOf({ day, campaign_id, sub1 }: SpendCell): string {
   return Buffer.from(JSON.stringify([day, campaign_id, sub1])).toString('base64url')
 }
 
-/** Refuses `invalid_cursor` for anything that does not hold the place of a row. */
-function opened(cursor: string): Place {
+/** The cell a cursor names. Refuses `invalid_cursor` for anything else. */
+function cellOfCursor(cursor: string): SpendCell {
   try {
     const [day, campaign, sub1] = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as unknown[]
     const campaign_id = toUuid(String(campaign))
@@ -217,7 +215,7 @@ function opened(cursor: string): Place {
     if (isDay && campaign_id !== undefined && typeof sub1 === 'string' && isFaithful(sub1))
       return { day, campaign_id, sub1 }
   } catch {
-    // Said below.
+    // Not JSON: refused below.
   }
   return refuse('invalid_cursor')
 }

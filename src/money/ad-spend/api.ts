@@ -1,4 +1,4 @@
-/** Ad spend over HTTP: what a campaign's traffic cost on a day, as someone or some system entered it. */
+/** Ad spend over HTTP: the cost of a campaign's traffic on a day, entered by a person or a system. */
 import { z } from 'zod'
 import { Currency, OriginalMoney } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -7,9 +7,9 @@ import { paging } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { date_from, date_to } from '../../contract/window.ts'
 
-/** Before it nobody has bought a click that is recorded here: a year that was mistyped. */
+/** Earlier days are mistyped years: nobody bought a recorded click before. */
 export const EARLIEST_DAY = '2000-01-01'
-/** US dollars of one row. */
+/** The most US dollars of one row. */
 export const MAX_SPEND = 1_000_000_000
 
 const Day = z.iso
@@ -23,9 +23,11 @@ export const AdSpend = z
   .object({
     campaign_id: Id,
     day: Day,
-    sub1: z.string().meta({ description: 'Empty: spend of the campaign and day that no sub1 is known for' }),
+    sub1: z.string().meta({ description: 'Empty: spend of the campaign and day without a known sub1' }),
     amount: Money,
-    original: OriginalMoney.nullable().meta({ description: 'What was entered in another currency; null: US dollars' }),
+    original: OriginalMoney.nullable().meta({
+      description: 'The amount as entered in another currency; null: entered in US dollars',
+    }),
     source: Source,
     updated_at: Instant,
   })
@@ -34,7 +36,7 @@ export type AdSpend = z.output<typeof AdSpend>
 
 const Spend = Amount(MAX_SPEND)
 
-/** An amount, or none: null and the empty text delete the row. It must be sent, so that a forgotten field deletes nothing. */
+/** An amount, or null or an empty text to delete the row. Required, so that a forgotten field deletes nothing. */
 const AmountOrNone = z
   .union([z.number(), z.string(), z.null()], {
     error: 'must be sent: a number or a decimal string, or empty to delete the row',
@@ -43,7 +45,7 @@ const AmountOrNone = z
     if (sent === null || sent === '') return null
     const read = Spend.safeParse(sent)
     if (read.success) return read.data
-    context.addIssue({ code: 'custom', message: read.error.issues[0]?.message ?? 'is no amount' })
+    context.addIssue({ code: 'custom', message: read.error.issues[0]?.message ?? 'is not an amount' })
     return z.NEVER
   })
   .meta({ description: 'In `currency`; null or empty deletes the row' })
@@ -55,11 +57,11 @@ export const AdSpendDraft = z.object({
     .string()
     .refine(...FAITHFUL)
     .nullish()
-    .meta({ description: 'As the clicks carry it; cut at 500 bytes like theirs' }),
+    .meta({ description: 'The same text as in the clicks; cut at 500 bytes like theirs' }),
   amount: AmountOrNone,
   currency: Currency.nullish().meta({
     description:
-      'What the amount is in, for sessions: turned into US dollars by the rate of the spend’s day. Left out: US dollars, as every key’s amounts are.',
+      'The currency of the amount, for sessions only: converted into US dollars at the rate of the spend’s day. Default: US dollars. Amounts from keys are always US dollars.',
   }),
 })
 export type AdSpendDraft = z.output<typeof AdSpendDraft>
@@ -69,14 +71,14 @@ export const recordAdSpend = endpoint({
   access: { session: 'admin', key: 'ad-spend' },
   summary: 'Record or delete ad spend',
   description:
-    'Sets the spend of a campaign, day and sub1, in place of what was recorded before; an amount it has already leaves the row as it is. An empty amount deletes it. The campaign ' +
-    'may be a deleted one, because bills come late.',
+    'Sets the spend of a campaign, day and sub1 and replaces the earlier amount; the same amount again changes nothing. An empty amount deletes the row. The campaign ' +
+    'may be deleted, because bills come late.',
   body: AdSpendDraft,
   reply: AdSpend.extend({
-    amount: Money.nullable().meta({ description: 'null: no spend is recorded now' }),
+    amount: Money.nullable().meta({ description: 'null: no spend is recorded any more' }),
     source: Source.nullable(),
     updated_at: Instant.nullable(),
-    deleted: z.boolean().meta({ description: 'True when an empty amount has deleted a row' }),
+    deleted: z.boolean().meta({ description: 'Whether an empty amount deleted a row' }),
     warnings: Warnings,
   }),
   receipt: ['campaign_id', 'day', 'sub1', 'amount', 'deleted'],
@@ -93,13 +95,13 @@ export const listAdSpend = endpoint({
     date_to,
     campaign_id: Id.optional(),
     limit: paging.limit,
-    cursor: z.string().optional().meta({ description: 'next_cursor of the page before' }),
+    cursor: z.string().optional().meta({ description: 'next_cursor of the previous page' }),
   }),
   reply: Page(AdSpend),
   refuses: ['invalid_window', 'window_too_wide', 'invalid_cursor', 'invalid_request'],
 })
 
-/** Which column of a file is which, by its title; one that is left out is found by the usual names. */
+/** The titles of the columns in a file. A title that is not given is found by its usual names. */
 const Columns = z.object({
   day: z.string().nullish(),
   campaign: z.string().nullish(),
@@ -113,30 +115,30 @@ export const SpendFile = z
   .object({
     csv: z.string().min(1).meta({ description: 'The text of the file: comma, semicolon or tab between the columns' }),
     columns: Columns.nullish(),
-    campaign_id: Id.nullish().meta({ description: 'The campaign of lines that name none' }),
-    currency: Currency.nullish().meta({ description: 'What lines are in that name no currency; left out: US dollars' }),
+    campaign_id: Id.nullish().meta({ description: 'The campaign of lines without one' }),
+    currency: Currency.nullish().meta({ description: 'The currency of lines without one; default: US dollars' }),
     date_order: z
       .enum(['month_first', 'day_first'])
       .nullish()
-      .meta({ description: 'How days with slashes are meant; without it they are refused' }),
+      .meta({ description: 'How to read dates with slashes; without it they are refused' }),
     leave_out: z
       .array(z.number().int())
       .max(5000)
       .nullish()
-      .meta({ description: 'Numbers of lines that are passed over, such as those a dry run has called wrong' }),
-    dry_run: z.boolean().meta({ description: 'True: only tells what would become of each line' }),
+      .meta({ description: 'Numbers of lines to skip, such as those a dry run found wrong' }),
+    dry_run: z.boolean().meta({ description: 'True: only previews the result of each line' }),
   })
   .meta({ id: 'SpendFile' })
 export type SpendFile = z.output<typeof SpendFile>
 
-/** A line of the file and what becomes of it. Lines of the same campaign, day and sub1 are added up. */
+/** A line of the file with its result. Lines of the same campaign, day and sub1 are added up. */
 export const SpendLine = z
   .object({
-    line: z.number().int().meta({ description: 'The line of the file it ends on, the first is 1' }),
+    line: z.number().int().meta({ description: 'The number of its last line in the file, starting at 1' }),
     fate: z.enum(['new', 'replaces', 'same', 'added', 'deletes', 'nothing', 'wrong']).meta({
       description:
-        'new: there was no spend; replaces: there was another; same: it was there; added: adds to the line in added_to; deletes: an empty amount ' +
-        'deletes a row; nothing: an empty amount where no row is; wrong: see error',
+        'new: there was no spend; replaces: there was another amount; same: the amount was recorded already; added: adds to the line in added_to; deletes: an empty amount ' +
+        'deletes a row; nothing: an empty amount, and there was no row; wrong: see error',
     }),
     campaign_id: Id.nullable(),
     campaign_name: z.string().nullable(),
@@ -144,10 +146,10 @@ export const SpendLine = z
     sub1: z.string().nullable(),
     amount: Money.nullable(),
     original: OriginalMoney.nullable().meta({
-      description: 'What the line says in another currency, with the rate of its day; null: US dollars',
+      description: 'The amount of the line in another currency, with the rate of its day; null: US dollars',
     }),
-    before: Money.nullable().meta({ description: 'What was recorded before' }),
-    becomes: Money.nullable().meta({ description: 'What is recorded afterwards, all lines added up' }),
+    before: Money.nullable().meta({ description: 'The amount recorded before' }),
+    becomes: Money.nullable().meta({ description: 'The amount recorded afterwards, all lines added up' }),
     added_to: z.number().int().nullable(),
     error: z.string().nullable(),
   })
@@ -159,8 +161,8 @@ export const importAdSpend = endpoint({
   access: { session: 'admin' },
   summary: 'Import ad spend from a CSV file',
   description:
-    'Takes the exports of ad platforms and spreadsheets: titles such as day or date, campaign (its name, key or id), sub1, amount, cost or spend. All ' +
-    'lines go in, or none; but those you leave out. Look at a dry run first.',
+    'Reads the exports of ad platforms and spreadsheets by titles such as day or date, campaign (name, key or id), sub1, amount, cost or spend. All ' +
+    'lines but those in leave_out are imported, or none. Do a dry run first.',
   body: SpendFile,
   reply: z.object({
     dry_run: z.boolean(),
@@ -173,15 +175,15 @@ export const importAdSpend = endpoint({
         amount: z.string().nullable(),
         currency: z.string().nullable(),
       })
-      .meta({ description: 'The ones that were read' }),
+      .meta({ description: 'The titles of the columns that were read' }),
     problem: z.string().nullable().meta({
       description:
-        'Of a dry run: what keeps the file as a whole from going in, such as a column that was not found; there are no lines then',
+        'In a dry run: why the file cannot be imported at all, such as a missing column; lines is empty then',
     }),
     lines: z.array(SpendLine),
-    wrong: z.number().int().meta({ description: 'Lines that keep the file from going in' }),
-    changed: z.number().int().meta({ description: 'Rows that are, or would be, new, replaced or deleted' }),
-    total: Money.meta({ description: 'All amounts of the file' }),
+    wrong: z.number().int().meta({ description: 'Number of lines that prevent the import' }),
+    changed: z.number().int().meta({ description: 'Number of rows that are, or would be, new, replaced or deleted' }),
+    total: Money.meta({ description: 'The sum of all amounts in the file' }),
     warnings: Warnings,
   }),
   refuses: ['spend_file_unreadable', 'spend_lines_wrong', 'object_not_found'],
@@ -190,16 +192,16 @@ export const importAdSpend = endpoint({
 export const SpreadDraft = z
   .object({
     campaign_id: Id,
-    from: Instant.meta({ description: 'ISO 8601, with the offset of whatever zone the amount is of' }),
-    to: Instant.meta({ description: 'The first moment behind it; at most 92 days later, and not in the future' }),
+    from: Instant.meta({ description: 'ISO 8601, with the offset of the bill’s time zone' }),
+    to: Instant.meta({ description: 'Exclusive; at most 92 days after from, and not in the future' }),
     amount: Spend.refine(amount => amount !== '0', { message: 'must be more than 0' }),
-    currency: Currency.nullish().meta({ description: 'Of the amount, US dollars unless sent' }),
+    currency: Currency.nullish().meta({ description: 'The currency of the amount; default: US dollars' }),
     sub1: z
       .string()
       .refine(...FAITHFUL)
       .nullish()
-      .meta({ description: 'What the amount is of, as the clicks carry it; empty: the campaign as a whole' }),
-    dry_run: z.boolean().meta({ description: 'True: only tells how it would be divided' }),
+      .meta({ description: 'The sub1 the amount is for, as in the clicks; empty: the whole campaign' }),
+    dry_run: z.boolean().meta({ description: 'True: only previews how it would be divided' }),
   })
   .meta({ id: 'SpreadDraft' })
 export type SpreadDraft = z.output<typeof SpreadDraft>
@@ -210,7 +212,7 @@ export const Spread = z
   .object({
     id: Id,
     campaign_id: Id,
-    sub1: z.string().meta({ description: 'Empty: of the campaign as a whole' }),
+    sub1: z.string().meta({ description: 'Empty: the whole campaign' }),
     from: Instant,
     to: Instant,
     amount: Money,
@@ -221,12 +223,13 @@ export const Spread = z
       })
       .nullable()
       .meta({
-        description: 'What was spread in another currency, each part of it by the rate of its day; null: US dollars',
+        description:
+          'The amount in another currency, each part of which was converted at the rate of its day; null: US dollars',
       }),
-    clicks: Clicks.meta({ description: 'Tracked clicks that it was divided by, as they were then' }),
-    counting: Money.meta({ description: 'What of it counts; the rest gave way to spend that was recorded by day' }),
+    clicks: Clicks.meta({ description: 'The number of tracked clicks it was divided by' }),
+    counting: Money.meta({ description: 'The part that counts; spend recorded by day overrides the rest' }),
     created_at: Instant,
-    created_by: z.string().nullable().meta({ description: 'Who spread it' }),
+    created_by: z.string().nullable().meta({ description: 'Name of the member who spread it' }),
     taken_back_at: Instant.nullable(),
     taken_back_by: z.string().nullable(),
   })
@@ -236,20 +239,20 @@ export type Spread = z.output<typeof Spread>
 export const spreadAdSpend = endpoint({
   route: 'POST /api/ad-spend/spreads',
   access: { session: 'admin' },
-  summary: 'Spread an amount over the clicks of a window',
+  summary: 'Spread an amount over the clicks of a time window',
   description:
-    'Divides what a campaign, or one sub1 of it, has cost between two moments over UTC days and sub1 by tracked clicks, to the last millionth. Stays as ' +
-    'it was divided, and takes the place of what ad accounts say and of what the clicks themselves cost; spend that is recorded by day takes its place.',
+    'Divides the cost of a campaign, or of one of its sub1, between two moments over UTC days and sub1 in proportion to tracked clicks, to the millionth. ' +
+    'The division never changes afterwards. It overrides spend from ad accounts and the cost of the clicks themselves; spend recorded by day overrides it.',
   body: SpreadDraft,
   reply: z.object({
     dry_run: z.boolean(),
     spread: Spread.nullable().meta({ description: 'null: a dry run' }),
     amount: Money.meta({ description: 'In US dollars' }),
     clicks: Clicks,
-    cells: z.int().meta({ description: 'Days and values of sub1 that have clicks' }),
+    cells: z.int().meta({ description: 'Number of combinations of day and sub1 that have clicks' }),
     days: z
       .array(z.object({ day: Day, clicks: Clicks, amount: Money }))
-      .meta({ description: 'What falls to each UTC day' }),
+      .meta({ description: 'The part of each UTC day' }),
   }),
   refuses: [
     'object_not_found',
@@ -267,8 +270,8 @@ export const spreadAdSpend = endpoint({
 export const listSpreads = endpoint({
   route: 'GET /api/ad-spend/spreads',
   access: { session: 'member' },
-  summary: 'List amounts that were spread, newest first',
-  description: 'Those that were taken back too.',
+  summary: 'List spread amounts, newest first',
+  description: 'Includes amounts that were taken back.',
   query: z.object({ ...paging, campaign_id: Id.optional() }),
   reply: Page(Spread),
 })
@@ -276,8 +279,8 @@ export const listSpreads = endpoint({
 export const takeBackSpread = endpoint({
   route: 'DELETE /api/ad-spend/spreads/:id',
   access: { session: 'admin' },
-  summary: 'Take back an amount that was spread',
-  description: 'As a whole. What it took the place of counts again.',
+  summary: 'Take back a spread amount',
+  description: 'As a whole. The costs it overrode count again.',
   reply: Done,
   refuses: ['object_not_found'],
 })

@@ -1,4 +1,4 @@
-// Spend in other money than dollars: turned into dollars by the rate of its day, shown beside, and never at a guess.
+// Spend in other currencies: converted at the rate of its day, shown with the original amount, and never guessed.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
@@ -59,7 +59,7 @@ test('an amount in euro is kept in dollars by the rate of its day, with what was
       ['2026-03-02', 11, euro('10')],
     ],
   )
-  // In dollars it is no more in euro, even where it comes to the same.
+  // Entered again in dollars it loses the original amount, even if the dollars are the same.
   await put(place, { day: '2026-03-02', amount: '11' })
   assert.deepEqual((await listed(place)).at(-1)?.original, null)
 })
@@ -89,7 +89,7 @@ test('without a rate for the day nothing is written, and a key’s amounts are i
 test('what a process of the version before replaces is no more what was entered', async () => {
   const place = await seedPlace()
   await put(place, { day: '2026-03-02', amount: '10', currency: 'EUR' })
-  // As it writes one.
+  // Written as an older version would write it.
   await house.database.worker.query(
     `insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at)
      select org_id, campaign_id, day, sub1, 7, 'manual', now() from ad_spend where org_id = $1

@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => house.end())
 
-/** An organization with the campaigns of these names, whose keys are random. */
+/** An organization with campaigns of these names and random keys. */
 async function seedPlace(...names: string[]) {
   const place = await seedSignedIn(house)
   const campaigns = []
@@ -136,13 +136,13 @@ describe('a file of spend', () => {
     assert.deepEqual(errors(dry), [
       '3 there is no campaign “Secret”',
       `4 there is no campaign “${other.campaigns[0]?.id}”`,
-      `5 2 campaigns are called “${older === place.campaigns[1] ? 'Twin' : 'twin'}”: name it by its key, such as ${older?.key}`,
-      '6 “2026-02-30” is no day of the calendar',
+      `5 2 campaigns are called “${older === place.campaigns[1] ? 'Twin' : 'twin'}”: use the key instead, such as ${older?.key}`,
+      '6 “2026-02-30” does not exist in the calendar',
       '7 “-5” is negative',
-      '8 “03/04/2026” can be read as two days: say whether the month or the day is first',
-      '9 it names no campaign',
-      '10 it has no day; it names no campaign',
-      '11 it is a line of totals: take it out of the file',
+      '8 “03/04/2026” can be read as two days: choose whether the month or the day comes first',
+      '9 it has no campaign',
+      '10 it has no day; it has no campaign',
+      '11 it is a line of totals: remove it from the file',
     ])
     assert.equal(dry.wrong, 9)
     const answer = await send(place, { csv })
@@ -165,7 +165,7 @@ describe('a file of spend', () => {
     )
     assert.deepEqual(await stored(place), ['2026-03-01 Alpha 6.3 manual'])
     const both = await taken(place, { csv: `${csv}\n2026-03-01,Alpha,four,`, dry_run: true })
-    assert.deepEqual(errors(both), ['5 it has no amount, and line 2 is of the same campaign, day and sub1'])
+    assert.deepEqual(errors(both), ['5 it has no amount, and line 2 has the same campaign, day and sub1'])
   })
 
   test('of thousands of lines for one campaign and day becomes their sum', async () => {
@@ -182,7 +182,7 @@ describe('a file of spend', () => {
     const csv = 'day,campaign,amount\n2026-03-01,Alpha,1,234.50\n2026-03-02,Alpha,"1,234.50"\n2026-03-03,Alpha,5,,\n'
     const dry = await taken(place, { csv, dry_run: true })
     assert.deepEqual(errors(dry), [
-      '2 it has 4 cells under 3 titles: put quotes around a cell that holds the separator',
+      '2 it has 4 cells under 3 titles: put quotes around cells that contain the separator',
     ])
     assert.equal((await send(place, { csv })).statusCode, 400)
     assert.deepEqual(await stored(place), [])
@@ -191,9 +191,9 @@ describe('a file of spend', () => {
   test('is understood as spreadsheets and ad platforms write it', async () => {
     const place = await seedPlace('Alpha')
     const files = [
-      // A spreadsheet of a country with decimal commas.
+      // A spreadsheet with decimal commas.
       '\uFEFFDatum;Kampagne;Kosten\r\n01.03.2026;Alpha;1.234,50\r\n',
-      // A title above, thousands, the currency in the title.
+      // A line above the titles, thousands separators, the currency in the title.
       'Campaign report\n"1 March 2026 - 1 March 2026"\nDay,Campaign,Cost (USD)\n2026-03-01,Alpha,"1,234.50"\n',
       'Reporting starts,Reporting ends,Campaign name,Amount spent (USD)\n2026-03-01,2026-03-01,Alpha,1234.5',
       'stat_time_day\tCampaign name\tCost\n2026-03-01 00:00:00\tAlpha\t1234.50',
@@ -219,18 +219,21 @@ describe('a file of spend', () => {
     const refused: [Body, RegExp][] = [
       [{ csv: 'hello' }, /no line has the titles/],
       [{ csv: line }, /no line has the titles/],
-      [{ csv: 'day,amount\n2026-03-01,1' }, /no column was found for a campaign: choose the column, or say which/],
+      [
+        { csv: 'day,amount\n2026-03-01,1' },
+        /no column was found for a campaign: choose the column, or choose a campaign/,
+      ],
       [{ csv: 'Day,Campaign,Price\n2026-03-01,Alpha,1' }, /no column was found for an amount: choose the column/],
-      [{ csv: 'what,price\n2026-03-01,1' }, /A day, a campaign and an amount are needed/],
+      [{ csv: 'what,price\n2026-03-01,1' }, /A day, a campaign and an amount are required/],
       [{ csv: 'day,campaign,amount\n' }, /no line below the titles/],
       [{ csv: 'day,campaign,amount\n"2026-03-01,Alpha,1' }, /[Qq]uote/],
-      [{ csv: 'day,campaign,Amount spent (EUR)\n2026-03-01,Alpha,1', currency: 'PLN' }, /in EUR, and PLN was chosen/],
+      [{ csv: 'day,campaign,Amount spent (EUR)\n2026-03-01,Alpha,1', currency: 'PLN' }, /in EUR, but PLN was chosen/],
       [
         { csv: 'day,campaign,amount\n2026-03-01,Alpha,1', columns: { currency: 'Money' } },
         /no line has the column “Money”/,
       ],
       [{ csv: `day,campaign,amount\n${line}`, columns: { amount: 'Price' } }, /no line has the columns “Price”/],
-      [{ csv: `day,campaign,amount\n${line.repeat(5001)}` }, /5001 lines, at most 5000/],
+      [{ csv: `day,campaign,amount\n${line.repeat(5001)}` }, /5001 lines, and at most 5000/],
     ]
     for (const [body, words] of refused) {
       const answer = await send(place, body)
@@ -265,8 +268,8 @@ describe('a file of spend', () => {
       amount: 'Amount spent (EUR)',
       currency: null,
     })
-    assert.match(dry.problem, /its amounts are in EUR, and PLN was chosen/)
-    // Titles that nobody knows are there to be chosen from.
+    assert.match(dry.problem, /its amounts are in EUR, but PLN was chosen/)
+    // Unknown titles are returned too, so that they can be chosen.
     const unknown = { csv: 'when;Alpha or Beta;price\n2026-03-01;Alpha;2' }
     const guessed = (await taken(place, { ...unknown, dry_run: true })) as typeof dry
     assert.deepEqual(guessed.titles, ['when', 'Alpha or Beta', 'price'])
@@ -289,7 +292,7 @@ describe('a file of spend', () => {
       assert.equal((await send(place, { csv })).data()['code'], 'spend_lines_wrong')
       assert.deepEqual(await stored(place), [])
     }
-    // The account is in euros, the column that was chosen is not.
+    // The account is in euros, but the chosen column is in dollars.
     await taken(place, { csv: 'day,campaign,Cost (USD),Currency\n2026-03-01,Alpha,5.5,EUR' })
     assert.deepEqual(await stored(place), ['2026-03-01 Alpha 5.5 manual'])
   })
@@ -356,7 +359,7 @@ describe('a file of spend', () => {
       answers.filter(({ statusCode }) => statusCode !== 200).map(({ body }) => body),
       [],
     )
-    // All are of the file that came last.
+    // All rows are from the file imported last.
     const { rows } = await house.database.reads.query(
       'select count(distinct amount)::int from ad_spend where org_id = $1',
       [place.org_id],

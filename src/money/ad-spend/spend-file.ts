@@ -1,6 +1,6 @@
 /**
- * Reads a file of spend as ad platforms and spreadsheets export it: which line holds the titles, which column means what, and for each
- * line below the day, campaign, sub1 and amount it names, or what is wrong with it. Knows nothing of the database.
+ * Parses a spend file as ad platforms and spreadsheets export it: finds the line of titles and the columns, and reads day, campaign, sub1 and
+ * amount of each line below, or its error. Uses no database.
  */
 import { CsvError, parse } from 'csv-parse/sync'
 import { isCurrencyCode, USD } from '../../contract/currencies.ts'
@@ -9,19 +9,19 @@ import { refuse } from '../../contract/refusals.ts'
 import type { Columns, SpendFile } from './api.ts'
 import { notationOf, readAmount, readDay } from './spend-values.ts'
 
-/** So many lines can be looked through before they are let in, and are written by one statement within its time. */
+/** A person can still review so many lines, and one statement writes them within its timeout. */
 const MOST_LINES = 5000
 const DELIMITERS = [',', ';', '\t']
-/** Exports begin with the name of the report and its days. */
+/** Exports may begin with lines for the report's name and dates. */
 const MOST_BEFORE_TITLES = 12
 
-type Role = Exclude<keyof Columns, 'currency'>
+type ColumnRole = Exclude<keyof Columns, 'currency'>
 
-/** The columns no file goes in without; a campaign may be said for all lines instead. */
-const NEEDED = ['day', 'campaign', 'amount'] as const
+/** Required columns. A campaign may be given for all lines instead. */
+const REQUIRED = ['day', 'campaign', 'amount'] as const
 
-/** Titles as exports write them, in lower case without punctuation; the first that a file has is taken. */
-const TITLES: Record<Role, readonly string[]> = {
+/** Titles that exports use, in lower case without punctuation. The first one found in a file is used. */
+const TITLES: Record<ColumnRole, readonly string[]> = {
   day: [
     'day',
     'date',
@@ -35,7 +35,7 @@ const TITLES: Record<Role, readonly string[]> = {
     'tag',
   ],
   campaign: ['campaign id', 'campaign key', 'campaign', 'campaign name', 'kampagne'],
-  // What traffic sources call it where it is not called sub1; the place before the creative, which has less of a say in what a click costs.
+  // Names that traffic sources use for it. Placements come before creatives, which influence the cost of a click less.
   sub1: [
     'sub1',
     'sub 1',
@@ -67,8 +67,8 @@ const TITLES: Record<Role, readonly string[]> = {
   amount: ['amount', 'cost', 'spend', 'amount spent', 'total cost', 'total spend', 'costs', 'spent', 'kosten'],
 }
 
-/** A line as it was understood. `campaign` is what the file calls it; `amount` null deletes, and is in `currency`. */
-export type Line = {
+/** A parsed line. `campaign` is its text in the file; `amount` is in `currency`, and null deletes. */
+export type FileLine = {
   readonly line: number
   readonly day: string
   readonly campaign: string
@@ -76,44 +76,43 @@ export type Line = {
   readonly amount: string | null
   readonly currency: string
 }
-export type WrongLine = { readonly line: number; readonly error: string }
-type Understood = {
+export type WrongFileLine = { readonly line: number; readonly error: string }
+type ParsedFile = {
   readonly titles: readonly string[]
   readonly columns: Record<keyof Columns, string | null>
-  readonly lines: readonly (Line | WrongLine)[]
-  /** What keeps the file as a whole from going in, though its titles could be read; there are no lines then. */
+  readonly lines: readonly (FileLine | WrongFileLine)[]
+  /** Why the file cannot be imported although its titles were read. `lines` is empty then. */
   readonly problem: string | null
 }
 
-/** The column that says in which currency a line is. It is looked for in every file: what it says cannot be left aside. */
+/** Titles of the currency column. It is looked for in every file, because ignoring it would book wrong amounts. */
 const CURRENCY = ['currency', 'currency code', 'account currency', 'account currency code', 'währung', 'waehrung']
 
-type Numbered = { record: string[]; line: number }
-type Layout = { at: number; titles: string[]; places: Record<Role, number | undefined>; isWhole: boolean }
+type NumberedRecord = { record: string[]; line: number }
+type TitleLayout = { at: number; titles: string[]; columnOf: Record<ColumnRole, number | undefined>; isWhole: boolean }
 
 /**
- * Understands a file. A `problem` is: no line with the titles of day and amount, a title asked for that is not there, amounts in another
- * currency than was chosen, nothing below the titles, more than 5,000 lines. Refuses `spend_file_unreadable` for what is no CSV, and where no line could be
- * one of titles.
+ * Parses a file. A `problem` is: no titles for day and amount, a chosen title that is missing, amounts in another currency than the chosen
+ * one, no lines below the titles, or more than 5,000 lines. Refuses `spend_file_unreadable` for text that is not CSV or has no line of titles.
  */
-export function readSpendFile(file: SpendFile): Understood {
-  const asked = file.columns ?? {}
+export function readSpendFile(file: SpendFile): ParsedFile {
+  const chosenColumns = file.columns ?? {}
   const hasCampaign = file.campaign_id !== undefined && file.campaign_id !== null
-  let best: { delimiter: string; layout: Layout } | undefined
+  let best: { delimiter: string; layout: TitleLayout } | undefined
   for (const delimiter of DELIMITERS) {
-    // What cannot be read is said once the whole is.
-    const top = split(file.csv, delimiter, MOST_BEFORE_TITLES)
-    const layout = typeof top === 'string' ? undefined : layoutOf(top, asked, hasCampaign)
+    // A parse error is reported below, after parsing the whole file.
+    const top = parseRecords(file.csv, delimiter, MOST_BEFORE_TITLES)
+    const layout = typeof top === 'string' ? undefined : layoutOf(top, chosenColumns, hasCampaign)
     if (layout !== undefined && (best === undefined || isBetter(layout, best.layout))) best = { delimiter, layout }
   }
   const { delimiter, layout } = best ?? { delimiter: ',', layout: undefined }
-  const records = split(file.csv, delimiter)
-  if (typeof records === 'string') return unreadable(records)
-  if (layout === undefined) return unreadable(noTitles(asked))
+  const records = parseRecords(file.csv, delimiter)
+  if (typeof records === 'string') return refuseFile(records)
+  if (layout === undefined) return refuseFile(missingTitles(chosenColumns))
   const rows = records.slice(layout.at + 1)
-  const currencyAt = currencyPlace(layout, asked)
-  const problem = problemOf(layout, rows, asked, hasCampaign) ?? chosenOtherwise(layout, currencyAt, file)
-  const title = (role: Role) => layout.titles[layout.places[role] ?? -1] ?? null
+  const currencyAt = currencyColumn(layout, chosenColumns)
+  const problem = problemOf(layout, rows, chosenColumns, hasCampaign) ?? currencyProblem(layout, currencyAt, file)
+  const title = (role: ColumnRole) => layout.titles[layout.columnOf[role] ?? -1] ?? null
   return {
     titles: layout.titles,
     columns: {
@@ -128,32 +127,33 @@ export function readSpendFile(file: SpendFile): Understood {
   }
 }
 
-const isBetter = (one: Layout, other: Layout) =>
+const isBetter = (one: TitleLayout, other: TitleLayout) =>
   one.isWhole === other.isWhole ? one.titles.length > other.titles.length : one.isWhole
 
 function problemOf(
-  layout: Layout,
-  rows: readonly Numbered[],
-  asked: Partial<Columns>,
+  layout: TitleLayout,
+  rows: readonly NumberedRecord[],
+  chosenColumns: Partial<Columns>,
   hasCampaign: boolean,
 ): string | null {
-  if (!layout.isWhole) return noTitles(asked, layout, hasCampaign)
-  if (rows.length === 0) return 'there is no line below the titles'
-  if (rows.length > MOST_LINES) return `it has ${rows.length} lines, at most ${MOST_LINES} go in at once: split it`
+  if (!layout.isWhole) return missingTitles(chosenColumns, layout, hasCampaign)
+  if (rows.length === 0) return 'there are no lines below the titles'
+  if (rows.length > MOST_LINES)
+    return `it has ${rows.length} lines, and at most ${MOST_LINES} can be imported at once: parseRecords it`
   return null
 }
 
-/** Refuses the file whole. */
-export function unreadable(why: string): never {
+/** Refuses the whole file. */
+export function refuseFile(why: string): never {
   return refuse('spend_file_unreadable', { error: `the file cannot be read: ${why}` })
 }
 
-/** The records with the lines they stand on, or what is wrong with the text as CSV. */
-function split(csv: string, delimiter: string, most?: number): Numbered[] | string {
+/** The records with their line numbers, or the CSV parser's error. */
+function parseRecords(csv: string, delimiter: string, most?: number): NumberedRecord[] | string {
   try {
-    const usual = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true }
-    const options = { ...usual, delimiter, ...(most === undefined ? {} : { to: most }) }
-    // The library's types say nothing of `info`, which puts each record beside its line.
+    const parserOptions = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true }
+    const options = { ...parserOptions, delimiter, ...(most === undefined ? {} : { to: most }) }
+    // With `info` the library returns the line beside each record, which its types do not know.
     const found = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
     return found
       .map(({ record, info }) => ({ record, line: info.lines }))
@@ -164,10 +164,10 @@ function split(csv: string, delimiter: string, most?: number): Numbered[] | stri
   }
 }
 
-/** No title is longer, and what is would be looked through once for each of its parentheses. */
+/** Longer titles are cut: the regular expression for parentheses is slow on long texts. */
 const TITLE_LENGTH = 200
 
-const plain = (title: string) =>
+const normalized = (title: string) =>
   title
     .slice(0, TITLE_LENGTH)
     .toLowerCase()
@@ -175,118 +175,122 @@ const plain = (title: string) =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** The line of titles: the first with all that is needed, else the first that looks like one. */
-function layoutOf(records: readonly Numbered[], asked: Partial<Columns>, hasCampaign: boolean): Layout | undefined {
-  let likely: Layout | undefined
+/** The line of titles: the first with all required columns, else the first that looks like titles. */
+function layoutOf(
+  records: readonly NumberedRecord[],
+  chosenColumns: Partial<Columns>,
+  hasCampaign: boolean,
+): TitleLayout | undefined {
+  let likely: TitleLayout | undefined
   for (const [at, { record }] of records.entries()) {
-    const places = {
-      day: placeOf('day', record, asked),
-      campaign: placeOf('campaign', record, asked),
-      sub1: placeOf('sub1', record, asked),
-      amount: placeOf('amount', record, asked),
+    const columnOf = {
+      day: columnFor('day', record, chosenColumns),
+      campaign: columnFor('campaign', record, chosenColumns),
+      sub1: columnFor('sub1', record, chosenColumns),
+      amount: columnFor('amount', record, chosenColumns),
     }
-    const isDated = places.day !== undefined && places.amount !== undefined
-    const isWhole = isDated && (hasCampaign || places.campaign !== undefined)
-    const layout = { at, titles: record, places, isWhole }
+    const isDated = columnOf.day !== undefined && columnOf.amount !== undefined
+    const isWhole = isDated && (hasCampaign || columnOf.campaign !== undefined)
+    const layout = { at, titles: record, columnOf, isWhole }
     if (isWhole) return layout
     if (likely === undefined && looksLikeTitles(record)) likely = layout
   }
   return likely
 }
 
-/** Several names and no value: days and amounts have a digit in front. */
+/** Several cells, and none begins with a digit as days and amounts do. */
 const looksLikeTitles = (record: readonly string[]) =>
   record.filter(cell => cell !== '').length > 1 && !record.some(cell => /^[$€£]?\s*[-+]?\d/.test(cell))
 
-function placeOf(role: Role, record: readonly string[], asked: Partial<Columns>): number | undefined {
-  const wanted = asked[role]
-  // A column that was chosen is that one or none.
+function columnFor(role: ColumnRole, record: readonly string[], chosenColumns: Partial<Columns>): number | undefined {
+  const wanted = chosenColumns[role]
+  // No fallback to the usual names for a chosen column.
   if (wanted !== undefined && wanted !== null) return found(record.indexOf(wanted))
-  const titles = record.map(plain)
+  const titles = record.map(normalized)
   for (const title of TITLES[role]) {
-    const place = titles.indexOf(title)
-    if (place !== -1) return place
+    const index = titles.indexOf(title)
+    if (index !== -1) return index
   }
   return undefined
 }
 
-const found = (place: number) => (place === -1 ? undefined : place)
+const found = (index: number) => (index === -1 ? undefined : index)
 
-/** What the titles lack; `found` is the line that looks most like them. A column that was chosen is told where it is none of theirs. */
-function noTitles(asked: Partial<Columns>, found?: Layout, hasCampaign = false): string {
-  const chosen = Object.values(asked).filter(title => typeof title === 'string')
+/** Says which titles are missing. `found` is the line that looks most like titles. A chosen column that is missing comes first. */
+function missingTitles(chosenColumns: Partial<Columns>, found?: TitleLayout, hasCampaign = false): string {
+  const chosen = Object.values(chosenColumns).filter(title => typeof title === 'string')
   if (chosen.some(title => found === undefined || !found.titles.includes(title)))
     return `no line has the columns ${chosen.map(title => `“${title}”`).join(', ')}`
-  const missing = NEEDED.filter(role => found?.places[role] === undefined && !(role === 'campaign' && hasCampaign))
-  if (found === undefined || missing.length + Number(hasCampaign) === NEEDED.length)
-    return 'no line has the titles of its columns. A day, a campaign and an amount are needed, such as: day,campaign,amount'
+  const missing = REQUIRED.filter(role => found?.columnOf[role] === undefined && !(role === 'campaign' && hasCampaign))
+  if (found === undefined || missing.length + Number(hasCampaign) === REQUIRED.length)
+    return 'no line has the titles of the columns. A day, a campaign and an amount are required, such as: day,campaign,amount'
   const columns = missing.map(role => (role === 'amount' ? 'an amount' : `a ${role}`)).join(' and ')
-  const orUnnamed = missing.includes('campaign') ? ', or say which campaign lines without one are of' : ''
+  const orUnnamed = missing.includes('campaign') ? ', or choose a campaign for lines without one' : ''
   return `no column was found for ${columns}: choose the column${missing.length === 1 ? '' : 's'}${orUnnamed}`
 }
 
-/** The currency that the title of the amounts names, as exports do: `Amount spent (EUR)`. */
-function titled({ titles, places }: Layout): string | undefined {
-  const title = (titles[places.amount ?? -1] ?? '').slice(0, TITLE_LENGTH)
+/** The currency in the title of the amounts, as in `Amount spent (EUR)`. */
+function currencyInTitle({ titles, columnOf }: TitleLayout): string | undefined {
+  const title = (titles[columnOf.amount ?? -1] ?? '').slice(0, TITLE_LENGTH)
   const [, inside = ''] = /\(([^)]*)\)/.exec(title) ?? []
   if (/^[A-Z]{3}$/.test(inside)) return inside
-  // An amount whose title says dollars is in dollars, whatever currency the account is in.
+  // A title with USD means dollars, also in the export of an account in another currency.
   return /\bUSD\b/.test(title) ? USD : undefined
 }
 
-/** Where each line says its currency; -1 where none does, or the title of the amounts says it for all. */
-function currencyPlace(layout: Layout, { currency }: Partial<Columns>): number {
-  if (titled(layout) !== undefined) return -1
+/** The index of the currency column; -1 if there is none, or if the title of the amounts names the currency. */
+function currencyColumn(layout: TitleLayout, { currency }: Partial<Columns>): number {
+  if (currencyInTitle(layout) !== undefined) return -1
   if (currency !== undefined && currency !== null) return layout.titles.indexOf(currency)
-  return layout.titles.findIndex(title => CURRENCY.includes(plain(title)))
+  return layout.titles.findIndex(title => CURRENCY.includes(normalized(title)))
 }
 
-function chosenOtherwise(layout: Layout, currencyAt: number, { columns, currency }: SpendFile): string | null {
+function currencyProblem(layout: TitleLayout, currencyAt: number, { columns, currency }: SpendFile): string | null {
   const column = columns?.currency
-  const said = titled(layout)
-  if (column != null && said === undefined && currencyAt === -1) return `no line has the column “${column}”`
-  if (said === undefined || currency == null || currency === said) return null
-  return `its amounts are in ${said}, and ${currency} was chosen: choose ${said}, or a column that is in ${currency}`
+  const titleCurrency = currencyInTitle(layout)
+  if (column != null && titleCurrency === undefined && currencyAt === -1) return `no line has the column “${column}”`
+  if (titleCurrency === undefined || currency == null || currency === titleCurrency) return null
+  return `its amounts are in ${titleCurrency}, but ${currency} was chosen: choose ${titleCurrency}, or a column in ${currency}`
 }
 
-/** The currency of a line: what it says itself, else what the title or whoever sends the file says, else dollars. */
-function currencyOf(cell: string, usual: string): string {
+/** The currency of a line: its own cell, else the default of the file. */
+function currencyOf(cell: string, byDefault: string): string {
   const code = cell.trim().toUpperCase()
-  if (code === '') return usual
+  if (code === '') return byDefault
   return ['US$', '$'].includes(code) ? USD : code
 }
 
 function readLines(
-  rows: readonly Numbered[],
-  layout: Layout,
+  rows: readonly NumberedRecord[],
+  layout: TitleLayout,
   file: SpendFile,
   currencyAt: number,
-): (Line | WrongLine)[] {
-  const { places, titles } = layout
-  const cell = (record: readonly string[], role: Role) => record[places[role] ?? -1] ?? ''
-  const usual = titled(layout) ?? file.currency ?? USD
+): (FileLine | WrongFileLine)[] {
+  const { columnOf, titles } = layout
+  const cell = (record: readonly string[], role: ColumnRole) => record[columnOf[role] ?? -1] ?? ''
+  const byDefault = currencyInTitle(layout) ?? file.currency ?? USD
   const notation = notationOf(rows.map(({ record }) => cell(record, 'amount')))
   return rows.map(({ record, line }) => {
     const day = readDay(cell(record, 'day'), file.date_order ?? undefined)
-    const currency = currencyOf(record[currencyAt] ?? '', usual)
+    const currency = currencyOf(record[currencyAt] ?? '', byDefault)
     const amount = readAmount(cell(record, 'amount'), notation, currency)
     const campaign = cell(record, 'campaign')
     const sub1 = cell(record, 'sub1')
     const isUnnamed = campaign === '' && (file.campaign_id === undefined || file.campaign_id === null)
     const wrong = [
-      // An amount of 1,234.50 without quotes is two cells, and all that stand behind it belong to other titles.
+      // An unquoted amount of 1,234.50 becomes two cells, which shifts all cells behind it.
       record.slice(titles.length).some(one => one !== '')
-        ? `it has ${record.length} cells under ${titles.length} titles: put quotes around a cell that holds the separator`
+        ? `it has ${record.length} cells under ${titles.length} titles: put quotes around cells that contain the separator`
         : undefined,
       'error' in day ? day.error : undefined,
-      isUnnamed ? 'it names no campaign' : undefined,
-      isFaithful(sub1) && isFaithful(campaign) ? undefined : 'it holds characters that cannot be stored',
+      isUnnamed ? 'it has no campaign' : undefined,
+      isFaithful(sub1) && isFaithful(campaign) ? undefined : 'it contains characters that cannot be stored',
       'error' in amount ? amount.error : undefined,
-      isCurrencyCode(currency) ? undefined : `“${currency.slice(0, 20)}” is no currency code, such as EUR`,
+      isCurrencyCode(currency) ? undefined : `“${currency.slice(0, 20)}” is not a currency code, such as EUR`,
     ].filter(one => one !== undefined)
-    // A line of totals says so itself, and is the usual reason for a line without a day or a campaign.
+    // A line of totals is the usual reason for a line without a day or a campaign.
     if (wrong.length > 0 && record.some(one => /^(grand )?total/i.test(one)))
-      return { line, error: 'it is a line of totals: take it out of the file' }
+      return { line, error: 'it is a line of totals: remove it from the file' }
     if ('error' in day || 'error' in amount || wrong.length > 0) return { line, error: wrong.join('; ') }
     const rounded = amount.amount === null ? null : toSixPlaces(amount.amount)
     return { line, day: day.day, campaign, sub1, amount: rounded, currency }

@@ -1,4 +1,4 @@
-// Spreading an amount over the clicks of a window, through the door: how it is divided, what it gives way to, and that it is taken back whole.
+// Spreading an amount over clicks, through the door: its division, what overrides it, and taking it back.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -23,7 +23,7 @@ async function campaignOf(owner: SignedIn, fields: object = {}): Promise<string>
   return reply.json<{ id: string }>().id
 }
 
-/** Clicks of the campaign at these moments of the sub1. */
+/** Inserts clicks of the campaign at these moments with this sub1. */
 const clicks = (owner: SignedIn, campaign: string, sub1: string | null, ...at: string[]) =>
   seedClicks(
     house.database,
@@ -64,7 +64,7 @@ async function refused(code: string, as: SignedIn, campaign_id: string, fields: 
   assert.deepEqual(await booked(as), before)
 }
 
-/** What lies in the books of an organization, and how many spreads it has. */
+/** The booked spend of an organization, and the number of its spreads. */
 async function booked({ org_id }: SignedIn) {
   const { rows } = await house.database.reads.query<{ told: string }>(
     `select concat_ws(' ', day::text, sub1, trim_scale(amount)) as told from booked_spend where org_id = $1 order by day, sub1, amount desc`,
@@ -92,7 +92,7 @@ async function holds(as: SignedIn) {
   assert.equal(told['holds'], true, JSON.stringify(told))
 }
 
-/** What an ad account said that a day of the campaign has cost. */
+/** Books spend of an ad account for a day of the campaign. */
 async function bookForAccount({ org_id }: SignedIn, campaign_id: string, day: string): Promise<void> {
   const account_id = newId()
   const { worker } = house.database
@@ -224,7 +224,7 @@ test('spend that is recorded by day takes its place, and it takes that of accoun
   assert.equal((await costs(owner, 'day')).total, '10.00 spread')
   await house.call('DELETE', `/api/ad-spend/spreads/${made.id}`, owner)
   assert.equal((await costs(owner, 'day')).total, '40.00 account')
-  // No account has booked it: the books would say so.
+  // Booked without an account row, which the audit would report.
   for (const table of ['booked_spend', 'account_spend'])
     await house.database.worker.query(`delete from ${table} where org_id = $1`, [owner.org_id])
   await holds(owner)
@@ -269,7 +269,7 @@ test('a UTC day is covered whole where it has cost of its clicks or of an accoun
     owner,
     campaign,
     late,
-    /^2026-03-02 is covered in part, and what its clicks themselves cost/,
+    /^2026-03-02 is covered only in part, but the whole day’s cost of clicks/,
   )
   const folder = openFolder({ database: house.database, log: pino({ level: 'silent' }) })
   await folder.foldAll()
@@ -280,7 +280,13 @@ test('a UTC day is covered whole where it has cost of its clicks or of an accoun
   const early = { ...WHOLE, to: '2026-03-03T13:00:00Z' }
   await spread(owner, campaign, { ...early, dry_run: true })
   await bookForAccount(owner, id, '2026-03-03')
-  await refused('partial_day', owner, campaign, early, /^2026-03-03 is covered in part, and what an ad account says/)
+  await refused(
+    'partial_day',
+    owner,
+    campaign,
+    early,
+    /^2026-03-03 is covered only in part, but the whole day’s spend of ad accounts/,
+  )
 })
 
 test('a window, an amount or a campaign that cannot be meant is refused, and so is whoever may not', async () => {

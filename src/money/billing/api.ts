@@ -1,4 +1,4 @@
-/** The organization's balance over HTTP. No right covers it: a key is refused everywhere here. */
+/** Billing over HTTP: the organization's balance, price and ledger. Sessions only: no right of keys covers these routes. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
@@ -6,10 +6,10 @@ import { Amount, Done, FAITHFUL, Id, Instant, Money, Name, wordsOnCommas } from 
 import { paging } from '../../contract/paging.ts'
 
 const MAX_TOP_UP = 1_000_000
-/** Above what any market pays for a person, below what a slip of the hand writes. */
+/** Above any market's price for a person, low enough to catch a typing error. */
 const MAX_PRICE = 1000
 
-/** One entry of the ledger. Charges are negative and name the event that met the person first. */
+/** One entry of the ledger. Charges are negative and name the event that first reported the person. */
 export const LedgerEntry = z
   .object({
     id: Id,
@@ -22,16 +22,16 @@ export const LedgerEntry = z
   .meta({ id: 'LedgerEntry' })
 export type LedgerEntry = z.output<typeof LedgerEntry>
 
-/** An entry as it is read: a charge with the conversion that met the person first. */
+/** A ledger entry as it is listed. A charge has the conversion that first reported the person. */
 export const ReadEntry = LedgerEntry.extend({
   event_type: EventType.nullable(),
   click_id: Id.nullable().meta({ description: 'The click of the event' }),
 }).meta({ id: 'ReadEntry' })
 export type ReadEntry = z.output<typeof ReadEntry>
 
-const Balance = Money.meta({ description: 'May be below zero: an empty balance refuses nothing' })
+const Balance = Money.meta({ description: 'May be below zero: conversions are recorded all the same' })
 const Threshold = Money.nullable().meta({
-  description: 'Members are warned while the balance is below it; null: never',
+  description: 'Members see a warning while the balance is below it; null: no warning',
 })
 
 export const readBilling = endpoint({
@@ -47,40 +47,40 @@ export const readBilling = endpoint({
     price_per_person: Money,
     persons_charged: z.number().int(),
     hold_when_empty: z.boolean().meta({ description: 'Deliveries wait while the balance is below zero' }),
-    deliveries_held: z.number().int().meta({ description: 'How many wait now' }),
+    deliveries_held: z.number().int().meta({ description: 'How many deliveries are waiting now' }),
     low_balance_threshold: Threshold,
     data: z.array(ReadEntry),
     next_cursor: z.string().nullable(),
   }),
 })
 
-/** What a person enters once: a resend with the same nonce answers the first entry. */
+/** Makes an entry idempotent: a resend with the same nonce returns the first entry. */
 const Nonce = z
   .string()
   .min(1)
   .max(128)
   .refine(...FAITHFUL)
   .nullish()
-  .meta({ description: 'Your own name of this entry: sent again with the same one, nothing is entered twice' })
+  .meta({ description: 'A name you choose for this entry: sent again with the same nonce, it is not entered twice' })
 
-const Entered = LedgerEntry.extend({ balance: Money.meta({ description: 'The balance now' }) }).meta({
+const EnteredEntry = LedgerEntry.extend({ balance: Money.meta({ description: 'The balance now' }) }).meta({
   id: 'EnteredEntry',
 })
 const ENTERED_ONCE =
-  'With a `nonce` the entry is made once: sent again, the first one is answered, with `Idempotent-Replayed: true`. Top-ups and adjustments ' +
-  'share their nonces: the one of an entry of the other kind is refused.'
+  'With a `nonce` the entry is made once: sent again, the answer is the first entry, with `Idempotent-Replayed: true`. Top-ups and adjustments ' +
+  'share their nonces: a nonce that belongs to an entry of the other kind is refused.'
 
 export const topUpBalance = endpoint({
   route: 'POST /api/billing/top-ups',
   access: { session: 'owner' },
   summary: 'Add to the balance',
-  description: `Writes down what was paid elsewhere. ${ENTERED_ONCE}`,
+  description: `Records a payment that was made elsewhere. ${ENTERED_ONCE}`,
   body: z.object({
     amount: Amount(MAX_TOP_UP).refine(amount => amount !== '0', { message: 'must be more than 0' }),
     note: Name(500).nullish(),
     nonce: Nonce,
   }),
-  reply: Entered,
+  reply: EnteredEntry,
   status: 201,
   headers: ['Idempotent-Replayed'],
   refuses: ['already_exists'],
@@ -88,7 +88,7 @@ export const topUpBalance = endpoint({
 
 const SIGNED = `must be a number or a decimal string from -${MAX_TOP_UP} to ${MAX_TOP_UP}, and not 0`
 
-/** A sum to add, or with a minus to take. */
+/** An amount to add, or to subtract if it is negative. */
 const SignedAmount = z.union([z.number(), z.string()], { error: SIGNED }).transform((sent, context) => {
   const isMinus = typeof sent === 'number' ? sent < 0 : sent.startsWith('-')
   const size = typeof sent === 'number' ? Math.abs(sent) : sent.replace(/^-/, '')
@@ -102,9 +102,9 @@ export const adjustBalance = endpoint({
   route: 'POST /api/billing/adjustments',
   access: { session: 'owner' },
   summary: 'Correct the balance',
-  description: `The ledger only grows, so what was entered wrongly is put right by an entry against it, with its reason. ${ENTERED_ONCE}`,
+  description: `Ledger entries cannot be changed, so a wrong one is corrected by an opposite entry with its reason. ${ENTERED_ONCE}`,
   body: z.object({ amount: SignedAmount, note: Name(500), nonce: Nonce }),
-  reply: Entered,
+  reply: EnteredEntry,
   status: 201,
   headers: ['Idempotent-Replayed'],
   refuses: ['already_exists'],
@@ -113,8 +113,8 @@ export const adjustBalance = endpoint({
 export const setPrice = endpoint({
   route: 'PUT /api/billing/price-per-person',
   access: { session: 'owner' },
-  summary: 'Set what a person costs from now on',
-  description: 'Persons charged before keep the price they were charged at.',
+  summary: 'Set the price per person',
+  description: 'Applies to people first reported from now on. Earlier charges stay as they are.',
   body: z.object({ price_per_person: Amount(MAX_PRICE) }),
   reply: Done,
 })
@@ -130,7 +130,7 @@ export const setHolding = endpoint({
 export const setLowBalance = endpoint({
   route: 'PUT /api/billing/low-balance',
   access: { session: 'owner' },
-  summary: 'Set below which balance the members are warned and the owners get a mail, or null for never',
+  summary: 'Set the balance below which members see a warning and owners get a mail, or null for no warning',
   body: z.object({ low_balance_threshold: Amount(MAX_TOP_UP).nullable() }),
   reply: Done,
 })
@@ -142,11 +142,11 @@ export const readBalanceNotice = endpoint({
   reply: z.object({
     state: z.enum(['fine', 'low', 'empty']).meta({
       description:
-        'low: below the threshold; empty: below zero. Without a price only that deliveries wait is told, as empty',
+        'low: below the threshold; empty: below zero. With a price of 0 it is fine, or empty while deliveries wait for a top-up',
     }),
     is_charging: z
       .boolean()
-      .meta({ description: 'Whether a person costs something; else screens show nothing of billing' }),
+      .meta({ description: 'Whether the price per person is above 0; otherwise screens hide billing' }),
     balance: Balance,
     low_balance_threshold: Threshold,
     hold_when_empty: z.boolean(),

@@ -1,6 +1,6 @@
 /**
- * Opens an organization's books, and lends the lock on them. Owns the tables `balances` and `ledger`, which the intake queue writes as
- * well: a charge is part of the transaction of the conversion that met the person first.
+ * Opens an organization's balance and ledger, and runs changes under the lock of the balance row. Owns the tables `balances` and `ledger`,
+ * which intake also writes: a charge is in the transaction of the conversion that first reported the person.
  */
 import { CompiledQuery, type Kysely, sql, type Transaction } from 'kysely'
 import { newId } from '../../contract/ids.ts'
@@ -8,8 +8,8 @@ import type { Config } from '../../ground/config.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 
 /**
- * The balance row of a new organization with PRICE_PER_PERSON, and WELCOME_CREDIT as the first entry of its ledger. Runs in the
- * transaction that makes the organization: without this row nothing of it can be recorded.
+ * Inserts the balance row of a new organization with PRICE_PER_PERSON, and WELCOME_CREDIT as the first ledger entry. Runs in the transaction
+ * that creates the organization, which cannot record anything without this row.
  */
 export async function openBalance(
   trx: Transaction<Tables>,
@@ -28,9 +28,10 @@ export async function openBalance(
 }
 
 /**
- * Does a change that decides what conversions put out, at the moment it is given (the database's text). Behind the lock they are decided
- * under, so that each is decided before it or after it, as their times say: the audit can ask which deliveries are due, and a run over
- * the past knows what the past is. Everything in `change` goes through its transaction; what it throws is rolled back.
+ * Runs a change that decides which deliveries conversions get, such as of a rule. It runs under the lock that conversions are recorded under,
+ * and gets the current moment by the database's clock (its text). So the times of conversions and changes say which came first: the audit can
+ * tell which deliveries are due, and a run over past conversions knows where the past ends. `change` must use only its transaction; if it
+ * throws, everything is rolled back.
  */
 export function betweenConversions<T>(
   db: Kysely<Tables>,
@@ -38,7 +39,7 @@ export function betweenConversions<T>(
   change: (trx: Transaction<Tables>, now: string) => Promise<T>,
 ): Promise<T> {
   return db.transaction().execute(async trx => {
-    // Outside of what takes the lock: beside the lock itself the clock would be read before the wait for it.
+    // The lock is in a subquery: read beside it, the clock would be read before the wait for the lock.
     const { rows } = await sql<Moment>`
       select clock_timestamp() as at
       from (select org_id from balances where org_id = ${org_id} for update) locked`.execute(trx)
@@ -47,15 +48,15 @@ export function betweenConversions<T>(
 }
 
 /**
- * The moment by the clock that an organization's conversions go by (the database's text): its node's, because those of several processes,
- * or of the nodes of a sharded database, need not agree. For times that are held against a conversion's, or by which other processes look
- * for what has changed; takes no lock.
+ * The current moment (the database's text) by the clock that stamps the organization's conversions: that of its database node, because the
+ * clocks of processes and nodes differ. For times that are compared with conversions' times, or by which other processes find changes. Takes no
+ * lock.
  */
 export async function readMoment(db: Kysely<Tables>, org_id: number): Promise<string> {
   return momentOf((await db.executeQuery<Moment>(CompiledQuery.raw(READ_MOMENT, [org_id]))).rows)
 }
 
-/** The same for who is not on the builder; of an organization there always is one. */
+/** The same as a statement, for callers without the query builder. Every organization has a balance row. */
 export const READ_MOMENT = 'select clock_timestamp() as at from balances where org_id = $1'
 
 type Moment = { at: string }

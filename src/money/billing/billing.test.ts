@@ -1,4 +1,4 @@
-// The balance through the door: what moves it, who may, and what is entered once.
+// The balance through the door: what changes it, who may, and idempotent entries.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Sent, seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
@@ -130,7 +130,7 @@ describe('a top-up', () => {
     )
     assert.equal(new Set(answers.map(answer => answer.data()['id'])).size, 1)
     assert.equal(answers.filter(answer => answer.headers['idempotent-replayed'] === undefined).length, 1)
-    // Another amount under the same name is still the first entry.
+    // Another amount with the same nonce still returns the first entry.
     assert.equal((await topUp({ cookie }, { amount: '900', nonce })).data()['amount'], '5')
     const other = await seedSignedIn(house)
     assert.equal((await topUp({ cookie: other.cookie }, { amount: '5', nonce })).data()['balance'], '15')
@@ -230,12 +230,12 @@ test('a nonce names one entry: an entry of the other kind is refused it, however
   assert.equal((await enter.top_up('a')).statusCode, 201)
   assert.equal((await enter.adjustment('b')).statusCode, 201)
   for (const [answer, words] of [
-    [await enter.adjustment('a'), 'nonce: a top-up was entered with it'],
-    [await enter.top_up('b'), 'nonce: an adjustment was entered with it'],
+    [await enter.adjustment('a'), 'nonce: it belongs to a top-up'],
+    [await enter.top_up('b'), 'nonce: it belongs to an adjustment'],
   ] as const) {
     const { error, code, hint } = answer.data()
     assert.deepEqual([answer.statusCode, error, code], [409, words, 'already_exists'])
-    assert.equal(hint, 'Nothing was entered. Send it with a nonce of its own.')
+    assert.equal(hint, 'Nothing was entered. Send it with a new nonce.')
     assert.equal(answer.headers['idempotent-replayed'], undefined)
   }
   assert.equal((await read(cookie)).balance, '12')
@@ -281,7 +281,7 @@ test('a charge names the conversion that met the person first and its click, of 
       [event_id, event_type, click_id],
       kind === 'charge' ? [toWireId(event.id), 'registration', toWireId(first)] : [null, null, null],
     )
-  // Ids are unique in an organization only: the same one elsewhere is no conversion of this ledger.
+  // Ids are unique only within an organization: the same id elsewhere is not a conversion of this ledger.
   const { worker } = house.database
   const { rows } = await worker.query('select to_jsonb(e) as event from events e where org_id = $1', [one.org_id])
   const moved = JSON.stringify(rows.map(row => ({ ...row.event, org_id: other.org_id })))

@@ -1,6 +1,6 @@
 /**
- * Billing: what an organization has left and what it was spent on. Owns `balances` and `ledger`. The ledger only grows, and its sum
- * is the balance; whatever moves money locks the balance row first.
+ * Billing: an organization's balance and its ledger. Owns `balances` and `ledger`. Ledger rows are only added, and their sum is the balance.
+ * Every change of the balance locks its row first.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -61,7 +61,7 @@ type Entry = {
   balance: string
 }
 
-/** What is added, or taken with a negative amount, by a person. The same nonce again is the same entry. */
+/** An amount that a person adds, or subtracts if it is negative. The same nonce again is the same entry. */
 type Movement = {
   kind: 'top_up' | 'adjustment'
   amount: string
@@ -70,15 +70,15 @@ type Movement = {
   nonce: string | null
 }
 
-const NAME_IT_ANEW = 'Nothing was entered. Send it with a nonce of its own.'
-const OF_THE_OTHER_KIND = {
-  top_up: { error: 'nonce: a top-up was entered with it', hint: NAME_IT_ANEW },
-  adjustment: { error: 'nonce: an adjustment was entered with it', hint: NAME_IT_ANEW },
+const NEW_NONCE_HINT = 'Nothing was entered. Send it with a new nonce.'
+const NONCE_TAKEN = {
+  top_up: { error: 'nonce: it belongs to a top-up', hint: NEW_NONCE_HINT },
+  adjustment: { error: 'nonce: it belongs to an adjustment', hint: NEW_NONCE_HINT },
 }
 
 /**
- * Moves the balance and writes the ledger in one transaction, under the balance row's lock; answers the entry that is there then. Refuses
- * `already_exists` for the nonce of an entry of the other kind: whoever sends a top-up must not be answered a correction.
+ * Changes the balance and writes the ledger in one transaction, under the balance row's lock. Returns the new entry, or the earlier one with the
+ * same nonce. Refuses `already_exists` if that is of the other kind.
  */
 export async function moveBalance(
   db: Kysely<Tables>,
@@ -91,7 +91,7 @@ export async function moveBalance(
     const [now] = rows
     if (now === undefined) throw new Error('the organization has no balance')
     const before = movement.nonce === null ? undefined : await entryOf(trx, org_id, movement.nonce)
-    if (before !== undefined && before.kind !== movement.kind) refuse('already_exists', OF_THE_OTHER_KIND[before.kind])
+    if (before !== undefined && before.kind !== movement.kind) refuse('already_exists', NONCE_TAKEN[before.kind])
     if (before !== undefined) return { entry: { ...before, ...now }, replayed: true }
     return { entry: await enter(trx, org_id, movement), replayed: false }
   })
@@ -123,24 +123,23 @@ async function entryOf(trx: Transaction<Tables>, org_id: number, nonce: string):
 }
 
 /**
- * Writes down what was paid elsewhere. With a nonce it is entered once: a resend gets the first entry and `Idempotent-Replayed: true`.
- * Refuses `already_exists` where an adjustment has the nonce.
+ * Records a payment made elsewhere. With a nonce it is entered once: a resend gets the first entry and `Idempotent-Replayed: true`. Refuses
+ * `already_exists` if an adjustment has the nonce.
  */
 export const topUpBalance = (
   context: Context<typeof api.topUpBalance>,
   { body }: Call<typeof api.topUpBalance>,
-): Promise<Entry> => moveByHand(context, 'top_up', body)
+): Promise<Entry> => enterByHand(context, 'top_up', body)
 
 /**
- * Puts an entry right by one against it, as `topUpBalance` does for what was paid; the amount may be below zero. Refuses `already_exists`
- * where a top-up has the nonce.
+ * Corrects the balance by an amount that may be negative; idempotent like `topUpBalance`. Refuses `already_exists` if a top-up has the nonce.
  */
 export const adjustBalance = (
   context: Context<typeof api.adjustBalance>,
   { body }: Call<typeof api.adjustBalance>,
-): Promise<Entry> => moveByHand(context, 'adjustment', body)
+): Promise<Entry> => enterByHand(context, 'adjustment', body)
 
-async function moveByHand(
+async function enterByHand(
   context: Context<typeof api.topUpBalance | typeof api.adjustBalance>,
   kind: Movement['kind'],
   { amount, note, nonce }: { amount: string; note?: string | null | undefined; nonce?: string | null | undefined },
@@ -157,14 +156,14 @@ async function moveByHand(
   return entry
 }
 
-/** For persons met from now on; whoever was charged stays so. */
+/** Sets the price per person for people first reported from now on. Earlier charges stay as they are. */
 export async function setPrice({ db, actor }: Context<typeof api.setPrice>, { body }: Call<typeof api.setPrice>) {
   await sql`
     update balances set price_per_person = ${body.price_per_person} where org_id = ${actor.org_id}`.execute(db)
   return { ok: true as const }
 }
 
-/** Whether deliveries wait while the balance is below zero. */
+/** Sets whether deliveries wait while the balance is below zero. */
 export async function setHolding({ db, actor }: Context<typeof api.setHolding>, { body }: Call<typeof api.setHolding>) {
   await sql`
     update balances set hold_when_empty = ${body.hold_when_empty} where org_id = ${actor.org_id}`.execute(db)

@@ -13,7 +13,7 @@ let house: TestHouse
 let mailbox: Mailbox
 before(async () => {
   mailbox = await openMailbox()
-  // It delivers and notices nothing by itself, so that a test says when balances are looked at.
+  // A house without periodic jobs, so that the test decides when balances are checked.
   house = await startHouse({ ROLE: 'serve', SMTP_URL: mailbox.url, BASE_URL: ORIGIN })
 })
 after(async () => {
@@ -54,7 +54,7 @@ test('a balance that falls below its threshold is told to every member, and to e
   const queue = openQueue(house.database)
   for (const click of await seedClicks(house.database, owner.org_id, 3)) await queue.send(owner.org_id, click, {})
   await queue.close()
-  // Several processes look at once, again and again.
+  // Several processes check at once, repeatedly.
   await Promise.all([look(), look(), look()])
   await look()
   assert.equal((await notice(member.cookie))['state'], 'low')
@@ -64,7 +64,7 @@ test('a balance that falls below its threshold is told to every member, and to e
     assert.equal(more.length, 0)
     assert.match(
       mail?.text ?? '',
-      /The balance of Acme is \$9\.85, below the \$9\.9[\s\S]*http:\/\/localhost:8080\/billing/,
+      /The balance of Acme is \$9\.85, below your threshold of \$9\.9[\s\S]*http:\/\/localhost:8080\/billing/,
     )
   }
   assert.deepEqual(mailsTo(member.email), [])

@@ -1,7 +1,7 @@
 /**
- * Says once that a balance has fallen below its threshold: to every member on each page while it lasts, to the owners by one mail each
- * time. Owns `low_balance_notices`: a row for each time, of which one at most is open, so that no two processes write the same mail.
- * Charges only lower a balance and are not slowed down by any of this; a look every few seconds finds what they have come to.
+ * Warns of a balance below its threshold: every member by a banner while it lasts, the owners by one mail each time it falls below. Owns
+ * `low_balance_notices`: a row each time, of which at most one is open, so that no two processes send the same mail. Charges are not slowed
+ * down: a periodic job finds the low balances.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { MINUTE_MS } from '../../contract/days.ts'
@@ -16,13 +16,13 @@ import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type * as api from './api.ts'
 
 const POLL_MS = 5000
-/** Longer than a mail server may take for all owners; a mail that no server took is tried again after it. */
+/** Longer than a mail server may take for all owners. A mail that no server accepted is retried after it. */
 const LEASE_MS = 10 * MINUTE_MS
 
 type Noticing = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
 type Standing = { balance: string; low_balance_threshold: string | null; hold_when_empty: boolean }
 
-/** Whether the balance is low or empty now, for the banner that every member sees; without a price it matters only where deliveries wait. */
+/** Whether the balance is low or empty now, for the banner. With a price of 0 it counts only if deliveries wait for a top-up. */
 export async function readBalanceNotice({ db, actor }: Context<typeof api.readBalanceNotice>) {
   const { rows } = await sql<Standing & { is_charging: boolean; is_empty: boolean; is_low: boolean | null }>`
     select balance, low_balance_threshold, hold_when_empty, price_per_person > 0 as is_charging,
@@ -36,7 +36,7 @@ export async function readBalanceNotice({ db, actor }: Context<typeof api.readBa
   return { ...standing, state: is_empty ? ('empty' as const) : is_low ? ('low' as const) : ('fine' as const) }
 }
 
-/** A threshold the balance no longer lies below ends the notice; one it lies below now begins a new one at the next look. */
+/** Sets the threshold. Ends the open notice if the balance is no longer below it; the periodic job begins a new one if it is. */
 export async function setLowBalance(
   { db, actor }: Context<typeof api.setLowBalance>,
   { body }: Call<typeof api.setLowBalance>,
@@ -51,7 +51,7 @@ export async function setLowBalance(
   return { ok: true as const }
 }
 
-/** Ends the open notice of a balance that is low no more. Runs under the lock of the balance row, behind what has changed it. */
+/** Ends the open notice if the balance is no longer low. Runs under the lock of the balance row, after its change. */
 export async function endNotices(trx: Transaction<Tables>, org_id: number, at: string): Promise<void> {
   const { rows } = await sql<{ is_low: boolean | null }>`
     select balance < low_balance_threshold as is_low from balances where org_id = ${org_id}`.execute(trx)
@@ -70,7 +70,7 @@ const UNSENT = (among: Among) => `
   from low_balance_notices n
   where n.ended_at is null and n.mailed_at is null and (n.claimed_until is null or n.claimed_until < now())${among('n.org_id')}`
 
-/** Looks at every balance once: begins the notices that are due and sends the mails that are. */
+/** Checks all balances once: begins new notices and sends unsent mails. */
 export async function noticeLowBalances(ground: Noticing): Promise<void> {
   const { db, database } = ground
   const fallen = await askEverywhere<{ org_id: number }>(database.worker, FALLEN)
@@ -81,7 +81,7 @@ export async function noticeLowBalances(ground: Noticing): Promise<void> {
 
 async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
   await db.transaction().execute(async trx => {
-    // Locked, so that a top-up of this moment either ends the notice or is seen here.
+    // Locked, so that a simultaneous top-up either ends the notice or is seen here.
     const { rows } = await sql<{ balance: string; low_balance_threshold: string }>`
       select balance, low_balance_threshold from balances
       where org_id = ${org_id} and balance < low_balance_threshold and price_per_person > 0
@@ -97,7 +97,7 @@ async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
 
 type Letter = { balance: string; threshold: string; price_per_person: string; hold_when_empty: boolean }
 
-/** Who claims the notice sends its mails. It is done when one owner could be reached; else it is claimed again after the lease. */
+/** Claims the notice and sends its mails. It is done once one owner was reached; otherwise it is claimed again after the lease. */
 async function sendNotice(ground: Noticing, org_id: number, id: string): Promise<void> {
   const { db } = ground
   const { rows: clock } = await sql<{ until: string }>`
@@ -124,24 +124,24 @@ async function sendNotice(ground: Noticing, org_id: number, id: string): Promise
 function words(name: string, letter: Letter, config: Ground['config']): { subject: string; text: string } {
   const { balance, threshold, price_per_person, hold_when_empty } = letter
   const empty = hold_when_empty
-    ? 'Below zero, postbacks and ad-account events wait until a top-up.'
-    : 'Nothing is refused or lost below zero; conversions and deliveries go on.'
+    ? 'Below zero, postbacks and ad account events wait for a top-up.'
+    : 'Below zero, conversions are still recorded and deliveries still sent.'
   return {
     subject: `The balance of ${name} is low`,
     text: [
-      `The balance of ${name} is $${balance}, below the $${threshold} you want to be told at.`,
+      `The balance of ${name} is $${balance}, below your threshold of $${threshold}.`,
       `Each new person costs $${price_per_person}. ${empty}`,
       `Top it up, or change the threshold: ${linkTo(config, '/billing', undefined)}`,
     ].join('\n\n'),
   }
 }
 
-/** Looks every few seconds until it is closed; any number of processes may. */
+/** Checks all balances every few seconds until it is closed. Any number of processes may do this. */
 export function openLowBalanceWatch(ground: Noticing): Rounds {
   return openRounds(
     'billing/low-balance',
     POLL_MS,
     () => noticeLowBalances(ground),
-    error => ground.log.warn({ err: error }, 'balances could not be looked at; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not check balances; retrying'),
   )
 }

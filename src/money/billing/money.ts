@@ -1,9 +1,9 @@
-/** Amounts as the books add them up: decimal strings outside, whole millionths of a dollar inside. */
+/** Converts amounts between decimal strings and whole millionths of a dollar, in which they are added up. */
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 
 const DECIMALS = 6
 
-/** A decimal string in millionths, rounded half up. @throws RangeError for what is no plain decimal. */
+/** A decimal string in millionths, rounded half up. @throws RangeError for anything but a plain decimal. */
 export const toMillionths = (text: string): bigint => toUnits(text, DECIMALS)
 
 /** Millionths as a decimal string without trailing zeros. */

@@ -1,4 +1,4 @@
-/** Rates over HTTP: what currencies are worth in US dollars, by sources and by the workspace's own word. No right covers it: a key is refused here. */
+/** Rates over HTTP: the values of currencies in US dollars, by sources and by the workspace's own rates. Sessions only: no right of keys covers these routes. */
 import { z } from 'zod'
 import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -10,7 +10,7 @@ const Day = z.iso
   .refine(day => day >= EARLIEST_DAY, { message: `must be ${EARLIEST_DAY} or later` })
   .meta({ description: 'UTC day, YYYY-MM-DD', examples: ['2026-03-01'] })
 
-/** Up to a billion, and down to what a unit of the smallest money is worth. */
+/** Below a billion, and small enough for a unit of the weakest currency. */
 const PLAIN = /^\d{1,9}(\.\d{1,18})?$/
 export const UsdPerUnit = z
   .string({ error: 'must be a decimal string, such as 1.08' })
@@ -30,19 +30,19 @@ export const DayRate = z
   .object({
     currency: z.string(),
     usd_per_unit: z.string().meta({ description: 'US dollars for one unit, a decimal string' }),
-    rate_day: z.string().meta({ description: 'The day the rate is of; of an own rate, the day it holds from' }),
+    rate_day: z.string().meta({ description: 'The day of the rate; of an own rate, the day it applies from' }),
     rate_source: RateSource,
   })
   .meta({ id: 'DayRate' })
 export type DayRate = z.output<typeof DayRate>
 
-/** An own rate. Rows are only added: of one day the latest saved holds, and each until the one of a later day. */
+/** An own rate. Rows are only added: the latest saved of a day applies, until the own rate of a later day. */
 export const OwnRate = z
   .object({
     id: Id,
     currency: z.string(),
     from_day: z.string(),
-    usd_per_unit: z.string().nullable().meta({ description: 'null: from this day the sources’ rates again' }),
+    usd_per_unit: z.string().nullable().meta({ description: 'null: the sources’ rates apply again from this day' }),
     note: z.string().nullable(),
     actor: z.object({ id: Id, name: z.string().nullable() }).meta({ description: 'Who saved it' }),
     created_at: Instant,
@@ -53,10 +53,10 @@ export type OwnRate = z.output<typeof OwnRate>
 export const listRates = endpoint({
   route: 'GET /api/rates',
   access: { session: 'member' },
-  summary: 'List the rates that hold on a UTC day',
+  summary: 'List the rates that apply to a UTC day',
   description:
-    'What something received on that day is booked by: the latest rate of a day before it, at most seven days old, or an own rate. Without a ' +
-    'day: today. A currency that is not listed has no rate, and what comes in it is refused.',
+    'Amounts received on that day are converted at these rates: an own rate, or else the latest rate of an earlier day, at most seven days old. Without a ' +
+    'day: today. Amounts in a currency that is not listed are refused.',
   query: z.object({ day: Day.optional() }),
   reply: z.object({
     day: z.string(),
@@ -68,13 +68,13 @@ export const listRates = endpoint({
           source: RateSource,
           asked: z
             .boolean()
-            .meta({ description: 'False: nothing in another currency is there yet, so nobody was asked' }),
+            .meta({ description: 'False: rates have not been fetched, because nothing uses another currency yet' }),
           fetched_at: Instant.nullable(),
           newest_day: z.string().nullable(),
-          error: z.string().nullable().meta({ description: 'What went wrong the last time' }),
+          error: z.string().nullable().meta({ description: 'The error of the last fetch' }),
         }),
       )
-      .meta({ description: 'The sources that are set, in the order they are believed; none with FX_SOURCES=off' }),
+      .meta({ description: 'The sources in use, by precedence; empty with FX_SOURCES=off' }),
   }),
 })
 
@@ -83,8 +83,8 @@ export const setOwnRate = endpoint({
   access: { session: 'admin' },
   summary: 'Set an own rate of a currency',
   description:
-    'Goes before the sources’ rates from its day until the own rate of a later day, for what is booked after it was saved; what is booked stays ' +
-    'as it is. Nothing is overwritten: each rate is kept with who saved it. null gives the currency back to the sources.',
+    'Overrides the sources’ rates from its day until the own rate of a later day, for amounts booked after it was saved. Booked amounts do not ' +
+    'change. Each own rate is kept with the member who saved it. null makes the sources’ rates apply again.',
   body: z.object({
     from_day: Day,
     usd_per_unit: UsdPerUnit.nullable(),
@@ -92,11 +92,11 @@ export const setOwnRate = endpoint({
       .string()
       .trim()
       .max(200)
-      .refine(isFaithful, { message: 'must hold no characters that cannot be stored' })
+      .refine(isFaithful, { message: 'must not contain characters that cannot be stored' })
       .nullish(),
   }),
   reply: OwnRate,
 })
 
-/** What a path's currency has to be. */
+/** The schema of the currency in the path. */
 export const CurrencyOfPath = Currency

@@ -1,11 +1,11 @@
-/** Computing with rates: exact decimals in, exact decimals out. No float touches an amount. */
+/** Exact arithmetic with rates on decimal strings, without floats. */
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 
-/** Rates are kept to so many digits, whatever their size: a dong is 0.0000384615384615 dollars. */
+/** Significant digits of a rate, whatever its size: a dong is 0.0000384615384615 dollars. */
 const SIGNIFICANT = 12
 
-/** The digits of a plain decimal as a whole number, and how many of them stand behind the point. */
+/** The digits of a plain decimal as a whole number, and the number of decimal places. */
 function partsOf(text: string): { units: bigint; places: number } {
   const places = text.split('.')[1]?.length ?? 0
   return { units: toUnits(text, places), places }
@@ -17,7 +17,7 @@ export function quotient(dividend: string, divisor: string): string {
   if (a.units <= 0n || b.units <= 0n) throw new RangeError(`no rate: ${dividend} / ${divisor}`)
   const over = a.units * 10n ** BigInt(b.places)
   const under = b.units * 10n ** BigInt(a.places)
-  // Between 10^(size - 1) and 10^(size + 1): a second look tells which.
+  // The quotient is between 10^(size - 1) and 10^(size + 1); `isLarger` says on which side of 10^size.
   const size = over.toString().length - under.toString().length
   const isLarger = size >= 0 ? over >= under * 10n ** BigInt(size) : over * 10n ** BigInt(-size) >= under
   const places = Math.max(0, SIGNIFICANT - size - (isLarger ? 1 : 0))
@@ -25,7 +25,7 @@ export function quotient(dividend: string, divisor: string): string {
   return fromUnits((doubled + 1n) / 2n, places)
 }
 
-/** Dollars in another currency, in hundredths of it: `dollars` by `usd_per_unit`, rounded half up, with two decimals. */
+/** Dollars converted into another currency: `dollars` divided by `usd_per_unit`, rounded half up, with two decimals. */
 export function inCurrency(dollars: string, usd_per_unit: string): string {
   const [a, rate] = [partsOf(dollars), partsOf(usd_per_unit)]
   const over = 2n * a.units * 100n * 10n ** BigInt(rate.places)

@@ -1,7 +1,7 @@
 /**
- * Which rate holds. Of a UTC day it is the latest of a day strictly before it, at most seven days old, so that all of a day has one rate
- * however late a file came; an organization's own rate goes before it, from its day until the one of a later day. There is no other: what has
- * none is refused, never guessed.
+ * Finds the rate of a UTC day: an organization's own rate, which applies from its day until the own rate of a later day, or else the latest
+ * published rate of an earlier day, at most seven days old. A rate of the day itself is not used, so that the whole day has one rate however
+ * late it is published. An amount without a rate is refused, never guessed.
  */
 import type pg from 'pg'
 import { USD } from '../../contract/currencies.ts'
@@ -9,24 +9,24 @@ import { Refusal } from '../../contract/refusals.ts'
 import type { Config } from '../../ground/config.ts'
 import { ask, type Question } from '../../ground/db/flight.ts'
 
-/** Days a rate is good for beyond its own: the longest row of holidays is shorter. */
+/** Days a published rate may be used for: longer than any run of bank holidays. */
 export const GOOD_FOR_DAYS = 7
 
-/** What an amount was booked by. `rate_day` is the day the rate is of, `rate_source` a source's name, `import` or `own`. */
+/** The rate of a booking. `rate_day` is the day of the rate, `rate_source` a source's name, `import` or `own`. */
 export type Rate = { readonly usd_per_unit: string; readonly rate_day: string; readonly rate_source: string }
 
-/** An amount in another currency, with the rate it was booked by. Decimal strings; `original_amount` as it was sent. */
-export type Money = Rate & { readonly original_amount: string; readonly currency: string }
+/** An amount in another currency with the rate of its booking. Decimal strings; `original_amount` as it was sent. */
+export type ForeignMoney = Rate & { readonly original_amount: string; readonly currency: string }
 
 /** A currency on a UTC day, `YYYY-MM-DD`. */
-export type Place = { readonly currency: string; readonly day: string }
+export type CurrencyDay = { readonly currency: string; readonly day: string }
 
-type Row = Place & Omit<Rate, 'usd_per_unit'> & { usd_per_unit: string | null }
+type RateRow = CurrencyDay & Omit<Rate, 'usd_per_unit'> & { usd_per_unit: string | null }
 
-/** The rates of a few places, once they have been read. */
-export type RatesRead = (place: Place) => Rate | undefined
+/** Finds the rate of a currency on a day among the rates that were read. */
+export type RatesRead = (currencyDay: CurrencyDay) => Rate | undefined
 
-const OWN = `
+const READ_OWN = `
   select p.currency, p.day, r.usd_per_unit, r.from_day as rate_day, 'own' as rate_source
   from unnest($2::text[], $3::date[]) as p (currency, day)
   cross join lateral (
@@ -35,7 +35,7 @@ const OWN = `
     order by from_day desc, created_at desc, id desc limit 1
   ) r`
 
-const OF_SOURCES = `
+const READ_PUBLISHED = `
   select p.currency, p.day, r.usd_per_unit, r.day as rate_day, r.source as rate_source
   from unnest($1::text[], $2::date[]) as p (currency, day)
   cross join lateral (
@@ -44,47 +44,53 @@ const OF_SOURCES = `
     order by array_position($3::text[], source) nulls last, source, day desc limit 1
   ) r`
 
-/** Whose word goes first: what the operator has imported, then the sources in the order of FX_SOURCES. */
-export const orderOf = ({ fxSources }: Pick<Config, 'fxSources'>): string[] => ['import', ...fxSources]
+/** The precedence of sources: the operator's import, then the order of FX_SOURCES. */
+export const sourceOrder = ({ fxSources }: Pick<Config, 'fxSources'>): string[] => ['import', ...fxSources]
 
-/** The two statements that read the rates of these places for an organization, for whoever asks on a connection of their own. */
+/** The two statements that read an organization's rates of these currencies and days, for callers that send them on their own connection. */
 export function rateQuestions(
   org_id: number,
   order: readonly string[],
-  places: readonly Place[],
-): { own: Question<Row>; ofSources: Question<Row> } {
-  const [currencies, days] = [places.map(({ currency }) => currency), places.map(({ day }) => day)]
+  currencyDays: readonly CurrencyDay[],
+): { own: Question<RateRow>; ofSources: Question<RateRow> } {
+  const [currencies, days] = [currencyDays.map(({ currency }) => currency), currencyDays.map(({ day }) => day)]
   return {
-    own: ask(OWN, [org_id, currencies, days]),
-    ofSources: ask(OF_SOURCES, [currencies, days, [...order]]),
+    own: ask(READ_OWN, [org_id, currencies, days]),
+    ofSources: ask(READ_PUBLISHED, [currencies, days, [...order]]),
   }
 }
 
-/** What the two statements answered, as one. A dollar is a dollar, and is not asked about. */
-export function ratesRead({ own, ofSources }: { own: readonly Row[]; ofSources: readonly Row[] }): RatesRead {
+/** Combines the rows of the two statements. US dollars must not be among them. */
+export function ratesRead({ own, ofSources }: { own: readonly RateRow[]; ofSources: readonly RateRow[] }): RatesRead {
   const found = new Map<string, Rate>()
-  // An own rate without an amount gives the currency back to the sources.
+  // A null own rate means that the sources' rates apply again.
   for (const { currency, day, usd_per_unit, rate_day, rate_source } of [...ofSources, ...own])
     if (usd_per_unit !== null) found.set(`${currency} ${day}`, { usd_per_unit, rate_day, rate_source })
   return ({ currency, day }) => found.get(`${currency} ${day}`)
 }
 
-/** The refusal of what cannot be turned into dollars. */
-export const unknownRate = ({ currency, day }: Place): Refusal =>
+/** The refusal for an amount that cannot be converted into dollars. */
+export const unknownRate = ({ currency, day }: CurrencyDay): Refusal =>
   new Refusal('rate_unknown', { error: `no rate of ${currency} is known for ${day}` })
 
-type Asked = { readonly pool: Pick<pg.Pool, 'query'>; readonly order: readonly string[] }
+type RateGround = { readonly pool: Pick<pg.Pool, 'query'>; readonly order: readonly string[] }
 
-/** Reads the rates that hold for an organization. Throws what the database throws. */
-export async function readRates({ pool, order }: Asked, org_id: number, places: readonly Place[]): Promise<RatesRead> {
+/** Reads an organization's rates of these currencies and days. Database errors are thrown. */
+export async function readRates(
+  { pool, order }: RateGround,
+  org_id: number,
+  currencyDays: readonly CurrencyDay[],
+): Promise<RatesRead> {
   const distinct = new Map(
-    places.filter(({ currency }) => currency !== USD).map(place => [`${place.currency} ${place.day}`, place]),
+    currencyDays
+      .filter(({ currency }) => currency !== USD)
+      .map(currencyDay => [`${currencyDay.currency} ${currencyDay.day}`, currencyDay]),
   )
   if (distinct.size === 0) return () => undefined
   const { own, ofSources } = rateQuestions(org_id, order, [...distinct.values()])
   const [mine, theirs] = await Promise.all([
-    pool.query<Row>(own.text, [...own.values]),
-    pool.query<Row>(ofSources.text, [...ofSources.values]),
+    pool.query<RateRow>(own.text, [...own.values]),
+    pool.query<RateRow>(ofSources.text, [...ofSources.values]),
   ])
   return ratesRead({ own: mine.rows, ofSources: theirs.rows })
 }

@@ -40,7 +40,7 @@ test('the command takes a file in whole, the same file again changes nothing, an
   assert.deepEqual([again.code, again.stdout], [0, '1 rates read, 0 of them new.\n'])
   const otherwise = await importFile('day,currency,usd_per_unit\n2026-03-03,EUR,1.09\n2026-03-02,EUR,1.1\n')
   assert.equal(otherwise.code, 1)
-  assert.match(otherwise.stderr, /^Sluice cannot start: .*a rate once imported stays: line 3: 1\.0812 is there\n$/)
+  assert.match(otherwise.stderr, /^Sluice cannot start: .*an imported rate cannot change: line 3: 1\.0812 is stored\n$/)
   const wrong = await importFile('day,currency,usd_per_unit\n2026-03-03,EUR,1.09\n2026-03-04,EUR,0\n')
   assert.equal(wrong.code, 1)
   assert.match(wrong.stderr, /line 3: usd_per_unit must be a decimal above zero/)
@@ -61,12 +61,12 @@ test('without a file, or with one that is not there, it says what is missing', a
 
 test('a line that cannot be read is named', () => {
   const cases: [string, RegExp][] = [
-    ['currency,usd_per_unit\nEUR,1\n', /its first line must hold the titles day,currency,usd_per_unit/],
-    ['day,currency,usd_per_unit\n', /there is no line below the titles/],
+    ['currency,usd_per_unit\nEUR,1\n', /its first line must have the titles day,currency,usd_per_unit/],
+    ['day,currency,usd_per_unit\n', /there are no lines below the titles/],
     ['day,currency,usd_per_unit\n2026-02-30,EUR,1\n', /line 2: “2026-02-30” is no day/],
-    ['day,currency,usd_per_unit\n2026-02-28,USD,1\n', /line 2: “USD” is no code of another currency/],
+    ['day,currency,usd_per_unit\n2026-02-28,USD,1\n', /line 2: “USD” is not the code of a currency other than USD/],
     ['day,currency,usd_per_unit\n2026-02-28,EUR,"1,1"\n', /line 2: usd_per_unit must be a decimal/],
-    ['day,currency,usd_per_unit\n2026-02-28,EUR,1\n2026-02-28,EUR,2\n', /line 3: line 2 says otherwise of EUR/],
+    ['day,currency,usd_per_unit\n2026-02-28,EUR,1\n2026-02-28,EUR,2\n', /line 3: line 2 has another rate of EUR/],
     ['day,currency,usd_per_unit\n"2026-02-28,EUR,1\n', /Quote Not Closed/],
   ]
   for (const [csv, words] of cases) assert.throws(() => readRatesFile(csv), words)

@@ -5,10 +5,10 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { openTestHouse, seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn, type SignedIn } from '../../../tests/support/people.ts'
 import { type RatesFake, startRates } from '../../../tests/support/rates-fake.ts'
-import { dayAfter } from './source.ts'
+import { addDays } from './source.ts'
 
 const TODAY = dayOf(Date.now())
-const before_ = (days: number) => dayAfter(TODAY, -days)
+const before_ = (days: number) => addDays(TODAY, -days)
 
 type Listed = {
   day: string
@@ -153,7 +153,7 @@ describe('rates', () => {
     }
     assert.deepEqual(await rate('EUR'), ['1.2', before_(2), 'ecb'])
     assert.deepEqual(await rate('EUR', before_(2)), ['1.1', before_(3), 'ecb'])
-    // What the first bank has no day for, the second may.
+    // A day the first bank lacks may come from the second.
     assert.deepEqual(await rate('EUR', before_(3)), ['1.2375', before_(4), 'cbr'])
     assert.deepEqual(await rate('JPY'), ['0.008', before_(2), 'ecb'])
     assert.deepEqual(await rate('CNY', before_(2)), ['0.1375', before_(3), 'ecb'])
@@ -161,10 +161,10 @@ describe('rates', () => {
     assert.deepEqual(await rate('UAH', before_(1)), ['0.024', before_(4), 'cbr'])
     assert.deepEqual(await rate('KZT'), ['0.002', before_(1), 'cbr'])
     assert.deepEqual(await rate('RUB'), ['0.0123456790123', before_(1), 'cbr'])
-    assert.deepEqual(await rate('EUR', dayAfter(before_(2), 7)), ['1.2', before_(2), 'ecb'])
-    // The other bank's day is one later.
-    assert.deepEqual(await rate('EUR', dayAfter(before_(2), 8)), ['1.22222222222', before_(1), 'cbr'])
-    assert.equal(await rate('EUR', dayAfter(before_(2), 9)), undefined)
+    assert.deepEqual(await rate('EUR', addDays(before_(2), 7)), ['1.2', before_(2), 'ecb'])
+    // The other bank's rates are for one day later.
+    assert.deepEqual(await rate('EUR', addDays(before_(2), 8)), ['1.22222222222', before_(1), 'cbr'])
+    assert.equal(await rate('EUR', addDays(before_(2), 9)), undefined)
     assert.equal(await rate('USD'), undefined)
   })
 
@@ -179,22 +179,22 @@ describe('rates', () => {
 
   test('a source that fails says so, is asked again later, and what is stored goes on being used', async () => {
     const wrong = [
-      { status: 503, body: 'down', words: 'it answered with 503' },
-      { status: 200, body: '<html>Sorry</html>', words: 'it is no file of reference rates' },
+      { status: 503, body: 'down', words: 'it answered HTTP 503' },
+      { status: 200, body: '<html>Sorry</html>', words: 'its answer is not a file of reference rates' },
       {
         status: 200,
         body: `<Cube time="${TODAY}"><Cube currency="JPY" rate="1"/></Cube>`,
-        words: `the rates of ${TODAY} hold no dollar`,
+        words: `the rates of ${TODAY} lack the dollar`,
       },
       {
         status: 200,
         body: `<Cube time="${TODAY}"><Cube currency="USD" rate="1,1"/></Cube>`,
-        words: `the rates of ${TODAY} hold USD at 1,1`,
+        words: `the rates of ${TODAY} have USD at 1,1`,
       },
       {
         status: 200,
         body: '<Cube time="2999-01-01"><Cube currency="USD" rate="1.1"/></Cube>',
-        words: 'it holds rates of 2999-01-01',
+        words: 'its answer has rates for 2999-01-01',
       },
     ]
     for (const { words, ...answer } of wrong) {

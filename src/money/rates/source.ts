@@ -1,35 +1,40 @@
-/** What a source of rates is: it reads what has been published since it was read last, as dollars per unit. */
+/** The interface of rate sources: each reads the rates published since the last fetch, as dollars per unit. */
 import { DAY_MS } from '../../contract/days.ts'
 import { quotient } from './exact.ts'
 
 /** A currency's rate of a day, `YYYY-MM-DD`, to 12 significant digits. */
 export type Quote = { readonly currency: string; readonly day: string; readonly usd_per_unit: string }
 
-/** Answers the text behind an address, latin-1 or UTF-8 alike for what is read of it. Throws what is wrong, without the address. */
-export type Get = (address: string) => Promise<string>
+/** Fetches the text at an address, decoded as latin-1, which suffices for codes and numbers. Errors do not contain the address. */
+export type FetchText = (address: string) => Promise<string>
 
-/** `newest` is the newest day that is stored of it; `today` the UTC day. Throws for an answer that is not what the source publishes. */
-export type Source = {
+/** Reads a source. `newest` is its newest stored day, `today` the UTC day. `read` throws `UnexpectedAnswer` for an answer it cannot use. */
+export type SourceReader = {
   readonly name: string
-  read(get: Get, newest: string | undefined, today: string): Promise<Quote[]>
+  read(get: FetchText, newest: string | undefined, today: string): Promise<Quote[]>
 }
 
-/** An answer that is not what the source is known to send. */
+/** The source sent something else than its usual format. */
 export class UnexpectedAnswer extends Error {}
 
 const AMOUNT = /^\d{1,12}(\.\d{1,15})?$/
 const CODE = /^[A-Z]{3}$/
 
 /**
- * Cross rates: what a unit of each currency is worth in dollars, where `worth` says how much of each of them one unit of the source's own
- * currency buys (`per: 'own'`), or what one unit of each costs in it (`per: 'other'`). Dollars must be among them.
+ * Computes each currency's value in dollars from the rates of a source in its own currency. `worth` holds the units of each currency per unit of
+ * the own one (`per: 'own'`), or the units of the own one per unit of each (`per: 'other'`). Dollars must be among them.
  */
-export function crossed(own: string, day: string, worth: ReadonlyMap<string, string>, per: 'own' | 'other'): Quote[] {
+export function crossRates(
+  own: string,
+  day: string,
+  worth: ReadonlyMap<string, string>,
+  per: 'own' | 'other',
+): Quote[] {
   const dollar = worth.get('USD')
-  if (dollar === undefined) throw new UnexpectedAnswer(`the rates of ${day} hold no dollar`)
+  if (dollar === undefined) throw new UnexpectedAnswer(`the rates of ${day} lack the dollar`)
   for (const [currency, amount] of worth)
     if (!CODE.test(currency) || !AMOUNT.test(amount) || !/[1-9]/.test(amount))
-      throw new UnexpectedAnswer(`the rates of ${day} hold ${currency.slice(0, 8)} at ${amount.slice(0, 20)}`)
+      throw new UnexpectedAnswer(`the rates of ${day} have ${currency.slice(0, 8)} at ${amount.slice(0, 20)}`)
   const others = [...worth].filter(([currency]) => currency !== 'USD' && currency !== own)
   const quotes = others.map(([currency, amount]) => ({
     currency,
@@ -43,6 +48,6 @@ export function crossed(own: string, day: string, worth: ReadonlyMap<string, str
   ]
 }
 
-/** The day so many days later, or earlier. */
-export const dayAfter = (day: string, days: number): string =>
+/** Adds days to a day, YYYY-MM-DD; a negative number goes back. */
+export const addDays = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10)

@@ -1,4 +1,4 @@
-/** Spend accounts over HTTP: the accounts at ad platforms that are asked what traffic has cost. A dashboard session only. */
+/** Spend accounts over HTTP: the accounts at ad platforms whose spend Sluice reads. Sessions only. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, Id, Instant, Money, Name, Page, SUBS } from '../../contract/fields.ts'
@@ -7,7 +7,7 @@ import { paging } from '../../contract/paging.ts'
 export const PROVIDERS = ['meta', 'tiktok'] as const
 export const PROVIDER_LABELS: Readonly<Record<(typeof PROVIDERS)[number], string>> = { meta: 'Meta', tiktok: 'TikTok' }
 export const LEVELS = ['ad', 'adset', 'campaign'] as const
-/** Days that are read at first, and at most again. */
+/** Days that are read at first, and the most that are read again. */
 export const MOST_DAYS = 30
 
 export const FAULTS = [
@@ -23,14 +23,14 @@ export const FAULTS = [
 
 const Provider = z.enum(PROVIDERS)
 const Level = z.enum(LEVELS).meta({
-  description: 'Whose id the clicks carry: the ad’s, that of its ad set (TikTok: ad group), or that of its campaign',
+  description: 'The object whose id the clicks carry: the ad, its ad set (TikTok: ad group) or its campaign',
 })
 const IdIn = z.enum(SUBS).nullable().meta({
   description:
-    'The sub that the platform fills with the id, such as sub2={{ad.id}} at Meta or sub2=__CID__ at TikTok. With sub1 the spend is booked by sub1 as well; null where all spend is of campaign_id',
+    'The sub that the platform fills with the id, such as sub2={{ad.id}} at Meta or sub2=__CID__ at TikTok. With sub1, spend is also booked by sub1. null: all spend belongs to campaign_id',
 })
 const CampaignId = Id.nullable().meta({
-  description: 'All spend of the account is this campaign’s; null: by the ids that clicks carry',
+  description: 'The campaign all spend of the account belongs to; null: spend is matched by the ids that clicks carry',
 })
 const ExternalId = z
   .string()
@@ -42,12 +42,12 @@ const Token = z
   .trim()
   .min(8)
   .max(1000)
-  .regex(/^[\x21-\x7e]+$/, { message: 'holds characters that no token has' })
+  .regex(/^[\x21-\x7e]+$/, { message: 'contains characters that no token has' })
 
 const Fault = z
   .object({
     code: z.enum(FAULTS),
-    error: z.string().meta({ description: 'What the platform said, or what is wrong with it' }),
+    error: z.string().meta({ description: 'The platform’s error, or what is wrong with its answer' }),
     hint: z.string().meta({ description: 'What to do' }),
     since: Instant,
   })
@@ -59,7 +59,7 @@ export const SpendAccount = z
     provider: Provider,
     external_id: z.string().meta({ description: 'The account’s number at the platform' }),
     name: z.string(),
-    token_hint: z.string().meta({ description: 'The end of the token' }),
+    token_hint: z.string().meta({ description: 'The last characters of the token' }),
     id_in: IdIn,
     level: Level,
     campaign_id: CampaignId,
@@ -67,21 +67,20 @@ export const SpendAccount = z
     timezone: z
       .string()
       .nullable()
-      .meta({ description: 'By which the platform counts its days; null until it was asked' }),
+      .meta({ description: 'The time zone of the platform’s days; null until first read' }),
     currency: z.string().nullable().meta({
-      description:
-        'In which the platform bills, turned into US dollars by the rate of each day; null until it was asked',
+      description: 'The billing currency, converted into US dollars at the rate of each day; null until first read',
     }),
     synced_at: Instant.nullable().meta({ description: 'When it was last read without a fault' }),
     next_sync_at: Instant,
     is_syncing: z.boolean(),
     fault: Fault.nullable(),
     last_30_days: z.object({
-      spent: Money.meta({ description: 'What the platform says' }),
-      unmatched: Money.meta({ description: 'What of it no click’s campaign is known for: it is in no report' }),
+      spent: Money.meta({ description: 'The spend reported by the platform' }),
+      unmatched: Money.meta({ description: 'The part that matches no campaign’s clicks; reports leave it out' }),
       unmatched_ids: z.number().int(),
       is_estimated: z.boolean().meta({
-        description: 'Hours of the account’s zone that lie in two UTC days were divided by their minutes',
+        description: 'Hours of the account’s time zone that span two UTC days were divided by their minutes',
       }),
     }),
     created_at: Instant,
@@ -92,17 +91,19 @@ export type SpendAccount = z.output<typeof SpendAccount>
 
 const Unmatched = z.object({
   external_id: z.string(),
-  name: z.string().meta({ description: 'As it is called at the platform' }),
+  name: z.string().meta({ description: 'Its name at the platform' }),
   amount: Money,
   first_day: z.string(),
   last_day: z.string(),
 })
 
 export const SpendAccountRead = SpendAccount.extend({
-  unmatched: z.array(Unmatched).meta({ description: 'Of the last 30 days, the largest first, at most 200' }),
+  unmatched: z
+    .array(Unmatched)
+    .meta({ description: 'Ids of the last 30 days that match no campaign, the largest first, at most 200' }),
   days: z
     .array(z.object({ day: z.string(), spent: Money, unmatched: Money, is_estimated: z.boolean() }))
-    .meta({ description: 'UTC days of the last 30 that have spend, newest first' }),
+    .meta({ description: 'The UTC days with spend among the last 30, newest first' }),
 }).meta({ id: 'SpendAccountRead' })
 export type SpendAccountRead = z.output<typeof SpendAccountRead>
 
@@ -136,7 +137,7 @@ export const listSpendAccounts = endpoint({
 export const readSpendAccount = endpoint({
   route: 'GET /api/spend-accounts/:id',
   access: { session: 'member' },
-  summary: 'Read a spend account, with its days and what was not matched',
+  summary: 'Read a spend account, with its days and its unmatched spend',
   reply: SpendAccountRead,
   refuses: ['object_not_found'],
 })
@@ -146,8 +147,8 @@ export const createSpendAccount = endpoint({
   access: { session: 'admin' },
   summary: 'Connect a spend account',
   description:
-    'Its last 30 days are read at once, from then on today and yesterday every hour, and each night the last 7 days. The token is kept encrypted and ' +
-    'never shown again. An account that was disconnected before is the same one again, with what was booked then.',
+    'Its last 30 days are read at once, then today and yesterday every hour, and the last 7 days every night. The token is stored encrypted and ' +
+    'never shown again. Connecting a disconnected account again restores it with the spend it had booked.',
   body: SpendAccountDraft,
   reply: SpendAccount,
   status: 201,
@@ -159,7 +160,7 @@ export const updateSpendAccount = endpoint({
   access: { session: 'admin' },
   summary: 'Change a spend account',
   description:
-    'Fields that are not sent stay as they are. Another id_in, level or campaign_id has the last 30 days read and booked again; a new token, or `state: "active"`, has it asked at once.',
+    'Fields that are not sent stay as they are. A change of id_in, level or campaign_id reads and books the last 30 days again; a new token or `state: "active"` reads the account at once.',
   body: SpendAccountChanges,
   reply: SpendAccount,
   refuses: ['object_not_found', 'invalid_request'],
@@ -169,12 +170,12 @@ export const deleteSpendAccount = endpoint({
   route: 'DELETE /api/spend-accounts/:id',
   access: { session: 'admin' },
   summary: 'Disconnect a spend account',
-  description: 'Its token is destroyed. What was booked stays, because it was spent, unless it is taken back.',
+  description: 'Deletes its token. Booked spend stays unless take_back is true.',
   query: z.object({
     take_back: z
       .enum(['true', 'false'])
       .default('false')
-      .meta({ description: 'true: all the account has ever booked goes as well' }),
+      .meta({ description: 'true: also deletes all spend the account has ever booked' }),
   }),
   reply: Done,
   refuses: ['object_not_found'],
@@ -183,16 +184,16 @@ export const deleteSpendAccount = endpoint({
 export const syncSpendAccount = endpoint({
   route: 'POST /api/spend-accounts/:id/sync',
   access: { session: 'admin' },
-  summary: 'Have a spend account read now',
+  summary: 'Read a spend account now',
   description:
-    'It is read within seconds; next_sync_at, is_syncing and fault of the account tell what came of it. What is read a second time changes nothing.',
+    'It is read within seconds; next_sync_at, is_syncing and fault show the result. Reading the same spend again changes nothing.',
   body: z.object({
     days: z
       .int()
       .min(1)
       .max(MOST_DAYS)
       .nullish()
-      .meta({ description: 'How many days before today are read again; yesterday’s without it' }),
+      .meta({ description: 'How many days before today to read again; default: 1' }),
   }),
   reply: SpendAccount,
   refuses: ['object_not_found', 'invalid_request'],

@@ -1,16 +1,16 @@
-/** Asks a platform's reports. Only addresses the operator has set are asked, so nothing guards the way there; redirects are not followed. */
+/** Requests platforms' reports. The addresses come from the operator's settings, so the guarded client is not needed. Redirects are not followed. */
 import { getGlobalDispatcher, request } from 'undici'
 import { fieldsOf } from '../../contract/json.ts'
-import { type Ask, SpendFault } from './reader.ts'
+import { type RequestPlatform, SpendFault } from './reader.ts'
 
-/** Reports are made while one waits. */
+/** Platforms compute a report during the request. */
 const TIMEOUT_MS = 60_000
-/** A page of a report is a tenth of it. */
+/** Ten times the size of a page of a report. */
 const MOST_BYTES = 8 * 1024 * 1024
 
-/** Asks until `signal` is aborted. What is thrown names no address and no header: they hold the token. */
-export const asker =
-  (closing: AbortSignal): Ask =>
+/** Returns a function that requests until `closing` is aborted. Errors contain no address and no header, because those may hold the token. */
+export const openPlatformRequests =
+  (closing: AbortSignal): RequestPlatform =>
   async (url, query, headers) => {
     const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), closing])
     try {
@@ -21,15 +21,15 @@ export const asker =
         bodyTimeout: TIMEOUT_MS,
         signal,
       })
-      const text = await textOf(response.body)
-      return { status: response.statusCode, body: fieldsOf(parsed(text)), headers: response.headers }
+      const text = await readText(response.body)
+      return { status: response.statusCode, body: fieldsOf(parseJson(text)), headers: response.headers }
     } catch (error) {
       if (closing.aborted || error instanceof SpendFault) throw error
-      throw new SpendFault('unavailable', wordsOf(error))
+      throw new SpendFault('unavailable', describeError(error))
     }
   }
 
-async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of body) {
@@ -40,7 +40,7 @@ async function textOf(body: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -48,7 +48,7 @@ function parsed(text: string): unknown {
   }
 }
 
-function wordsOf(error: unknown): string {
+function describeError(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no complete answer within ${TIMEOUT_MS / 1000} s`
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no answer'
   return `no connection (${code})`

@@ -1,20 +1,20 @@
 /**
- * Books a UTC day of an account. Owns `account_spend`: what the platform says, by its ids. What of it is a campaign's is written to `booked_spend` in the
- * same transaction, and takes the place of all that the account has booked on that day: booked twice, nothing changes.
+ * Books a UTC day of an account. Owns `account_spend`, the platform's spend by its ids. The same transaction replaces the account's rows of that
+ * day in `booked_spend` by the spend of matched campaigns, so booking a day twice changes nothing.
  */
 import { type Kysely, sql } from 'kysely'
 import { USD } from '../../contract/currencies.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
-import { book, type Booking as Cell, unbook } from '../ad-spend/booked.ts'
+import { bookSpend, type BookedCell, unbookSpend } from '../ad-spend/booked.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { inDollars } from '../rates/exact.ts'
-import { orderOf, type Rate, readRates } from '../rates/rate-of-day.ts'
-import { type Claimed, holdClaim } from './claims.ts'
-import { recall, seeDay } from './matching.ts'
+import { sourceOrder, type Rate, readRates } from '../rates/rate-of-day.ts'
+import { type ClaimedAccount, lockClaim } from './claims.ts'
+import { rememberMatches, matchDay } from './matching.ts'
 
-/** What an id has cost on a UTC day: `amount` in US dollars, by the rate of the day where the account bills in another currency. */
-type Spent = {
+/** The spend of an id on a UTC day: `amount` in US dollars, at the rate of the day if the account bills in another currency. */
+type SpentId = {
   readonly external_id: string
   readonly name: string
   readonly amount: string
@@ -22,54 +22,54 @@ type Spent = {
   readonly original_amount: string | null
 }
 
-type Paid = { readonly currency: string | null } & { readonly [K in keyof Rate]: Rate[K] | null }
-type Row = Spent & Paid & { readonly campaign_id: string | null; readonly sub1: string }
+type RateColumns = { readonly currency: string | null } & { readonly [K in keyof Rate]: Rate[K] | null }
+type AccountSpendRow = SpentId & RateColumns & { readonly campaign_id: string | null; readonly sub1: string }
 
-const IN_DOLLARS: Paid = { currency: null, usd_per_unit: null, rate_day: null, rate_source: null }
+const NO_RATE: RateColumns = { currency: null, usd_per_unit: null, rate_day: null, rate_source: null }
 
 export const originOf = (account_id: string) => `account:${account_id}` as const
 
-/** What an id has cost in the currency the account bills in. */
-export type Billed = Omit<Spent, 'original_amount'>
+/** The spend of an id in the account's currency. */
+export type BilledId = Omit<SpentId, 'original_amount'>
 
 /**
- * Finds the campaigns of a day's spend and books it in US dollars. What is booked so already is not written again. Answers false, and leaves the day as it
- * is, where no rate of the currency is known for it. @throws LostClaim
+ * Finds the campaigns of a day's spend and books it in US dollars. Writes nothing if the same is booked already. Returns false and leaves the
+ * day as it is if there is no rate for it. @throws LostClaim
  */
 export async function bookDay(
-  ground: Books,
-  account: Claimed,
+  ground: BookingGround,
+  account: ClaimedAccount,
   day: string,
-  { currency, billed }: { currency: string; billed: readonly Billed[] },
+  { currency, billedIds }: { currency: string; billedIds: readonly BilledId[] },
 ): Promise<boolean> {
-  if (currency === USD || billed.length === 0) {
+  if (currency === USD || billedIds.length === 0) {
     await bookRows(
       ground,
       account,
       day,
-      billed.map(one => ({ ...one, ...IN_DOLLARS, original_amount: null })),
+      billedIds.map(one => ({ ...one, ...NO_RATE, original_amount: null })),
     )
     return true
   }
   const rate = await rateOf(ground, account, day, currency)
   if (rate === undefined) return false
-  const paid = billed.map(one => ({
+  const converted = billedIds.map(one => ({
     ...one,
     ...rate,
     currency,
     amount: inDollars(one.amount, rate.usd_per_unit),
     original_amount: one.amount,
   }))
-  await bookRows(ground, account, day, paid)
+  await bookRows(ground, account, day, converted)
   return true
 }
 
-type Books = Pick<Ground, 'config' | 'db' | 'database'>
+type BookingGround = Pick<Ground, 'config' | 'db' | 'database'>
 
-/** The rate a day was booked by goes on to hold for it, whatever rates came later. */
+/** A day keeps the rate it was first booked at. */
 async function rateOf(
-  { config, db, database }: Books,
-  { org_id, id }: Claimed,
+  { config, db, database }: BookingGround,
+  { org_id, id }: ClaimedAccount,
   day: string,
   currency: string,
 ): Promise<Rate | undefined> {
@@ -78,44 +78,49 @@ async function rateOf(
     where org_id = ${org_id} and account_id = ${id} and day = ${day} and currency = ${currency}
     limit 1`.execute(db)
   if (rows[0] !== undefined) return rows[0]
-  const rates = await readRates({ pool: database.reads, order: orderOf(config) }, org_id, [{ currency, day }])
+  const rates = await readRates({ pool: database.reads, order: sourceOrder(config) }, org_id, [{ currency, day }])
   return rates({ currency, day })
 }
 
-/** Books a day again with what the platform said then, once more of its campaigns are known. @throws LostClaim */
-export async function bookDayAgain(ground: Books, account: Claimed, day: string): Promise<void> {
+/** Books a day again from the stored spend, after more of its campaigns were found. @throws LostClaim */
+export async function bookDayAgain(ground: BookingGround, account: ClaimedAccount, day: string): Promise<void> {
   await bookRows(ground, account, day, await readDay(ground.db, account, day))
 }
 
-async function bookRows(ground: Books, account: Claimed, day: string, spent: readonly (Spent & Paid)[]) {
+async function bookRows(
+  ground: BookingGround,
+  account: ClaimedAccount,
+  day: string,
+  spent: readonly (SpentId & RateColumns)[],
+) {
   const ids = spent.map(({ external_id }) => external_id)
-  const seen = await seeDay(ground, account, day, ids)
+  const seen = await matchDay(ground, account, day, ids)
   await ground.db.transaction().execute(async trx => {
-    await holdClaim(trx, account)
-    const matches = await recall(trx, account, day, ids, seen)
+    await lockClaim(trx, account)
+    const matches = await rememberMatches(trx, account, day, ids, seen)
     const rows = spent.map(one => ({
       ...one,
       campaign_id: matches.get(one.external_id) ?? null,
       sub1: account.id_in === 'sub1' ? one.external_id : '',
     }))
     const stored = await readDay(trx, account, day)
-    if (textOf(stored) === textOf(rows)) return
+    if (comparable(stored) === comparable(rows)) return
     await replaceDay(trx, account, day, rows)
-    await unbook(trx, account.org_id, originOf(account.id), day)
-    await book(trx, account.org_id, originOf(account.id), cellsOf(rows, day))
+    await unbookSpend(trx, account.org_id, originOf(account.id), day)
+    await bookSpend(trx, account.org_id, originOf(account.id), bookedCells(rows, day))
   })
 }
 
-async function readDay(db: Kysely<Tables>, { org_id, id }: Claimed, day: string): Promise<Row[]> {
-  const { rows } = await sql<Row>`
+async function readDay(db: Kysely<Tables>, { org_id, id }: ClaimedAccount, day: string): Promise<AccountSpendRow[]> {
+  const { rows } = await sql<AccountSpendRow>`
     select external_id, name, amount, is_estimated, campaign_id, sub1, original_amount, currency, usd_per_unit, rate_day, rate_source
     from account_spend
     where org_id = ${org_id} and account_id = ${id} and day = ${day}`.execute(db)
   return rows
 }
 
-/** Rows as a text, the same for equal ones in whatever order. A rate holds for the whole day, so the amounts tell it. */
-const textOf = (rows: readonly Row[]): string =>
+/** The rows as a text to compare, regardless of their order. It leaves out the rate, because the two amounts determine it. */
+const comparable = (rows: readonly AccountSpendRow[]): string =>
   JSON.stringify(
     rows
       .map(row => [
@@ -133,13 +138,13 @@ const textOf = (rows: readonly Row[]): string =>
 
 async function replaceDay(
   db: Kysely<Tables>,
-  { org_id, id }: Claimed,
+  { org_id, id }: ClaimedAccount,
   day: string,
-  rows: readonly Row[],
+  rows: readonly AccountSpendRow[],
 ): Promise<void> {
   await sql`delete from account_spend where org_id = ${org_id} and account_id = ${id} and day = ${day}`.execute(db)
   if (rows.length === 0) return
-  const column = <K extends keyof Row>(name: K) => rows.map(row => row[name])
+  const column = <K extends keyof AccountSpendRow>(name: K) => rows.map(row => row[name])
   await sql`
     insert into account_spend (org_id, account_id, day, external_id, name, amount, is_estimated, campaign_id, sub1,
       original_amount, currency, usd_per_unit, rate_day, rate_source)
@@ -150,16 +155,16 @@ async function replaceDay(
       ${column('rate_day')}::date[], ${column('rate_source')}::text[]) as spent`.execute(db)
 }
 
-/** Forgets all that an account has ever told. */
+/** Deletes all spend an account has ever reported. */
 export async function forgetSpend(db: Kysely<Tables>, org_id: number, id: string): Promise<void> {
   await sql`delete from account_spend where org_id = ${org_id} and account_id = ${id}`.execute(db)
 }
 
-/** One amount per campaign and sub1. Spend without a campaign is in none. */
-function cellsOf(rows: readonly Row[], day: string): Cell[] {
-  const known = rows.filter((row): row is Row & { campaign_id: string } => row.campaign_id !== null)
-  const placed = Map.groupBy(known, ({ campaign_id, sub1 }) => `${campaign_id} ${sub1}`)
-  return [...placed.values()].flatMap(list => {
+/** One amount per campaign and sub1, without unmatched spend. */
+function bookedCells(rows: readonly AccountSpendRow[], day: string): BookedCell[] {
+  const known = rows.filter((row): row is AccountSpendRow & { campaign_id: string } => row.campaign_id !== null)
+  const byCell = Map.groupBy(known, ({ campaign_id, sub1 }) => `${campaign_id} ${sub1}`)
+  return [...byCell.values()].flatMap(list => {
     const [first] = list
     if (first === undefined) return []
     const amount = fromMillionths(list.reduce((sum, row) => sum + toMillionths(row.amount), 0n))

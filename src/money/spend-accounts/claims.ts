@@ -1,18 +1,19 @@
 /**
- * Who reads an account: one process at a time, under a lease by the database's clock. What it books counts only while the claim is its own, so that one
- * that slept through its lease changes nothing. Writes `spend_accounts`.
+ * Claims of spend accounts: one process at a time reads an account, under a lease by the database's clock. Every write checks the claim, so a
+ * process whose lease another one has taken over changes nothing. Writes `spend_accounts`.
  */
 import { type Kysely, sql, type UpdateObject } from 'kysely'
 import { newId } from '../../contract/ids.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { SpendAccount } from './api.ts'
 import type { SpendFault } from './reader.ts'
 
-/** Longer than a page of a report may take; it is kept with each page. */
-export const LEASE_MS = 3 * 60_000
-/** So many accounts are looked for at a time, those that wait longest first. */
+/** Longer than a page of a report may take. The claim is kept while pages arrive. */
+export const ACCOUNT_LEASE_MS = 3 * 60_000
+/** The most due accounts read at a time, those due longest first. */
 const MOST_DUE = 50
 
 const DUE = (among: Among) => `
@@ -20,8 +21,8 @@ const DUE = (among: Among) => `
   where due_at <= now() and state = 'active' and deleted_at is null and (claimed_until is null or claimed_until < now())${among('org_id')}
   order by due_at limit ${MOST_DUE}`
 
-/** An account that this process reads. */
-export type Claimed = Pick<
+/** An account claimed by this process. */
+export type ClaimedAccount = Pick<
   SpendAccount,
   'id' | 'provider' | 'external_id' | 'id_in' | 'level' | 'campaign_id' | 'synced_at'
 > & {
@@ -33,27 +34,21 @@ export type Claimed = Pick<
   readonly failures: number
 }
 
-/** Thrown where another process has taken the account over, or it was changed or disconnected meanwhile. */
+/** Thrown if another process has claimed the account, or someone changed or disconnected it. */
 export class LostClaim extends Error {}
 
-/** Which accounts are due, of all organizations. Throws what the database throws. */
+/** The due accounts of all organizations. Database errors are thrown. */
 export async function dueAccounts({ database }: Pick<Ground, 'database'>) {
   return (await askEverywhere<{ org_id: number; id: string }>(database.worker, DUE)).rows
 }
 
-/** The database's moment so many milliseconds from now. An update reads no clock beside its columns: nodes would each read their own. */
-async function momentIn(db: Kysely<Tables>, ms: number): Promise<string> {
-  const { rows } = await sql<{ at: string }>`select now() + ${ms}::float8 * interval '1 millisecond' as at`.execute(db)
-  return rows[0]?.at ?? new Date(Date.now() + ms).toISOString()
-}
-
-/** Claims a due account, or answers undefined where another process has it. */
+/** Claims a due account. Returns undefined if another process has it. */
 export async function claimAccount(
   db: Kysely<Tables>,
   { org_id, id }: { org_id: number; id: string },
   lease_ms: number,
-): Promise<Claimed | undefined> {
-  const [claim, until] = [newId(), await momentIn(db, lease_ms)]
+): Promise<ClaimedAccount | undefined> {
+  const [claim, until] = [newId(), await databaseTimeIn(db, lease_ms)]
   const { numAffectedRows } = await sql`
     update spend_accounts set claim = ${claim}, claimed_until = ${until}
     where org_id = ${org_id} and id = ${id} and due_at <= now() and state = 'active' and deleted_at is null
@@ -66,19 +61,19 @@ export async function claimAccount(
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('claim', '=', claim)
-    .$castTo<Claimed>()
+    .$castTo<ClaimedAccount>()
     .executeTakeFirst()
 }
 
-type Held = Pick<Claimed, 'org_id' | 'id' | 'claim'>
+type AccountClaim = Pick<ClaimedAccount, 'org_id' | 'id' | 'claim'>
 
-/** Keeps the account for another lease. @throws LostClaim */
-export async function keepClaim(db: Kysely<Tables>, held: Held, lease_ms: number): Promise<void> {
-  await change(db, held, { claimed_until: await momentIn(db, lease_ms) })
+/** Extends the claim by another lease. @throws LostClaim */
+export async function keepAccount(db: Kysely<Tables>, account: AccountClaim, lease_ms: number): Promise<void> {
+  await updateClaimed(db, account, { claimed_until: await databaseTimeIn(db, lease_ms) })
 }
 
-/** Holds the account's row, so that nobody takes it over before the transaction ends. @throws LostClaim */
-export async function holdClaim(trx: Kysely<Tables>, { org_id, id, claim }: Held): Promise<void> {
+/** Locks the account's row, so that nobody claims it before the transaction ends. @throws LostClaim */
+export async function lockClaim(trx: Kysely<Tables>, { org_id, id, claim }: AccountClaim): Promise<void> {
   const { rows } = await sql`
     select 1 from spend_accounts where org_id = ${org_id} and id = ${id} and claim = ${claim} and deleted_at is null for update`.execute(
     trx,
@@ -86,23 +81,27 @@ export async function holdClaim(trx: Kysely<Tables>, { org_id, id, claim }: Held
   if (rows.length === 0) throw new LostClaim()
 }
 
-/** Writes down by what the platform bills. @throws LostClaim */
-export async function noteBilling(db: Kysely<Tables>, held: Held, billing: { timezone: string; currency: string }) {
-  await change(db, held, billing)
+/** Stores the account's time zone and billing currency. @throws LostClaim */
+export async function storeBilling(
+  db: Kysely<Tables>,
+  account: AccountClaim,
+  billing: { timezone: string; currency: string },
+) {
+  await updateClaimed(db, account, billing)
 }
 
-/** Gives the account back, which is due again in `next_ms`. `deep_on` is the account's day if its last week was read. */
-export async function endWell(
+/** Releases an account that was read; it is due again in `next_ms`. `deep_on` is the account's day if its last week was read. @throws LostClaim */
+export async function releaseSynced(
   db: Kysely<Tables>,
-  held: Held,
+  account: AccountClaim,
   { next_ms, deep_on }: { next_ms: number; deep_on: string | undefined },
 ): Promise<void> {
-  await change(db, held, {
-    due_at: await momentIn(db, next_ms),
-    synced_at: await momentIn(db, 0),
+  await updateClaimed(db, account, {
+    due_at: await databaseTimeIn(db, next_ms),
+    synced_at: await databaseTimeIn(db, 0),
     asked_days: null,
     ...(deep_on !== undefined && { deep_on }),
-    ...free,
+    ...UNCLAIMED,
     failures: 0,
     fault_code: null,
     fault_words: null,
@@ -110,34 +109,34 @@ export async function endWell(
   })
 }
 
-/** Gives the account back with what is wrong; a fault that was there keeps its time. */
-export async function endWithFault(
+/** Releases an account with its fault. `fault_since` stays if the fault is the same as before. @throws LostClaim */
+export async function releaseFaulty(
   db: Kysely<Tables>,
-  held: Held & Pick<Claimed, 'failures'>,
+  account: AccountClaim & Pick<ClaimedAccount, 'failures'>,
   { code, message }: SpendFault,
   next_ms: number,
 ): Promise<void> {
-  const now = await momentIn(db, 0)
-  await change(db, held, {
-    due_at: await momentIn(db, next_ms),
-    ...free,
-    failures: held.failures + 1,
+  const now = await databaseTimeIn(db, 0)
+  await updateClaimed(db, account, {
+    due_at: await databaseTimeIn(db, next_ms),
+    ...UNCLAIMED,
+    failures: account.failures + 1,
     fault_code: code,
     fault_words: message,
     fault_since: sql<string>`case when fault_code = ${code} then fault_since else ${now}::timestamptz end`,
   })
 }
 
-/** Gives the account back as it was, for the next process. */
-export async function giveBack(db: Kysely<Tables>, held: Held): Promise<void> {
-  await change(db, held, free)
+/** Releases an account unread; it stays due for the next process. @throws LostClaim */
+export async function releaseAccount(db: Kysely<Tables>, account: AccountClaim): Promise<void> {
+  await updateClaimed(db, account, UNCLAIMED)
 }
 
-const free = { claim: null, claimed_until: null }
+const UNCLAIMED = { claim: null, claimed_until: null }
 
-async function change(
+async function updateClaimed(
   db: Kysely<Tables>,
-  { org_id, id, claim }: Held,
+  { org_id, id, claim }: AccountClaim,
   set: UpdateObject<Tables, 'spend_accounts'>,
 ): Promise<void> {
   const changed = db

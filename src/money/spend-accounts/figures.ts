@@ -1,4 +1,4 @@
-/** What an account has cost in the last 30 days, and what of it no campaign is known for. */
+/** An account's spend in the last 30 days, and the part that matches no campaign. */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -8,19 +8,19 @@ const MOST_UNMATCHED = 200
 
 const firstDay = (now: number): string => dayOf(now - MOST_DAYS * DAY_MS)
 
-type Figures = SpendAccount['last_30_days']
+type AccountFigures = SpendAccount['last_30_days']
 
-const NOTHING: Figures = { spent: '0', unmatched: '0', unmatched_ids: 0, is_estimated: false }
+const NO_SPEND: AccountFigures = { spent: '0', unmatched: '0', unmatched_ids: 0, is_estimated: false }
 
-/** The figures of these accounts, by id. `now` in Unix milliseconds. */
-export async function readFigures(
+/** Reads the figures of these accounts and returns a lookup by id. `now` in Unix milliseconds. */
+export async function readAccountFigures(
   db: Kysely<Tables>,
   org_id: number,
   ids: readonly string[],
   now: number,
-): Promise<(id: string) => Figures> {
-  if (ids.length === 0) return () => NOTHING
-  const { rows } = await sql<Figures & { account_id: string }>`
+): Promise<(id: string) => AccountFigures> {
+  if (ids.length === 0) return () => NO_SPEND
+  const { rows } = await sql<AccountFigures & { account_id: string }>`
     select account_id, trim_scale(sum(amount)) as spent,
       trim_scale(coalesce(sum(amount) filter (where campaign_id is null), 0)) as unmatched,
       (count(distinct external_id) filter (where campaign_id is null))::int as unmatched_ids,
@@ -29,11 +29,11 @@ export async function readFigures(
     where org_id = ${org_id} and account_id = any(${[...ids]}::uuid[]) and day >= ${firstDay(now)}::date
     group by account_id`.execute(db)
   const found = new Map(rows.map(({ account_id, ...figures }) => [account_id, figures]))
-  return id => found.get(id) ?? NOTHING
+  return id => found.get(id) ?? NO_SPEND
 }
 
-/** The ids without a campaign, those that cost most first. */
-export async function readUnmatched(
+/** The ids without a campaign, the largest spend first. */
+export async function readUnmatchedSpend(
   db: Kysely<Tables>,
   org_id: number,
   account_id: string,
@@ -49,8 +49,8 @@ export async function readUnmatched(
   return rows
 }
 
-/** The UTC days that cost something, newest first. */
-export async function readDays(
+/** The UTC days with spend, newest first. */
+export async function readSpendDays(
   db: Kysely<Tables>,
   org_id: number,
   account_id: string,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { divide, type Zone, zoneOf } from './local-hours.ts'
+import { divideByQuarters, type AccountZone, accountZone } from './local-hours.ts'
 
-const zone = (name: string) => zoneOf(name) as Zone
-/** The hours of a day there that lie in each UTC day, in quarters. */
+const zone = (name: string) => accountZone(name) as AccountZone
+/** The quarters of a local day's hours in each UTC day. */
 const told = (name: string, day: string) =>
   zone(name)
     .hoursOf(day)
@@ -21,7 +21,7 @@ test('an hour that lies in two UTC days is divided by its quarters', () => {
   assert.deepEqual(kolkata.slice(4, 7), ['09:4', '09:2+10:2', '10:4'])
   assert.deepEqual(told('Asia/Kathmandu', '2026-01-10').slice(4, 7), ['09:4', '09:3+10:1', '10:4'])
   const parts = zone('Asia/Kolkata').hoursOf('2026-01-10')[5] ?? []
-  assert.deepEqual(divide(10_000_001n, parts), [
+  assert.deepEqual(divideByQuarters(10_000_001n, parts), [
     { day: '2026-01-09', amount: 5_000_000n },
     { day: '2026-01-10', amount: 5_000_001n },
   ])
@@ -40,7 +40,7 @@ test('clocks that are turned make an hour twice as long, or leave it out', () =>
 })
 
 test('a zone is known by its name alone', () => {
-  assert.equal(zoneOf('Europe/Atlantis'), undefined)
-  assert.equal(zoneOf(''), undefined)
+  assert.equal(accountZone('Europe/Atlantis'), undefined)
+  assert.equal(accountZone(''), undefined)
   assert.deepEqual(zone('Asia/Kolkata').at(Date.parse('2026-03-01T20:00:00Z')), { day: '2026-03-02', hour: 1 })
 })

@@ -1,28 +1,28 @@
 /**
- * Hours of a time zone in UTC days. Platforms count by the hours of the account's zone; the books by UTC days. Where a zone is off the full hour, or
- * its clocks are turned back, an hour may lie in two UTC days: it is divided by its quarters of an hour, which is a guess and is marked as one.
+ * Maps hours of a time zone to UTC days. Platforms report by hours of the account's time zone; Sluice books by UTC day. In a zone that is off the
+ * full hour, or when clocks are turned back, an hour may span two UTC days. It is then divided by quarters of an hour, and marked as estimated.
  */
 import { DAY_MS, dayOf, HOUR_MS } from '../../contract/days.ts'
 
-/** No zone of today is off by less. */
+/** Today's offsets from UTC are multiples of this. */
 const QUARTER_MS = 15 * 60_000
-/** Farther than this from UTC no zone is; the date line makes it more than half a day. */
+/** The largest offset from UTC, with some reserve. */
 const FARTHEST_MS = 15 * HOUR_MS
 
-/** A UTC day, and how many of the hour's quarters are in it. */
-type Part = { readonly day: string; readonly quarters: number }
+/** A UTC day, and the number of the hour's quarters in it. */
+type HourPart = { readonly day: string; readonly quarters: number }
 
-export type Zone = {
-  /** The day (YYYY-MM-DD) and hour there at a moment, in Unix milliseconds. */
+export type AccountZone = {
+  /** The local day (YYYY-MM-DD) and hour at a moment in Unix milliseconds. */
   at(ms: number): { readonly day: string; readonly hour: number }
-  /** The hours 0 to 23 of a day there: the UTC days each lies in, the earlier first. Never empty: an hour that clocks leave out is where the one before it ends. */
-  hoursOf(day: string): readonly (readonly Part[])[]
-  /** The first moment of a day there. */
+  /** For the hours 0 to 23 of a local day, the UTC days each lies in, the earlier first. An hour that clocks skip gets the last UTC day of the hour before. */
+  hoursOf(day: string): readonly (readonly HourPart[])[]
+  /** The first moment of a local day, in Unix milliseconds. */
   startOf(day: string): number
 }
 
-/** A zone by its IANA name, or undefined where there is none of that name. */
-export function zoneOf(timeZone: string): Zone | undefined {
+/** A zone by its IANA name, or undefined if the name is unknown. */
+export function accountZone(timeZone: string): AccountZone | undefined {
   let format: Intl.DateTimeFormat
   try {
     const fields = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit' } as const
@@ -39,8 +39,8 @@ export function zoneOf(timeZone: string): Zone | undefined {
     const midnight = Date.parse(`${day}T00:00:00Z`)
     const found: { ms: number; hour: number }[] = []
     for (let ms = midnight - FARTHEST_MS; ms < midnight + DAY_MS + FARTHEST_MS; ms += QUARTER_MS) {
-      const there = at(ms)
-      if (there.day === day) found.push({ ms, hour: there.hour })
+      const local = at(ms)
+      if (local.day === day) found.push({ ms, hour: local.hour })
     }
     return found
   }
@@ -48,7 +48,7 @@ export function zoneOf(timeZone: string): Zone | undefined {
     at,
     hoursOf(day) {
       const quarters = Map.groupBy(quartersOf(day), ({ hour }) => hour)
-      const hours: Part[][] = []
+      const hours: HourPart[][] = []
       let last = day
       for (let hour = 0; hour < 24; hour += 1) {
         const days = Map.groupBy(quarters.get(hour) ?? [], ({ ms }) => dayOf(ms))
@@ -62,11 +62,14 @@ export function zoneOf(timeZone: string): Zone | undefined {
   }
 }
 
-/** The day after one, both YYYY-MM-DD. */
+/** The next day, both YYYY-MM-DD. */
 export const nextDay = (day: string): string => dayOf(Date.parse(`${day}T00:00:00Z`) + DAY_MS)
 
-/** An amount over the days of an hour by its quarters; the last one takes what is left, so that they add up to it. */
-export function divide(amount: bigint, parts: readonly Part[]): { readonly day: string; readonly amount: bigint }[] {
+/** Divides an amount over the days of an hour by quarters. The last day gets the rest, so that the parts add up. */
+export function divideByQuarters(
+  amount: bigint,
+  parts: readonly HourPart[],
+): { readonly day: string; readonly amount: bigint }[] {
   const all = BigInt(parts.reduce((sum, { quarters }) => sum + quarters, 0))
   let left = amount
   return parts.map(({ day, quarters }, at) => {

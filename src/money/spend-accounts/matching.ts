@@ -1,6 +1,7 @@
 /**
- * Whose spend an id's is: the campaign most of whose tracked clicks of that day carried it; on a day without any, the campaign it was last seen on within
- * 30 days. Owns `spend_matches`, which remembers that. A day's clicks are read by their primary key and only for the ids that cost something on it.
+ * Finds the campaign of a platform's id: the one with the most tracked clicks of that day that carry the id, or on a day without such clicks the
+ * one the id was last seen on within 30 days. Owns `spend_matches`, which stores the latter. A day's clicks are read by their primary key, and
+ * only for ids with spend.
  */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
@@ -8,40 +9,40 @@ import { SUBS } from '../../contract/fields.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
-import type { Claimed } from './claims.ts'
+import type { ClaimedAccount } from './claims.ts'
 
 /** Days before and after the spend on which a click may have carried the id. */
 const SEEN_DAYS = 30
 
-/** A hundred thousand clicks are read in a quarter of a second. */
+/** The part of a day read per statement. 100,000 clicks take a quarter of a second. */
 const PART_MS = 6 * HOUR_MS
 
-/** Of ids that nobody has seen yet so many are looked for at a time. */
+/** The most unmatched ids looked for at a time. */
 const MOST_SOUGHT = 5000
 
-/** What is known of an id: its campaign, or none. */
+/** Campaigns by the platform's id. */
 type Matches = ReadonlyMap<string, string>
 
-type Seen = { external_id: string; campaign_id: string; clicks: number }
+type IdClicks = { external_id: string; campaign_id: string; clicks: number }
 
 /**
- * The campaigns whose clicks of a UTC day carried these ids, by id; looked for as well are ids whose spend has had no campaign so far. All of an
- * account that is one campaign's is that one's.
+ * Finds the campaigns whose clicks of a UTC day carry these ids, and also those of ids with unmatched spend near that day. For an account
+ * assigned to one campaign, that campaign.
  */
-export async function seeDay(
+export async function matchDay(
   ground: Pick<Ground, 'database' | 'db'>,
-  account: Pick<Claimed, 'org_id' | 'id' | 'id_in' | 'campaign_id'>,
+  account: Pick<ClaimedAccount, 'org_id' | 'id' | 'id_in' | 'campaign_id'>,
   day: string,
   ids: readonly string[],
 ): Promise<Matches> {
   const { campaign_id } = account
   if (campaign_id !== null) return new Map(ids.map(id => [id, campaign_id]))
   const sought = [...new Set([...ids, ...(await unmatchedIds(ground.db, account, day))])]
-  return sought.length === 0 ? new Map() : new Map(most(await seenOn(ground, account, day, sought)))
+  return sought.length === 0 ? new Map() : new Map(mostClicked(await countClicks(ground, account, day, sought)))
 }
 
-/** Of the days on which a click of this day may still tell whose they are. */
-async function unmatchedIds(db: Kysely<Tables>, { org_id, id }: Account, day: string): Promise<string[]> {
+/** The unmatched ids of the days on which a click of this day may decide the campaign. */
+async function unmatchedIds(db: Kysely<Tables>, { org_id, id }: AccountKey, day: string): Promise<string[]> {
   const { rows } = await sql<{ external_id: string }>`
     select distinct external_id from account_spend
     where org_id = ${org_id} and account_id = ${id} and campaign_id is null
@@ -50,33 +51,33 @@ async function unmatchedIds(db: Kysely<Tables>, { org_id, id }: Account, day: st
   return rows.map(({ external_id }) => external_id)
 }
 
-/** Remembers what was seen on a day, and answers it with what is remembered of ids that were not; in the transaction that books it. */
-export async function recall(
+/** Stores the matches of a day, and returns them together with stored matches of the other ids. Runs in the transaction that books the day. */
+export async function rememberMatches(
   db: Kysely<Tables>,
-  account: Pick<Claimed, 'org_id' | 'id' | 'campaign_id'>,
+  account: Pick<ClaimedAccount, 'org_id' | 'id' | 'campaign_id'>,
   day: string,
   ids: readonly string[],
   seen: Matches,
 ): Promise<Matches> {
   if (account.campaign_id !== null) return seen
-  await remember(db, account, day, seen)
+  await storeMatches(db, account, day, seen)
   const unseen = ids.filter(id => !seen.has(id))
-  return new Map([...seen, ...(await remembered(db, account, day, unseen))])
+  return new Map([...seen, ...(await storedMatches(db, account, day, unseen))])
 }
 
-async function seenOn(
+async function countClicks(
   { database }: Pick<Ground, 'database'>,
-  { org_id, id_in }: Pick<Claimed, 'org_id' | 'id_in'>,
+  { org_id, id_in }: Pick<ClaimedAccount, 'org_id' | 'id_in'>,
   day: string,
   ids: readonly string[],
-): Promise<Seen[]> {
+): Promise<IdClicks[]> {
   const sub = SUBS.find(name => name === id_in)
   if (sub === undefined) return []
   const midnight = Date.parse(`${day}T00:00:00Z`)
-  const counts = new Map<string, Seen>()
-  // In parts, so that no statement reads for longer than it may, however many clicks a day has.
+  const counts = new Map<string, IdClicks>()
+  // In parts, so that no statement exceeds its timeout, however many clicks a day has.
   for (let from = midnight; from < midnight + DAY_MS; from += PART_MS) {
-    const { rows } = await database.worker.query<Seen>(
+    const { rows } = await database.worker.query<IdClicks>(
       `select ${sub} as external_id, campaign_id, count(*)::int as clicks
       from clicks
       where org_id = $1 and id >= $2 and id < $3 and tracked and campaign_id is not null and ${sub} = any($4::text[])
@@ -91,9 +92,9 @@ async function seenOn(
   return [...counts.values()]
 }
 
-/** Of each id the campaign with most clicks; of equals the older one, so that it is the same each time. */
-function most(seen: readonly Seen[]): [string, string][] {
-  const best = new Map<string, Seen>()
+/** Picks the campaign with the most clicks for each id; of equals the older one, so that the result is stable. */
+function mostClicked(seen: readonly IdClicks[]): [string, string][] {
+  const best = new Map<string, IdClicks>()
   for (const one of seen) {
     const other = best.get(one.external_id)
     const isBetter =
@@ -105,9 +106,14 @@ function most(seen: readonly Seen[]): [string, string][] {
   return [...best].map(([id, { campaign_id }]) => [id, campaign_id])
 }
 
-type Account = Pick<Claimed, 'org_id' | 'id'>
+type AccountKey = Pick<ClaimedAccount, 'org_id' | 'id'>
 
-async function remember(db: Kysely<Tables>, { org_id, id }: Account, day: string, matches: Matches): Promise<void> {
+async function storeMatches(
+  db: Kysely<Tables>,
+  { org_id, id }: AccountKey,
+  day: string,
+  matches: Matches,
+): Promise<void> {
   if (matches.size === 0) return
   await sql`
     insert into spend_matches (org_id, account_id, external_id, campaign_id, seen_on)
@@ -118,9 +124,9 @@ async function remember(db: Kysely<Tables>, { org_id, id }: Account, day: string
       where spend_matches.seen_on <= excluded.seen_on`.execute(db)
 }
 
-async function remembered(
+async function storedMatches(
   db: Kysely<Tables>,
-  { org_id, id }: Account,
+  { org_id, id }: AccountKey,
   day: string,
   ids: readonly string[],
 ): Promise<Matches> {
@@ -132,8 +138,12 @@ async function remembered(
   return new Map(rows.map(row => [row.external_id, row.campaign_id]))
 }
 
-/** The UTC days from `first` on with spend whose campaign was not known when it was booked, and is known since. */
-export async function daysToMatchAgain(db: Kysely<Tables>, { org_id, id }: Account, first: string): Promise<string[]> {
+/** The UTC days from `first` on with spend that was unmatched when booked and has a match now. */
+export async function daysToMatchAgain(
+  db: Kysely<Tables>,
+  { org_id, id }: AccountKey,
+  first: string,
+): Promise<string[]> {
   const { rows } = await sql<{ day: string }>`
     select distinct s.day
     from account_spend s
@@ -144,7 +154,7 @@ export async function daysToMatchAgain(db: Kysely<Tables>, { org_id, id }: Accou
   return rows.map(({ day }) => day)
 }
 
-/** Forgets what ids were seen on: they are looked for elsewhere, or are others. */
+/** Deletes all matches of an account, because its ids are of another kind or in another sub from now on. */
 export async function forgetMatches(db: Kysely<Tables>, org_id: number, id: string): Promise<void> {
   await sql`delete from spend_matches where org_id = ${org_id} and account_id = ${id}`.execute(db)
 }

@@ -1,26 +1,26 @@
 /**
- * Meta's Ads Insights: spend by ad (ad set, campaign) and hour of the account's zone. Objects that were deleted since are asked for by name, because
- * a report of the account by ads leaves them out, and their money with them.
+ * Meta's Ads Insights: spend by ad (ad set, campaign) and hour of the account's time zone. The filter names every status, because the report
+ * leaves out deleted objects and their spend otherwise.
  */
 import { fieldsOf } from '../../contract/json.ts'
 import {
-  type Answer,
+  type PlatformAnswer,
   type HourSpend,
   hourSpend,
   MOST_PAGES,
-  type Reading,
-  rowsOf,
+  type ReaderInput,
+  reportRows,
   SpendFault,
   type SpendReader,
-  textOf,
+  textField,
 } from './reader.ts'
 
 const HOURLY = 'hourly_stats_aggregated_by_advertiser_time_zone'
 const ROWS_OF_A_PAGE = '500'
 
 const SHARED = ['ACTIVE', 'PAUSED', 'DELETED', 'ARCHIVED', 'IN_PROCESS', 'WITH_ISSUES']
-/** Every status there is, by level. */
-const STATUSES: Readonly<Record<Reading['account']['level'], readonly string[]>> = {
+/** All statuses of each level. */
+const STATUSES: Readonly<Record<ReaderInput['account']['level'], readonly string[]>> = {
   campaign: SHARED,
   adset: [...SHARED, 'CAMPAIGN_PAUSED'],
   ad: [
@@ -34,17 +34,19 @@ const STATUSES: Readonly<Record<Reading['account']['level'], readonly string[]>>
   ],
 }
 
-/** Reads an account. The token travels in a header: addresses end up in the logs of proxies. */
-export function readerOfMeta(
-  { ask, base, token, account: { external_id, level } }: Reading,
+/** A reader of a Meta account. The token is sent in a header, because addresses end up in the logs of proxies. */
+export function openMetaReader(
+  { request, base, token, account: { external_id, level } }: ReaderInput,
   version: string,
 ): SpendReader {
   const call = async (path: string, query: Readonly<Record<string, string>>) =>
-    judged(await ask(`${base}/${version}/act_${external_id}${path}`, query, { authorization: `Bearer ${token}` }))
+    dataOrThrow(
+      await request(`${base}/${version}/act_${external_id}${path}`, query, { authorization: `Bearer ${token}` }),
+    )
   return {
     async describe() {
       const { timezone_name, currency } = await call('', { fields: 'timezone_name,currency' })
-      return { timezone: textOf(timezone_name) ?? '', currency: textOf(currency) ?? '' }
+      return { timezone: textField(timezone_name) ?? '', currency: textField(currency) ?? '' }
     },
     async *pagesOf(day) {
       const query = {
@@ -59,10 +61,10 @@ export function readerOfMeta(
       let after: string | undefined
       for (let page = 0; page < MOST_PAGES; page += 1) {
         const { data, paging } = await call('/insights', { ...query, ...(after !== undefined && { after }) })
-        yield rowsOf(data, 'data').map(row => rowOf(row, level, day))
-        // The address of the next page holds the token: only its cursor is taken.
+        yield reportRows(data, 'data').map(row => rowOf(row, level, day))
+        // The next page's address contains the token, so only its cursor is used.
         const { next, cursors } = fieldsOf(paging)
-        const cursor = textOf(fieldsOf(cursors)['after'])
+        const cursor = textField(fieldsOf(cursors)['after'])
         if (next === undefined || cursor === undefined) return
         if (cursor === after) break
         after = cursor
@@ -74,45 +76,47 @@ export function readerOfMeta(
 
 function rowOf(row: Readonly<Record<string, unknown>>, level: string, day: string): HourSpend {
   if (row['date_start'] !== day)
-    throw new SpendFault('unexpected_answer', `it was asked for ${day} and told of another day`)
+    throw new SpendFault('unexpected_answer', `its report for ${day} has rows of another day`)
   return hourSpend({
-    hour: textOf(row[HOURLY]),
+    hour: textField(row[HOURLY]),
     external_id: row[`${level}_id`],
     name: row[`${level}_name`],
     amount: row['spend'],
   })
 }
 
-/** Codes of a token that is no good any more. */
-const DEAD = new Set([102, 190, 2500])
-/** Codes of a right that the token's owner or app has not got. */
-const FORBIDDEN = new Set([3, 10, 200, 272, 273, 275, 294])
-/** Codes of asking too often; 80000 is that of reports. */
-const TOO_OFTEN = new Set([4, 17, 32, 613, 80_000, 80_003, 80_004])
-/** An account that is not there, or that the token does not reach. */
-const MISSING = { code: 100, subcode: 33 }
+/** Error codes of an invalid or expired token. */
+const TOKEN_CODES = new Set([102, 190, 2500])
+/** Error codes of a missing permission of the token's owner or app. */
+const PERMISSION_CODES = new Set([3, 10, 200, 272, 273, 275, 294])
+/** Error codes of rate limits; 80000 is that of reports. */
+const RATE_LIMIT_CODES = new Set([4, 17, 32, 613, 80_000, 80_003, 80_004])
+/** The error of an account that does not exist or that the token cannot access. */
+const NOT_FOUND = { code: 100, subcode: 33 }
 
-function judged({ status, body, headers }: Answer): Readonly<Record<string, unknown>> {
+function dataOrThrow({ status, body, headers }: PlatformAnswer): Readonly<Record<string, unknown>> {
   if (status >= 200 && status < 300 && body['error'] === undefined && Object.keys(body).length > 0) return body
   const error = fieldsOf(body['error'])
   const [code, subcode] = [Number(error['code']), Number(error['error_subcode'])]
-  if (status === 429 || TOO_OFTEN.has(code)) throw new SpendFault('rate_limited', wordsOf(error), waitOf(headers))
-  if (DEAD.has(code)) throw new SpendFault('token_refused', wordsOf(error))
-  if (FORBIDDEN.has(code)) throw new SpendFault('permission_missing', wordsOf(error))
-  if (code === MISSING.code && subcode === MISSING.subcode) throw new SpendFault('account_not_found', wordsOf(error))
+  if (status === 429 || RATE_LIMIT_CODES.has(code))
+    throw new SpendFault('rate_limited', metaMessage(error), waitIn(headers))
+  if (TOKEN_CODES.has(code)) throw new SpendFault('token_refused', metaMessage(error))
+  if (PERMISSION_CODES.has(code)) throw new SpendFault('permission_missing', metaMessage(error))
+  if (code === NOT_FOUND.code && subcode === NOT_FOUND.subcode)
+    throw new SpendFault('account_not_found', metaMessage(error))
   if (body['error'] === undefined || status >= 500 || error['is_transient'] === true)
-    throw new SpendFault('unavailable', body['error'] === undefined ? `it answered with ${status}` : wordsOf(error))
-  throw new SpendFault('unexpected_answer', wordsOf(error))
+    throw new SpendFault('unavailable', body['error'] === undefined ? `it answered HTTP ${status}` : metaMessage(error))
+  throw new SpendFault('unexpected_answer', metaMessage(error))
 }
 
-function wordsOf({ code, error_subcode, message, error_user_msg }: Readonly<Record<string, unknown>>): string {
+function metaMessage({ code, error_subcode, message, error_user_msg }: Readonly<Record<string, unknown>>): string {
   const numbers = [code, error_subcode].filter(number => typeof number === 'number').join('/')
-  const words = textOf(error_user_msg) ?? textOf(message) ?? 'no words'
+  const words = textField(error_user_msg) ?? textField(message) ?? 'no message'
   return `Meta ${numbers}: ${words}`
 }
 
-/** The longest time any use case of the account has to wait, which Meta tells in minutes. */
-function waitOf(headers: Answer['headers']): number | undefined {
+/** The longest wait of all use cases of the account, in milliseconds. Meta sends minutes. */
+function waitIn(headers: PlatformAnswer['headers']): number | undefined {
   try {
     const uses = Object.values(fieldsOf(JSON.parse(String(headers['x-business-use-case-usage'])))).flat()
     const minutes = Math.max(...uses.map(use => Number(fieldsOf(use)['estimated_time_to_regain_access'] ?? 0)))

@@ -1,4 +1,4 @@
-// Several processes and people at one account: it is read by one at a time, what is booked is whole days, and whoever came late changes nothing.
+// Several processes and people at one account: one process reads it at a time, only whole days are booked, and a process that lost its claim changes nothing.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ afterEach(() => {
   platforms.meta.taken.length = 0
 })
 
-/** A place whose ad costs 1.00 on each of the last 31 days, and its account, which has not been read. */
+/** A workspace whose ad cost 1.00 on each of the last 31 days, and its account, which was not read yet. */
 async function settle(): Promise<{ place: SpendPlace; id: string }> {
   const place = await seedSpendPlace(house)
   await seedCarrying(house.database, place, { sub2: AD }, { at: NOW - 30 * DAY_MS })
@@ -69,7 +69,7 @@ async function assertBooks({ org_id }: SpendPlace) {
   assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
 }
 
-/** Lets the answer of one day's report wait. `held` resolves once it is asked for. */
+/** Delays the answer of one day's report. `held` resolves once it is requested. */
 function holdDay(day: string) {
   const [asked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
@@ -108,7 +108,7 @@ test('a process that slept through its lease books nothing over the one that too
   await held
   assert.equal((await read(house, place, id)).is_syncing, true)
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 0, 'it is being read')
-  // Its lease runs out, and the platform has other figures by now.
+  // Its lease ends, and the platform's figures have changed.
   await dueNow(place)
   platforms.books.hours = [adHour(TODAY, 3, AD, '7.00')]
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 1)
@@ -180,7 +180,7 @@ test('a database that fails between reading and booking leaves the days before, 
   const { place, id } = await settle()
   const claimed = await claimAccount(house.ground.db, { org_id: place.org_id, id: String(toUuid(id)) }, 60_000)
   assert.ok(claimed)
-  // The second half of a booking fails: what was written of the first half must not stay.
+  // If the second half of a booking fails, the first half must be rolled back.
   const { worker } = house.database
   await worker.query(
     `alter table booked_spend add constraint until_then check (origin <> 'account:${claimed.id}' or day < '${ago(10)}')`,

@@ -223,7 +223,7 @@ describe('an account', () => {
 })
 
 describe('a fault', () => {
-  /** What the account says after it was read with the platforms answering so, and whether that is passing. */
+  /** The account's fault after reading it with these answers, and whether the fault is temporary. */
   async function faultOf(place: SpendPlace, id: string, ask: () => void | (() => void)) {
     const undo = ask()
     await sync(house, place, id, Date.now())

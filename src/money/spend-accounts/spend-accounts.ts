@@ -1,7 +1,7 @@
 /**
- * Spend accounts: accounts at ad platforms that are asked what traffic has cost. Owns `spend_accounts`; besides the deeds here claims.ts writes it, for the
- * process that reads an account. The token is kept encrypted and leaves towards its platform alone. Deletion is soft, so that an account that is
- * connected again is the same one and its spend is not counted twice; the token goes at once.
+ * Spend accounts: accounts at ad platforms whose spend Sluice reads. Owns `spend_accounts`, which claims.ts also writes for the process that
+ * reads an account. The token is stored encrypted and sent only to its platform. Deletion is soft, so that an account that is connected again
+ * keeps its id and its spend is not counted twice; the token is deleted at once.
  */
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -10,14 +10,14 @@ import { refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
-import { unbook } from '../ad-spend/booked.ts'
+import { unbookSpend } from '../ad-spend/booked.ts'
 import { MOST_DAYS, PROVIDER_LABELS } from './api.ts'
 import type * as api from './api.ts'
 import { forgetSpend, originOf } from './booking.ts'
 import { hintOf } from './faults.ts'
-import { readDays, readFigures, readUnmatched } from './figures.ts'
+import { readSpendDays, readAccountFigures, readUnmatchedSpend } from './figures.ts'
 import { forgetMatches } from './matching.ts'
-import type { Fault } from './reader.ts'
+import type { SpendFaultCode } from './reader.ts'
 
 const COLUMNS = [
   'id',
@@ -41,23 +41,23 @@ const COLUMNS = [
 ] as const
 const IS_SYNCING = sql<boolean>`(claimed_until is not null and claimed_until > now())`
 
-type Row = Omit<api.SpendAccount, 'next_sync_at' | 'fault' | 'last_30_days'> & {
+type SpendAccountRow = Omit<api.SpendAccount, 'next_sync_at' | 'fault' | 'last_30_days'> & {
   due_at: string
-  fault_code: Fault | null
+  fault_code: SpendFaultCode | null
   fault_words: string | null
   fault_since: string | null
 }
 
-/** Accounts of the organization, newest first, with what they cost in the last 30 days. */
+/** Accounts of the organization, newest first, with their spend of the last 30 days. */
 export async function listSpendAccounts(
   { db, actor }: Context<typeof api.listSpendAccounts>,
   { query }: Call<typeof api.listSpendAccounts>,
 ) {
   const { data, next_cursor } = await newestFirst(rowsOf(db, actor.org_id), query)
-  return { data: await shown(db, actor.org_id, data), next_cursor }
+  return { data: await withFigures(db, actor.org_id, data), next_cursor }
 }
 
-/** One account, with its days and what was not matched. Refuses `object_not_found`. */
+/** One account, with its days and its unmatched spend. Refuses `object_not_found`. */
 export async function readSpendAccount(
   { db, actor }: Context<typeof api.readSpendAccount>,
   { params }: Call<typeof api.readSpendAccount>,
@@ -65,28 +65,28 @@ export async function readSpendAccount(
   const { org_id } = actor
   const account = await accountOf(db, org_id, idOf(params.id))
   const [unmatched, days] = await Promise.all([
-    readUnmatched(db, org_id, account.id, Date.now()),
-    readDays(db, org_id, account.id, Date.now()),
+    readUnmatchedSpend(db, org_id, account.id, Date.now()),
+    readSpendDays(db, org_id, account.id, Date.now()),
   ])
   return { ...account, unmatched, days }
 }
 
 /**
- * Connects an account, which is read at once; one that was disconnected before is the same again. Refuses `already_exists`, `object_not_found` for a
- * campaign that is not the organization's, `invalid_request` where nothing says whose the spend is.
+ * Connects an account, which is read at once; a disconnected one is restored. Refuses `already_exists`, `object_not_found` for a campaign of
+ * another organization, `invalid_request` if neither id_in nor campaign_id is given.
  */
 export async function createSpendAccount(
   { db, actor, secrets }: Context<typeof api.createSpendAccount>,
   { body }: Call<typeof api.createSpendAccount>,
 ) {
   const { org_id } = actor
-  requireOwner(body)
+  requireAssignment(body)
   const { access_token, ...fields } = body
   const now = new Date().toISOString()
   const fresh = {
     ...fields,
-    ...sealed(access_token, secrets),
-    ...begun(now),
+    ...sealedToken(access_token, secrets),
+    ...dueNow(now),
     state: 'active',
     created_by: actor.user_id,
     updated_at: now,
@@ -104,12 +104,12 @@ export async function createSpendAccount(
   return accountOf(db, org_id, id)
 }
 
-/** Of an account that is there: brings it back if it was disconnected. Refuses `already_exists` for one that is connected. */
+/** Restores a disconnected account. Refuses `already_exists` if it is connected. */
 async function reconnect(
   trx: Transaction<Tables>,
   org_id: number,
   { provider, external_id }: api.SpendAccountDraft,
-  fresh: Changes,
+  fresh: SpendAccountUpdate,
 ): Promise<string> {
   const back = await trx
     .updateTable('spend_accounts')
@@ -123,11 +123,11 @@ async function reconnect(
   if (back !== undefined) return back.id
   return refuse('already_exists', {
     error: `the ${PROVIDER_LABELS[provider]} account ${external_id} is connected already`,
-    hint: 'Change the one that is there; counted twice, its spend would be wrong.',
+    hint: 'Change the existing account; connected twice, its spend would count twice.',
   })
 }
 
-/** Changes the fields that are sent. Refuses `object_not_found`, and `invalid_request` where nothing says any more whose the spend is. */
+/** Changes the fields that are sent. Refuses `object_not_found`, and `invalid_request` if neither id_in nor campaign_id would remain. */
 export async function updateSpendAccount(
   { db, actor, secrets }: Context<typeof api.updateSpendAccount>,
   { params, body }: Call<typeof api.updateSpendAccount>,
@@ -137,26 +137,26 @@ export async function updateSpendAccount(
   await changeAccount(db, org_id, id, async (was, trx) => {
     const { access_token, ...fields } = body
     const { id_in = was.id_in, campaign_id = was.campaign_id } = fields
-    requireOwner({ id_in, campaign_id })
+    requireAssignment({ id_in, campaign_id })
     if (campaign_id !== was.campaign_id) await requireCampaign(trx, org_id, campaign_id)
     const isSwitched = fields.state !== undefined && fields.state !== was.state
     const isBookedElsewhere = (['id_in', 'level', 'campaign_id'] as const).some(
       name => fields[name] !== undefined && fields[name] !== was[name],
     )
     if (isBookedElsewhere) await forgetMatches(trx, org_id, id)
-    const isAgain = isBookedElsewhere || isSwitched || access_token !== undefined
+    const isReadAgain = isBookedElsewhere || isSwitched || access_token !== undefined
     return {
       ...fields,
-      ...(access_token !== undefined && sealed(access_token, secrets)),
-      // Whoever reads it now reads it as it was.
-      ...(isAgain && begun(new Date().toISOString())),
+      ...(access_token !== undefined && sealedToken(access_token, secrets)),
+      // Ends the claim of a process that reads it with the old values.
+      ...(isReadAgain && dueNow(new Date().toISOString())),
       ...(isBookedElsewhere && { asked_days: MOST_DAYS }),
     }
   })
   return accountOf(db, org_id, id)
 }
 
-/** Disconnects an account and destroys its token; with `take_back` what it has booked goes as well. Refuses `object_not_found`. */
+/** Disconnects an account and deletes its token; with `take_back` also its booked spend. Refuses `object_not_found`. */
 export async function deleteSpendAccount(
   { db, actor }: Context<typeof api.deleteSpendAccount>,
   { params, query }: Call<typeof api.deleteSpendAccount>,
@@ -164,7 +164,7 @@ export async function deleteSpendAccount(
   const { org_id } = actor
   await changeAccount(db, org_id, idOf(params.id), async ({ id }, trx) => {
     if (query.take_back === 'true') {
-      await unbook(trx, org_id, originOf(id))
+      await unbookSpend(trx, org_id, originOf(id))
       await forgetSpend(trx, org_id, id)
     }
     const deleted_at = new Date().toISOString()
@@ -173,7 +173,7 @@ export async function deleteSpendAccount(
   return { ok: true as const }
 }
 
-/** Makes an account due now. One that is being read goes on, unless more days are asked for. Refuses `object_not_found`, `invalid_request` for one that is off. */
+/** Makes an account due now. If it is being read, that continues, unless `days` is given. Refuses `object_not_found`, `invalid_request` if it is off. */
 export async function syncSpendAccount(
   { db, actor }: Context<typeof api.syncSpendAccount>,
   { params, body }: Call<typeof api.syncSpendAccount>,
@@ -183,7 +183,7 @@ export async function syncSpendAccount(
     if (state === 'off')
       refuse('invalid_request', {
         error: 'the account is switched off',
-        hint: 'Switch it on: then it is read at once.',
+        hint: 'Switch it on; it is then read at once.',
       })
     if (is_syncing && body.days == null) return {}
     const now = new Date().toISOString()
@@ -192,10 +192,10 @@ export async function syncSpendAccount(
   return accountOf(db, actor.org_id, id)
 }
 
-type Changes = Updateable<Tables['spend_accounts']>
+type SpendAccountUpdate = Updateable<Tables['spend_accounts']>
 
-/** Due at once, claimed by nobody, and without the fault it had: someone has put something right. */
-const begun = (now: string) =>
+/** Makes an account due at once, unclaimed and without its fault, because someone has changed it. */
+const dueNow = (now: string) =>
   ({
     due_at: now,
     claim: null,
@@ -206,18 +206,18 @@ const begun = (now: string) =>
     fault_since: null,
   }) as const
 
-const SHOWN_CHARACTERS = 4
+const HINT_CHARACTERS = 4
 
-const sealed = (token: string, secrets: Context<typeof api.createSpendAccount>['secrets']) => ({
+const sealedToken = (token: string, secrets: Context<typeof api.createSpendAccount>['secrets']) => ({
   token: secrets.seal(token),
-  token_hint: `…${token.slice(-SHOWN_CHARACTERS)}`,
+  token_hint: `…${token.slice(-HINT_CHARACTERS)}`,
 })
 
-function requireOwner({ id_in, campaign_id }: Pick<api.SpendAccount, 'id_in' | 'campaign_id'>): void {
+function requireAssignment({ id_in, campaign_id }: Pick<api.SpendAccount, 'id_in' | 'campaign_id'>): void {
   if (id_in === null && campaign_id === null)
     refuse('invalid_request', {
-      error: 'id_in: nothing says whose the spend is',
-      hint: 'Name the sub that holds the platform’s id, or the campaign that all of the account’s spend is of.',
+      error: 'id_in: the spend is assigned to no campaign',
+      hint: 'Send the sub that holds the platform’s id in id_in, or the campaign for all spend in campaign_id.',
     })
 }
 
@@ -227,12 +227,12 @@ async function requireCampaign(db: Kysely<Tables>, org_id: number, id: string | 
   if ((await campaign.executeTakeFirst()) === undefined) refuse('object_not_found', { error: 'campaign_id: not found' })
 }
 
-/** Writes to a live account what `changesOf` makes of it as it is. Its row is held, so that no booking of how it was comes after. */
+/** Applies `changesOf` to a connected account. Its row is locked, so that no booking with the old values comes after the change. */
 async function changeAccount(
   db: Kysely<Tables>,
   org_id: number,
   id: string,
-  changesOf: (was: Row, trx: Transaction<Tables>) => Promise<Changes>,
+  changesOf: (was: SpendAccountRow, trx: Transaction<Tables>) => Promise<SpendAccountUpdate>,
 ): Promise<void> {
   await db.transaction().execute(async trx => {
     const was = await rowsOf(trx, org_id).where('id', '=', id).forUpdate().executeTakeFirst()
@@ -253,16 +253,20 @@ const rowsOf = (db: Kysely<Tables>, org_id: number) =>
     .select(IS_SYNCING.as('is_syncing'))
     .where('org_id', '=', org_id)
     .where('deleted_at', 'is', null)
-    .$castTo<Row>()
+    .$castTo<SpendAccountRow>()
 
 async function accountOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.SpendAccount> {
   const row = await rowsOf(db, org_id).where('id', '=', id).executeTakeFirst()
-  const [account] = await shown(db, org_id, row === undefined ? [] : [row])
+  const [account] = await withFigures(db, org_id, row === undefined ? [] : [row])
   return account ?? refuse('object_not_found')
 }
 
-async function shown(db: Kysely<Tables>, org_id: number, rows: readonly Row[]): Promise<api.SpendAccount[]> {
-  const figures = await readFigures(
+async function withFigures(
+  db: Kysely<Tables>,
+  org_id: number,
+  rows: readonly SpendAccountRow[],
+): Promise<api.SpendAccount[]> {
+  const figures = await readAccountFigures(
     db,
     org_id,
     rows.map(({ id }) => id),

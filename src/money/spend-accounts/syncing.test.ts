@@ -1,4 +1,4 @@
-// From a platform's report to what is booked: which days, whose campaigns, and what is left over.
+// From a platform's report to booked spend: days, campaigns and unmatched spend.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { type TestHouse, toWireId } from '../../../tests/support/house.ts'
@@ -21,7 +21,7 @@ import { DAY_MS, dayOf, HOUR_MS } from '../../contract/days.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 import { syncDueAccounts } from './worker.ts'
 
-/** Noon: no night of any zone near UTC. */
+/** Noon: not night in any time zone near UTC. */
 const NOW = Date.parse(`${dayOf(Date.now())}T12:30:00Z`)
 const ago = (days: number) => dayOf(NOW - days * DAY_MS)
 const at = (day: string, hour = 12) => Date.parse(`${day}T00:00:00Z`) + hour * HOUR_MS
@@ -50,14 +50,14 @@ beforeEach(() => {
 const carry = (place: SpendPlace, subs: Parameters<typeof seedCarrying>[2], when: Parameters<typeof seedCarrying>[3]) =>
   seedCarrying(house.database, place, subs, when)
 
-/** Connects an account and reads it at first. */
+/** Connects an account and reads it for the first time. */
 async function connected(place: SpendPlace, draft: object = {}): Promise<string> {
   const id = await connect(house, place, draft)
   assert.equal(await syncDueAccounts(house.ground, { now: NOW }), 1)
   return id
 }
 
-/** What a report says of an organization's cost in these days, by campaign or sub1. */
+/** An organization's cost in a report of these days, by campaign or sub1. */
 async function report(place: SpendPlace, dimension: string, from = YESTERDAY) {
   const window = `date_from=${from}T00:00:00Z&date_to=${TODAY}T23:59:59.999Z`
   const reply = await house.call('GET', `/api/report?dimension=${dimension}&${window}`, { cookie: place.cookie })
@@ -282,7 +282,7 @@ describe('reading again', () => {
     assert.deepEqual(asked(), days(30))
     await sync(house, place, id, NOW)
     assert.deepEqual(asked(), days(1))
-    // What a reading leaves is the database's own time, which these readings are not of.
+    // Reading stores the database's current time, but these readings pretend to be at other times.
     const readLast = (at: number) =>
       house.database.worker.query(`update spend_accounts set synced_at = $2 where org_id = $1`, [
         place.org_id,

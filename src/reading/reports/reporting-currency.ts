@@ -5,7 +5,7 @@
 import type { Context } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { inCurrency } from '../../money/rates/exact.ts'
-import { orderOf, readRates, unknownRate } from '../../money/rates/rate-of-day.ts'
+import { sourceOrder, readRates, unknownRate } from '../../money/rates/rate-of-day.ts'
 import type * as api from './api.ts'
 
 const MONEY = ['revenue', 'cost', 'cost_of_clicks', 'revenue_pending'] as const
@@ -18,7 +18,7 @@ export async function inReportingCurrency(
   currency: string,
 ): Promise<api.MemberReport> {
   const places = report.rows.map(({ key }) => ({ currency, day: key }))
-  const rateOf = await readRates({ pool: database.reads, order: orderOf(config) }, actor.org_id, places)
+  const rateOf = await readRates({ pool: database.reads, order: sourceOrder(config) }, actor.org_id, places)
   const rows = report.rows.map(row => {
     const place = { currency, day: row.key }
     const rate = rateOf(place)?.usd_per_unit

@@ -14,7 +14,7 @@ import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
-import { orderOf, readRates } from '../../money/rates/rate-of-day.ts'
+import { sourceOrder, readRates } from '../../money/rates/rate-of-day.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
@@ -112,7 +112,7 @@ async function warningsOn({ database, config, actor }: Writing, draft: api.Offer
   const pool = database.reads
   await wantRates({ pool, config })
   const place = { currency, day: dayOf(Date.now()) }
-  const rateOf = await readRates({ pool, order: orderOf(config) }, actor.org_id, [place])
+  const rateOf = await readRates({ pool, order: sourceOrder(config) }, actor.org_id, [place])
   return rateOf(place) === undefined ? [...warnings, rateWarning(currency)] : warnings
 }
 
