@@ -9,7 +9,7 @@ import { conversionOf } from '../src/outgoing/ad-accounts/conversion.ts'
 import { openGoogleTokens } from '../src/outgoing/ad-accounts/google-token.ts'
 import { type Account, callFor, type Ways } from '../src/outgoing/ad-accounts/platforms.ts'
 import type { Outgoing } from '../src/outgoing/deliveries/lane.ts'
-import { redact, shownOf } from '../src/outgoing/deliveries/redact.ts'
+import { redact, loggedCall } from '../src/outgoing/deliveries/redact.ts'
 import { type Chance, letters } from './chance.ts'
 import type { Founding } from './objects.ts'
 import type { DemoClick } from './traffic.ts'
@@ -126,7 +126,7 @@ function answersTo(chance: Chance, { fbclid }: DemoClick): Answered[] {
 }
 
 function toldBy(call: Outgoing, answers: readonly Answered[], begun: number, chance: Chance): Told {
-  const shown = shownOf(call)
+  const shown = loggedCall(call)
   const tries = answers.map(({ status, body }, at): Try => {
     const trace = { fbtrace_id: `A${letters(chance, 22)}` }
     const answer = JSON.stringify(

@@ -8,7 +8,7 @@ import { networkInterfaces } from 'node:os'
 import test, { after } from 'node:test'
 import { startReceiver } from '../../tests/support/receiver.ts'
 import { faultOfAddress } from '../contract/address.ts'
-import { type Outcome, send } from '../outgoing/deliveries/send.ts'
+import { type CallOutcome, sendCall } from '../outgoing/deliveries/send.ts'
 import { guardedAgent, isPrivateHost, isPublicAddress } from './guard.ts'
 
 const hits: string[] = []
@@ -42,8 +42,8 @@ after(async () => {
 })
 
 const DEADLINES = { headers_ms: 10_000, total_ms: 10_000 }
-const call = (url: string, through = agent): Promise<Outcome> =>
-  send(through, { method: 'GET', url }, { deadlines: DEADLINES })
+const call = (url: string, through = agent): Promise<CallOutcome> =>
+  sendCall(through, { method: 'GET', url }, { deadlines: DEADLINES })
 
 const inside = (host: string) => `http://${host}:${PORT}/`
 

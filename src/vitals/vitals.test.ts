@@ -124,7 +124,7 @@ test('claims that fail again and again are in the metrics, in the log once, and 
       )
       assert.equal(statusCode, role === 'admin' ? 200 : 403)
     }
-    const lines = said.filter(line => line.includes('deliveries could not be claimed'))
+    const lines = said.filter(line => line.includes('could not claim deliveries'))
     assert.equal(lines.length, 1, lines.join(''))
     await own.database.schema.schema.alterTable('away').renameTo('delivery_attempts').execute()
     await eventually('it is delivered', async () => (await deliveryOf(db, id)).state === 'delivered')

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { toUuid } from '../../src/contract/ids.ts'
-import { workRuns } from '../../src/outgoing/deliveries/portions.ts'
+import { continueRuns } from '../../src/outgoing/deliveries/portions.ts'
 import { postbackLane } from '../../src/outgoing/postbacks/lane.ts'
 import { auditBooks } from '../../src/reading/audit/audit.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
@@ -195,7 +195,7 @@ test('a run over the past that a process an hour behind begins is over all that 
   }
   const run = async (path: string) => {
     await change('POST', path, { dry_run: false })
-    while ((await workRuns(worker, [postbackLane])) > 0);
+    while ((await continueRuns(worker, [postbackLane])) > 0);
     const { rows } = await worker.query('select from delivery_runs where finished_at is null')
     assert.equal(rows.length, 0, 'the run is over')
   }

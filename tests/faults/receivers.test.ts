@@ -20,7 +20,7 @@ before(async () => {
   for (const [name, answer] of Object.entries(SICKNESSES))
     sick.set(name, await startReceiver((_, response) => answer(response)))
   const urls = [...sick.values()].map(({ origin }) => `${origin}/hook?e={event_id}`)
-  // Nobody listens there: the connection is refused.
+  // No process listens there: the connection is refused.
   urls.push('http://127.0.0.1:9/hook?e={event_id}')
   const now = new Date().toISOString()
   for (const { org_id } of ground.targets)
@@ -52,7 +52,7 @@ test('receivers that hang, drip, flood, close, fail and refuse take nothing from
   t.diagnostic(`${rows[0]?.delivered} deliveries of the healthy rules, p99 ${rows[0]?.slowest}`)
   for (const [name, { connections, arrivals }] of sick) {
     assert.ok(arrivals.length > 0, `the one that ${name} was called`)
-    // Four, and those they take the place of, whose end may be heard a moment later.
+    // Four, and the four they replace, whose end may be noticed a moment later.
     assert.ok(connections.most <= 8, `${connections.most} connections at once to the one that ${name}`)
   }
   assert.equal(sluice.child.exitCode, null)

@@ -1,4 +1,4 @@
-// Deliveries at their full size: two hundred rules, five of them sick, a hundred conversions a second.
+// Deliveries at full size: two hundred rules, five of them with sick receivers, a hundred conversions a second.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId } from '../../src/contract/ids.ts'
@@ -14,13 +14,13 @@ import { residentBytes, type Sluice } from '../support/sluice.ts'
 import { reportSteadily } from '../support/steady-load.ts'
 
 const skip = process.env['SLUICE_FAULT_SECONDS'] === undefined ? 'it takes minutes: see npm run test:faults' : false
-/** Five minutes where the other faults are kept up for half a minute. */
+/** Five minutes; the other fault tests run for half a minute. */
 const RUN_SECONDS = SECONDS * 10
 const ORGANIZATIONS = 4
 const CAMPAIGNS = 50
-/** What a process may grow by while it is flooded; what it had not read of one answer would be more. */
+/** The memory growth allowed while a receiver floods. A single unread answer would exceed it. */
 const GROWTH_BYTES = 100 * 1024 * 1024
-/** Who drips or floods has said 200 by then, which is success. */
+/** Receivers that drip or flood are missing here: they have answered 200, which is success. */
 const FAILING = ['hangs', 'closes', 'fails']
 
 let fresh: FreshDatabase
@@ -54,7 +54,7 @@ before(async () => {
     const { secret } = await seedKey(fresh.database, place, { rights: ['events', 'clicks'] })
     for (let number = 0; number < CAMPAIGNS; number += 1) {
       const campaign = `sick-${organization}-${number}`
-      // All the sick ones are in one organization, beside most of the others of it.
+      // All sick receivers are in one organization, next to healthy ones.
       const url = (organization === 0 ? ill[number] : undefined) ?? ground.receiver.origin
       await seedRuledCampaign(place.org_id, campaign, url)
       targets.push({ key: secret, campaign, org_id: place.org_id })
@@ -87,7 +87,7 @@ test('five sick rules among two hundred take nothing from the others, their brea
     [`${ground.receiver.origin}/%`],
   )
   const [{ delivered, slowest, again } = assert.fail()] = rows
-  // All of them call one origin, which has four places: how long they take says how busy those are.
+  // All of them call one origin, which has four call slots: the durations show how busy those are.
   t.diagnostic(`${load.events.size} conversions, ${delivered} deliveries of the healthy rules, p99 ${slowest}`)
   t.diagnostic(`${Math.round(growth_bytes / 1024 / 1024)} MB more in memory than after a fifth of the time`)
   assert.equal(again, 0, 'a healthy one is called once')
@@ -98,7 +98,7 @@ test('five sick rules among two hundred take nothing from the others, their brea
   )
   for (const [name, { connections, origin, arrivals }] of sick) {
     assert.ok(arrivals.length > 0, `the one that ${name} was called`)
-    // Four, and those they take the place of, whose end may be heard a moment later.
+    // Four, and the four they replace, whose end may be noticed a moment later.
     assert.ok(connections.most <= 8, `${connections.most} connections at once to the one that ${name}`)
     const isPaused = open.some(({ url }) => url.startsWith(`${origin}/`))
     assert.equal(isPaused, FAILING.includes(name), `whether the breaker of the one that ${name} has opened`)

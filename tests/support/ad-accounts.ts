@@ -1,8 +1,8 @@
-// Ad accounts put into the database directly, for tests that only need one to be there.
+// Inserts ad accounts into the database directly, for tests that only need one to exist.
 import { newId } from '../../src/contract/ids.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 
-type Seeded = {
+type SeededAccount = {
   platform?: 'meta' | 'tiktok' | 'google'
   state?: 'active' | 'broken' | 'off'
   /** The event types it sends. */
@@ -11,8 +11,8 @@ type Seeded = {
   deleted_at?: string
 }
 
-/** An account of nobody at its platform. Answers its id. */
-export async function seedAdAccount({ kysely }: Database, org_id: number, seeded: Seeded = {}): Promise<string> {
+/** Inserts an account that does not exist at its platform. Returns its id. */
+export async function seedAdAccount({ kysely }: Database, org_id: number, seeded: SeededAccount = {}): Promise<string> {
   const { platform = 'meta', state = 'active', sends = ['lead'], settings = { pixel_id: '1' }, deleted_at } = seeded
   const id = newId()
   const now = new Date().toISOString()

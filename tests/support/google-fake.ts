@@ -1,4 +1,4 @@
-// Google on loopback: the token endpoint, which verifies the signature of what it is shown, and the Data Manager API behind it.
+// A fake of Google on loopback: the token endpoint, which verifies signatures, and the Data Manager API.
 import { createPublicKey, generateKeyPairSync, randomUUID, verify } from 'node:crypto'
 import { DAY_S, type Fake, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
@@ -18,19 +18,19 @@ type Destination = { operatingAccount?: { accountId?: unknown }; productDestinat
 
 export type GoogleFake = Fake<GoogleTaken> & {
   readonly tokenUrl: string
-  /** The JSON key of its service account, as Google would have given it. */
+  /** The JSON key of its service account, in Google's format. */
   readonly key: string
-  /** The access tokens it has given out and still knows. */
+  /** The valid access tokens it has issued. */
   readonly tokens: Set<string>
-  /** What it says of the requests it has accepted: a status, and the reasons of errors. */
+  /** Its result for accepted requests: a status, and the reasons of errors. */
   readonly outcome: { status: string; reasons: string[] }
-  /** How many it has given out. */
+  /** The number of tokens issued. */
   readonly given: { count: number }
 }
 
 type Reason = { reason?: string; fieldViolations?: { field: string; description: string; reason?: string }[] }
 
-/** A refusal as google.rpc.Status has it. */
+/** A refusal in the format of google.rpc.Status. */
 export const googleStatus = (
   code: number,
   status: string,
@@ -56,7 +56,7 @@ export const googleStatus = (
   },
 })
 
-/** Starts it; `accounts` are the customer ids its service account may write to, each with its conversion actions. */
+/** Starts the fake. `accounts` are the customer ids its service account may write to, each with its conversion actions. */
 export async function startGoogle(accounts: Record<string, string[]>): Promise<GoogleFake> {
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const client_email = 'sluice@example-project.iam.gserviceaccount.com'
@@ -148,7 +148,7 @@ function ingest(
   for (const event of body['events'] as GoogleEvent[])
     taken.push({ event, destination, consent, validateOnly: validateOnly === true })
   const requestId = randomUUID()
-  // What was only validated has no status to be asked for.
+  // A request that was only validated has no result.
   if (body['validateOnly'] !== true) requests.add(requestId)
   return { status: 200, body: { requestId } }
 }

@@ -1,4 +1,4 @@
-// Meta's Conversions API on loopback: checks what it is sent as its documentation says, and answers with its own words.
+// A fake of Meta's Conversions API on loopback: checks requests by Meta's documentation, and answers in Meta's format.
 import { isIP } from 'node:net'
 import { DAY_S, type Fake, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
@@ -28,7 +28,7 @@ export const metaError = (code: number, subcode?: number, more: object = {}): Re
   },
 })
 
-/** Starts it; `tokens` are the ones it knows, each with the pixels it may write to. */
+/** Starts the fake. `tokens` are the valid ones, each with the pixels it may write to. */
 export async function startMeta(tokens: Record<string, string[]>): Promise<Fake<MetaTaken> & { known: typeof tokens }> {
   const fake = await startFake<MetaTaken>((call, taken) => judge(call, taken, tokens))
   return Object.assign(fake, { known: tokens })
@@ -87,7 +87,7 @@ const SOURCES = [
   'other',
 ]
 
-/** The number of what is wrong with an event, or undefined. */
+/** Meta's error subcode for an event, or undefined. */
 function subcodeOf(event: MetaEvent): number | undefined {
   const { event_name, event_time, event_id, action_source, event_source_url, user_data, custom_data } = event
   if (strangers(event, FIELDS).length > 0) return 2_804_007
@@ -103,7 +103,7 @@ function subcodeOf(event: MetaEvent): number | undefined {
   }
   return (
     faultOfUser(user_data) ??
-    (custom_data === undefined ? worthless(event_name) : faultOfWorth(event_name, custom_data))
+    (custom_data === undefined ? missingValue(event_name) : faultOfCustomData(event_name, custom_data))
   )
 }
 
@@ -125,9 +125,9 @@ function faultOfUser(user: Record<string, unknown>): number | undefined {
   return undefined
 }
 
-const worthless = (event_name: string): number | undefined => (event_name === 'Purchase' ? 2_804_009 : undefined)
+const missingValue = (event_name: string): number | undefined => (event_name === 'Purchase' ? 2_804_009 : undefined)
 
-function faultOfWorth(event_name: string, { value, currency }: Record<string, unknown>): number | undefined {
+function faultOfCustomData(event_name: string, { value, currency }: Record<string, unknown>): number | undefined {
   if (event_name === 'Purchase' && (value === undefined || currency === undefined)) return 2_804_009
   if (value !== undefined && (typeof value !== 'number' || value < 0)) return 2_804_007
   if (currency !== undefined && !/^[A-Z]{3}$/.test(textOf(currency))) return 2_804_007

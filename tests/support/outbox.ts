@@ -1,4 +1,4 @@
-// Outbox rows for tests of the worker: rules, and deliveries with the click and the conversion they stand on. And the worker itself.
+// For tests of the worker: inserts rules and deliveries with their click and conversion, and opens workers.
 import assert from 'node:assert/strict'
 import { afterEach } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,7 +8,11 @@ import { newId } from '../../src/contract/ids.ts'
 import { readConfig } from '../../src/ground/config.ts'
 import type { Tables } from '../../src/ground/db/tables.ts'
 import type { Lane } from '../../src/outgoing/deliveries/lane.ts'
-import { openWorker, type Worker, type WorkerOptions } from '../../src/outgoing/deliveries/worker.ts'
+import {
+  openDeliveryWorker,
+  type DeliveryWorker,
+  type DeliveryWorkerOptions,
+} from '../../src/outgoing/deliveries/worker.ts'
 import { postbackLane } from '../../src/outgoing/postbacks/lane.ts'
 import { useDatabase } from './database.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -16,7 +20,7 @@ import { type Receiver, startReceiver } from './receiver.ts'
 type Db = Kysely<Tables>
 export const ORG = 7
 
-/** Everything seeded happened then. */
+/** The time of everything that is inserted here. */
 const CREATED_AT = '2026-03-01T00:00:00Z'
 export const CREATED_SECONDS = Date.parse(CREATED_AT) / 1000
 
@@ -42,12 +46,12 @@ type Seed = {
   state?: string
   click?: Record<string, string>
   run_at?: string
-  /** When it was put out, Unix ms, by its id: those of one millisecond have no order. */
+  /** The time in its id, Unix ms. Ids of the same millisecond have no order. */
   at?: number
 }
 export type Seeded = { id: string; event_id: string; click_id: string }
 
-/** A click, its conversion, and what the conversion put out. */
+/** Inserts a click, its conversion and the delivery. */
 export async function seedDelivery(db: Db, seed: Seed): Promise<Seeded> {
   const { org_id = ORG, target_id, kind = 'postback', state = 'pending', click = {}, run_at = CREATED_AT, at } = seed
   const [id, event_id, click_id] = [newId(at), newId(), newId()]
@@ -80,7 +84,7 @@ export const deliveryOf = (db: Db, id: string) =>
 export const attemptsOf = (db: Db, id: string) =>
   db.selectFrom('delivery_attempts').selectAll().where('delivery_id', '=', id).orderBy('number').execute()
 
-/** Waits until nobody holds the delivery, and it is in the state after that many attempts. */
+/** Waits until the delivery is in this state, unclaimed, after that many attempts. */
 export async function until(db: Db, id: string, state: string, attempts = 0): ReturnType<typeof deliveryOf> {
   const deadline = performance.now() + 60_000
   for (;;) {
@@ -97,8 +101,8 @@ export async function until(db: Db, id: string, state: string, attempts = 0): Re
 type Work = { readonly lanes?: readonly Lane[]; readonly env?: Record<string, string> }
 
 /**
- * A database for all tests of a file, with what they need to see a worker at it. What a test opens is closed behind it, the last first, and
- * its rows are gone: `const { db, pool, receiver, work } = await useOutbox()` at the top.
+ * A database for all tests of a file, with functions to open workers and receivers. After each test, everything it opened is closed, the last first,
+ * and its rows are deleted. Use it at the top of the file: `const { db, pool, receiver, work } = await useOutbox()`.
  */
 export async function useOutbox() {
   const { database } = await useDatabase()
@@ -116,14 +120,14 @@ export async function useOutbox() {
     database,
     db,
     pool,
-    /** Has it closed behind the test. */
+    /** Closes it after the test. */
     closing,
     receiver: async (...options: Parameters<typeof startReceiver>): Promise<Receiver> =>
       closing(await startReceiver(...options)),
-    /** A worker of these lanes, postbacks unless given, that may call private addresses unless `env` says otherwise. */
-    work: (options: WorkerOptions = {}, { lanes = [postbackLane], env = {} }: Work = {}): Worker => {
+    /** Opens a worker of these lanes (default: postbacks). It may call private addresses unless `env` says otherwise. */
+    work: (options: DeliveryWorkerOptions = {}, { lanes = [postbackLane], env = {} }: Work = {}): DeliveryWorker => {
       const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', ...env })
-      return closing(openWorker({ config, database, log: pino({ level: 'silent' }) }, lanes, options))
+      return closing(openDeliveryWorker({ config, database, log: pino({ level: 'silent' }) }, lanes, options))
     },
   }
 }

@@ -1,25 +1,25 @@
-// What the fakes of the ad platforms share: a receiver on loopback that judges what it is sent and can be told to answer otherwise.
+// Shared by the fakes of ad platforms: a receiver on loopback that judges requests and can be given other answers.
 import type { ServerResponse } from 'node:http'
 import { type Arrival, startReceiver } from './receiver.ts'
 
 export type Reply = { status: number; body: unknown; headers?: Record<string, string> }
-/** Answers a call; `undefined` leaves it to the fake's own judgement. */
+/** Answers a call; `undefined` means the fake's own judgement. */
 type Prepared = (call: Arrival) => Reply | undefined | Promise<Reply | undefined>
 
 export type Fake<Taken> = {
   readonly origin: string
   /** Everything that arrived, refused or not. */
   readonly calls: Arrival[]
-  /** The events it has taken, test events included. */
+  /** The events it has accepted, test events included. */
   readonly taken: Taken[]
-  /** How many calls it has judged to be wrong by itself. */
+  /** The answers to calls that it judged wrong by itself. */
   readonly refusals: Reply[]
-  /** From now on answers so; `undefined` for its own judgement again. */
+  /** Sets the answer from now on; `undefined` restores its own judgement. */
   answer(prepared: Prepared | undefined): void
   close(): Promise<void>
 }
 
-/** Starts a fake: `judge` checks a call as its platform is documented to, notes what it takes, and answers. */
+/** Starts a fake. `judge` checks a call by the platform's documentation, adds accepted events to `taken`, and answers. */
 export async function startFake<Taken>(judge: (call: Arrival, taken: Taken[]) => Reply): Promise<Fake<Taken>> {
   const taken: Taken[] = []
   const refusals: Reply[] = []
@@ -72,5 +72,5 @@ export function strangers(value: unknown, allowed: readonly string[]): string[] 
   return typeof value === 'object' && value !== null ? Object.keys(value).filter(key => !allowed.includes(key)) : []
 }
 
-/** A text, or nothing where it is something else. */
+/** The value if it is a string, else an empty one. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

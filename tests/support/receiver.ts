@@ -1,4 +1,4 @@
-// A postback receiver on loopback that remembers what arrived and answers as told.
+// A postback receiver on loopback that records calls and answers as the test sets it.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,9 +10,9 @@ export type Receiver = {
   /** `http://127.0.0.1:port` */
   readonly origin: string
   readonly arrivals: Arrival[]
-  /** Connections that are open now, and the most there were at a time. */
+  /** The connections open now, and the most at a time. */
   readonly connections: { now: number; most: number }
-  /** Resolves when that many calls have arrived. */
+  /** Resolves once that many calls have arrived. */
   arrived(count: number): Promise<void>
   close(): Promise<void>
 }

@@ -1,9 +1,9 @@
-// What receivers do that are not well; each keeps it up until it is closed.
+// The ways in which receivers misbehave; each continues until it is closed.
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Begins an answer; tells whether the caller is still there to hear more of it. */
-function opened(response: ServerResponse): () => boolean {
+/** Begins an answer. Returns a function that says whether the caller is still connected. */
+function beginAnswer(response: ServerResponse): () => boolean {
   let isGone = false
   response.once('close', () => (isGone = true))
   response.writeHead(200)
@@ -13,14 +13,14 @@ function opened(response: ServerResponse): () => boolean {
 export const SICKNESSES: Record<string, (response: ServerResponse) => void | Promise<void>> = {
   hangs: () => {},
   async drips(response) {
-    const isOpen = opened(response)
+    const isOpen = beginAnswer(response)
     while (isOpen()) {
       response.write('.')
       await sleep(200)
     }
   },
   async floods(response) {
-    const isOpen = opened(response)
+    const isOpen = beginAnswer(response)
     const much = Buffer.alloc(256 * 1024, 'x')
     while (isOpen()) {
       if (!response.writableNeedDrain) response.write(much)

@@ -1,4 +1,4 @@
-// TikTok's Events API 1.3 on loopback. Nearly everything is answered HTTP 200; the truth is in `code`.
+// A fake of TikTok's Events API 1.3 on loopback. Nearly all answers are HTTP 200; `code` says whether it worked.
 import { isIP } from 'node:net'
 import { DAY_S, type Fake, jsonBody, type Reply, SHA256, startFake, strangers, textOf } from './platform-fake.ts'
 import type { Arrival } from './receiver.ts'
@@ -18,7 +18,7 @@ export const tiktokReply = (code: number, message: string, data: unknown = {}): 
   body: { code, message, request_id: '2026112109080001', data },
 })
 
-/** Starts it; `tokens` are the ones it knows, each with the pixels it may write to. */
+/** Starts the fake. `tokens` are the valid ones, each with the pixels it may write to. */
 export async function startTikTok(tokens: Record<string, string[]>): Promise<Fake<TikTokTaken>> {
   return await startFake<TikTokTaken>((call, taken) => judge(call, taken, tokens))
 }

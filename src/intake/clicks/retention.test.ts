@@ -278,7 +278,7 @@ test('a waiting postback that tells of the click, however its macros are written
   } finally {
     await worker.end()
   }
-  const skipped = { state: 'skipped', reason: 'the click is no longer kept, and the address tells of it' }
+  const skipped = { state: 'skipped', reason: 'the click has been deleted, and the address has macros of the click' }
   assert.deepEqual(await ended(), [{ state: 'delivered', reason: null }, skipped, skipped])
   assert.deepEqual(
     receiver.arrivals.map(({ url }) => url),

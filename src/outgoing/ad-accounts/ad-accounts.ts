@@ -1,8 +1,8 @@
 /**
- * Ad accounts: where conversions are reported to, so that a platform learns which of its clicks were worth the money. Owns `ad_accounts`;
- * besides the deeds here only breaking.ts changes it. The credential is kept encrypted and leaves towards its platform alone. Deletion is
- * soft, because deliveries go on naming their account, but the credential goes at once. Which accounts there are, what they take and
- * whether they are switched off changes between conversions only: each of them is told to whom it was meant for at its moment.
+ * Ad accounts: the accounts at ad platforms that conversions are reported to. Owns `ad_accounts`; besides the deeds here only breaking.ts
+ * changes it. The credential is stored encrypted and sent only to its platform. Deletion is soft, because deliveries keep naming their account,
+ * but the credential is deleted at once. Changes run between conversions (`betweenConversions`), so that each conversion is reported to the
+ * accounts that existed at its time.
  */
 import { createPrivateKey } from 'node:crypto'
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
@@ -15,7 +15,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { betweenConversions } from '../../money/billing/balance.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
-import { forgetFailures } from '../deliveries/breaker.ts'
+import { resetBreaker } from '../deliveries/breaker.ts'
 import type * as api from './api.ts'
 import { serviceAccountOf } from './google-token.ts'
 
@@ -41,7 +41,7 @@ export async function listAdAccounts(
   { query }: Call<typeof api.listAdAccounts>,
 ) {
   const { platform, state } = query
-  let rows = live(db, actor.org_id).select(COLUMNS)
+  let rows = connectedAccounts(db, actor.org_id).select(COLUMNS)
   if (platform !== undefined) rows = rows.where('platform', '=', platform)
   if (state !== undefined) rows = rows.where('state', '=', state)
   return await newestFirst(rows.$castTo<api.AdAccount>(), query)
@@ -55,13 +55,13 @@ export async function readAdAccount(
   return await accountOf(db, actor.org_id, idOf(params.id))
 }
 
-/** Connects an account, which is active at once. Refuses `invalid_request` for a key that is none, or a Purchase without a value. */
+/** Connects an account, which is active at once. Refuses `invalid_request` for an invalid key, or for a Purchase without a value. */
 export async function createAdAccount(
   { db, actor, secrets }: Context<typeof api.createAdAccount>,
   { body }: Call<typeof api.createAdAccount>,
 ) {
   const event_map = body.event_map ?? DEFAULT_MAPS[body.platform]
-  requireValues(body.platform, body.settings, event_map)
+  requirePurchaseValues(body.platform, body.settings, event_map)
   const { credential, hint } = credentialOf(body.credentials)
   const account = await betweenConversions(db, actor.org_id, (trx, now) =>
     trx
@@ -90,7 +90,7 @@ export async function createAdAccount(
   return account
 }
 
-/** Replaces the parts that are sent. A new credential brings a broken account back, and its platform may be asked again at once. */
+/** Replaces the parts that are sent. A new credential makes a broken account active again, and its breaker is reset. */
 export async function updateAdAccount(
   { db, actor, secrets }: Context<typeof api.updateAdAccount>,
   { params, body }: Call<typeof api.updateAdAccount>,
@@ -99,10 +99,10 @@ export async function updateAdAccount(
   const account = await changeAccount(db, actor.org_id, idOf(params.id), (now, at) => {
     if (body.platform !== now.platform)
       refuse('invalid_request', {
-        error: `platform: this account is one of ${AD_PLATFORM_LABELS[now.platform]}`,
-        hint: 'An account keeps its platform. Connect another account for another one.',
+        error: `platform: this is a ${AD_PLATFORM_LABELS[now.platform]} account`,
+        hint: 'The platform of an account cannot change. Connect another account instead.',
       })
-    requireValues(body.platform, body.settings ?? now.settings, body.event_map ?? now.event_map)
+    requirePurchaseValues(body.platform, body.settings ?? now.settings, body.event_map ?? now.event_map)
     const state = body.state ?? (renewed !== undefined && now.state === 'broken' ? 'active' : now.state)
     return {
       ...(body.name === undefined ? {} : { name: body.name }),
@@ -114,37 +114,37 @@ export async function updateAdAccount(
       ...(state === now.state ? {} : { state, state_reason: null, state_changed_at: at }),
     }
   })
-  // Someone has put something right: a breaker that waits for it would only hold the next attempt up.
-  await forgetFailures(db, actor.org_id, account.id)
+  // Someone has corrected the account, so the next attempt need not wait for the breaker.
+  await resetBreaker(db, actor.org_id, account.id)
   return account
 }
 
-/** Deletes softly and destroys the credential. Refuses `in_use` while a campaign names the account. */
+/** Deletes softly and deletes the credential. Refuses `in_use` while a campaign names the account. */
 export async function deleteAdAccount(
   { db, actor }: Context<typeof api.deleteAdAccount>,
   { params }: Call<typeof api.deleteAdAccount>,
 ) {
   await changeAccount(db, actor.org_id, idOf(params.id), async ({ id }, at, trx) => {
-    await requireUnbound(trx, actor.org_id, id)
+    await requireUnused(trx, actor.org_id, id)
     return { deleted_at: at, credential: Buffer.alloc(0), credential_hint: '' }
   })
   return { ok: true as const }
 }
 
-type Changes = Updateable<Tables['ad_accounts']>
+type AdAccountUpdate = Updateable<Tables['ad_accounts']>
 
 /**
- * Writes to a live account what `changesOf` makes of how it is now, tells every process and answers the row. Refuses `object_not_found`.
- * The row is held from reading to writing, so that the worker does not break what has just been put right.
+ * Applies `changesOf` to a connected account, notifies every process and returns the row. Refuses `object_not_found`. The row is locked, so that
+ * the worker cannot mark the account broken in between.
  */
 async function changeAccount(
   db: Kysely<Tables>,
   org_id: number,
   id: string,
-  changesOf: (now: api.AdAccount, at: string, trx: Transaction<Tables>) => Changes | Promise<Changes>,
+  changesOf: (now: api.AdAccount, at: string, trx: Transaction<Tables>) => AdAccountUpdate | Promise<AdAccountUpdate>,
 ): Promise<api.AdAccount> {
   const account = await betweenConversions(db, org_id, async (trx, at) => {
-    const row = live(trx, org_id).select(COLUMNS).where('id', '=', id).forUpdate().$castTo<api.AdAccount>()
+    const row = connectedAccounts(trx, org_id).select(COLUMNS).where('id', '=', id).forUpdate().$castTo<api.AdAccount>()
     const changes = await changesOf((await row.executeTakeFirst()) ?? refuse('object_not_found'), at, trx)
     return await trx
       .updateTable('ad_accounts')
@@ -159,16 +159,20 @@ async function changeAccount(
   return account
 }
 
-const live = (db: Kysely<Tables>, org_id: number) =>
+const connectedAccounts = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('ad_accounts').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
 async function accountOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.AdAccount> {
-  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<api.AdAccount>().executeTakeFirst()
+  const row = await connectedAccounts(db, org_id)
+    .select(COLUMNS)
+    .where('id', '=', id)
+    .$castTo<api.AdAccount>()
+    .executeTakeFirst()
   return row ?? refuse('object_not_found')
 }
 
-async function requireUnbound(db: Kysely<Tables>, org_id: number, id: string): Promise<void> {
-  const bound = await db
+async function requireUnused(db: Kysely<Tables>, org_id: number, id: string): Promise<void> {
+  const campaigns = await db
     .selectFrom('campaigns')
     .select('name')
     .where('org_id', '=', org_id)
@@ -176,15 +180,15 @@ async function requireUnbound(db: Kysely<Tables>, org_id: number, id: string): P
     .where('deleted_at', 'is', null)
     .limit(3)
     .execute()
-  if (bound.length > 0)
+  if (campaigns.length > 0)
     refuse('in_use', {
-      error: `campaigns name this account: ${bound.map(({ name }) => name).join(', ')}`,
+      error: `campaigns use this account: ${campaigns.map(({ name }) => name).join(', ')}`,
       hint: 'Choose another account, or none, in these campaigns first.',
     })
 }
 
-/** Meta refuses a Purchase without a value and a currency, so no map may promise one. */
-function requireValues(
+/** Refuses an event map with a Purchase without value and currency, because Meta would refuse every such event. */
+function requirePurchaseValues(
   platform: api.AdAccount['platform'],
   settings: api.AdAccount['settings'],
   event_map: api.EventMap,
@@ -193,30 +197,30 @@ function requireValues(
   for (const [type, mapped] of Object.entries(event_map))
     if (mapped.name === META_PURCHASE && mapped.custom_data?.value === undefined)
       refuse('invalid_request', {
-        error: `event_map.${type}.custom_data: Meta takes a Purchase only with a value and a currency`,
-        hint: 'Name both, or let the account use the payout as value.',
+        error: `event_map.${type}.custom_data: Meta accepts a Purchase only with a value and a currency`,
+        hint: 'Send both, or set use_payout_as_value.',
       })
 }
 
-const SHOWN_CHARACTERS = 4
+const HINT_CHARACTERS = 4
 
 type Credentials = api.AdAccountDraft['credentials']
 
-/** What is kept of the credentials, and what of it may be shown. Refuses `invalid_request` for a key that Google would not know. */
+/** The credential to store, and the hint shown for it. Refuses `invalid_request` for anything but the RSA key of a service account. */
 function credentialOf(credentials: Credentials): { credential: string; hint: string } {
   if ('access_token' in credentials) {
     const { access_token } = credentials
-    return { credential: access_token, hint: `…${access_token.slice(-SHOWN_CHARACTERS)}` }
+    return { credential: access_token, hint: `…${access_token.slice(-HINT_CHARACTERS)}` }
   }
   const credential = credentials.service_account
   try {
     const { client_email, private_key } = serviceAccountOf(credential)
     if (createPrivateKey(private_key).asymmetricKeyType === 'rsa') return { credential, hint: client_email }
   } catch {
-    // What could not be read is refused below, without a word of it: it may hold half a key.
+    // Refused below without the parse error, which may quote part of the key.
   }
   return refuse('invalid_request', {
     error: 'credentials.service_account: is not the JSON key of a service account',
-    hint: 'Paste the whole file that Google Cloud gave for the key, from the first brace to the last.',
+    hint: 'Paste the whole key file from Google Cloud, from the first brace to the last.',
   })
 }

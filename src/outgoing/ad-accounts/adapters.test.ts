@@ -1,12 +1,12 @@
-// What each platform is told of one and the same conversion, and what its answers mean.
+// What each platform gets for the same conversion, and the judgement of its answers.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { googleStatus } from '../../../tests/support/google-fake.ts'
 import { metaError } from '../../../tests/support/meta-fake.ts'
 import type { Reply } from '../../../tests/support/platform-fake.ts'
 import { tiktokReply } from '../../../tests/support/tiktok-fake.ts'
-import type { Answer } from '../deliveries/lane.ts'
-import type { Conversion, Rendered } from './adapter.ts'
+import type { CallAnswer } from '../deliveries/lane.ts'
+import type { Conversion, RenderedEvent } from './adapter.ts'
 import type { GoogleSettings, MetaSettings, TikTokSettings } from './api.ts'
 import { pageOf } from './conversion.ts'
 import { judgeGoogle, renderGoogle } from './google.ts'
@@ -43,19 +43,19 @@ const conversion = (fields: Partial<Conversion> = {}): Conversion => ({
 const without = (...fields: (keyof typeof click)[]) =>
   conversion({ click: { ...click, ...Object.fromEntries(fields.map(field => [field, null])) } })
 
-const eventOf = (rendered: Rendered) => {
+const eventOf = (rendered: RenderedEvent) => {
   assert.ok('event' in rendered, JSON.stringify(rendered))
   return rendered.event
 }
-const skipOf = (rendered: Rendered) => ('skip' in rendered ? rendered.skip : undefined)
+const skipOf = (rendered: RenderedEvent) => ('skip' in rendered ? rendered.skip : undefined)
 
-const answer = ({ status, body }: Reply): Answer => ({
+const answer = ({ status, body }: Reply): CallAnswer => ({
   status,
   headers: {},
   body: typeof body === 'string' ? body : JSON.stringify(body),
   error: null,
 })
-const NONE: Answer = { status: null, headers: {}, body: '', error: 'no answer within 10 s' }
+const NONE: CallAnswer = { status: null, headers: {}, body: '', error: 'no answer within 10 s' }
 const PAGE: Reply = { status: 502, body: '<html>Bad Gateway</html>' }
 
 describe('Meta', () => {

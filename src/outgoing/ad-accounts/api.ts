@@ -1,4 +1,4 @@
-/** Ad accounts over HTTP: where conversions are reported to, under which names, and whether that works. A dashboard session only. */
+/** Ad accounts over HTTP: the accounts conversions are reported to, their event maps and states. Sessions only. */
 import { z } from 'zod'
 import { AD_PLATFORMS } from '../../contract/ad-platforms.ts'
 import { Address } from '../../contract/address.ts'
@@ -22,7 +22,7 @@ const Secret = (max: number) =>
     .trim()
     .min(8)
     .max(max)
-    .regex(/^[\x20-\x7e\s]+$/, { message: 'holds characters that no token has' })
+    .regex(/^[\x20-\x7e\s]+$/, { message: 'contains characters that no token has' })
 
 const CustomerId = z
   .string()
@@ -30,19 +30,19 @@ const CustomerId = z
   .regex(/^\d{3}-?\d{3}-?\d{4}$/, { message: 'must be a Google Ads customer id: ten digits' })
   .transform(text => text.replaceAll('-', ''))
 
-/** Where a conversion happened, as Meta wants it told; `automatic` says `chat` of Telegram's and `website` of what a browser did. */
+/** Meta's action sources. `automatic` reports `chat` for Telegram events and `website` for browser events. */
 export const ACTION_SOURCES = ['automatic', 'website', 'chat', 'system_generated', 'other'] as const
 
 const shared = {
   keeps_ip: z.boolean().meta({
     description:
-      'Whether clicks of campaigns bound to this account keep their address, encrypted, for 7 days: the platform matches better with it',
+      'Whether clicks of campaigns that name this account keep their IP address, encrypted, for 7 days, to improve the platform’s matching',
   }),
   sends_contact: z.boolean().meta({
-    description: 'Whether payload.email and payload.phone of a conversion are sent along, normalized and hashed',
+    description: 'Whether payload.email and payload.phone of a conversion are sent, normalized and hashed',
   }),
   website_url: z.string().nullable().meta({
-    description: 'The page conversions are said to happen on; without one the address of the campaign is taken',
+    description: 'The page reported for conversions; null: the address the campaign leads to',
   }),
 }
 const website_url = Address.nullable()
@@ -50,7 +50,8 @@ const website_url = Address.nullable()
 const MetaSettings = z.object({
   pixel_id: digits(20, 'the id of a pixel or dataset'),
   use_payout_as_value: z.boolean().meta({
-    description: 'true: a conversion’s payout in USD is its value; false: the custom data of the event map says it',
+    description:
+      'true: the value is the conversion’s payout in USD; false: the value is in the custom data of the event map',
   }),
   action_source: z.enum(ACTION_SOURCES),
   ...shared,
@@ -65,10 +66,11 @@ const TikTokSettings = z.object({
 export const CONSENTS = ['unspecified', 'granted', 'denied'] as const
 const GoogleSettings = z.object({
   customer_id: z.string(),
-  login_customer_id: z.string().nullable().meta({ description: 'The manager account access goes through, if any' }),
+  login_customer_id: z.string().nullable().meta({ description: 'The manager account used for access, if any' }),
   ad_user_data: z.enum(CONSENTS),
   ad_personalization: z.enum(CONSENTS).meta({
-    description: 'What your visitors agreed to; without consent Google leaves out people in the European Economic Area',
+    description:
+      'What your visitors have agreed to; without consent Google ignores people in the European Economic Area',
   }),
   sends_contact: shared.sends_contact,
 })
@@ -103,7 +105,7 @@ const EventName = z
 const ActionId = digits(19, 'the id of a conversion action')
 
 const Text = Name(500)
-const WORTH = 1_000_000_000
+const MAX_VALUE = 1_000_000_000
 
 const customData = {
   content_name: Text.optional(),
@@ -119,9 +121,9 @@ const Currency = z.string().regex(/^[A-Z]{3}$/, { message: 'must be a currency o
 /** Meta's custom data of a mapped event. Value and currency belong together. */
 const CustomDataDraft = z
   .strictObject({
-    value: Amount(WORTH).optional(),
+    value: Amount(MAX_VALUE).optional(),
     currency: Currency.optional(),
-    predicted_ltv: Amount(WORTH).optional(),
+    predicted_ltv: Amount(MAX_VALUE).optional(),
     ...customData,
   })
   .refine(({ value, currency }) => (value === undefined) === (currency === undefined), {
@@ -142,7 +144,7 @@ const EventMap = z
       custom_data: CustomData.optional().meta({ description: 'Meta only' }),
     }),
   )
-  .meta({ description: 'By event type; a type that is missing is not sent' })
+  .meta({ description: 'By event type; a missing type is not sent' })
 export type EventMap = z.output<typeof EventMap>
 
 const mapOf = <T extends z.ZodType>(mapped: T) => z.partialRecord(EventType, mapped)
@@ -152,17 +154,17 @@ const GoogleMap = mapOf(z.strictObject({ name: ActionId }))
 
 const TokenCredentials = z.object({ access_token: Secret(1000) })
 const KeyCredentials = z.object({
-  service_account: Secret(10_000).meta({ description: 'The JSON key of a service account, as Google gave it' }),
+  service_account: Secret(10_000).meta({ description: 'The JSON key file of a service account' }),
 })
 
-/** When a conversion is told that is on hold when it is recorded. */
+/** When a conversion that is held at recording is reported. */
 export const SEND_WHEN = ['recorded', 'approved'] as const
 const SendWhen = z.enum(SEND_WHEN).meta({
-  description: 'approved: what is held when it is recorded is told once it is approved; recorded unless given',
+  description: 'approved: held conversions are reported once they are approved; default: recorded',
 })
 const Restate = z.boolean().meta({
   description:
-    'Google: a smaller amount that is approved later is told under the same transaction id; false unless given',
+    'Google: whether a smaller amount that is approved later is reported under the same transaction id; default: false',
 })
 
 const drafts = {
@@ -177,7 +179,7 @@ const drafts = {
   },
 }
 
-/** What an account begins with. Without an event map it gets the platform's usual one. */
+/** A new account. Without an event map it gets the platform's default one. */
 export const AdAccountDraft = z
   .discriminatedUnion('platform', [
     z.object({
@@ -208,7 +210,7 @@ export type AdAccountDraft = z.output<typeof AdAccountDraft>
 
 const changes = { name: Name(), state: z.enum(['active', 'off']) }
 
-/** What may change: parts that are sent are replaced whole, the others stay. The platform says how they are read and never changes. */
+/** Changes to an account. Each part that is sent is replaced as a whole. The platform selects the schema and never changes. */
 export const AdAccountChanges = z
   .discriminatedUnion('platform', [
     z.object({ platform: z.literal('meta'), ...z.object({ ...changes, ...drafts.meta }).partial().shape }),
@@ -223,10 +225,12 @@ const account = {
   name: z.string(),
   send_when: SendWhen,
   restate: Restate,
-  credential_hint: z.string().meta({ description: 'The end of the token, or the service account’s address' }),
+  credential_hint: z
+    .string()
+    .meta({ description: 'The last characters of the token, or the service account’s email address' }),
   event_map: EventMap,
   state: AdAccountState,
-  state_reason: z.string().nullable().meta({ description: 'While broken: what the platform said' }),
+  state_reason: z.string().nullable().meta({ description: 'While broken: the platform’s error' }),
   state_changed_at: Instant,
   created_at: Instant,
   updated_at: Instant,
@@ -261,7 +265,7 @@ export const createAdAccount = endpoint({
   access: { session: 'admin' },
   summary: 'Connect an ad account',
   description:
-    'From then on conversions are reported to it: those of campaigns that name it, and those of clicks that carry its platform’s click id where it is the only account of the platform. The credential is kept encrypted and never shown again.',
+    'From now on conversions are reported to it: those of campaigns that name it, and, if it is the platform’s only account, those of clicks that carry the platform’s click id. The credential is stored encrypted and never shown again.',
   body: AdAccountDraft,
   reply: AdAccount,
   status: 201,
@@ -273,7 +277,7 @@ export const updateAdAccount = endpoint({
   access: { session: 'admin' },
   summary: 'Change an ad account',
   description:
-    'Parts that are not sent stay as they are; settings and event map are replaced whole. New credentials, or `state: "active"`, bring a broken account back, and what has waited for it is sent.',
+    'Parts that are not sent stay as they are; settings and event map are replaced as a whole. New credentials or `state: "active"` make a broken account active again, and its waiting deliveries are sent.',
   body: AdAccountChanges,
   reply: AdAccount,
   refuses: ['object_not_found', 'invalid_request'],
@@ -283,7 +287,7 @@ export const deleteAdAccount = endpoint({
   route: 'DELETE /api/ad-accounts/:id',
   access: { session: 'admin' },
   summary: 'Disconnect an ad account',
-  description: 'Its credential is destroyed, and deliveries that are still waiting are skipped.',
+  description: 'Deletes its credential. Waiting deliveries are skipped.',
   reply: Done,
   refuses: ['object_not_found', 'in_use'],
 })

@@ -1,4 +1,4 @@
-// Ad accounts that wait for the approval of what is held, and what they are told of a conversion that is worth less than it was.
+// Accounts that are told of held conversions on approval, and what is reported when a conversion's amount is reduced.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -39,7 +39,7 @@ const say = async (place: Place, event_id: string, body: object) => {
   assert.equal(reply.statusCode, 200, reply.body)
 }
 
-/** A conversion that a network puts on hold. */
+/** Records a conversion that a network puts on hold. */
 async function hold(place: Place, clickId: string) {
   const body = { name: 'Net', template: 'keitaro' }
   const made = await house.call('POST', '/api/networks', { cookie: place.cookie, body })
@@ -121,7 +121,7 @@ test('approved when it is too old for the platform, it is skipped and the trace 
   const { deliveries } = trace.json<{ deliveries: Delivery[] }>()
   assert.deepEqual(
     deliveries.map(({ state, reason }) => [state, reason]),
-    [['skipped', 'too_old: it was approved later than the 7 days that Meta takes']],
+    [['skipped', 'too_old: it was approved after the 7 days that Meta accepts']],
   )
   assert.equal(callsOf(meta, event_id).length, 0)
 })
@@ -147,7 +147,7 @@ test('Google is told a smaller amount under the same transaction id where the ac
   await say(place, event_id, { status: 'approved', amount: 0 })
   await say(place, event_id, { status: 'refunded' })
   const why =
-    'cannot be taken back here: Google is never told 0, which could not be corrected again. Retract it in Google Ads'
+    'cannot be taken back here: Google is never sent 0, because it could not correct that again. Retract it in Google Ads'
   assert.deepEqual(await told(place, event_id), [
     [null, 'delivered', null],
     [2, 'delivered', null],
@@ -160,8 +160,8 @@ test('Google is told a smaller amount under the same transaction id where the ac
 test('without it, and at Meta and TikTok, nothing is told, and the log says so', async () => {
   const words = {
     google: ['the ad account does not restate amounts', /^cannot be taken back here: Google/],
-    tiktok: [/TikTok takes no correction/, /TikTok takes no correction/],
-    meta: [/Meta takes no correction/, /Meta takes no correction/],
+    tiktok: [/TikTok accepts no corrections/, /TikTok accepts no corrections/],
+    meta: [/Meta accepts no corrections/, /Meta accepts no corrections/],
   }
   const ids = { google: 'gclid', tiktok: 'ttclid', meta: 'fbclid' }
   for (const platform of ['google', 'tiktok', 'meta'] as const) {

@@ -1,6 +1,6 @@
 /**
- * Marks an account whose platform takes nothing from it any more. What waits for it goes on waiting, and conversions go on being put out
- * for it as before: so this needs no place between them.
+ * Marks an account broken because its platform refuses it. Its deliveries keep waiting, and conversions still get deliveries for it, so unlike
+ * other changes this one need not run between conversions.
  */
 import type pg from 'pg'
 import { AD_PLATFORM_LABELS, type AdPlatform } from '../../contract/ad-platforms.ts'
@@ -8,7 +8,7 @@ import { READ_MOMENT } from '../../money/billing/balance.ts'
 
 const REFUSED = `id = $2 and state = 'active' and deleted_at is null and ($3::bytea is null or credential = $3)`
 
-// A change between conversions that came first may have got the later moment: the account is not older than that.
+// `greatest`, because an earlier change may have read a later moment while it waited for its lock.
 const BREAK = `
   update ad_accounts
   set state = 'broken', state_reason = $4, state_changed_at = $5, updated_at = greatest(updated_at, $5)
@@ -16,7 +16,7 @@ const BREAK = `
 
 const READ_NAME = `select platform, name from ad_accounts where org_id = $1 and ${REFUSED}`
 
-/** `credential`: as it was when it was refused; an account that has got another one since stays as it is. */
+/** Marks the account broken. `credential` is the refused one: an account that has a new one by now stays as it is. */
 export async function breakAccount(
   client: pg.ClientBase,
   org_id: number,
@@ -28,7 +28,7 @@ export async function breakAccount(
   await client.query(BREAK, [org_id, id, credential ?? null, reason, rows[0]?.at])
 }
 
-/** What the mail to the owners calls an account that is about to be broken; undefined where `breakAccount` would change nothing. */
+/** The name for an account in the mail to the owners; undefined if `breakAccount` would change nothing. */
 export async function nameAccount(
   client: pg.ClientBase,
   org_id: number,

@@ -1,4 +1,4 @@
-/** Reads conversions with what an ad platform may be told of them. Reads events, clicks, campaigns and offers; owns nothing. */
+/** Builds the data of a conversion that adapters may report. Reads events, clicks, campaigns and offers; owns no table. */
 
 import type { EventType } from '../../contract/event-types.ts'
 import { timeOfId, toWireId } from '../../contract/ids.ts'
@@ -6,7 +6,7 @@ import type { Secrets } from '../../ground/db/secrets.ts'
 import { isPublicAddress } from '../../ground/guard.ts'
 import type { Conversion } from './adapter.ts'
 
-/** What is read of a click `c`, and of the page it led to: its campaign's redirect `p`, or its offer's address `o`. */
+/** The columns of a click `c`, and the address it led to: its campaign's redirect `p`, or its offer's address `o`. */
 export const CLICK_COLUMNS = `c.id as click_id, c.fbclid, c.gclid, c.gbraid, c.wbraid, c.ttclid, c.user_agent, c.ip_encrypted,
   coalesce(p.destination ->> 'url', o.url) as led_to`
 /** `$1` is the organization. */
@@ -37,7 +37,7 @@ export type ConversionRow = ClickRow & {
   phone: unknown
 }
 
-/** `website_url` is the page the account names for all of them. */
+/** The conversion of a row. `website_url` is the account's page for all conversions, if set. */
 export function conversionOf(
   row: ConversionRow,
   website_url: string | null,
@@ -55,7 +55,7 @@ export function conversionOf(
     page_url: pageOf(website_url ?? row.led_to),
     contact: { email, phone },
     click: {
-      // A click that has gone with its month is as old as its conversion, for all that is known.
+      // The time of a deleted click is unknown, so the conversion's is used.
       made_ms: click_id === null ? happened_ms : timeOfId(click_id),
       fbclid,
       gclid,
@@ -63,7 +63,7 @@ export function conversionOf(
       wbraid,
       ttclid,
       user_agent,
-      ip: addressOf(row.ip_encrypted, secrets),
+      ip: publicIpOf(row.ip_encrypted, secrets),
     },
   }
 }
@@ -76,17 +76,17 @@ const IN_CHAT: ReadonlySet<EventType> = new Set<EventType>([
   'miniapp_launch',
 ])
 
-/** Links into Telegram lead to no page of the advertiser's. */
+/** Hosts of Telegram links, which are not pages of the advertiser. */
 const TELEGRAM = /(^|\.)(t\.me|telegram\.(me|org))$/
 
-/** The page of an address: without query and macros, which hold what is nobody's business but ours. */
+/** The page of an address, without its query and macros, which platforms need not know. */
 export function pageOf(address: string | null): string | null {
   const url = address === null ? null : URL.parse(address.replace(/\{[^{}]*\}/g, ''))
   return url === null || TELEGRAM.test(url.hostname) ? null : url.origin + url.pathname
 }
 
-/** Platforms refuse addresses that are nobody's in the public net. */
-function addressOf(sealed: Buffer | null, secrets: Pick<Secrets, 'open'>): string | null {
-  const ip = sealed === null ? null : secrets.open(sealed)
+/** The IP address, if it is public: platforms refuse others. */
+function publicIpOf(encrypted: Buffer | null, secrets: Pick<Secrets, 'open'>): string | null {
+  const ip = encrypted === null ? null : secrets.open(encrypted)
   return ip !== null && isPublicAddress(ip) ? ip : null
 }

@@ -1,16 +1,16 @@
 /**
- * Access tokens of Google's service accounts: a signed statement of who asks is exchanged for a token that lives an hour. One is kept
- * per key until shortly before it ends, and calls that need one at the same time share the asking.
+ * Access tokens of Google's service accounts: a signed JWT is exchanged for a token that is valid for an hour. A token is cached per key until
+ * shortly before it expires, and simultaneous calls share one request.
  */
 import { hash, sign } from 'node:crypto'
 import { fieldsOf } from '../../contract/json.ts'
-import type { Answer, Fetch, Judgement } from '../deliveries/lane.ts'
-import { jsonOf, unreadable } from './adapter.ts'
+import type { CallAnswer, FetchAnswer, Judgement } from '../deliveries/lane.ts'
+import { jsonOf, judgeUnreadable } from './adapter.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/datamanager'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-const LIVES_S = 3600
-/** A token is renewed this long before its end, so that none ends on its way. */
+const LIFETIME_S = 3600
+/** A token is renewed this long before it expires, so that none expires in flight. */
 const SPARE_MS = 300_000
 
 type ServiceAccount = {
@@ -20,46 +20,46 @@ type ServiceAccount = {
 }
 
 export type GoogleTokens = {
-  /** A token for the key (the JSON as Google gave it), or what becomes of a delivery without one. */
-  tokenFor(key: string, fetch: Fetch): Promise<string | Judgement>
-  /** The platform has refused it: the next call gets a new one. */
+  /** A token for the key (Google's JSON key file), or the judgement of a delivery without one. */
+  tokenFor(key: string, fetch: FetchAnswer): Promise<string | Judgement>
+  /** Drops a token the platform has refused; the next call gets a new one. */
   forget(key: string): void
 }
 
-type Kept = { readonly token: string; readonly until_ms: number }
+type CachedToken = { readonly token: string; readonly until_ms: number }
 
-/** `tokenUrl` is whom tokens are asked of, and whom the statement is made for. */
+/** Opens a token cache. `tokenUrl` is the endpoint that issues tokens, and the audience of the JWT. */
 export function openGoogleTokens(tokenUrl: string): GoogleTokens {
-  const kept = new Map<string, Kept>()
-  const asked = new Map<string, Promise<Kept | Judgement>>()
+  const cache = new Map<string, CachedToken>()
+  const pending = new Map<string, Promise<CachedToken | Judgement>>()
 
-  const ask = async (name: string, key: string, fetch: Fetch) => {
+  const requestToken = async (name: string, key: string, fetch: FetchAnswer) => {
     try {
-      const learned = await exchange(tokenUrl, key, fetch)
-      if ('token' in learned) kept.set(name, learned)
-      return learned
+      const result = await exchange(tokenUrl, key, fetch)
+      if ('token' in result) cache.set(name, result)
+      return result
     } finally {
-      asked.delete(name)
+      pending.delete(name)
     }
   }
 
   return {
     async tokenFor(key, fetch) {
       const name = hash('sha256', key)
-      const held = kept.get(name)
-      if (held !== undefined && held.until_ms - SPARE_MS > Date.now()) return held.token
-      const asking = asked.get(name) ?? ask(name, key, fetch)
-      if (!asked.has(name)) asked.set(name, asking)
-      const learned = await asking
-      return 'token' in learned ? learned.token : learned
+      const cached = cache.get(name)
+      if (cached !== undefined && cached.until_ms - SPARE_MS > Date.now()) return cached.token
+      const request = pending.get(name) ?? requestToken(name, key, fetch)
+      if (!pending.has(name)) pending.set(name, request)
+      const result = await request
+      return 'token' in result ? result.token : result
     },
-    forget: key => void kept.delete(hash('sha256', key)),
+    forget: key => void cache.delete(hash('sha256', key)),
   }
 }
 
-async function exchange(url: string, key: string, fetch: Fetch): Promise<Kept | Judgement> {
+async function exchange(url: string, key: string, fetch: FetchAnswer): Promise<CachedToken | Judgement> {
   const asked_ms = Date.now()
-  const assertion = statementOf(serviceAccountOf(key), url, Math.floor(asked_ms / 1000))
+  const assertion = signedJwt(serviceAccountOf(key), url, Math.floor(asked_ms / 1000))
   const answer = await fetch({
     method: 'POST',
     url,
@@ -72,19 +72,23 @@ async function exchange(url: string, key: string, fetch: Fetch): Promise<Kept | 
   const { access_token, expires_in } = body ?? {}
   if (answer.status === 200 && typeof access_token === 'string' && access_token !== '')
     return { token: access_token, until_ms: asked_ms + Number(expires_in ?? 0) * 1000 }
-  return faultOf(answer, body, assertion)
+  return judgeRefusal(answer, body, assertion)
 }
 
-/** A refused statement stays refused: the key was deleted, its account disabled, or this machine's clock is wrong. */
-function faultOf(answer: Answer, body: Readonly<Record<string, unknown>> | undefined, assertion: string): Judgement {
+/** A refused JWT breaks the account: the key was deleted, its service account disabled, or this machine's clock is wrong. */
+function judgeRefusal(
+  answer: CallAnswer,
+  body: Readonly<Record<string, unknown>> | undefined,
+  assertion: string,
+): Judgement {
   const { error, error_description } = body ?? {}
   const isRefused = answer.status !== null && answer.status >= 400 && answer.status < 500 && answer.status !== 429
-  if (!isRefused || typeof error !== 'string') return unreadable(answer)
+  if (!isRefused || typeof error !== 'string') return judgeUnreadable(answer)
   const words = typeof error_description === 'string' ? `${error}: ${error_description}` : error
-  return { outcome: 'broken', reason: `Google gives no access token: ${words.replaceAll(assertion, '[secret]')}` }
+  return { outcome: 'broken', reason: `Google issued no access token: ${words.replaceAll(assertion, '[secret]')}` }
 }
 
-/** The key's parts. @throws SyntaxError or TypeError for what was never a key; those are refused when an account is made. */
+/** The parts of a key. @throws SyntaxError or TypeError for an invalid key, which `createAdAccount` refuses. */
 export function serviceAccountOf(key: string): ServiceAccount {
   const { client_email, private_key, private_key_id } = fieldsOf(JSON.parse(key))
   if (typeof client_email !== 'string' || typeof private_key !== 'string') throw new TypeError('not a service account')
@@ -92,10 +96,10 @@ export function serviceAccountOf(key: string): ServiceAccount {
 }
 
 /** A JWT signed by the account's key (RFC 7523). */
-function statementOf({ client_email, private_key, private_key_id }: ServiceAccount, aud: string, iat: number): string {
+function signedJwt({ client_email, private_key, private_key_id }: ServiceAccount, aud: string, iat: number): string {
   const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
   const head = encoded({ alg: 'RS256', typ: 'JWT', ...(private_key_id === undefined ? {} : { kid: private_key_id }) })
-  const claims = encoded({ iss: client_email, scope: SCOPE, aud, iat, exp: iat + LIVES_S })
+  const claims = encoded({ iss: client_email, scope: SCOPE, aud, iat, exp: iat + LIFETIME_S })
   const signature = sign('RSA-SHA256', Buffer.from(`${head}.${claims}`), private_key).toString('base64url')
   return `${head}.${claims}.${signature}`
 }

@@ -1,26 +1,26 @@
 /**
- * Google Data Manager API, which takes conversions imported from clicks. The value is the payout in USD. An accepted event is counted or
- * refused some time later, so an accepted request is what `delivered` means here.
+ * The adapter of Google's Data Manager API. The value is the payout in USD. Google counts or refuses an accepted event some time later, so
+ * `delivered` means here that the request was accepted.
  */
 import { DAY_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
-import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'
-import { type Conversion, jsonOf, type Mapped, type Rendered, unreadable } from './adapter.ts'
+import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
+import { type Conversion, jsonOf, type MappedEvent, type RenderedEvent, judgeUnreadable } from './adapter.ts'
 import type { GoogleSettings } from './api.ts'
 import { googleEmail, phoneDigits, sha256 } from './hashing.ts'
 
-/** The longest time between a click and its conversion that an action can be set to. */
-const OLDEST_MS = 90 * DAY_MS
+/** The longest window between click and conversion that a conversion action allows. */
+const MAX_AGE_MS = 90 * DAY_MS
 
-/** A conversion as an event of the Data Manager API, or why none is sent. `now` is Unix ms, so that what has become too old is seen. */
-export function renderGoogle(settings: GoogleSettings, conversion: Conversion, now: number): Rendered {
+/** A conversion as an event of the Data Manager API, or why it is not sent. `now` in Unix ms decides whether it is too old. */
+export function renderGoogle(settings: GoogleSettings, conversion: Conversion, now: number): RenderedEvent {
   const { click, payout, happened_ms, event_id } = conversion
   const adIdentifiers = identifierOf(click)
   const userIdentifiers = settings.sends_contact ? contactOf(conversion.contact) : []
   if (adIdentifiers === undefined && userIdentifiers.length === 0)
-    return { skip: 'the click carries no click id of Google (gclid, wbraid or gbraid)' }
-  if (happened_ms - click.made_ms > OLDEST_MS || now - happened_ms > OLDEST_MS)
-    return { skip: 'older than the 90 days that Google takes' }
+    return { skip: 'the click has no Google click id (gclid, wbraid or gbraid)' }
+  if (happened_ms - click.made_ms > MAX_AGE_MS || now - happened_ms > MAX_AGE_MS)
+    return { skip: 'older than the 90 days that Google accepts' }
   return {
     event: {
       transactionId: event_id,
@@ -33,7 +33,7 @@ export function renderGoogle(settings: GoogleSettings, conversion: Conversion, n
   }
 }
 
-/** Exactly one: gbraid and wbraid together were an error before, and nobody has said that it has changed. */
+/** Exactly one id: Google's earlier API refused gbraid and wbraid together. */
 function identifierOf({ gclid, wbraid, gbraid }: Conversion['click']) {
   if (gclid !== null) return { gclid }
   if (wbraid !== null) return { wbraid }
@@ -50,14 +50,14 @@ function contactOf({ email, phone }: Conversion['contact']): object[] {
 
 const CONSENT = { granted: 'CONSENT_GRANTED', denied: 'CONSENT_DENIED' } as const
 
-type Sending = { readonly base: string; readonly access_token: string; readonly is_test?: boolean }
+type GoogleCall = { readonly base: string; readonly access_token: string; readonly is_test?: boolean }
 
-/** The request for one event. With `is_test` Google only checks it. */
-export function callGoogle(
+/** The request for one event. With `is_test` Google only validates it. */
+export function googleCall(
   settings: GoogleSettings,
-  { name }: Mapped,
+  { name }: MappedEvent,
   event: Readonly<Record<string, unknown>>,
-  { base, access_token, is_test = false }: Sending,
+  { base, access_token, is_test = false }: GoogleCall,
 ): Outgoing {
   const { customer_id, login_customer_id } = settings
   const accountType = 'GOOGLE_ADS'
@@ -87,7 +87,7 @@ export function callGoogle(
   }
 }
 
-/** Nothing is claimed of visitors that the advertiser has not said. */
+/** The consent fields that the advertiser has set. */
 function consentOf({ ad_user_data, ad_personalization }: GoogleSettings) {
   const consent = {
     ...(ad_user_data === 'unspecified' ? {} : { adUserData: CONSENT[ad_user_data] }),
@@ -96,24 +96,24 @@ function consentOf({ ad_user_data, ad_personalization }: GoogleSettings) {
   return Object.keys(consent).length === 0 ? {} : { consent }
 }
 
-const PASSING = new Set([408, 429, 500, 502, 503, 504])
-/** The access token, which lives an hour, has ended early: the next attempt gets a new one. */
-const TOKEN_ENDED = 401
+const PASSING_STATUSES = new Set([408, 429, 500, 502, 503, 504])
+/** The status of an expired or revoked access token; the next attempt gets a new one. */
+const TOKEN_EXPIRED = 401
 const FORBIDDEN = 403
-/** Refusals of the account as a whole, though Google calls them faults of the request. */
+/** Reasons that concern the whole account although Google reports them as errors of the request. */
 const ACCOUNT_REASONS = /ACCOUNT_MISMATCH|NOT_ALLOWLISTED|PERMISSION_DENIED|INVALID_(OPERATING|LOGIN)_ACCOUNT/
 
-/** Answers are a `requestId`, or a google.rpc.Status whose details name the reason and the fields at fault. */
-export function judgeGoogle(answer: Answer): Judgement {
+/** Judges an answer: it has a `requestId`, or is a google.rpc.Status whose details name the reason and the wrong fields. */
+export function judgeGoogle(answer: CallAnswer): Judgement {
   const { status } = answer
   const body = jsonOf(answer)
-  if (status === null || body === undefined) return unreadable(answer)
+  if (status === null || body === undefined) return judgeUnreadable(answer)
   if (status >= 200 && status < 300)
-    return typeof body['requestId'] === 'string' ? { outcome: 'delivered' } : unreadable(answer)
-  if (body['error'] === undefined) return unreadable(answer)
+    return typeof body['requestId'] === 'string' ? { outcome: 'delivered' } : judgeUnreadable(answer)
+  if (body['error'] === undefined) return judgeUnreadable(answer)
   const { words, reasons } = readStatus(fieldsOf(body['error']))
   const reason = `Google ${status}: ${words}`
-  if (PASSING.has(status) || status === TOKEN_ENDED) return { outcome: 'retry', reason }
+  if (PASSING_STATUSES.has(status) || status === TOKEN_EXPIRED) return { outcome: 'retry', reason }
   const isAccount = status === FORBIDDEN || reasons.some(one => ACCOUNT_REASONS.test(one))
   return { outcome: isAccount ? 'broken' : 'failed', reason }
 }
@@ -128,6 +128,6 @@ function readStatus(error: Readonly<Record<string, unknown>>): { words: string; 
       return [field, description ?? reason].filter(part => typeof part === 'string').join(': ')
     }),
   )
-  const message = typeof error['message'] === 'string' ? error['message'] : 'no words'
+  const message = typeof error['message'] === 'string' ? error['message'] : 'no message'
   return { words: [...reasons.slice(0, 3), message, ...faults.slice(0, 3)].join('; '), reasons }
 }

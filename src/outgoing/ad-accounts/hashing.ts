@@ -1,6 +1,6 @@
 /**
- * What is told about a person, in the one form each platform matches by: SHA-256 in lower-case hexadecimal over the normalized value. A
- * hash of anything else matches nobody, so what cannot be normalized is left out.
+ * Normalizes and hashes personal data as the platforms require for matching: SHA-256 in lower-case hexadecimal of the normalized value. A value
+ * that cannot be normalized is left out, because its hash would match nobody.
  */
 import { hash } from 'node:crypto'
 
@@ -9,14 +9,14 @@ export function sha256(text: string): string {
   return hash('sha256', text, 'hex')
 }
 
-/** An address without spaces around it and in lower case, or null where it is none. */
+/** An email address trimmed and in lower case, or null if it is not one. */
 export function normalEmail(value: unknown): string | null {
   if (typeof value !== 'string') return null
   const email = value.trim().toLowerCase()
   return /^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(email) ? email : null
 }
 
-/** Google takes addresses of its own mail without the dots that it does not tell apart itself. */
+/** An email address as Google hashes it: without dots in the name of a Gmail address. */
 export function googleEmail(value: unknown): string | null {
   const [name = '', domain = ''] = normalEmail(value)?.split('@') ?? []
   if (name === '') return null
@@ -24,8 +24,8 @@ export function googleEmail(value: unknown): string | null {
 }
 
 /**
- * The digits of an international number, without `+` or leading zeros: Meta hashes them so, TikTok and Google with the `+` before
- * them. Null for a national number, whose country nobody has said.
+ * The digits of an international phone number, without `+` or leading zeros. Meta hashes them like that, TikTok and Google with a `+` in front.
+ * Null for a national number, whose country is unknown.
  */
 export function phoneDigits(value: unknown): string | null {
   if (typeof value !== 'string' && typeof value !== 'number') return null
@@ -36,7 +36,7 @@ export function phoneDigits(value: unknown): string | null {
   return digits ?? null
 }
 
-/** The hash of a value, where there is one. */
+/** The hash of a value, or null. */
 export function hashed(value: string | null): string | null {
   return value === null ? null : sha256(value)
 }

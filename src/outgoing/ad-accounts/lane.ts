@@ -1,7 +1,6 @@
 /**
- * The lane of ad accounts: finds accounts that deliveries wait for, and tells their platforms the conversions. Deliveries of a broken
- * account wait until it is connected again; those of one that was switched off or deleted are skipped. Changes an account's state only
- * by `breakAccount`.
+ * The lane of ad accounts: finds the accounts that have due deliveries, and composes the calls to their platforms. Deliveries of a broken account
+ * wait until it works again; those of an account that is off or deleted are skipped. Changes accounts only by `breakAccount`.
  */
 import type pg from 'pg'
 import { boundsOf } from '../../contract/ids.ts'
@@ -9,14 +8,14 @@ import type { EventStatus } from '../../contract/revisions.ts'
 import type { Config } from '../../ground/config.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
-import type { Composed, Judgement, Lane, Target } from '../deliveries/lane.ts'
+import type { ComposedDelivery, Judgement, Lane, DeliveryTarget } from '../deliveries/lane.ts'
 import { breakAccount, nameAccount } from './breaking.ts'
 import { CLICK_COLUMNS, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
 import { openGoogleTokens } from './google-token.ts'
 import { type Account, callFor, type Ways } from './platforms.ts'
 import { whyNotRestated } from './restating.ts'
 
-// One look into the index of due deliveries per account, however long any account's queue is.
+// One lookup in the index of due deliveries per account, however long its queue is.
 const FIND_TARGETS = (among: Among) => `
   select a.org_id, a.id as target_id, a.platform
   from ad_accounts a
@@ -27,7 +26,7 @@ const FIND_TARGETS = (among: Among) => `
   ) due
   where (a.state <> 'broken' or a.deleted_at is not null)${among('a.org_id')}`
 
-// Row by row by primary keys, which the limits keep the planner to: else it may read an account's whole past for one delivery.
+// The limits force lookups by primary key: without them the planner may read all deliveries of an account.
 const READ = `
   select d.id, d.target_id, d.seq, v.status, coalesce(v.amount > 0, false) as is_worth, f.state as first_state, f.is_under_way, a.restate, a.platform, a.settings, a.event_map, a.credential, a.state, a.deleted_at is not null as is_deleted,
     e.id as event_id, e.type,
@@ -47,12 +46,12 @@ const READ = `
   ) f on true
   left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true${JOIN_PAGE}`
 
-type Row = ConversionRow &
+type AdDeliveryRow = ConversionRow &
   Account &
-  Again & { id: string; target_id: string; credential: Buffer; state: string; is_deleted: boolean }
+  RevisionState & { id: string; target_id: string; credential: Buffer; state: string; is_deleted: boolean }
 
-/** Of a delivery that tells of a revision (`seq` is not 0): how the conversion stands, and what became of telling it at first. */
-type Again = {
+/** For a delivery of a revision (`seq` is not 0): the conversion's current status, and the state of its first delivery. */
+type RevisionState = {
   seq: number
   status: EventStatus | null
   is_worth: boolean
@@ -61,30 +60,30 @@ type Again = {
   is_under_way: boolean | null
 }
 
-type Setup = {
+type LaneGround = {
   readonly config: Ways['config'] & Pick<Config, 'googleTokenUrl'>
   readonly secrets: Pick<Secrets, 'open'>
 }
 
-/** The lane of all three platforms: an adapter for each says what is sent and what the answer means. */
-export function adAccountLane({ config, secrets }: Setup): Lane {
+/** The lane of all platforms. Each platform's adapter builds the call and judges the answer. */
+export function adAccountLane({ config, secrets }: LaneGround): Lane {
   const ways: Ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
-  // An answer to a call that was under way while someone renewed the credential says nothing about the new one.
+  // The refused credential per account: a refusal must not break an account whose credential was replaced meanwhile.
   const refused = new Map<string, Buffer>()
-  const remember = (row: Row, judged: Judgement): Judgement => {
+  const rememberRefused = (row: AdDeliveryRow, judged: Judgement): Judgement => {
     if (judged.outcome === 'broken') refused.set(row.target_id, row.credential)
     return judged
   }
   return {
     kind: 'ad_account',
-    async findTargets(pool: pg.Pool): Promise<Target[]> {
+    async findTargets(pool: pg.Pool): Promise<DeliveryTarget[]> {
       const { rows } = await askEverywhere<{ org_id: number; target_id: string; platform: string }>(pool, FIND_TARGETS)
       return rows.map(({ org_id, target_id, platform }) => ({ org_id, target_id, origin: `${platform} ${target_id}` }))
     },
     async compose(client, org_id, due) {
       const [ids, clicks] = [due.map(({ id }) => id), due.map(({ click_id }) => click_id)]
-      const { rows } = await client.query<Row>(READ, [org_id, ids, ...boundsOf(clicks)])
-      return rows.map(row => compose(row, { secrets }, ways, remember))
+      const { rows } = await client.query<AdDeliveryRow>(READ, [org_id, ids, ...boundsOf(clicks)])
+      return rows.map(row => compose(row, { secrets }, ways, rememberRefused))
     },
     async switchOff(client, org_id, target_id, reason) {
       await breakAccount(client, org_id, target_id, reason, refused.get(target_id))
@@ -94,41 +93,53 @@ export function adAccountLane({ config, secrets }: Setup): Lane {
   }
 }
 
-type Remember = (row: Row, judged: Judgement) => Judgement
+type RememberRefused = (row: AdDeliveryRow, judged: Judgement) => Judgement
 
-function compose(row: Row, { secrets }: Pick<Setup, 'secrets'>, ways: Ways, remember: Remember): Composed {
+function compose(
+  row: AdDeliveryRow,
+  { secrets }: Pick<LaneGround, 'secrets'>,
+  ways: Ways,
+  rememberRefused: RememberRefused,
+): ComposedDelivery {
   const { id } = row
   if (row.is_deleted) return { id, skip: 'the ad account was disconnected' }
   if (row.state === 'off') return { id, skip: 'the ad account is switched off' }
-  const why = row.seq === 0 ? undefined : whyNotAgain(row)
+  const why = row.seq === 0 ? undefined : whyNotReported(row)
   if (why !== undefined) return { id, skip: why }
   const website_url = 'website_url' in row.settings ? row.settings.website_url : null
   const conversion = conversionOf(row, website_url, secrets)
-  const credential = opened(row.credential, secrets)
+  const credential = openCredential(row.credential, secrets)
   if (credential === undefined) return { id, skip: 'the credential of the ad account cannot be read' }
-  const heard = (judged: Judgement) => remember(row, judged)
-  const told = callFor(row, credential, conversion, { ...ways, heard }, Date.now())
-  // Overtaken by the call before it, the amount of then would stand.
-  if ('call' in told && row.is_under_way === true) return { id, call: { ...told.call, complete: comeLater } }
-  return { id, ...told }
+  const heard = (judged: Judgement) => rememberRefused(row, judged)
+  const composed = callFor(row, credential, conversion, { ...ways, heard }, Date.now())
+  // Otherwise the first call could arrive after this one and restore the old amount.
+  if ('call' in composed && row.is_under_way === true) return { id, call: { ...composed.call, complete: retryLater } }
+  return { id, ...composed }
 }
 
-const comeLater = async (): Promise<Judgement> => ({
+const retryLater = async (): Promise<Judgement> => ({
   outcome: 'retry',
-  reason: 'the conversion is just being told for the first time',
+  reason: 'the first report of the conversion is still being sent',
 })
 
-/** Every delivery tells what the conversion counts for when it is sent, so one that waits needs no other behind it. */
-function whyNotAgain({ platform, restate, status, is_worth, first_state, is_under_way }: Row): string | undefined {
+/** A delivery reports the amount at the time it is sent, so a first delivery that still waits will report the new one. */
+function whyNotReported({
+  platform,
+  restate,
+  status,
+  is_worth,
+  first_state,
+  is_under_way,
+}: AdDeliveryRow): string | undefined {
   const why = whyNotRestated({ platform, restate }, { status: status ?? 'approved', isWorth: is_worth })
   if (why !== undefined || first_state === 'delivered') return why
   if (first_state === 'pending' || first_state === 'held')
-    return is_under_way === true ? undefined : 'the conversion is not told yet, and will be with this amount'
-  return 'the conversion was not told'
+    return is_under_way === true ? undefined : 'the conversion is not reported yet, and will be with this amount'
+  return 'the conversion was not reported'
 }
 
-/** One account's damaged row must not hold up the organization's others, which are claimed with it. */
-function opened(sealed: Buffer, secrets: Pick<Secrets, 'open'>): string | undefined {
+/** Opens the credential; undefined if it is damaged, which must not fail the other deliveries claimed with it. */
+function openCredential(sealed: Buffer, secrets: Pick<Secrets, 'open'>): string | undefined {
   try {
     return secrets.open(sealed)
   } catch {

@@ -1,40 +1,52 @@
 /**
- * Meta Conversions API. One event per request, because one bad event refuses them all. The value comes from the event map's custom data
- * and the payout is ignored, unless the account says otherwise.
+ * The adapter of Meta's Conversions API. One event per request, because Meta refuses a whole request for one bad event. The value comes from the
+ * event map's custom data, or from the payout if the account says so.
  */
 import { META_PURCHASE } from '../../contract/ad-platforms.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
-import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'
-import { type Conversion, jsonOf, type Mapped, type Rendered, unreadable, withoutNulls } from './adapter.ts'
+import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
+import {
+  type Conversion,
+  jsonOf,
+  type MappedEvent,
+  type RenderedEvent,
+  judgeUnreadable,
+  withoutNulls,
+} from './adapter.ts'
 import type { MetaSettings } from './api.ts'
 import { hashed, normalEmail, phoneDigits, sha256 } from './hashing.ts'
 
-/** One older event refuses the whole request; the minute is for the way there. */
-const OLDEST_MS = 7 * DAY_MS - 60_000
-/** What Meta calls an expired click id. */
-const CLICK_LIVES_MS = 90 * DAY_MS
+/** Meta refuses older events. The minute is for the request itself. */
+const MAX_AGE_MS = 7 * DAY_MS - 60_000
+/** Meta calls an older click id expired. */
+const CLICK_ID_LIFETIME_MS = 90 * DAY_MS
 
-/** A conversion as an event of the Conversions API, or why none is sent. `now` is Unix ms, so that what has become too old is seen. */
-export function renderMeta(settings: MetaSettings, mapped: Mapped, conversion: Conversion, now: number): Rendered {
-  if (now - conversion.happened_ms > OLDEST_MS) return { skip: 'older than the 7 days that Meta takes' }
-  const worth = worthOf(settings, mapped, conversion)
-  if (mapped.name === META_PURCHASE && worth['value'] === undefined)
-    return { skip: 'a Purchase needs a value: the conversion has no payout and the event map names none' }
+/** A conversion as an event of the Conversions API, or why it is not sent. `now` in Unix ms decides whether it is too old. */
+export function renderMeta(
+  settings: MetaSettings,
+  mapped: MappedEvent,
+  conversion: Conversion,
+  now: number,
+): RenderedEvent {
+  if (now - conversion.happened_ms > MAX_AGE_MS) return { skip: 'older than the 7 days that Meta accepts' }
+  const customData = customDataOf(settings, mapped, conversion)
+  if (mapped.name === META_PURCHASE && customData['value'] === undefined)
+    return { skip: 'a Purchase needs a value, and neither the conversion nor the event map has one' }
   return {
     event: {
       event_name: mapped.name,
       event_time: Math.floor(conversion.happened_ms / 1000),
       event_id: conversion.event_id,
-      ...placeOf(settings, conversion),
+      ...actionSourceOf(settings, conversion),
       user_data: userOf(settings, conversion, now),
-      ...(Object.keys(worth).length === 0 ? {} : { custom_data: worth }),
+      ...(Object.keys(customData).length === 0 ? {} : { custom_data: customData }),
     },
   }
 }
 
-/** A website's event must name its page and the browser; where either is unknown it is told as the system's. */
-function placeOf({ action_source }: MetaSettings, { type, is_chat, page_url, click }: Conversion) {
+/** A website event must have a page and a user agent; without them it is reported as system_generated. */
+function actionSourceOf({ action_source }: MetaSettings, { type, is_chat, page_url, click }: Conversion) {
   const isRenewal = type === 'subscription_renewed' || type === 'subscription_cancelled'
   const fitting = isRenewal ? 'system_generated' : is_chat ? 'chat' : 'website'
   const source = action_source === 'automatic' ? fitting : action_source
@@ -56,37 +68,37 @@ function userOf(settings: MetaSettings, { person_id, contact, click }: Conversio
   })
 }
 
-/** As Meta's own cookie would hold it: the click's time in milliseconds, and its id byte for byte. */
+/** In the format of Meta's own cookie: the click's time in milliseconds, and its id unchanged. */
 function fbcOf({ fbclid, made_ms }: Conversion['click'], now: number): string | null {
-  return fbclid === null || now - made_ms > CLICK_LIVES_MS ? null : `fb.1.${made_ms}.${fbclid}`
+  return fbclid === null || now - made_ms > CLICK_ID_LIFETIME_MS ? null : `fb.1.${made_ms}.${fbclid}`
 }
 
-function worthOf(
+function customDataOf(
   { use_payout_as_value }: MetaSettings,
-  mapped: Mapped,
+  mapped: MappedEvent,
   { payout }: Conversion,
 ): Record<string, unknown> {
   const { value, predicted_ltv, ...block } = mapped.custom_data ?? {}
-  const told = {
+  const custom = {
     ...block,
     ...(value === undefined ? {} : { value: Number(value) }),
     ...(predicted_ltv === undefined ? {} : { predicted_ltv: Number(predicted_ltv) }),
   }
-  return use_payout_as_value && payout !== null ? { ...told, value: Number(payout), currency: 'USD' } : told
+  return use_payout_as_value && payout !== null ? { ...custom, value: Number(payout), currency: 'USD' } : custom
 }
 
-type Sending = {
+type MetaCall = {
   readonly base: string
   readonly version: string
   readonly token: string
   readonly test_event_code?: string | undefined
 }
 
-/** The token travels in the body: addresses end up in the logs of proxies. */
-export function callMeta(
+/** The request for one event. The token is sent in the body, because addresses end up in the logs of proxies. */
+export function metaCall(
   { pixel_id }: MetaSettings,
   event: Readonly<Record<string, unknown>>,
-  { base, version, token, test_event_code }: Sending,
+  { base, version, token, test_event_code }: MetaCall,
 ): Outgoing {
   const body = { data: [event], access_token: token, test_event_code }
   return {
@@ -100,28 +112,28 @@ export function callMeta(
   }
 }
 
-/** Codes of troubles that end: Meta's own, and asking too often. */
-const PASSING = new Set([1, 2, 4, 17, 32, 341, 368, 613, 5000, 21009, 80003, 80004])
-/** Codes of a token that is no good any more. */
-const DEAD = new Set([102, 190])
-/** Codes of a right that the token's owner or app has not got. */
-const FORBIDDEN = new Set([3, 10, 200, 294])
-/** A dataset that is not there, or that the token does not reach. */
-const MISSING = { code: 100, subcode: 33 }
+/** Error codes worth a retry: faults of Meta, and rate limits. */
+const PASSING_CODES = new Set([1, 2, 4, 17, 32, 341, 368, 613, 5000, 21009, 80003, 80004])
+/** Error codes of an invalid or expired token. */
+const TOKEN_CODES = new Set([102, 190])
+/** Error codes of a missing permission of the token's owner or app. */
+const PERMISSION_CODES = new Set([3, 10, 200, 294])
+/** The error of a dataset that does not exist or that the token cannot access. */
+const NOT_FOUND = { code: 100, subcode: 33 }
 
-/** Meta's code counts before its status, which is 500 for lasting refusals too. */
-export function judgeMeta(answer: Answer): Judgement {
+/** Judges an answer by Meta's code rather than the HTTP status, which is 500 for permanent refusals too. */
+export function judgeMeta(answer: CallAnswer): Judgement {
   const body = jsonOf(answer)
-  if (body === undefined) return unreadable(answer)
+  if (body === undefined) return judgeUnreadable(answer)
   const isTaken = answer.status !== null && answer.status >= 200 && answer.status < 300
   if (isTaken && body['error'] === undefined && Number(body['events_received']) >= 1) return { outcome: 'delivered' }
-  if (body['error'] === undefined) return unreadable(answer)
+  if (body['error'] === undefined) return judgeUnreadable(answer)
   const error = fieldsOf(body['error'])
   const [code, subcode] = [Number(error['code']), Number(error['error_subcode'])]
   const reason = reasonOf(error)
-  if (DEAD.has(code) || FORBIDDEN.has(code)) return { outcome: 'broken', reason }
-  if (code === MISSING.code && subcode === MISSING.subcode) return { outcome: 'broken', reason }
-  if (error['is_transient'] === true || PASSING.has(code)) return { outcome: 'retry', reason }
+  if (TOKEN_CODES.has(code) || PERMISSION_CODES.has(code)) return { outcome: 'broken', reason }
+  if (code === NOT_FOUND.code && subcode === NOT_FOUND.subcode) return { outcome: 'broken', reason }
+  if (error['is_transient'] === true || PASSING_CODES.has(code)) return { outcome: 'retry', reason }
   if (code === 100 || code === 105 || (subcode >= 2_804_000 && subcode < 2_805_000))
     return { outcome: 'failed', reason }
   return { outcome: 'retry', reason }
@@ -131,5 +143,5 @@ function reasonOf(error: Readonly<Record<string, unknown>>): string {
   const { code, error_subcode, message, error_user_title, error_user_msg } = error
   const name = `Meta ${[code, error_subcode].filter(number => typeof number === 'number').join('/')}`
   const words = [error_user_title, error_user_msg ?? message].filter(text => typeof text === 'string' && text !== '')
-  return `${name}: ${words.join(': ') || 'no words'}`
+  return `${name}: ${words.join(': ') || 'no message'}`
 }

@@ -2,13 +2,13 @@
 
 import type { AdPlatform } from '../../contract/ad-platforms.ts'
 import type { Config } from '../../ground/config.ts'
-import type { Answer, Judgement, Outgoing } from '../deliveries/lane.ts'
-import type { Conversion, Mapped, Rendered } from './adapter.ts'
+import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
+import type { Conversion, MappedEvent, RenderedEvent } from './adapter.ts'
 import type { EventMap, GoogleSettings, MetaSettings, TikTokSettings } from './api.ts'
-import { callGoogle, judgeGoogle, renderGoogle } from './google.ts'
+import { googleCall, judgeGoogle, renderGoogle } from './google.ts'
 import type { GoogleTokens } from './google-token.ts'
-import { callMeta, judgeMeta, renderMeta } from './meta.ts'
-import { callTikTok, judgeTikTok, renderTikTok } from './tiktok.ts'
+import { metaCall, judgeMeta, renderMeta } from './meta.ts'
+import { tiktokCall, judgeTikTok, renderTikTok } from './tiktok.ts'
 
 /** An account as its adapter needs it. */
 export type Account = { readonly event_map: EventMap } & (
@@ -49,13 +49,13 @@ export function callFor(
   return { call: ip === null ? call : { ...call, secrets: [...(call.secrets ?? []), ip] } }
 }
 
-function render(account: Account, mapped: Mapped, conversion: Conversion, now: number): Rendered {
+function render(account: Account, mapped: MappedEvent, conversion: Conversion, now: number): RenderedEvent {
   if (account.platform === 'meta') return renderMeta(account.settings, mapped, conversion, now)
   if (account.platform === 'tiktok') return renderTikTok(account.settings, mapped, conversion, now)
   return renderGoogle(account.settings, conversion, now)
 }
 
-const JUDGES: Readonly<Record<AdPlatform, (answer: Answer) => Judgement>> = {
+const JUDGES: Readonly<Record<AdPlatform, (answer: CallAnswer) => Judgement>> = {
   meta: judgeMeta,
   tiktok: judgeTikTok,
   google: judgeGoogle,
@@ -65,26 +65,26 @@ type Event = Readonly<Record<string, unknown>>
 
 function composed(
   account: Account,
-  mapped: Mapped,
+  mapped: MappedEvent,
   credential: string,
   event: Event,
   { config, tokens, heard = judged => judged }: Ways,
   test: Test | undefined,
 ): Outgoing {
-  const judge = (answer: Answer) => heard(JUDGES[account.platform](answer))
+  const judge = (answer: CallAnswer) => heard(JUDGES[account.platform](answer))
   const { test_event_code } = test ?? {}
   if (account.platform === 'meta') {
     const { metaGraphBase: base, metaGraphVersion: version } = config
-    return { ...callMeta(account.settings, event, { base, version, token: credential, test_event_code }), judge }
+    return { ...metaCall(account.settings, event, { base, version, token: credential, test_event_code }), judge }
   }
   if (account.platform === 'tiktok')
     return {
-      ...callTikTok(account.settings, event, { base: config.tiktokApiBase, token: credential, test_event_code }),
+      ...tiktokCall(account.settings, event, { base: config.tiktokApiBase, token: credential, test_event_code }),
       judge,
     }
   const { settings } = account
   const callWith = (access_token: string) =>
-    callGoogle(settings, mapped, event, { base: config.googleDmBase, access_token, is_test: test !== undefined })
+    googleCall(settings, mapped, event, { base: config.googleDmBase, access_token, is_test: test !== undefined })
   return {
     // What the log shows is written before the token is there.
     ...callWith(''),

@@ -1,5 +1,5 @@
-// Accounts and the campaigns that name them are changed while conversions come in. Each conversion is decided before a change or after
-// it, as their times say: so the audit is exact after every one of them, and Meta hears of each at most once.
+// Accounts, and the campaigns that name them, are changed while conversions come in. The times of conversions and changes say which came first, so
+// the audit is exact after each of them, and Meta gets each conversion at most once.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { assertBooks } from '../../../tests/support/audit.ts'
@@ -42,7 +42,7 @@ async function call(place: Place, method: 'POST' | 'PATCH' | 'DELETE', url: stri
   return reply.data()
 }
 
-/** A Meta account. Answers its id. */
+/** Connects a Meta account. Returns its id. */
 async function connect(place: Place): Promise<string> {
   const credentials = { access_token: TOKEN }
   const draft = { platform: 'meta', name: 'Pixel', settings: { pixel_id: PIXEL }, credentials, event_map: EVENT_MAP }
@@ -51,7 +51,7 @@ async function connect(place: Place): Promise<string> {
 const alter = (place: Place, id: string, body: object) =>
   call(place, 'PATCH', `/api/ad-accounts/${id}`, { platform: 'meta', ...body })
 
-/** A campaign. Answers its id. */
+/** Creates a campaign. Returns its id. */
 async function campaign(place: Place, ad_account_id: string | null = null): Promise<string> {
   const destination = { type: 'redirect', url: 'https://shop.example/' }
   return String((await call(place, 'POST', '/api/campaigns', { name: 'C', destination, ad_account_id }))['id'])
@@ -87,7 +87,7 @@ async function rowsOf({ org_id }: Place): Promise<unknown[]> {
   return rows
 }
 
-/** Ids of the events that have a delivery to an account, each once for each delivery. */
+/** The event ids of all deliveries to an account. */
 async function toldOf({ org_id }: Place): Promise<string[]> {
   const { rows } = await house.database.reads.query<{ event_id: string }>(
     `select event_id from deliveries where org_id = $1 and kind = 'ad_account'`,
@@ -139,7 +139,7 @@ test('accounts and bindings change while conversions come in: each is told to wh
   assert.deepEqual((await toldOf(bystander)).toSorted(), others.recorded.toSorted())
   const told = await toldOf(place)
   assert.ok(told.length > 0 && told.length < mine.recorded.length, `${told.length} of ${mine.recorded.length} told`)
-  // Every lap has a patience of its own: how long all of it takes is the machine's.
+  // Each round has its own deadline, because the total depends on the machine.
   for (let left = await pending(); left > 0; left = await pending())
     await eventually('deliveries are sent or skipped', async () => (await pending()) < left)
   const heard = meta.taken.map(({ event }) => String(toUuid(event.event_id ?? '')))
@@ -207,7 +207,7 @@ test('an account that is being disconnected is bound to no campaign, whichever c
       const [one, other] = await raceInto(house.database, holding, racers)
       assert.ok(one !== undefined && one.statusCode < 300, one?.body)
       assert.equal(other?.statusCode, isFirst ? 400 : 409, other?.body)
-      assert.match(other.body, isFirst ? /no such ad account/ : /campaigns name this account/)
+      assert.match(other.body, isFirst ? /no such ad account/ : /campaigns use this account/)
     }
   }
 })

@@ -1,4 +1,4 @@
-// Conversions on their way to the platforms, from the door to fakes that check what they are sent.
+// Conversions from the door to fakes of the platforms, which check what they get.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { googleStatus } from '../../../tests/support/google-fake.ts'
@@ -177,7 +177,7 @@ describe('what an answer means', () => {
     const event_id = await convert(place, await visit(place, 'ttclid=x'))
     const { reason } = await until(place, event_id, ({ failure }) => failure === 'http_5xx')
     assert.match(reason, /40100/)
-    // Nothing is left to be tried again beside later tests.
+    // No delivery may be retried during later tests.
     tiktok.answer(undefined)
     await until(place, event_id, inState('delivered'))
   })
@@ -264,7 +264,7 @@ describe('what an answer means', () => {
     const late = await until(place, await convert(place, await visit(place, 'gclid=b')), inState('delivered'))
     assert.equal(late.attempts, 2)
     google.tokens.clear()
-    // A careless answer: the statement is as good as the key for an hour.
+    // The answer repeats the JWT, which is as good as the key for an hour.
     google.answer(({ url, body }) => {
       const statement = new URLSearchParams(body).get('assertion')
       const error_description = `Invalid JWT Signature: ${statement}.`
@@ -274,7 +274,7 @@ describe('what an answer means', () => {
     const { state, state_reason } = await accountOf(place, id)
     assert.deepEqual(
       [state, state_reason],
-      ['broken', 'Google gives no access token: invalid_grant: Invalid JWT Signature: [secret].'],
+      ['broken', 'Google issued no access token: invalid_grant: Invalid JWT Signature: [secret].'],
     )
   })
 

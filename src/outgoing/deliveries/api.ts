@@ -1,4 +1,4 @@
-/** Deliveries over HTTP: what was put out for each conversion, and how each attempt went. */
+/** Deliveries over HTTP: the outgoing calls for each conversion, with the result of each attempt. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
@@ -10,8 +10,8 @@ export const DeliveryState = z.enum(['pending', 'held', 'delivered', 'failed', '
 const DeliveryKind = z.enum(['postback', 'ad_account'])
 
 /**
- * How an attempt failed: no answer in time, no connection, an address the guard refuses, a redirect, a refusal or a fault of the other side
- * (behind a 200 too, where an ad platform could not take it now), refused for good by an ad platform, its connection dead.
+ * How an attempt failed: no answer in time, no connection, a private address, a redirect, HTTP 4xx, HTTP 5xx (also a temporary fault that an ad
+ * platform reports behind HTTP 200), permanently refused by an ad platform, or its credential or access refused.
  */
 export const DeliveryFailure = z.enum([
   'timeout',
@@ -33,22 +33,22 @@ export const Delivery = z
     event_id: Id,
     event_type: EventType,
     revision: z.number().int().nullable().meta({
-      description: 'The number of the revision it tells of; null: the conversion itself',
+      description: 'The number of the revision it reports; null: the conversion itself',
     }),
     click_id: Id,
     campaign_id: Id.nullable(),
     state: DeliveryState,
-    reason: z.string().nullable().meta({ description: 'Why it was skipped, held or given up' }),
+    reason: z.string().nullable().meta({ description: 'Why it was skipped, held or failed' }),
     failure: DeliveryFailure.nullable().meta({ description: 'The kind of failure of the last attempt' }),
     attempts: z.number().int(),
-    next_attempt_at: Instant.nullable().meta({ description: 'While pending: when it is tried next' }),
+    next_attempt_at: Instant.nullable().meta({ description: 'While pending: the time of the next attempt' }),
     created_at: Instant,
     finished_at: Instant.nullable(),
   })
   .meta({ id: 'Delivery' })
 export type Delivery = z.output<typeof Delivery>
 
-/** One call to the target. Without `finished_at` it is under way, or the process died in the middle of it. */
+/** One call to the target. Without `finished_at` it is in progress, or the process died during it. */
 export const DeliveryAttempt = z
   .object({
     number: z.number().int(),
@@ -56,21 +56,21 @@ export const DeliveryAttempt = z
     finished_at: Instant.nullable(),
     method: z.string(),
     url: z.string(),
-    body: z.string().nullable().meta({ description: 'What was sent to an ad platform, without its secrets' }),
-    status: z.number().int().nullable().meta({ description: 'HTTP status of the answer, null when there was none' }),
+    body: z.string().nullable().meta({ description: 'The body sent to an ad platform, without secrets' }),
+    status: z.number().int().nullable().meta({ description: 'HTTP status of the answer; null: no answer' }),
     error: z.string().nullable(),
     answer: z.string().nullable().meta({ description: 'The first 16 KiB of the answer' }),
   })
   .meta({ id: 'DeliveryAttempt' })
 export type DeliveryAttempt = z.output<typeof DeliveryAttempt>
 
-/** A delivery with its log. What its numbers begin after is no longer kept: `attempts_dropped` says how many that are. */
+/** A delivery with its log of attempts. The first `attempts_dropped` attempts are deleted, so numbers in `history` begin after them. */
 export const LoggedDelivery = Delivery.extend({
   history: z.array(DeliveryAttempt),
   attempts_dropped: z
     .number()
     .int()
-    .meta({ description: 'Of its attempts, how many are no longer kept: the first ones' }),
+    .meta({ description: 'The number of its first attempts whose log has been deleted' }),
 }).meta({ id: 'LoggedDelivery' })
 
 export const listDeliveries = endpoint({
@@ -86,8 +86,8 @@ export const listDeliveries = endpoint({
     event_id: Id.optional(),
     click_id: Id.optional(),
     campaign_id: Id.optional(),
-    date_from: Instant.optional().meta({ description: 'Put out at this time or later' }),
-    date_to: Instant.optional().meta({ description: 'Put out before this time' }),
+    date_from: Instant.optional().meta({ description: 'Created at this time or later' }),
+    date_to: Instant.optional().meta({ description: 'Created before this time' }),
   }),
   reply: Page(Delivery).extend({ campaigns: NamedCampaigns }),
 })
@@ -97,12 +97,12 @@ export const readDelivery = endpoint({
   access: { session: 'member' },
   summary: 'Read a delivery with all its attempts',
   description:
-    'Its log is kept for KEEP_ATTEMPTS_DAYS after it ended; attempts_dropped counts the attempts that are gone from it.',
+    'Its log of attempts is kept for KEEP_ATTEMPTS_DAYS after it ended; attempts_dropped counts the deleted ones.',
   reply: LoggedDelivery,
   refuses: ['object_not_found'],
 })
 
-/** A call a run would make; without an address it would be skipped, and `skip` says why. */
+/** A call a run would make. Without an address it would be skipped, for the reason in `skip`. */
 export const PlannedCall = z
   .object({
     event_id: Id,
@@ -114,7 +114,7 @@ export const PlannedCall = z
   .meta({ id: 'PlannedCall' })
 export type PlannedCall = z.output<typeof PlannedCall>
 
-/** A run over the past. Its fields from `target_id` to `date_to` say what it is about; null is no restriction. */
+/** A run over the past. The fields from `target_id` to `date_to` are its filters; null is no filter. */
 export const DeliveryRun = z
   .object({
     id: Id,
@@ -125,32 +125,32 @@ export const DeliveryRun = z
     only_failure: z.string().nullable(),
     date_from: Instant.nullable(),
     date_to: Instant.nullable(),
-    total: z.number().int().meta({ description: 'How many there were when it began' }),
-    done: z.number().int().meta({ description: 'How many were put out so far' }),
-    outcome: z.enum(['done', 'stopped']).nullable().meta({ description: 'null while it is under way' }),
+    total: z.number().int().meta({ description: 'The number of matches when it began' }),
+    done: z.number().int().meta({ description: 'The number queued so far' }),
+    outcome: z.enum(['done', 'stopped']).nullable().meta({ description: 'null while it is in progress' }),
     created_at: Instant,
     finished_at: Instant.nullable(),
   })
   .meta({ id: 'DeliveryRun' })
 export type DeliveryRun = z.output<typeof DeliveryRun>
 
-/** What a run would call: how many, the first of them exactly, and the run itself once it is started. */
+/** The plan of a run: the number of calls, a preview of the first ones, and the run once it is started. */
 export const RunPlan = z
   .object({
     count: z.number().int(),
-    has_more: z.boolean().meta({ description: 'More than one run may hold: narrow the period' }),
+    has_more: z.boolean().meta({ description: 'Too many for one run: choose a shorter period' }),
     calls: z.array(PlannedCall),
     run: DeliveryRun.nullable(),
   })
   .meta({ id: 'RunPlan' })
 
-export const dryRun = z.boolean().default(true).meta({ description: 'true: only show what would be called' })
+export const dryRun = z.boolean().default(true).meta({ description: 'true: only preview the calls' })
 
 export const resendDelivery = endpoint({
   route: 'POST /api/deliveries/:id/resend',
   access: { session: 'admin' },
   summary: 'Send a delivery again',
-  description: 'With the same event id, whatever became of it. One that waits for its next try is brought forward.',
+  description: 'With the same event id, whatever its state. A delivery that waits for a retry is sent now.',
   reply: Delivery,
   refuses: ['object_not_found', 'delivery_under_way'],
 })
@@ -160,9 +160,9 @@ export const resendDeliveries = endpoint({
   access: { session: 'admin' },
   summary: 'Send many deliveries again',
   description:
-    'Of one state, and as far as given of one rule or ad account, campaign, kind of failure, period. Shows the first 20 addresses and the count; with dry_run false the worker sends them in portions. At most 100,000 in a run, one run at a time.',
+    'Resends the deliveries in one state, optionally filtered by rule or ad account, campaign, kind of failure and period. A dry run shows the count and the first 20 addresses; with dry_run false the worker sends them in batches. At most 100,000 per run, one run at a time.',
   body: z.object({
-    state: z.enum(['failed', 'skipped', 'delivered']).optional().meta({ description: 'failed unless given' }),
+    state: z.enum(['failed', 'skipped', 'delivered']).optional().meta({ description: 'Default: failed' }),
     failure: DeliveryFailure.nullish(),
     target_id: Id.nullish(),
     campaign_id: Id.nullish(),
@@ -186,7 +186,7 @@ export const stopDeliveryRun = endpoint({
   route: 'POST /api/delivery-runs/:id/stop',
   access: { session: 'admin' },
   summary: 'Stop a run',
-  description: 'What it has put out already is still sent.',
+  description: 'Deliveries it has already queued are still sent.',
   reply: DeliveryRun,
   refuses: ['object_not_found'],
 })

@@ -1,4 +1,4 @@
-// Breakers of targets, and what becomes of one that only fails. Pauses and days are parameters.
+// Breakers of targets, and switching off a target that always fails. Pauses and days are parameters.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -8,14 +8,14 @@ import { deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../..
 import { HOUR_MS } from '../../contract/days.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { BREAKER } from './breaker.ts'
-import { claimDue } from './claim.ts'
-import { Places, shareOut } from './share.ts'
-import type { WorkerOptions } from './worker.ts'
+import { claimDeliveries } from './claim.ts'
+import { CallSlots, shareSlots } from './share.ts'
+import type { DeliveryWorkerOptions } from './worker.ts'
 
 const { database, db, pool, closing, receiver, work: workWith } = await useOutbox()
 
 /** Each delivery fails once within the test. */
-const work = (options: WorkerOptions = {}, env: Record<string, string> = {}) =>
+const work = (options: DeliveryWorkerOptions = {}, env: Record<string, string> = {}) =>
   workWith({ delays: [HOUR_MS, HOUR_MS], ...options }, { env })
 
 const failing = async () => (await db.selectFrom('failing_targets').selectAll().execute())[0]
@@ -36,7 +36,7 @@ test('after failures in a row a target gets nothing, its deliveries keep their a
   const { target_id } = await seedMany(14, dead.origin)
   work({ breaker: { ...BREAKER, failures: 3, first_pause_ms: HOUR_MS, longest_pause_ms: HOUR_MS } })
   await eventually('the breaker never opened', async () => (await failing())?.paused_until != null)
-  // How many went out before depends on how fast their failures were stored; what comes behind them is never touched.
+  // The number sent before depends on how fast failures were stored; deliveries behind them are never touched.
   const sick = []
   for (let i = 0; i < 5; i += 1) sick.push((await seedDelivery(db, { target_id })).id)
   const healthy = await seedMany(5, well.origin)
@@ -79,7 +79,7 @@ test('two workers do not probe at once', async () => {
     })
     .execute()
   const claims = await Promise.all(
-    Array.from({ length: 5 }, () => claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 4 }])),
+    Array.from({ length: 5 }, () => claimDeliveries(pool, postbackLane, [{ org_id: ORG, target_id, most: 4 }])),
   )
   const claimed = claims.flatMap(one => one.claimed)
   assert.deepEqual(
@@ -99,13 +99,13 @@ test('a breaker that another worker holds keeps nobody waiting, and its target g
   const wanted = [target_id, healthy.target_id].map(id => ({ org_id: ORG, target_id: id, most: 1 }))
   const held = await db.startTransaction().execute()
   await held.selectFrom('failing_targets').selectAll().where('org_id', '=', ORG).forUpdate().execute()
-  const { claimed } = await claimDue(pool, postbackLane, wanted)
+  const { claimed } = await claimDeliveries(pool, postbackLane, wanted)
   assert.deepEqual(
     claimed.map(({ id }) => id),
     healthy.ids,
   )
   await held.rollback().execute()
-  const later = await claimDue(pool, postbackLane, wanted)
+  const later = await claimDeliveries(pool, postbackLane, wanted)
   assert.deepEqual(
     later.claimed.map(({ id, isProbe }) => [id, isProbe]),
     [[sick.ids[0], true]],
@@ -131,7 +131,7 @@ test('a rule that has only failed for days is switched off with a notice, and it
   await until(db, last.id, 'pending', 1)
   const { active, switched_off_at, switched_off_reason } = await rule()
   assert.deepEqual([active, typeof switched_off_at], [false, 'string'])
-  assert.match(String(switched_off_reason), /only failed for 5 days, 11 times, last with: HTTP 404/)
+  assert.match(String(switched_off_reason), /failed every time for 5 days, 11 times in all, last with: HTTP 404/)
   assert.equal(await failing(), undefined)
   const [first = ''] = ids
   await pool.query('update deliveries set run_at = now() where id = $1', [first])
@@ -139,12 +139,12 @@ test('a rule that has only failed for days is switched off with a notice, and it
 })
 
 test('healthy rules go out beside sick ones of the same organization at the same receiver', async () => {
-  // Both paths of one origin share its four places; the sick one never answers.
+  // Both paths of one origin share its four call slots; the sick one never answers.
   const there = await receiver(({ url }, response) => void (url.startsWith('/sick') || response.end('ok')))
   const sick = []
   for (let n = 0; n < 4; n += 1) sick.push(await seedMany(8, `${there.origin}/sick${n}`))
   const healthy = await seedMany(30, `${there.origin}/well`)
-  // Again at once: on a busy machine a healthy call may miss so short a deadline too.
+  // Retried at once, because on a busy machine a healthy call may miss such a short deadline too.
   work({ delays: [1, 1], deadlines: { headers_ms: 2000, total_ms: 2000 } })
   for (const id of healthy.ids) await until(db, id, 'delivered')
   const left = await Promise.all(sick.map(({ ids }) => untouched(ids)))
@@ -183,18 +183,18 @@ test('a success among failures ends what was counted', async () => {
 })
 
 test('sick targets together get half of the places, a new one gets one until it succeeds', () => {
-  const places = new Places({ all: 100, origin: 4, organization: 8 })
+  const places = new CallSlots({ all: 100, origin: 4, organization: 8 })
   const target = (n: number) => ({ org_id: 1, target_id: String(n), origin: `o${n % 3}` })
   const sick = Array.from({ length: 12 }, (_, n) => target(n))
   for (const one of sick) places.note(one, false)
-  const shares = shareOut(sick, places)
+  const shares = shareSlots(sick, places)
   assert.equal(shares.size, 4)
   const fresh = target(100)
-  assert.equal(shareOut([fresh], places).get(fresh), 1)
+  assert.equal(shareSlots([fresh], places).get(fresh), 1)
   places.note(fresh, true)
-  assert.equal(shareOut([fresh], places).get(fresh), 1)
+  assert.equal(shareSlots([fresh], places).get(fresh), 1)
   places.note(fresh, true)
   for (const one of shares.keys()) places.free(one)
-  assert.equal(shareOut([fresh], places).get(fresh), 2)
+  assert.equal(shareSlots([fresh], places).get(fresh), 2)
   assert.equal(places.take(fresh), false, 'four at an origin')
 })

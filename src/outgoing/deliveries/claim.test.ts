@@ -1,12 +1,12 @@
-// Leases, the fence and the end of a worker, against a real receiver on loopback.
+// Leases, the token check and the closing of a worker, against a real receiver on loopback.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../../../tests/support/outbox.ts'
 import { postbackLane } from '../postbacks/lane.ts'
-import { claimDue } from './claim.ts'
-import { finish } from './finish.ts'
+import { claimDeliveries } from './claim.ts'
+import { finishDeliveries } from './finish.ts'
 
 const { db, pool, receiver, work } = await useOutbox()
 
@@ -14,7 +14,7 @@ test('what a dead worker had claimed is taken over when its lease ends, and the 
   const there = await receiver()
   const target_id = await seedRule(db, { url: there.origin })
   const { id } = await seedDelivery(db, { target_id })
-  const { claimed } = await claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 4 }])
+  const { claimed } = await claimDeliveries(pool, postbackLane, [{ org_id: ORG, target_id, most: 4 }])
   assert.equal(claimed.length, 1)
   work()
   await sleep(300)
@@ -36,11 +36,11 @@ test('a worker that slept past its lease changes nothing: the fence holds', asyn
   const { id } = await seedDelivery(db, { target_id })
   const {
     claimed: [stale],
-  } = await claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }], 0)
+  } = await claimDeliveries(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }], 0)
   assert.ok(stale)
   const {
     claimed: [current],
-  } = await claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }])
+  } = await claimDeliveries(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }])
   assert.ok(current)
   const { token, number } = stale
   const late = {
@@ -58,11 +58,11 @@ test('a worker that slept past its lease changes nothing: the fence holds', asyn
     isCounted: true,
     isBroken: false,
   } as const
-  assert.equal((await finish(pool, [postbackLane], [late])).kept, 0)
+  assert.equal((await finishDeliveries(pool, [postbackLane], [late])).kept, 0)
   assert.equal((await deliveryOf(db, id)).state, 'pending')
   const good = { ...current, status: 200, state: 'delivered', reason: null } as const
-  assert.equal((await finish(pool, [postbackLane], [{ ...late, ...good }])).kept, 1)
-  assert.equal((await finish(pool, [postbackLane], [late])).kept, 0)
+  assert.equal((await finishDeliveries(pool, [postbackLane], [{ ...late, ...good }])).kept, 1)
+  assert.equal((await finishDeliveries(pool, [postbackLane], [late])).kept, 0)
   const row = await deliveryOf(db, id)
   assert.deepEqual([row.state, row.reason, row.attempts], ['delivered', null, 2])
   assert.deepEqual(
@@ -86,7 +86,7 @@ test('closing ends what is in hand, writes it down and claims nothing new', asyn
     await let_go.promise
     response.end('done')
   })
-  // A target's first call goes alone.
+  // A target's first call is made alone.
   const rules = await Promise.all(Array.from({ length: 6 }, () => seedRule(db, { url: there.origin })))
   const seeded = []
   for (const target_id of rules) seeded.push(await seedDelivery(db, { target_id }))

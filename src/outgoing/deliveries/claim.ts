@@ -1,25 +1,25 @@
 /**
- * Takes deliveries from the outbox. With finish.ts it owns the columns of `deliveries` that change and all of `delivery_attempts`. A claim
- * is a lease by the database's clock with a token: whoever finishes must still hold the token, so a worker that slept past its lease
- * changes nothing (the fence). The attempt is written before it is made, so that a crash leaves it visible.
+ * Claims deliveries from the outbox. With finish.ts it owns the mutable columns of `deliveries` and all of `delivery_attempts`. A claim is a lease
+ * by the database's clock with a token. Finishing checks the token, so a worker whose lease another one has taken over changes nothing. The
+ * attempt is written before the call, so that it is visible after a crash.
  */
 import type pg from 'pg'
 import { newId } from '../../contract/ids.ts'
 import { ask, flightOf, type Question } from '../../ground/db/flight.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
-import { holdForProbes, LOCK_OPEN } from './breaker.ts'
-import type { Claimed } from './held.ts'
-import type { Composed, Lane } from './lane.ts'
-import { shownOf } from './redact.ts'
+import { pauseForProbes, LOCK_OPEN } from './breaker.ts'
+import type { ClaimedDelivery } from './held.ts'
+import type { ComposedDelivery, Lane } from './lane.ts'
+import { loggedCall } from './redact.ts'
 
-/** Longer than any call may take, with time to write it down. */
-export const LEASE_MS = 60_000
+/** Longer than any call may take, with time to write the outcome. */
+export const DELIVERY_LEASE_MS = 60_000
 
-/** How many deliveries of a target may be taken. */
-type Wanted = { readonly org_id: number; readonly target_id: string; readonly most: number }
+/** The most deliveries to claim for a target. */
+type TargetShare = { readonly org_id: number; readonly target_id: string; readonly most: number }
 
-type Locked = {
+type LockedDelivery = {
   id: string
   click_id: string
   target_id: string
@@ -44,7 +44,7 @@ const LOCK_DUE = `
     for update skip locked
   ) due`
 
-const LEASE = `
+const CLAIM = `
   update deliveries
   set lease_token = $3, lease_until = $4, run_at = $4, attempts = attempts + 1
   where org_id = $1 and id = any($2::uuid[])`
@@ -61,23 +61,23 @@ const SKIP = `
   where d.org_id = $1 and d.id = any($3::uuid[]) and d.id = skipped.id`
 
 /**
- * Claims due deliveries of several targets, in one transaction for all their organizations; of a target whose breaker is open none, or
- * one as a probe. Nothing here waits for another worker. Answers those to send, and per target how many were taken: the ones whose lane
- * says so are skipped for good and only counted.
+ * Claims due deliveries of several targets in one transaction for all their organizations; for a target with an open breaker none, or one as a
+ * probe. Does not wait for other workers. Returns the deliveries to send, and the number claimed per target, which includes deliveries that their
+ * lane skipped.
  */
-export async function claimDue(
+export async function claimDeliveries(
   pool: pg.Pool,
   lane: Lane,
-  wanted: readonly Wanted[],
-  lease_ms = LEASE_MS,
-): Promise<{ claimed: Claimed[]; taken: Map<string, number> }> {
+  wanted: readonly TargetShare[],
+  lease_ms = DELIVERY_LEASE_MS,
+): Promise<{ claimed: ClaimedDelivery[]; taken: Map<string, number> }> {
   const lists = [...Map.groupBy(wanted, ({ org_id }) => org_id)]
   return await onConnection(pool, async client => {
     const locked = await lockDue(client, lane.kind, lists, lease_ms)
     const now = new Date().toISOString()
     const claims = await Promise.all(
       locked.map(async ({ org_id, due }) => {
-        return split(lane, org_id, due, await lane.compose(client, org_id, due))
+        return planClaim(lane, org_id, due, await lane.compose(client, org_id, due))
       }),
     )
     const writes = claims.flatMap(claim => claimWrites(lane, claim, now, lease_ms))
@@ -88,42 +88,47 @@ export async function claimDue(
   })
 }
 
-type DueOf = { readonly org_id: number; readonly due: readonly Locked[] }
+type OrganizationDue = { readonly org_id: number; readonly due: readonly LockedDelivery[] }
 
-/** Begins the transaction, and answers the organizations that have something due. */
+/** Begins the transaction and locks due deliveries, by organization. */
 async function lockDue(
   client: pg.PoolClient,
   kind: Lane['kind'],
-  lists: readonly [number, readonly Wanted[]][],
+  lists: readonly [number, readonly TargetShare[]][],
   lease_ms: number,
-): Promise<DueOf[]> {
+): Promise<OrganizationDue[]> {
   const looks = lists.map(([org_id, list]) => {
     const targets = list.map(({ target_id }) => target_id)
     const most = list.map(one => one.most)
-    return ask<Locked>(LOCK_DUE, [org_id, kind, targets, most, lease_ms])
+    return ask<LockedDelivery>(LOCK_DUE, [org_id, kind, targets, most, lease_ms])
   })
   const begin = [discardStalePlans(client), ask('begin')].filter(question => question !== undefined)
-  const answers = await flightOf<Locked>(client, [...begin, ...looks])
+  const answers = await flightOf<LockedDelivery>(client, [...begin, ...looks])
   const found = answers.slice(begin.length)
   return lists.map(([org_id], at) => ({ org_id, due: found[at] ?? [] })).filter(({ due }) => due.length > 0)
 }
 
-type Claim = {
+type OrganizationClaim = {
   readonly org_id: number
   readonly lease_until: string
-  readonly claimed: readonly Claimed[]
+  readonly claimed: readonly ClaimedDelivery[]
   readonly skipped: readonly { readonly id: string; readonly reason: string }[]
 }
 
-function split({ kind }: Lane, org_id: number, due: readonly Locked[], plans: readonly Composed[]): Claim {
+function planClaim(
+  { kind }: Lane,
+  org_id: number,
+  due: readonly LockedDelivery[],
+  plans: readonly ComposedDelivery[],
+): OrganizationClaim {
   const token = newId()
   const planOf = new Map(plans.map(plan => [plan.id, plan]))
-  const claimed: Claimed[] = []
+  const claimed: ClaimedDelivery[] = []
   const skipped: { id: string; reason: string }[] = []
   for (const { id, target_id, attempts, uncounted, isProbe } of due) {
     const plan = planOf.get(id)
     if (plan === undefined || 'skip' in plan) {
-      skipped.push({ id, reason: plan?.skip ?? 'nothing is known of it any more' })
+      skipped.push({ id, reason: plan?.skip ?? 'its conversion or target no longer exists' })
       continue
     }
     const number = attempts + 1
@@ -134,7 +139,7 @@ function split({ kind }: Lane, org_id: number, due: readonly Locked[], plans: re
 
 function claimWrites(
   { kind }: Lane,
-  { org_id, lease_until, claimed, skipped }: Claim,
+  { org_id, lease_until, claimed, skipped }: OrganizationClaim,
   now: string,
   lease_ms: number,
 ): Question<never>[] {
@@ -144,15 +149,15 @@ function claimWrites(
   const [first] = claimed
   if (first === undefined) return writes
   const ids = claimed.map(({ id }) => id)
-  const shown = claimed.map(({ call }) => shownOf(call))
+  const shown = claimed.map(({ call }) => loggedCall(call))
   const attempts = [
     claimed.map(({ number }) => number),
     claimed.map(({ call }) => call.method),
     shown.map(({ url }) => url),
     shown.map(({ body }) => body),
   ]
-  writes.push(ask(LEASE, [org_id, ids, first.token, lease_until]), ask(WRITE_ATTEMPTS, [org_id, now, ids, ...attempts]))
+  writes.push(ask(CLAIM, [org_id, ids, first.token, lease_until]), ask(WRITE_ATTEMPTS, [org_id, now, ids, ...attempts]))
   const probed = claimed.filter(({ isProbe }) => isProbe).map(({ target_id }) => target_id)
-  if (probed.length > 0) writes.push(holdForProbes(org_id, kind, probed, lease_ms))
+  if (probed.length > 0) writes.push(pauseForProbes(org_id, kind, probed, lease_ms))
   return writes
 }

@@ -1,64 +1,64 @@
-/** One claimed delivery: what is missing is fetched, the call made, and it is decided what becomes of it. */
+/** Sends one claimed delivery: completes the call, makes it, and decides the next state. */
 import type { Agent } from 'undici'
 import type { DeliveryFailure } from './api.ts'
-import { LEASE_MS } from './claim.ts'
-import type { Finished } from './held.ts'
-import { type Claimed } from './held.ts'
-import type { Answer, Judgement, Outgoing } from './lane.ts'
+import { DELIVERY_LEASE_MS } from './claim.ts'
+import type { FinishedDelivery } from './held.ts'
+import { type ClaimedDelivery } from './held.ts'
+import type { CallAnswer, Judgement, Outgoing } from './lane.ts'
 import { redact } from './redact.ts'
 import { delayAfter, RETRY_DELAYS_MS, retryAfterMs } from './schedule.ts'
-import { DEADLINES, type Deadlines, isSuccess, type Outcome, send } from './send.ts'
+import { DEADLINES, type Deadlines, isSuccess, type CallOutcome, sendCall } from './send.ts'
 
-export type Terms = {
+export type DeliveryTerms = {
   readonly delays?: readonly number[]
   readonly deadlines?: Deadlines
   readonly lease_ms?: number
-  /** How long calls in hand may go on when the worker closes; then they are broken off and given back. */
+  /** How long calls in progress may continue when the worker closes; then they are aborted and their deliveries released. */
   readonly closing_ms?: number
 }
 
-/** `guarded` calls public addresses only; `trusting` is for what the operator set. */
+/** `guarded` calls only public addresses; `trusting` is for addresses from the operator's settings. */
 export type Agents = { readonly guarded: Agent; readonly trusting: Agent }
 
-/** What was learned about a delivery: how the call went, where there was one, and what it means. */
-type Learned = { outcome: Outcome; judgement: Judgement; secrets: readonly string[] }
+/** The result of a delivery: the outcome of its call, if there was one, and its judgement. */
+type DeliveryResult = { outcome: CallOutcome; judgement: Judgement; secrets: readonly string[] }
 
-const NO_CALL: Outcome = { status: null, error: null, answer: null, headers: {}, fault: null }
+const NO_CALL: CallOutcome = { status: null, error: null, answer: null, headers: {}, fault: null }
 
 /**
- * Calls, and answers how it went; undefined when the lease, taken at `claimed_at` (performance clock), leaves no time for a call: a
- * process that was stopped in between would call beside the worker that has taken over.
+ * Makes the call and returns its result. Undefined if the lease, claimed at `claimed_at` (performance clock), leaves no time for a call: a process
+ * that was suspended must not call beside the worker that has claimed the delivery since.
  */
 export async function deliver(
   agents: Agents,
-  one: Claimed,
+  one: ClaimedDelivery,
   claimed_at: number,
   signal: AbortSignal,
-  terms: Terms,
-): Promise<Finished | undefined> {
-  const { deadlines = DEADLINES, lease_ms = LEASE_MS } = terms
+  terms: DeliveryTerms,
+): Promise<FinishedDelivery | undefined> {
+  const { deadlines = DEADLINES, lease_ms = DELIVERY_LEASE_MS } = terms
   const isLate = () => performance.now() - claimed_at > lease_ms - deadlines.total_ms
-  const go = (call: Outgoing) =>
-    send(call.isTrusted === true ? agents.trusting : agents.guarded, call, { deadlines, signal })
+  const makeCall = (call: Outgoing) =>
+    sendCall(call.isTrusted === true ? agents.trusting : agents.guarded, call, { deadlines, signal })
   if (isLate()) return undefined
-  const ready = await complete(one.call, async call => answerOf(await go(call)))
+  const ready = await complete(one.call, async call => toAnswer(await makeCall(call)))
   if (isLate()) return undefined
   const secrets = [...(one.call.secrets ?? []), ...('url' in ready ? (ready.secrets ?? []) : [])]
-  const learned: Learned =
+  const result: DeliveryResult =
     'outcome' in ready
       ? { outcome: NO_CALL, judgement: ready, secrets }
-      : await go(ready).then(outcome => ({ outcome, judgement: judge(ready, outcome), secrets }))
-  return finished(one, learned, terms)
+      : await makeCall(ready).then(outcome => ({ outcome, judgement: judge(ready, outcome), secrets }))
+  return finished(one, result, terms)
 }
 
-const answerOf = ({ status, headers, answer, error }: Outcome): Answer => ({
+const toAnswer = ({ status, headers, answer, error }: CallOutcome): CallAnswer => ({
   status,
   headers,
   body: answer ?? '',
   error,
 })
 
-async function complete(call: Outgoing, fetch: (call: Outgoing) => Promise<Answer>): Promise<Outgoing | Judgement> {
+async function complete(call: Outgoing, fetch: (call: Outgoing) => Promise<CallAnswer>): Promise<Outgoing | Judgement> {
   try {
     return (await call.complete?.(fetch)) ?? call
   } catch (error) {
@@ -66,21 +66,25 @@ async function complete(call: Outgoing, fetch: (call: Outgoing) => Promise<Answe
   }
 }
 
-/** The lane's word where it has one, else: 2xx is delivered, anything else comes again. */
-function judge(call: Outgoing, outcome: Outcome): Judgement {
+/** The lane's judgement if it has one; otherwise 2xx is delivered and anything else is retried. */
+function judge(call: Outgoing, outcome: CallOutcome): Judgement {
   if (outcome.fault === 'broken_off') return { outcome: 'retry' }
   const retry_after_ms = retryAfterMs(outcome.headers['retry-after'])
   const wait = retry_after_ms === undefined ? {} : { retry_after_ms }
-  const own: Judgement = isSuccess(outcome) ? { outcome: 'delivered' } : { outcome: 'retry', ...wait }
+  const byStatus: Judgement = isSuccess(outcome) ? { outcome: 'delivered' } : { outcome: 'retry', ...wait }
   try {
-    const judged = call.judge?.(answerOf(outcome)) ?? own
+    const judged = call.judge?.(toAnswer(outcome)) ?? byStatus
     return judged.outcome === 'retry' ? { ...wait, ...judged } : judged
   } catch (error) {
-    return { ...own, reason: `the answer could not be read: ${String(error)}` }
+    return { ...byStatus, reason: `the answer could not be judged: ${String(error)}` }
   }
 }
 
-function finished(one: Claimed, { outcome, judgement, secrets }: Learned, terms: Terms): Finished {
+function finished(
+  one: ClaimedDelivery,
+  { outcome, judgement, secrets }: DeliveryResult,
+  terms: DeliveryTerms,
+): FinishedDelivery {
   const { org_id, id, kind, target_id, number, token } = one
   const isDelivered = judgement.outcome === 'delivered'
   const reason = isDelivered ? null : redact(judgement.reason ?? outcome.error ?? `HTTP ${outcome.status}`, secrets)
@@ -98,29 +102,34 @@ function finished(one: Claimed, { outcome, judgement, secrets }: Learned, terms:
     answer: redact(outcome.answer, secrets),
     reason,
     failure: isDelivered ? null : failureOf(judgement, outcome),
-    ...fate(one, judgement, outcome, terms),
+    ...nextState(one, judgement, outcome, terms),
   }
 }
 
-type Fate = Pick<Finished, 'state' | 'delay_ms' | 'isCounted' | 'isBroken'>
+type NextState = Pick<FinishedDelivery, 'state' | 'delay_ms' | 'isCounted' | 'isBroken'>
 
-function fate(one: Claimed, judgement: Judgement, outcome: Outcome, { delays = RETRY_DELAYS_MS }: Terms): Fate {
-  const plain = { delay_ms: 0, isCounted: true, isBroken: false }
-  if (judgement.outcome === 'delivered') return { ...plain, state: 'delivered' }
-  if (judgement.outcome === 'failed') return { ...plain, state: 'failed' }
-  // Nobody's fault but this process's: due again at once, for whoever works on.
-  if (outcome.fault === 'broken_off') return { ...plain, state: 'pending', isCounted: false }
+function nextState(
+  one: ClaimedDelivery,
+  judgement: Judgement,
+  outcome: CallOutcome,
+  { delays = RETRY_DELAYS_MS }: DeliveryTerms,
+): NextState {
+  const ended = { delay_ms: 0, isCounted: true, isBroken: false }
+  if (judgement.outcome === 'delivered') return { ...ended, state: 'delivered' }
+  if (judgement.outcome === 'failed') return { ...ended, state: 'failed' }
+  // Aborted by this process while closing: released, and due at once for another worker.
+  if (outcome.fault === 'broken_off') return { ...ended, state: 'pending', isCounted: false }
   const delay_ms = delayAfter(one.tries, { delays, retry_after_ms: judgement.retry_after_ms })
   if (judgement.outcome === 'broken')
     return { state: 'pending', delay_ms: delays[0] ?? 0, isCounted: false, isBroken: true }
-  return delay_ms === undefined ? { ...plain, state: 'failed' } : { ...plain, state: 'pending', delay_ms }
+  return delay_ms === undefined ? { ...ended, state: 'failed' } : { ...ended, state: 'pending', delay_ms }
 }
 
-function failureOf({ outcome }: Judgement, { status, fault }: Outcome): DeliveryFailure {
+function failureOf({ outcome }: Judgement, { status, fault }: CallOutcome): DeliveryFailure {
   if (outcome === 'broken') return 'disconnected'
   if (outcome === 'failed') return 'rejected'
   if (status === null) return fault === null || fault === 'broken_off' ? 'connection' : fault
   if (status >= 400 && status < 500) return 'http_4xx'
-  // A platform says what went wrong on its side behind a 200 as well.
+  // Includes faults that a platform reports behind HTTP 200.
   return status >= 300 && status < 400 ? 'redirect' : 'http_5xx'
 }

@@ -10,7 +10,7 @@ let owner: SignedIn
 const target_id = newId()
 const seeded: Seeded[] = []
 before(async () => {
-  // Without a worker, so that what is seeded stays as it is.
+  // Without a worker, so that seeded rows stay as they are.
   house = await startHouse({ ROLE: 'serve' })
   owner = await seedSignedIn(house)
   const states = ['pending', 'delivered', 'failed', 'skipped', 'held']

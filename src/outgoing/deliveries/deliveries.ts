@@ -1,7 +1,7 @@
 /**
- * Deliveries: what conversions have put out, and how each attempt went. Owns `deliveries` and `delivery_attempts`. Rows are made once per
- * event and target, in the conversion's own transaction or by a run over the past (portions.ts); claim.ts, finish.ts, release.ts and
- * resend.ts alone change them afterwards, and retention.ts deletes attempts. Here they are only read.
+ * Deliveries: the outgoing calls of conversions, with the result of each attempt. Owns `deliveries` and `delivery_attempts`. A row is created once
+ * per event and target, in the conversion's own transaction or by a run over the past (portions.ts). Only claim.ts, finish.ts, release.ts and
+ * resend.ts change it afterwards, and retention.ts deletes attempts. This file only reads.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -19,7 +19,7 @@ export async function listDeliveries(
 ) {
   const { state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = query
   let rows = withEvents(db, actor.org_id)
-  // By way of its events, which are found by their click.
+  // Filters by the event's column, which has an index by click.
   if (click_id !== undefined) rows = rows.where('e.click_id', '=', click_id)
   if (state !== undefined) rows = rows.where('d.state', '=', state)
   if (kind !== undefined) rows = rows.where('d.kind', '=', kind)
@@ -33,13 +33,13 @@ export async function listDeliveries(
   return { ...page, campaigns: await campaignsNamed(database.reads, actor.org_id, page.data) }
 }
 
-/** One delivery with its attempts, the first one first. Refuses `object_not_found`. */
+/** One delivery with its attempts in order. Refuses `object_not_found`. */
 export async function readDelivery(
   { db, actor }: Context<typeof api.readDelivery>,
   { params }: Call<typeof api.readDelivery>,
 ) {
   const id = idOf(params.id)
-  const delivery = await readOne(db, actor.org_id, id)
+  const delivery = await readDeliveryRow(db, actor.org_id, id)
   const history = await db
     .selectFrom('delivery_attempts')
     .select(ATTEMPT_COLUMNS)
@@ -50,12 +50,12 @@ export async function readDelivery(
   return { ...delivery, history, attempts_dropped: droppedOf(delivery, history) }
 }
 
-/** How many attempts were made before those that are still kept: the log is dropped from its beginning. */
+/** The number of attempts whose log has been deleted. The log is deleted from its beginning. */
 export function droppedOf({ attempts }: { attempts: number }, [oldest]: readonly { number: number }[]): number {
   return oldest === undefined ? attempts : oldest.number - 1
 }
 
-/** What is shown of an attempt. */
+/** The columns of an attempt that are shown. */
 export const ATTEMPT_COLUMNS = [
   'number',
   'started_at',
@@ -69,12 +69,12 @@ export const ATTEMPT_COLUMNS = [
 ] as const
 
 /** One delivery as it is listed. Refuses `object_not_found`. */
-export async function readOne(db: Kysely<Tables>, org_id: number, id: string): Promise<api.Delivery> {
+export async function readDeliveryRow(db: Kysely<Tables>, org_id: number, id: string): Promise<api.Delivery> {
   const row = withEvents(db, org_id).where('d.id', '=', id).$castTo<api.Delivery>()
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
-/** Deliveries (`d`) of the organization with their events (`e`), as they are shown. */
+/** Selects the organization's deliveries (`d`) with their events (`e`) in the columns that are shown. */
 export const withEvents = (db: Kysely<Tables>, org_id: number) =>
   db
     .selectFrom('deliveries as d')

@@ -1,41 +1,41 @@
-/** The loop of one lane: who has something due, whose turn it is, claim, call. */
+/** The loop of one lane: find due targets, share out call slots, claim deliveries, send them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { isUnreachable } from '../../ground/db/faults.ts'
 import { type RoundWatch, watchRound } from '../../ground/round-watch.ts'
 import { findPaused } from './breaker.ts'
-import { claimDue } from './claim.ts'
-import { type Agents, deliver, type Terms } from './deliver.ts'
-import { type Claimed } from './held.ts'
-import type { Lane, Target } from './lane.ts'
-import type { Outcomes } from './outcomes.ts'
-import { type Places, shareOut } from './share.ts'
+import { claimDeliveries } from './claim.ts'
+import { type Agents, deliver, type DeliveryTerms } from './deliver.ts'
+import { type ClaimedDelivery } from './held.ts'
+import type { Lane, DeliveryTarget } from './lane.ts'
+import type { OutcomeWriter } from './outcomes.ts'
+import { type CallSlots, shareSlots } from './share.ts'
 
 const POLL_MS = 1000
-/** Under a stream of notifications the targets are looked for at most this often. */
+/** The shortest gap between searches for due targets, however many notifications arrive. */
 const SEARCH_MS = 100
-/** How often as long as a turn took the next one is waited for. */
+/** The rest after a turn, as a multiple of its duration. */
 const REST = 3
 const MOST_REST_MS = 250
-/** How long calls in hand may go on when the process is asked to end, which is given ten seconds itself. */
+/** How long calls in progress may continue when the process is asked to end. The process itself has ten seconds. */
 const CLOSING_MS = 7000
 
 type Setup = {
   pool: pg.Pool
   log: Logger
   agents: Agents
-  outcomes: Outcomes
-  places: Places
-  terms: Terms
-  /** So many organizations are claimed for in one transaction. */
+  outcomes: OutcomeWriter
+  slots: CallSlots
+  terms: DeliveryTerms
+  /** The most organizations per claiming transaction. */
   mostOrganizations: () => number
 }
 
-/** So many places of a target. */
-type Share = [target: Target, most: number]
+/** A target and the number of call slots it got. */
+type SlotShare = [target: DeliveryTarget, most: number]
 
-/** One lane at work until it is closed. What it claims in a turn is what there are places for. */
+/** Sends the deliveries of one lane until it is closed. Each turn claims as many as there are free call slots. */
 export class Dispatch {
   readonly #lane: Lane
   readonly #setup: Setup
@@ -43,12 +43,12 @@ export class Dispatch {
   readonly #hurry = new AbortController()
   readonly #ran: Promise<void>
   readonly #watch: RoundWatch
-  /** Organizations whose last claim failed, while something of theirs is due. */
+  /** Organizations whose last claim failed and that still have due deliveries. */
   readonly #failing = new Set<number>()
-  /** Whether the last search for targets failed: until one succeeds nothing is known to go well. */
+  /** Whether the last search for targets failed. Until one succeeds, the lane does not count as healthy. */
   #isBlind = false
-  /** Targets with something due, the one served longest ago first. */
-  #waiting = new Map<string, Target>()
+  /** Targets with due deliveries, the one served longest ago first. */
+  #waiting = new Map<string, DeliveryTarget>()
   #isClosing = false
   #shallSearch = true
   #searched_at = Number.NEGATIVE_INFINITY
@@ -62,13 +62,13 @@ export class Dispatch {
     this.#ran = this.#run()
   }
 
-  /** There may be something new. */
+  /** Searches for due targets soon. */
   wake(): void {
     this.#shallSearch = true
     this.#stir.resolve()
   }
 
-  /** Claims nothing new and ends what is in hand. */
+  /** Stops claiming and waits for calls in progress. */
   async close(): Promise<void> {
     this.#isClosing = true
     this.#stir.resolve()
@@ -80,7 +80,7 @@ export class Dispatch {
   }
 
   #failed(error: unknown, of: { org_id?: number | undefined } = {}): void {
-    this.#watch.failed(error, () => this.#setup.log.error({ err: error, ...of }, 'deliveries could not be claimed'))
+    this.#watch.failed(error, () => this.#setup.log.error({ err: error, ...of }, 'could not claim deliveries'))
   }
 
   async #run(): Promise<void> {
@@ -102,7 +102,7 @@ export class Dispatch {
     clearTimeout(timer)
   }
 
-  /** With very many targets a search takes its time, of which it is to have a tenth at most. */
+  /** Searches take at most a tenth of the time, also with very many targets. */
   #searchGap(): number {
     return Math.max(this.#shallSearch ? SEARCH_MS : POLL_MS, 10 * this.#search_ms)
   }
@@ -110,26 +110,26 @@ export class Dispatch {
   async #turn(): Promise<boolean> {
     const begun = performance.now()
     if (begun - this.#searched_at >= this.#searchGap()) await this.#search()
-    const shares = shareOut(this.#waiting.values(), this.#setup.places)
+    const shares = shareSlots(this.#waiting.values(), this.#setup.slots)
     const organizations = [...Map.groupBy(shares, ([{ org_id }]) => org_id).values()]
     await this.#claimAll(organizations, this.#setup.mostOrganizations())
-    // A busy database is left to intake most of the time; what becomes due meanwhile makes the next claims larger.
+    // Leaves the database to intake most of the time. Deliveries that become due meanwhile make the next claim larger.
     if (!this.#isBlind && this.#failing.size === 0) this.#watch.passed()
     if (shares.size > 0) await sleep(Math.min(REST * (performance.now() - begun), MOST_REST_MS))
     return shares.size > 0
   }
 
-  async #claimAll(organizations: Share[][], atOnce: number): Promise<void> {
+  async #claimAll(organizations: SlotShare[][], atOnce: number): Promise<void> {
     try {
       while (organizations.length > 0) await this.#claim(organizations.splice(0, atOnce))
     } finally {
-      // Those that a failure kept from their turn.
+      // Organizations left over after a failure.
       for (const [target, most] of organizations.flat()) this.#free(target, most)
     }
   }
 
-  #free(target: Target, places: number): void {
-    for (let i = 0; i < places; i += 1) this.#setup.places.free(target)
+  #free(target: DeliveryTarget, slots: number): void {
+    for (let i = 0; i < slots; i += 1) this.#setup.slots.free(target)
   }
 
   async #search(): Promise<void> {
@@ -144,8 +144,8 @@ export class Dispatch {
     for (const org_id of this.#failing) if (!asking.has(org_id)) this.#failing.delete(org_id)
     const due = targets.filter(({ target_id }) => !paused.has(target_id))
     const found = new Map(due.map(target => [target.target_id, target]))
-    const inLine = new Map<string, Target>()
-    // Those already in line keep their place in it.
+    const inLine = new Map<string, DeliveryTarget>()
+    // Targets already in the queue keep their position.
     for (const id of [...this.#waiting.keys(), ...found.keys()]) {
       const target = found.get(id)
       if (target !== undefined) inLine.set(id, target)
@@ -153,16 +153,16 @@ export class Dispatch {
     this.#waiting = inLine
   }
 
-  /** Frees the places that get no call. An organization whose claim fails costs the others nothing, and is looked for again. */
-  async #claim(organizations: Share[][]): Promise<void> {
+  /** Claims deliveries for these organizations, and frees the call slots that get no call. A failed claim of one organization does not affect the others. */
+  async #claim(organizations: SlotShare[][]): Promise<void> {
     const { pool, terms } = this.#setup
     const shares = organizations.flat()
     const left = new Map(shares.map(([target, most]) => [target.target_id, { target, most }]))
     try {
       const claimed_at = performance.now()
       const wanted = shares.map(([{ org_id, target_id }, most]) => ({ org_id, target_id, most }))
-      const { claimed, taken } = await claimDue(pool, this.#lane, wanted, terms.lease_ms)
-      // Who gave less than was asked has nothing more for now; the others go to the end of the line.
+      const { claimed, taken } = await claimDeliveries(pool, this.#lane, wanted, terms.lease_ms)
+      // A target with fewer deliveries than slots has no more due; the others go to the end of the queue.
       for (const [target, most] of shares) {
         this.#failing.delete(target.org_id)
         this.#waiting.delete(target.target_id)
@@ -175,7 +175,7 @@ export class Dispatch {
         this.#call(one, share.target, claimed_at)
       }
     } catch (error) {
-      // On a cluster it is one node's organizations that cannot be reached, and the others have their turn.
+      // On a cluster a connection error may concern one node only, so each organization is tried alone.
       if (isUnreachable(error) && this.#setup.mostOrganizations() > 1) throw error
       for (const [{ target_id }] of shares) this.#waiting.delete(target_id)
       if (organizations.length > 1) {
@@ -191,18 +191,18 @@ export class Dispatch {
     }
   }
 
-  #call(one: Claimed, target: Target, claimed_at: number): void {
-    const { agents, outcomes, places, terms } = this.#setup
+  #call(one: ClaimedDelivery, target: DeliveryTarget, claimed_at: number): void {
+    const { agents, outcomes, slots, terms } = this.#setup
     const call = deliver(agents, one, claimed_at, this.#hurry.signal, terms)
       .then(done => {
         if (done === undefined) return
         outcomes.add(done)
-        // It is about to be switched off, and no more for it is to go out until it is looked for again.
+        // About to be switched off: no further calls until the next search finds it again.
         if (done.isBroken) this.#waiting.delete(target.target_id)
-        if (done.isCounted) places.note(target, done.state === 'delivered' || done.failure === 'rejected')
+        if (done.isCounted) slots.note(target, done.state === 'delivered' || done.failure === 'rejected')
       })
       .finally(() => {
-        places.free(target)
+        slots.free(target)
         this.#calls.delete(call)
         this.#stir.resolve()
       })

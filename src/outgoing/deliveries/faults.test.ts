@@ -1,4 +1,4 @@
-// The worker while processes die, sleep, or lose their database.
+// The worker while processes die, are suspended, or lose their database.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { startReceiver } from '../../../tests/support/receiver.ts'
 import { readConfig } from '../../ground/config.ts'
 import { connect } from '../../ground/db/connect.ts'
 import { postbackLane } from '../postbacks/lane.ts'
-import { openWorker, type WorkerOptions } from './worker.ts'
+import { openDeliveryWorker, type DeliveryWorkerOptions } from './worker.ts'
 
 const fresh: FreshDatabase = await freshDatabase()
 const { kysely: db, worker: pool } = fresh.database
@@ -27,8 +27,8 @@ afterEach(async () => {
 })
 after(() => fresh.drop())
 
-/** Short, so that what a dead process held is due again soon. */
-const TERMS: WorkerOptions = {
+/** Short, so that deliveries of a dead process are due again soon. */
+const TERMS: DeliveryWorkerOptions = {
   lease_ms: 1500,
   deadlines: { headers_ms: 1000, total_ms: 1000 },
   delays: [1, 1, 1, 1, 1, 1, 1, 1],
@@ -87,8 +87,8 @@ test('a process that sleeps past its lease does not undo what another one has do
   sleeper.kill('SIGSTOP')
   // Usually its first one; on a busy machine a lease may have run out before its call.
   const { attempts } = await deliveryOf(db, id)
-  // Patient itself, so that its one call is enough.
-  const worker = openWorker({ config, database: fresh.database, log }, [postbackLane])
+  // With long deadlines, so that one call is enough.
+  const worker = openDeliveryWorker({ config, database: fresh.database, log }, [postbackLane])
   await until(db, id, 'delivered')
   answer.resolve()
   sleeper.kill('SIGCONT')
@@ -109,7 +109,7 @@ test('an outcome outlives an outage of the database: the call is not made again'
     response.end('ok')
   })
   const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: receiver.origin }) })
-  const worker = openWorker({ config, database, log }, [postbackLane])
+  const worker = openDeliveryWorker({ config, database, log }, [postbackLane])
   await receiver.arrived(1)
   proxy.set('cut')
   answer.resolve()
@@ -146,7 +146,7 @@ test('an organization whose claims fail keeps no other waiting', async () => {
     compose: (client, org_id, due) =>
       isSick && org_id === ORG ? client.query('select 1/0').then(() => []) : postbackLane.compose(client, org_id, due),
   }
-  const worker = openWorker({ config, database: fresh.database, log }, [lane])
+  const worker = openDeliveryWorker({ config, database: fresh.database, log }, [lane])
   await until(db, healthy.id, 'delivered')
   assert.equal((await deliveryOf(db, sick.id)).attempts, 0)
   isSick = false
@@ -160,7 +160,7 @@ test('an outcome that cannot be stored keeps no other waiting, and nothing is ca
   const { receiver, sick, healthy } = await seedTwo()
   const beside = await seedDelivery(db, { target_id: await seedRule(db, { url: `${receiver.origin}/well` }) })
   await pool.query(`alter table delivery_attempts add constraint no_sick check (answer is distinct from 'sick')`)
-  const worker = openWorker({ config, database: fresh.database, log }, [postbackLane])
+  const worker = openDeliveryWorker({ config, database: fresh.database, log }, [postbackLane])
   for (const { id } of [healthy, beside]) await until(db, id, 'delivered')
   await receiver.arrived(3)
   assert.equal((await deliveryOf(db, sick.id)).state, 'pending')

@@ -1,21 +1,21 @@
 /**
- * Writes down how deliveries went, batch by batch: the attempt, what becomes of the delivery where this worker still holds it, and what
- * that says about its target.
+ * Writes the outcomes of deliveries in batches: the attempt, the next state of the delivery if this worker's claim still holds, and the failure
+ * count of its target.
  */
 import type pg from 'pg'
 import { ask, flightOf, type Question } from '../../ground/db/flight.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
-import { type BreakerTerms, learn, type SwitchOff } from './breaker.ts'
-import type { Finished } from './held.ts'
+import { type BreakerTerms, countFailures, type SwitchOff } from './breaker.ts'
+import type { FinishedDelivery } from './held.ts'
 import type { Lane } from './lane.ts'
-import type { Notice } from './notice.ts'
+import type { SwitchOffNotice } from './notice.ts'
 
 /**
- * One delivery each, by its primary key: for a list the planner may read all that an organization has waiting instead. Only who holds a
- * delivery has its token, and whoever ends it takes that away. Waits are counted by the database's clock, as the leases are. A success
- * forgets what was counted against its target (breaker.ts).
+ * One statement per delivery, by primary key: for a list the planner may scan all waiting deliveries of an organization. It applies only while the
+ * claim's token is in the row, and removes the token, which releases the delivery. Waits are by the database's clock, like leases. A success resets
+ * the target's breaker (breaker.ts).
  */
-const FINISH = `
+const RELEASE = `
   with logged as (
     update delivery_attempts
     set finished_at = $4, status = $5, error = $6, answer = $7
@@ -34,17 +34,16 @@ const FINISH = `
   select id from kept`
 
 /**
- * Writes down how deliveries went, in one transaction for all their organizations, and answers how many of them were still this worker's.
- * The log of an attempt is kept in any case, because the call was made. A target whose connection is dead, or that has only failed for
- * days, is switched off by its lane.
+ * Writes the outcomes in one transaction for all their organizations, and returns how many deliveries this worker still held. The log of an attempt
+ * is written in any case, because the call was made. Lanes switch off targets that are broken or have failed every time for days.
  */
-export async function finish(
+export async function finishDeliveries(
   pool: pg.Pool,
   lanes: readonly Lane[],
-  done: readonly Finished[],
+  done: readonly FinishedDelivery[],
   breaker?: BreakerTerms,
-): Promise<{ kept: number; notices: Notice[] }> {
-  // In one order everywhere, so that two workers that write about the same organizations never wait for each other.
+): Promise<{ kept: number; notices: SwitchOffNotice[] }> {
+  // In a fixed order, so that two workers with the same organizations cannot deadlock.
   const lists = [...Map.groupBy(done, ({ org_id }) => org_id)].sort(([one], [other]) => one - other)
   const isAllWell = done.every(({ state }) => state === 'delivered')
   return await onConnection(pool, async client => {
@@ -52,31 +51,31 @@ export async function finish(
     const outcomes = lists.flatMap(([, list]) => list.map(outcomeOf))
     const answers = await flightOf<{ id: string }>(client, [ask('begin'), ...outcomes, ...end])
     const kept = new Set(answers.flat().map(({ id }) => id))
-    const notices: Notice[] = []
+    const notices: SwitchOffNotice[] = []
     for (const [org_id, list] of isAllWell ? [] : lists) {
       const mine = list.filter(({ id }) => kept.has(id))
-      notices.push(...(await switchOff(client, lanes, org_id, await learn(client, org_id, mine, breaker))))
+      notices.push(...(await switchOff(client, lanes, org_id, await countFailures(client, org_id, mine, breaker))))
     }
     if (!isAllWell) await client.query('commit')
     return { kept: kept.size, notices }
   })
 }
 
-function outcomeOf(one: Finished): Question<{ id: string }> {
+function outcomeOf(one: FinishedDelivery): Question<{ id: string }> {
   const log = [one.finished_at, one.status, one.error, one.answer]
   const ended_at = one.state === 'pending' ? null : one.finished_at
-  const fate = [one.state, one.reason, one.failure, Math.round(one.delay_ms), ended_at, one.isCounted ? 0 : 1]
-  return ask(FINISH, [one.org_id, one.id, one.number, ...log, one.token, ...fate])
+  const nextState = [one.state, one.reason, one.failure, Math.round(one.delay_ms), ended_at, one.isCounted ? 0 : 1]
+  return ask(RELEASE, [one.org_id, one.id, one.number, ...log, one.token, ...nextState])
 }
 
-/** Tells the lanes, and answers what their owners must be told. */
+/** Switches the targets off and returns the notices for their owners. */
 async function switchOff(
   client: pg.ClientBase,
   lanes: readonly Lane[],
   org_id: number,
   off: readonly SwitchOff[],
-): Promise<Notice[]> {
-  const notices: Notice[] = []
+): Promise<SwitchOffNotice[]> {
+  const notices: SwitchOffNotice[] = []
   for (const { kind, target_id, reason } of off) {
     const lane = lanes.find(one => one.kind === kind)
     const what = await lane?.nameTarget?.(client, org_id, target_id)

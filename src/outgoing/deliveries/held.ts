@@ -1,26 +1,29 @@
-// A delivery as the worker that sends it holds it, and how it went.
+// A claimed delivery, and its result.
 import type { DeliveryFailure } from './api.ts'
 import type { Lane, Outgoing } from './lane.ts'
 
 /**
- * A delivery that is this worker's to send, its attempt already written. `number` is that attempt's, `tries` counts those that count
- * towards giving up, this one included.
+ * A delivery claimed by this worker, its attempt already written. `number` is the number of that attempt, `tries` the number of attempts that count
+ * towards giving up, including this one.
  */
-export type Claimed = {
+export type ClaimedDelivery = {
   readonly org_id: number
   readonly id: string
   readonly kind: Lane['kind']
   readonly target_id: string
   readonly number: number
   readonly tries: number
-  /** Whether it tries on behalf of a target whose breaker is open. */
+  /** Whether it probes a target whose breaker is open. */
   readonly isProbe: boolean
   readonly token: string
   readonly call: Outgoing
 }
 
-/** How a claimed delivery went, and what becomes of it: `delay_ms` is the wait to the next attempt where the state is pending. */
-export type Finished = Pick<Claimed, 'org_id' | 'id' | 'kind' | 'target_id' | 'number' | 'token' | 'isProbe'> & {
+/** The result of a claimed delivery, and its next state. `delay_ms` is the wait for the next attempt if the state is pending. */
+export type FinishedDelivery = Pick<
+  ClaimedDelivery,
+  'org_id' | 'id' | 'kind' | 'target_id' | 'number' | 'token' | 'isProbe'
+> & {
   readonly finished_at: string
   readonly status: number | null
   readonly error: string | null
@@ -31,6 +34,6 @@ export type Finished = Pick<Claimed, 'org_id' | 'id' | 'kind' | 'target_id' | 'n
   readonly delay_ms: number
   /** Whether the attempt counts towards giving up. */
   readonly isCounted: boolean
-  /** Whether the target's connection is dead. */
+  /** Whether the platform refuses the target as a whole. */
   readonly isBroken: boolean
 }

@@ -1,4 +1,4 @@
-// What a lane may say beyond the call itself: what an answer means, what is still missing, what the log must not show.
+// What a lane may do beyond composing calls: judge answers, complete calls, and keep secrets out of the log.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { attemptsOf, deliveryOf, ORG, seedDelivery, until, useOutbox } from '../../../tests/support/outbox.ts'
@@ -8,7 +8,7 @@ import { redact } from './redact.ts'
 
 const { db, pool, receiver, work: workWith } = await useOutbox()
 
-/** A worker that guards addresses, with a lane of ad accounts whose every delivery is this call. */
+/** Opens a worker with the address guard and a lane whose deliveries all make this call. */
 function work(call: Outgoing) {
   const off = new Map<string, string>()
   const lane: Lane = {

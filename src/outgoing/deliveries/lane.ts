@@ -1,17 +1,17 @@
 /**
- * What the worker must know about one kind of delivery. The worker claims, sends, retries and gives up; a lane knows who is called and
- * with what, and may know better what an answer means. Lanes are handed to the worker by whoever opens it.
+ * The interface of a lane, one kind of delivery. The worker claims, sends, retries and gives up. A lane finds targets, composes calls and may judge
+ * answers. Lanes are passed to `openWorker`.
  */
 import type pg from 'pg'
 
 /**
- * Something deliveries wait for. `origin` is the place that is called: no place gets more than a few calls at a time. Where one platform
- * serves everyone, the lane names the account instead, so that one organization's calls do not wait for another's.
+ * A receiver of deliveries. `origin` is the server that is called, which gets only a few calls at a time. For a platform shared by all organizations
+ * the lane sets the account instead, so that organizations do not wait for each other.
  */
-export type Target = { readonly org_id: number; readonly target_id: string; readonly origin: string }
+export type DeliveryTarget = { readonly org_id: number; readonly target_id: string; readonly origin: string }
 
-/** What came back. `status` is null when no answer came, and `error` says why; `body` are its first 16 KiB, "" without one. */
-export type Answer = {
+/** An answer. `status` is null if none came, and `error` says why. `body` has the first 16 KiB, or is "". */
+export type CallAnswer = {
   readonly status: number | null
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -19,12 +19,12 @@ export type Answer = {
 }
 
 /**
- * What becomes of a delivery:
+ * The judgement of a delivery:
  * - `delivered`
- * - `retry`: tried again on the schedule, after `retry_after_ms` where that lies between once and twice the wait.
- * - `failed`: given up at once, because it would be refused every time.
- * - `broken`: the connection itself is dead (a revoked token). The target is switched off through the lane; the delivery stays pending,
- *   its attempt does not count, and it goes on once the lane finds the target again.
+ * - `retry`: retried on the schedule, or after `retry_after_ms` limited to between once and twice the scheduled wait.
+ * - `failed`: given up at once, because every attempt would be refused.
+ * - `broken`: the platform refuses the target as a whole, such as for a revoked token. The lane switches the target off. The delivery stays
+ *   pending, its attempt does not count, and it continues once the lane finds the target again.
  */
 export type Judgement = {
   readonly outcome: 'delivered' | 'retry' | 'failed' | 'broken'
@@ -32,8 +32,8 @@ export type Judgement = {
   readonly retry_after_ms?: number
 }
 
-/** Makes one more call within the same deadlines and under the same guard; never throws, and leaves nothing in the log. */
-export type Fetch = (call: Outgoing) => Promise<Answer>
+/** Makes an additional call with the same deadlines and the same guard. Never throws, and writes no attempt. */
+export type FetchAnswer = (call: Outgoing) => Promise<CallAnswer>
 
 /** A call to the outside. */
 export type Outgoing = {
@@ -42,51 +42,51 @@ export type Outgoing = {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
   /**
-   * True only where the operator has set the address (META_GRAPH_BASE …): it is called without the guard against private addresses.
-   * What a user typed never is.
+   * True only for an address from the operator's settings (META_GRAPH_BASE …), which is called without the guard against private addresses.
+   * Never true for an address that a user entered.
    */
   readonly isTrusted?: boolean
-  /** What the log shows: another address than the one called, and the body. Without it the address as it is, and no body. */
+  /** What the log of attempts stores instead: an address and a body. Without it, the address as called and no body. */
   readonly shown?: { readonly url?: string; readonly body?: string }
-  /** Tokens and the like. Struck out of whatever the log keeps: address, body, answer, error, reason. */
+  /** Tokens and other secrets, which are removed from all that the log stores: address, body, answer, error, reason. */
   readonly secrets?: readonly string[]
   /**
-   * Fetches what is still missing, such as an access token; called when the claim is committed, before the call. Answers the complete
-   * call (its own `shown` comes too late for the log and is not looked at), or what becomes of the delivery without one. A throw is a retry.
+   * Completes the call, such as by fetching an access token. Runs after the claim is committed and before the call. Returns the complete call (its
+   * `shown` is ignored, because the log is already written) or a judgement without a call. A throw means a retry.
    */
-  complete?(fetch: Fetch): Promise<Outgoing | Judgement>
-  /** What the answer means; undefined for the worker's own rule: 2xx is delivered, anything else or no answer is a retry. */
-  judge?(answer: Answer): Judgement | undefined
+  complete?(fetch: FetchAnswer): Promise<Outgoing | Judgement>
+  /** Judges the answer. Undefined means the worker's own rule: 2xx is delivered, anything else is a retry. */
+  judge?(answer: CallAnswer): Judgement | undefined
 }
 
-/** A delivery that is to be sent. Its click's id spares whoever reads the click the partitions of other months. */
-export type Due = { readonly id: string; readonly click_id: string }
+/** A delivery to send. With its click's id a lane reads the click from its month's partition only. */
+export type DueDelivery = { readonly id: string; readonly click_id: string }
 
-/** What shall happen to a claimed delivery: a call, or nothing for a reason. */
-export type Composed = { readonly id: string } & ({ readonly call: Outgoing } | { readonly skip: string })
+/** The call of a delivery, or why it is skipped. */
+export type ComposedDelivery = { readonly id: string } & ({ readonly call: Outgoing } | { readonly skip: string })
 
 export type Lane = {
   readonly kind: 'postback' | 'ad_account'
-  /** Every target that has a delivery due now, over all organizations. Deliveries of a target that is left out wait. */
-  findTargets(pool: pg.Pool): Promise<Target[]>
-  /** What shall happen to these deliveries of one organization; only reads, in the claim's own transaction. One left out is skipped. */
-  compose(client: pg.ClientBase, org_id: number, due: readonly Due[]): Promise<Composed[]>
+  /** Finds every target with due deliveries, over all organizations. Deliveries of other targets wait. */
+  findTargets(pool: pg.Pool): Promise<DeliveryTarget[]>
+  /** Composes the calls of one organization's deliveries. Only reads, in the claim's transaction. A delivery it leaves out is skipped. */
+  compose(client: pg.ClientBase, org_id: number, due: readonly DueDelivery[]): Promise<ComposedDelivery[]>
   /**
-   * Switches a target off, in the transaction that records why: its connection is dead, or it has only failed for days. Writes the notice
-   * the dashboard shows. Called again for one that is off, it changes nothing.
+   * Switches a target off, in the transaction that writes the outcome: the target is broken or has failed every time for days. Stores the reason for
+   * the dashboard. Does nothing for a target that is already off.
    */
   switchOff(client: pg.ClientBase, org_id: number, target_id: string, reason: string): Promise<void>
   /**
-   * What the mail to the owners calls a target that is about to be switched off ("the postback to tracker.example"); undefined for one that
-   * is off already or gone, of which nobody is told again.
+   * The name for a target in the mail about switching it off ("the postback to tracker.example"); undefined if it is already off or deleted, in which
+   * case no mail is sent.
    */
   nameTarget?(client: pg.ClientBase, org_id: number, target_id: string): Promise<string | undefined>
-  /** The next conversions of a target's run over the past, in their order; only for lanes that have such runs. */
-  findPast?(client: pg.ClientBase, run: RunPlace, most: number): Promise<PastConversion[]>
+  /** The next conversions of a target's run over the past, in order; only for lanes with such runs. */
+  findPast?(client: pg.ClientBase, run: RunPosition, most: number): Promise<PastConversion[]>
 }
 
-/** Where a run over the past is: what it is about, and the last one it has looked at. Times as the database writes them. */
-export type RunPlace = {
+/** A run over the past: its filters and its position. Times in the database's text. */
+export type RunPosition = {
   readonly org_id: number
   readonly id: string
   readonly target_id: string | null
@@ -100,7 +100,7 @@ export type RunPlace = {
   readonly created_at: string
 }
 
-/** A conversion a target would have been called for; `person_id` where it is called once per person. */
+/** A past conversion that a target is to be called for; `person_id` is set if it is called once per person. */
 export type PastConversion = {
   readonly id: string
   readonly created_at: string
@@ -109,8 +109,8 @@ export type PastConversion = {
   readonly person_id: string | null
 }
 
-/** How far a portion of a run came. */
-export type Portion = {
+/** The result of a batch of a run: its deliveries and the new position. */
+export type RunBatch = {
   readonly done: number
   readonly after_at: string | null
   readonly after_id: string | null

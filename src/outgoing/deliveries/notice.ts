@@ -1,25 +1,25 @@
-/** Tells the owners of an organization by mail that something was switched off; the dashboard says it as well. */
+/** Mails the owners of an organization that a target was switched off. The dashboard shows it too. */
 import { linkTo } from '../../ground/mail/mail.ts'
 import { mailOwners } from '../../ground/mail/owners.ts'
 import type { Ground } from '../../ground/room.ts'
 
-/** What was switched off, in words that end a sentence, and why. */
-export type Notice = { readonly org_id: number; readonly what: string; readonly reason: string }
+/** The name of the target (`what`), as it is put into a sentence, and the reason. */
+export type SwitchOffNotice = { readonly org_id: number; readonly what: string; readonly reason: string }
 
-/** Sends the mails; what goes wrong is only logged, because the notice is stored already. */
-export async function sendNotice(
+/** Sends the mails. Failures are only logged, because the dashboard shows the notice anyway. */
+export async function sendSwitchOffNotice(
   ground: Pick<Ground, 'db' | 'config' | 'log'>,
-  { org_id, what, reason }: Notice,
+  { org_id, what, reason }: SwitchOffNotice,
 ): Promise<void> {
   const { log, config } = ground
-  log.warn({ org_id, what, reason }, 'a target of deliveries was switched off')
+  log.warn({ org_id, what, reason }, 'switched off a target of deliveries')
   const waiting = linkTo(config, '/deliveries', undefined)
   try {
     await mailOwners(ground, org_id, name => ({
       subject: `Sluice has switched off ${what}`,
-      text: `In ${name}, Sluice has switched off ${what}: ${reason}.\n\nWhat waited for it is kept in the log of deliveries and can be sent again:\n${waiting}\n`,
+      text: `In ${name}, Sluice has switched off ${what}: ${reason}.\n\nIts waiting deliveries are kept and can be sent again:\n${waiting}\n`,
     }))
   } catch (error) {
-    log.error({ err: error, org_id }, 'the owners could not be told what was switched off')
+    log.error({ err: error, org_id }, 'could not mail the owners that a target was switched off')
   }
 }

@@ -1,19 +1,19 @@
-// What one delivery costs the database does not grow with the queue: the statements are planned once, when the queue is short.
+// The database's work per delivery does not grow with the queue: statements are planned once, while the queue is short.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ORG, seedDelivery, seedRule, useOutbox } from '../../../tests/support/outbox.ts'
 import { newId } from '../../contract/ids.ts'
 import { postbackLane } from '../postbacks/lane.ts'
-import { claimDue } from './claim.ts'
-import { finish } from './finish.ts'
-import { type Claimed } from './held.ts'
+import { claimDeliveries } from './claim.ts'
+import { finishDeliveries } from './finish.ts'
+import { type ClaimedDelivery } from './held.ts'
 
 const { db, pool } = await useOutbox()
 const QUEUE = 3000
 /** Enough for the planner to settle on one plan for all values. */
 const ROUNDS = 12
 
-/** Entries of all indexes of the outbox that were read. */
+/** The number of index entries of the outbox that were read. */
 async function entriesRead(): Promise<number> {
   const client = await pool.connect()
   try {
@@ -28,7 +28,7 @@ async function entriesRead(): Promise<number> {
   }
 }
 
-const delivered = (one: Claimed) => ({
+const delivered = (one: ClaimedDelivery) => ({
   ...one,
   finished_at: new Date().toISOString(),
   status: 200,
@@ -43,9 +43,9 @@ const delivered = (one: Claimed) => ({
 })
 
 async function deliverOne(target_id: string): Promise<void> {
-  const { claimed } = await claimDue(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }])
+  const { claimed } = await claimDeliveries(pool, postbackLane, [{ org_id: ORG, target_id, most: 1 }])
   assert.equal(claimed.length, 1)
-  assert.equal((await finish(pool, [postbackLane], claimed.map(delivered))).kept, 1)
+  assert.equal((await finishDeliveries(pool, [postbackLane], claimed.map(delivered))).kept, 1)
 }
 
 test('a claim and its outcome read a few rows, however many wait', async () => {

@@ -1,20 +1,20 @@
-/** The worker's part of runs over the past: portion by portion, so that what happens now never waits long. */
+/** The worker's part of runs over the past. It queues deliveries in batches, so that current ones never wait long. */
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { newId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import type { Lane, PastConversion, Portion, RunPlace } from './lane.ts'
+import type { Lane, PastConversion, RunBatch, RunPosition } from './lane.ts'
 import { resendNext } from './resend.ts'
 
 const POLL_MS = 1000
-const PORTION = 200
-/** With more than this due already, a run waits: conversions of now are sent in the order they became due. */
+const BATCH_DELIVERIES = 200
+/** A run waits while more deliveries than this are due, because deliveries are sent in the order they became due. */
 const BACKLOG = 500
 
-// Not while the organization's deliveries are held, nor on top of a long queue that can move.
-const FIND = (among: Among) => `
+// Leaves out organizations whose deliveries are held, and those with a long queue that is not paused by a breaker.
+const FIND_RUNS = (among: Among) => `
   select r.org_id, r.id
   from delivery_runs r
   join balances b on b.org_id = r.org_id${among('b.org_id')}
@@ -30,61 +30,61 @@ const FIND = (among: Among) => `
       ) due
     ) < ${BACKLOG}${among('r.org_id')}`
 
-// The balance row first: its lock is the one order of all that puts deliveries out, so that a run and a batch of conversions never meet
-// over one person. Whether deliveries are held is asked again with it: a conversion before us may have spent the last of the balance.
+// The balance row is locked first, as by everything that creates deliveries, so that a run and a batch of conversions never conflict over one
+// person. The lock also checks again whether deliveries are held, because a conversion may have used up the balance meanwhile.
 const LOCK_BALANCE = `
   select clock_timestamp() as at
   from (select org_id from balances where org_id = $1 and not (hold_when_empty and balance < 0) for update) locked`
 
-const LOCK = `
+const LOCK_RUN = `
   select org_id, id, kind, target_id, campaign_id, only_state, only_failure, date_from::text, date_to::text, after_at::text, after_id,
     created_at::text
   from delivery_runs
   where org_id = $1 and id = $2 and finished_at is null
   for update skip locked`
 
-const MOVE = `
+const MOVE_RUN = `
   update delivery_runs
   set done = done + $3, after_at = $4, after_id = $5, outcome = $6, finished_at = $7
   where org_id = $1 and id = $2`
 
-type Locked = RunPlace & { readonly kind: 'resend' | 'backfill' }
+type LockedRun = RunPosition & { readonly kind: 'resend' | 'backfill' }
 
-/** Does a portion of every run that may have one; answers how many deliveries were put out. */
-export async function workRuns(pool: pg.Pool, lanes: readonly Lane[], most = PORTION): Promise<number> {
-  const { rows } = await askEverywhere<{ org_id: number; id: string }>(pool, FIND)
+/** Queues a batch of every run that may continue. Returns the number of deliveries. */
+export async function continueRuns(pool: pg.Pool, lanes: readonly Lane[], most = BATCH_DELIVERIES): Promise<number> {
+  const { rows } = await askEverywhere<{ org_id: number; id: string }>(pool, FIND_RUNS)
   let total = 0
   for (const { org_id, id } of rows) {
     total += await inTransaction(pool, async client => {
       const { rows: balances } = await client.query<{ at: string }>(LOCK_BALANCE, [org_id])
       const [balance] = balances
       if (balance === undefined) return 0
-      const { rows: locked } = await client.query<Locked>(LOCK, [org_id, id])
+      const { rows: locked } = await client.query<LockedRun>(LOCK_RUN, [org_id, id])
       const [run] = locked
       if (run === undefined) return 0
-      const { done, after_at, after_id, isOver } = await next(client, lanes, run, balance.at, most)
+      const { done, after_at, after_id, isOver } = await queueNext(client, lanes, run, balance.at, most)
       const end = isOver ? ['done', balance.at] : [null, null]
-      await client.query(MOVE, [org_id, id, done, after_at, after_id, ...end])
+      await client.query(MOVE_RUN, [org_id, id, done, after_at, after_id, ...end])
       return done
     })
   }
   return total
 }
 
-async function next(
+async function queueNext(
   client: pg.ClientBase,
   lanes: readonly Lane[],
-  run: Locked,
+  run: LockedRun,
   at: string,
   most: number,
-): Promise<Portion> {
+): Promise<RunBatch> {
   if (run.kind === 'resend') return await resendNext(client, run, most)
-  // A target is one lane's: the others find nothing of it.
+  // A target belongs to one lane; the others find nothing.
   for (const lane of lanes) {
     const found = (await lane.findPast?.(client, run, most)) ?? []
     const last = found.at(-1)
     if (last === undefined) continue
-    const done = await putOut(client, lane, run, at, found)
+    const done = await insertDeliveries(client, lane, run, at, found)
     return { done, after_at: last.created_at, after_id: last.id, isOver: found.length < most }
   }
   return { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
@@ -97,15 +97,15 @@ const INSERT = `
   on conflict do nothing
   returning id`
 
-/** The same deliveries as the conversions would have put out; what there is already stays as it is. */
-async function putOut(
+/** Inserts the deliveries that the conversions would have created. Existing ones stay as they are. */
+async function insertDeliveries(
   client: pg.ClientBase,
   { kind }: Lane,
-  { org_id, target_id }: Locked,
+  { org_id, target_id }: LockedRun,
   at: string,
   found: readonly PastConversion[],
 ): Promise<number> {
-  // Returned, because a cluster counts those that were there as well.
+  // Counts returned rows, because a cluster's row count includes conflicts.
   const { rows } = await client.query(INSERT, [
     org_id,
     kind,
@@ -120,12 +120,12 @@ async function putOut(
   return rows.length
 }
 
-/** Looks each second, and calls `wake` when something was put out. */
+/** Continues runs each second, and calls `wake` after queueing deliveries. */
 export function openRuns(pool: pg.Pool, lanes: readonly Lane[], wake: () => void, log: Logger): Rounds {
-  const look = async () => {
-    if ((await workRuns(pool, lanes)) > 0) wake()
+  const continueAndWake = async () => {
+    if ((await continueRuns(pool, lanes)) > 0) wake()
   }
-  return openRounds('deliveries/portions', POLL_MS, look, error =>
-    log.error({ err: error }, 'a run over past deliveries could not go on'),
+  return openRounds('deliveries/portions', POLL_MS, continueAndWake, error =>
+    log.error({ err: error }, 'could not continue a run over the past; retrying'),
   )
 }

@@ -10,7 +10,7 @@ import { seedSignedIn } from '../../../tests/support/people.ts'
 import { startReceiver } from '../../../tests/support/receiver.ts'
 import { moveBalance } from '../../money/billing/billing.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
-import { releaseHeld } from './release.ts'
+import { unholdDeliveries } from './release.ts'
 
 test('what is held for an empty balance goes out after a top-up, in order, and is not touched before', async () => {
   const house = await useHouse()
@@ -38,7 +38,7 @@ test('what is held for an empty balance goes out after a top-up, in order, and i
       }),
     )
   const other = await seedDelivery(db, { org_id: poor.org_id, target_id: newId(), state: 'held' })
-  assert.equal(await releaseHeld(pool), 0)
+  assert.equal(await unholdDeliveries(pool), 0)
   await setBalance('0')
   for (const { id } of held) await until(db, id, 'delivered')
   const last = await seedDelivery(db, { org_id, target_id, state: 'held' })
@@ -50,7 +50,7 @@ test('what is held for an empty balance goes out after a top-up, in order, and i
   await there.close()
 })
 
-/** An organization that holds, where a person costs a dollar, with a rule for leads; in a database where nothing else works. */
+/** An organization that holds deliveries, with a price of a dollar and a rule for leads, in its own database. */
 async function seedHolding(balance: string) {
   const fresh = await freshDatabase()
   const { database } = fresh
@@ -84,13 +84,13 @@ test('a long queue is released in portions, the oldest first', async () => {
     [org_id],
   )
   await topUp('4')
-  assert.equal(await releaseHeld(database.worker), 500)
+  assert.equal(await unholdDeliveries(database.worker), 500)
   const after = await states()
   assert.deepEqual(
     [after.slice(0, 500), after.slice(500)].map(part => [...new Set(part)]),
     [['pending'], ['held']],
   )
-  assert.deepEqual([await releaseHeld(database.worker), await releaseHeld(database.worker)], [102, 0])
+  assert.deepEqual([await unholdDeliveries(database.worker), await unholdDeliveries(database.worker)], [102, 0])
   await queue.close()
   await drop()
 })
@@ -101,9 +101,9 @@ test('a balance that falls below zero again in the middle of the release holds w
   for (const click of await seedClicks(database, org_id, 2)) await queue.send(org_id, click, {})
   await queue.close()
   await database.worker.query('update balances set balance = 0 where org_id = $1', [org_id])
-  // The release has found the organization when the charge that is under way is committed.
+  // The release has found the organization before the pending charge is committed.
   const fall = `update balances set balance = -1 where org_id = ${org_id}`
-  assert.deepEqual(await raceInto(database, fall, [() => releaseHeld(database.worker)]), [0])
+  assert.deepEqual(await raceInto(database, fall, [() => unholdDeliveries(database.worker)]), [0])
   assert.deepEqual(await states(), ['held', 'held'])
   await drop()
 })
@@ -114,16 +114,16 @@ test('conversions and top-ups at once: while below zero everything waits, afterw
   const clicks = await seedClicks(database, org_id, 40)
   const work = clicks.flatMap((click, at) => [
     queue.send(org_id, click, {}),
-    ...(at % 8 === 0 ? [topUp('2'), releaseHeld(database.worker)] : []),
+    ...(at % 8 === 0 ? [topUp('2'), unholdDeliveries(database.worker)] : []),
   ])
   await Promise.all(work)
   // 5 and 10 were there for 40 persons.
   assert.ok((await states()).includes('held'))
-  assert.equal(await releaseHeld(database.worker), 0)
+  assert.equal(await unholdDeliveries(database.worker), 0)
   await topUp('24.999999')
-  assert.equal(await releaseHeld(database.worker), 0)
+  assert.equal(await unholdDeliveries(database.worker), 0)
   await topUp('0.000001')
-  assert.ok((await releaseHeld(database.worker)) > 0)
+  assert.ok((await unholdDeliveries(database.worker)) > 0)
   assert.deepEqual(await states(), Array(40).fill('pending'))
   assert.deepEqual(await auditBooks(database.reads, org_id), [])
   await queue.close()

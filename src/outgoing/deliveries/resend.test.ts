@@ -1,4 +1,4 @@
-// Deliveries that are sent again, one at once and many in a run: through the door, to a real receiver.
+// Resending deliveries, one at once and many in a run: through the door, to a real receiver.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'

@@ -1,4 +1,4 @@
-/** Sends deliveries again: one at once, many in a run. A resent delivery keeps its event id and its log, and has all its tries anew. */
+/** Resends deliveries: one at once, many in a run. A resent delivery keeps its event id and its log, and gets all its retries again. */
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Call } from '../../contract/endpoint.ts'
@@ -6,21 +6,21 @@ import { NIL_ID } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
-import { readOne } from './deliveries.ts'
-import type { Due, Lane, Portion, RunPlace } from './lane.ts'
-import { shownOf } from './redact.ts'
-import { MOST_PER_RUN, requireFits, SAMPLE, startRun } from './runs.ts'
+import { readDeliveryRow } from './deliveries.ts'
+import type { DueDelivery, Lane, RunBatch, RunPosition } from './lane.ts'
+import { loggedCall } from './redact.ts'
+import { MOST_PER_RUN, requireRunSize, SAMPLE, startRun } from './runs.ts'
 
 /**
- * Makes one delivery due at once, whatever became of it; one that waits for its next try is brought forward. Where the organization's
- * deliveries are held it is held as well. Refuses `object_not_found`, `delivery_under_way` while it is being sent or held.
+ * Makes one delivery due at once, whatever its state; also one that waits for a retry. It is held if the organization's deliveries are held. Refuses
+ * `object_not_found`, `delivery_under_way` while it is being sent or held.
  */
 export async function resendDelivery(
   { db, actor: { org_id } }: Context<typeof api.resendDelivery>,
   { params }: Call<typeof api.resendDelivery>,
 ) {
   const id = idOf(params.id)
-  await readOne(db, org_id, id)
+  await readDeliveryRow(db, org_id, id)
   const { rows } = await sql<{ id: string }>`
     update deliveries d
     set state = case when b.hold_when_empty and b.balance < 0 then 'held' else 'pending' end, reason = null, failure = null,
@@ -31,7 +31,7 @@ export async function resendDelivery(
     returning d.id`.execute(db)
   if (rows.length === 0) refuse('delivery_under_way')
   await sql`notify deliveries`.execute(db)
-  return await readOne(db, org_id, id)
+  return await readDeliveryRow(db, org_id, id)
 }
 
 const MATCHING = `
@@ -43,13 +43,13 @@ const MATCHING = `
 const COUNT = `select count(*)::int as count from (select 1 ${MATCHING} limit ${MOST_PER_RUN + 1}) found`
 const PREVIEW = `select d.id, d.event_id, d.click_id ${MATCHING} order by d.id limit ${SAMPLE}`
 
-type Matching = { id: string; event_id: string; click_id: string }
+type MatchingDelivery = { id: string; event_id: string; click_id: string }
 
-/** The deed of `POST /api/deliveries/resend`; `lanes` render the addresses a dry run shows. */
+/** The deed of `POST /api/deliveries/resend`. `lanes` compose the calls that a dry run shows. */
 export function openResend(lanes: readonly Lane[]) {
   /**
-   * Shows what would be called, oldest first, and starts the run unless it is a dry run. Refuses `invalid_request` for more than one run
-   * may hold, `run_under_way`.
+   * Previews the calls, oldest first, and starts the run unless it is a dry run. Refuses `invalid_request` for too many deliveries,
+   * `run_under_way`.
    */
   return async function resendDeliveries(
     { db, database, actor }: Context<typeof api.resendDeliveries>,
@@ -60,31 +60,31 @@ export function openResend(lanes: readonly Lane[]) {
     const client = await database.reads.connect()
     try {
       const { rows: counted } = await client.query<{ count: number }>(COUNT, values)
-      const { rows } = await client.query<Matching>(PREVIEW, values)
+      const { rows } = await client.query<MatchingDelivery>(PREVIEW, values)
       const count = counted[0]?.count ?? 0
-      const calls = await preview(client, lanes, actor.org_id, rows)
+      const calls = await previewCalls(client, lanes, actor.org_id, rows)
       const plan = { count: Math.min(count, MOST_PER_RUN), has_more: count > MOST_PER_RUN, calls, run: null }
       if (body.dry_run !== false) return plan
-      requireFits(count)
+      requireRunSize(count)
       const only = { only_state: state ?? 'failed', only_failure: failure }
-      const wanted = { kind: 'resend', target_id, campaign_id, ...only, date_from, date_to, total: count } as const
-      return { ...plan, run: await startRun(db, actor, wanted) }
+      const run = { kind: 'resend', target_id, campaign_id, ...only, date_from, date_to, total: count } as const
+      return { ...plan, run: await startRun(db, actor, run) }
     } finally {
       client.release()
     }
   }
 }
 
-async function preview(
+async function previewCalls(
   client: pg.ClientBase,
   lanes: readonly Lane[],
   org_id: number,
-  rows: readonly Matching[],
+  rows: readonly MatchingDelivery[],
 ): Promise<api.PlannedCall[]> {
   const ids = rows.map(({ id }) => id)
   const plans = new Map<string, Pick<api.PlannedCall, 'method' | 'url' | 'skip'>>()
   for (const lane of lanes) {
-    const { rows: mine } = await client.query<Due>(
+    const { rows: mine } = await client.query<DueDelivery>(
       'select id, click_id from deliveries where org_id = $1 and kind = $2 and id = any($3::uuid[])',
       [org_id, lane.kind, ids],
     )
@@ -93,11 +93,11 @@ async function preview(
       plans.set(
         plan.id,
         'call' in plan
-          ? { method: plan.call.method, url: shownOf(plan.call).url, skip: null }
+          ? { method: plan.call.method, url: loggedCall(plan.call).url, skip: null }
           : { method: null, url: null, skip: plan.skip },
       )
   }
-  const nothing = { method: null, url: null, skip: 'nothing is known of it any more' }
+  const nothing = { method: null, url: null, skip: 'its conversion or target no longer exists' }
   return rows.map(({ id, event_id, click_id }) => ({ event_id, click_id, ...(plans.get(id) ?? nothing) }))
 }
 
@@ -107,17 +107,17 @@ const NEXT = `
   limit $10
   for update`
 
-const AGAIN = `
+const MAKE_DUE = `
   update deliveries
   set state = 'pending', reason = null, failure = null, run_at = now(), finished_at = null, attempts_uncounted = attempts,
     lease_token = null, lease_until = null
   where org_id = $1 and id = any($2::uuid[])`
 
-/** Makes the next deliveries of a run due, in their order, of those that were there when it began. */
-export async function resendNext(client: pg.ClientBase, run: RunPlace, most: number): Promise<Portion> {
+/** Makes the next deliveries of a run due, in order. Deliveries created after the run began are left out. */
+export async function resendNext(client: pg.ClientBase, run: RunPosition, most: number): Promise<RunBatch> {
   const { org_id, target_id, campaign_id, only_state, only_failure, date_from, date_to, after_at, after_id } = run
   const matching = [org_id, only_state, target_id, campaign_id, only_failure, date_from, date_to]
   const { rows } = await client.query<{ id: string }>(NEXT, [...matching, after_id, run.created_at, most])
-  if (rows.length > 0) await client.query(AGAIN, [org_id, rows.map(one => one.id)])
+  if (rows.length > 0) await client.query(MAKE_DUE, [org_id, rows.map(one => one.id)])
   return { done: rows.length, after_at, after_id: rows.at(-1)?.id ?? after_id, isOver: rows.length < most }
 }

@@ -1,4 +1,4 @@
-// The log of attempts goes some time after its delivery ended; what happened, and what may never happen twice, stays.
+// The log of attempts is deleted some time after its delivery ended; the delivery and its outcome stay.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -28,11 +28,11 @@ after(async () => {
 
 type Past = { org_id?: number; state?: string; attempts?: number; ended_days_ago?: number | null; target_id?: string }
 
-/** A delivery that was put out 100 days ago, with its log. */
+/** A delivery created 100 days ago, with its log. */
 async function seedPast(past: Past = {}): Promise<{ id: string; event_id: string; click_id: string }> {
   const { org_id = owner.org_id, state = 'delivered', attempts = 1, ended_days_ago = 100, target_id = newId() } = past
   const { kysely: db } = house.database
-  // Ended, until it is what it is to be: what waits or is held the house's own worker would take.
+  // Inserted as ended, because the house's worker would claim it otherwise.
   const made = await seedDelivery(db, { org_id, target_id, state: 'delivered' })
   const id = newId(Date.now() - 100 * DAY_MS)
   const finished_at = ended_days_ago === null ? null : new Date(Date.now() - ended_days_ago * DAY_MS).toISOString()
@@ -59,7 +59,7 @@ const read = async (id: string) => {
 
 test('the log of what ended long ago goes, in portions, of every organization; what waits or ended lately keeps it', async () => {
   const poor = await seedSignedIn(house)
-  // With a balance the worker would let go what is held.
+  // With a balance the worker would unhold the deliveries.
   await house.database.worker.query('update balances set balance = -1, hold_when_empty = true where org_id = $1', [
     poor.org_id,
   ])
@@ -74,7 +74,7 @@ test('the log of what ended long ago goes, in portions, of every organization; w
     seedPast({ org_id: poor.org_id, state: 'held', ended_days_ago: null, attempts: 2 }),
   ])
   const was = await Promise.all([...old, ...kept].map(({ id }) => deliveryOf(house.database.kysely, id)))
-  assert.equal(await dropOldAttempts(house.database.worker, 90, { portion: 2 }), 12)
+  assert.equal(await dropOldAttempts(house.database.worker, 90, { batch: 2 }), 12)
   for (const { id } of old) assert.deepEqual(await numbersOf(id), [])
   for (const { id } of kept) assert.deepEqual(await numbersOf(id), [1, 2])
   const is = await Promise.all([...old, ...kept].map(({ id }) => deliveryOf(house.database.kysely, id)))

@@ -1,6 +1,6 @@
 /**
- * Runs over the past: resending many deliveries, or putting out those a new rule would have had. Someone starts one, the worker does it in
- * portions (portions.ts). Owns `delivery_runs`.
+ * Runs over the past: resending many deliveries, or creating the deliveries of a new rule for past conversions. A member starts a run, and the worker
+ * does it in batches (portions.ts). Owns `delivery_runs`.
  */
 import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -13,9 +13,9 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 import type * as api from './api.ts'
 
-/** What one run may hold: some hours of a receiver that answers in a tenth of a second. More is narrowed by period. */
+/** The most deliveries per run: some hours of work for a receiver that answers in a tenth of a second. */
 export const MOST_PER_RUN = 100_000
-/** The addresses a dry run shows. */
+/** The calls a dry run shows. */
 export const SAMPLE = 20
 
 const RUN_COLUMNS = [
@@ -34,29 +34,29 @@ const RUN_COLUMNS = [
   'finished_at',
 ] as const
 
-type Wanted = Pick<api.DeliveryRun, 'kind' | 'total'> &
+type RunToStart = Pick<api.DeliveryRun, 'kind' | 'total'> &
   Partial<Pick<api.DeliveryRun, 'target_id' | 'campaign_id' | 'only_state' | 'only_failure' | 'date_from' | 'date_to'>>
 
-/** Refuses `invalid_request` for more than one run may hold. */
-export function requireFits(count: number): void {
+/** Refuses `invalid_request` for too many deliveries. */
+export function requireRunSize(count: number): void {
   if (count <= MOST_PER_RUN) return
   refuse('invalid_request', {
-    error: `a run holds at most ${MOST_PER_RUN} deliveries`,
-    hint: 'Narrow it with date_from and date_to, and run the parts one after the other.',
+    error: `a run has at most ${MOST_PER_RUN} deliveries`,
+    hint: 'Choose a shorter period with date_from and date_to, and start one run after another.',
   })
 }
 
 /**
- * Starts a run over what was before this moment, by the clock that conversions go by. Refuses `run_under_way`, because an organization has
- * one at a time.
+ * Starts a run over everything before this moment, by the clock that stamps conversions. Refuses `run_under_way`, because an organization has one run
+ * at a time.
  */
 export async function startRun(
   db: Kysely<Tables>,
   { org_id, user_id }: { org_id: number; user_id: string },
-  wanted: Wanted,
+  run: RunToStart,
 ): Promise<api.DeliveryRun> {
   const created_at = await readMoment(db, org_id)
-  const row = { ...wanted, org_id, id: newId(), done: 0, created_by: user_id, created_at }
+  const row = { ...run, org_id, id: newId(), done: 0, created_by: user_id, created_at }
   try {
     const made = db.insertInto('delivery_runs').values(row).returning(RUN_COLUMNS).$castTo<api.DeliveryRun>()
     return await made.executeTakeFirstOrThrow()
@@ -75,7 +75,7 @@ export async function listDeliveryRuns(
   return await newestFirst(rows.$castTo<api.DeliveryRun>(), query)
 }
 
-/** Stops a run; one that has ended stays as it is. Refuses `object_not_found`. */
+/** Stops a run. A run that has ended stays as it is. Refuses `object_not_found`. */
 export async function stopDeliveryRun(
   { db, actor }: Context<typeof api.stopDeliveryRun>,
   { params }: Call<typeof api.stopDeliveryRun>,

@@ -1,7 +1,7 @@
-/** When a failed delivery is tried again. */
+/** The retry schedule of failed deliveries. */
 import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 
-/** The waits after the first, second … failed attempt, in ms; after the attempt that follows the last one it has failed. */
+/** The waits in ms after the first, second … failed attempt. The delivery fails after the attempt that follows the last wait. */
 export const RETRY_DELAYS_MS: readonly number[] = [
   5000,
   5 * MINUTE_MS,
@@ -15,8 +15,8 @@ export const RETRY_DELAYS_MS: readonly number[] = [
 const JITTER = 0.2
 
 /**
- * The wait in ms after failed attempt `number` (the first is 1), or undefined when that was the last one. ±20 % by `random` (0 to 1);
- * a `Retry-After` counts instead, within once and twice the wait.
+ * The wait in ms after failed attempt `number` (the first is 1), or undefined after the last one. ±20 % by `random` (0 to 1). A `Retry-After` replaces
+ * it, limited to between once and twice the wait.
  */
 export function delayAfter(
   number: number,
@@ -32,7 +32,7 @@ export function delayAfter(
   return Math.round(delay * (1 + JITTER * (2 * random - 1)))
 }
 
-/** The ms a Retry-After header asks to wait, given in seconds or as a date; undefined when it says neither. */
+/** The wait in ms of a Retry-After header, in seconds or as a date; undefined if it is neither. */
 export function retryAfterMs(header: string | undefined): number | undefined {
   if (header === undefined) return undefined
   if (/^\d{1,9}$/.test(header.trim())) return Number(header) * 1000

@@ -1,35 +1,33 @@
 /**
- * How many deliveries may be under way, and whose turn it is. A target, an origin or an organization that is slow keeps
- * only its own places busy.
+ * Limits the calls in progress and shares them out by turns. A slow target, origin or organization keeps only its own call slots busy.
  */
-import type { Target } from './lane.ts'
+import type { DeliveryTarget } from './lane.ts'
 
-export const LIMITS = { all: 64, origin: 4, organization: 16 }
-export type Limits = typeof LIMITS
+export const SLOT_LIMITS = { all: 64, origin: 4, organization: 16 }
+export type SlotLimits = typeof SLOT_LIMITS
 
-/** Beyond this many remembered targets it is forgotten how they went, which costs each a call or two at half speed. */
-const REMEMBERED = 10_000
+/** The most targets whose results are remembered. Beyond it all are forgotten, which slows each target down for a call or two. */
+const MOST_REMEMBERED = 10_000
 
 /**
- * Counts what is under way. How many calls a target may have at once grows from one with its successes and falls back with a failure, and
- * those that failed last share half of what their origin, their organization and the process have: so sick targets never take all the
- * places of healthy ones, however many they are.
+ * Counts calls in progress. A target's limit grows from one with each success and falls back on a failure. Targets whose last call failed share at
+ * most half of the slots of their origin, organization and process, so that they never block healthy ones, however many they are.
  */
-export class Places {
-  readonly #limits: Limits
+export class CallSlots {
+  readonly #limits: SlotLimits
   readonly #origins = new Map<string, number>()
   readonly #organizations = new Map<number, number>()
-  readonly #inHand = new Map<string, { target: Target; count: number }>()
-  /** How many calls at once; 0 is one call on probation, after a failure. */
+  readonly #inHand = new Map<string, { target: DeliveryTarget; count: number }>()
+  /** The limit of each target; 0 after a failure, which allows one call from the shared half. */
   readonly #widths = new Map<string, number>()
   #all = 0
 
-  constructor(limits: Limits = LIMITS) {
+  constructor(limits: SlotLimits = SLOT_LIMITS) {
     this.#limits = limits
   }
 
-  /** Takes a place for a call to the target, if one is free. */
-  take(target: Target): boolean {
+  /** Takes a slot for a call to the target. False if none is free. */
+  take(target: DeliveryTarget): boolean {
     const { org_id, origin, target_id } = target
     const { all, origin: perOrigin, organization } = this.#limits
     if (this.#all >= all) return false
@@ -47,7 +45,7 @@ export class Places {
     return true
   }
 
-  #hasRoomForSick({ org_id, origin }: Target): boolean {
+  #hasRoomForSick({ org_id, origin }: DeliveryTarget): boolean {
     const sick = [...this.#inHand.values()].filter(({ target }) => this.#widths.get(target.target_id) === 0)
     const sum = (list: typeof sick) => list.reduce((total, { count }) => total + count, 0)
     const isBelowHalf = (count: number, limit: number) => count < Math.max(1, Math.floor(limit / 2))
@@ -58,15 +56,15 @@ export class Places {
     )
   }
 
-  /** Remembers how a call to the target went. */
-  note({ target_id }: Target, isGood: boolean): void {
-    if (this.#widths.size > REMEMBERED) this.#widths.clear()
+  /** Adjusts the target's limit by the result of a call. */
+  note({ target_id }: DeliveryTarget, isGood: boolean): void {
+    if (this.#widths.size > MOST_REMEMBERED) this.#widths.clear()
     const width = this.#widths.get(target_id) ?? 1
     this.#widths.set(target_id, isGood ? Math.min(Math.max(2 * width, 2), this.#limits.origin) : 0)
   }
 
-  /** Gives a place back. */
-  free({ org_id, origin, target_id }: Target): void {
+  /** Frees a slot. */
+  free({ org_id, origin, target_id }: DeliveryTarget): void {
     this.#all -= 1
     lower(this.#origins, origin)
     lower(this.#organizations, org_id)
@@ -83,15 +81,15 @@ function lower<Key>(counts: Map<Key, number>, key: Key): void {
 }
 
 /**
- * Takes places for the targets in turns, one each per round in the order given, until nothing more fits. Answers how many each got;
- * the caller frees what it does not use.
+ * Takes slots for the targets in rounds, one each in the given order, until no more are free. Returns the number each got; the caller frees unused
+ * ones.
  */
-export function shareOut<T extends Target>(targets: Iterable<T>, places: Places): Map<T, number> {
+export function shareSlots<T extends DeliveryTarget>(targets: Iterable<T>, slots: CallSlots): Map<T, number> {
   const shares = new Map<T, number>()
   let hopeful = [...targets]
   while (hopeful.length > 0) {
     hopeful = hopeful.filter(target => {
-      const isTaken = places.take(target)
+      const isTaken = slots.take(target)
       if (isTaken) shares.set(target, (shares.get(target) ?? 0) + 1)
       return isTaken
     })

@@ -1,4 +1,4 @@
-// The worker against real receivers on loopback. It stands on `events`, `clicks` and `postback_rules` only as rows.
+// The worker against real receivers on loopback. Events, clicks and rules are inserted directly.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import {
@@ -98,7 +98,7 @@ test('the decided wait passes before the next attempt, longer where Retry-After 
   const plain = await receiver((_, response) => void response.writeHead(503).end())
   const one = await seedDelivery(db, { target_id: await seedRule(db, { url: there.origin }) })
   const two = await seedDelivery(db, { target_id: await seedRule(db, { url: plain.origin }) })
-  // So long that neither is tried again while the other is looked at.
+  // Long waits, so that neither is retried while the other is checked.
   work({ delays: [60_000] })
   const waits = async (id: string) => {
     const row = await until(db, id, 'pending', 1)
@@ -153,7 +153,7 @@ test('a call to a receiver that hangs, drips, floods or closes ends in time, and
   const target_id = await seedRule(db, { url: healthy.origin })
   for (let i = 0; i < 30; i += 1) good.push(await seedDelivery(db, { target_id }))
   work({
-    // Once more: beside a flood on a busy machine a healthy call may miss so short a deadline too.
+    // One retry, because next to a flood on a busy machine a healthy call may miss such a short deadline too.
     delays: [1],
     deadlines: { headers_ms: 1000, total_ms: 1500 },
     limits: { all: 64, origin: 4, organization: 64 },
@@ -172,7 +172,7 @@ test('an organization with many slow targets leaves places to the others', async
   const quick = await receiver()
   for (const { origin } of slow) await seedDelivery(db, { target_id: await seedRule(db, { url: origin }) })
   const { id } = await seedDelivery(db, { org_id: 8, target_id: await seedRule(db, { org_id: 8, url: quick.origin }) })
-  // The slow ones keep their places for as long as the test takes.
+  // The slow ones keep their call slots for the whole test.
   const deadlines = { headers_ms: 40_000, total_ms: 40_000 }
   work({ limits: { all: 20, origin: 4, organization: 16 }, deadlines, closing_ms: 50 })
   await until(db, id, 'delivered')

@@ -1,59 +1,66 @@
 /**
- * Works the outbox off: finds targets with deliveries due, claims as many as there are places, calls, writes down. Any number of
- * processes may do so at once. Notifications wake it, a poll each second is the truth.
+ * The worker of the outbox: finds targets with due deliveries, claims as many as there are free call slots, sends them, and writes the outcomes. Any
+ * number of processes may do this. Notifications wake it; the poll each second is authoritative.
  */
 import { listen } from '../../ground/db/listen.ts'
 import { openSharing } from '../../ground/db/sharing.ts'
 import { guardedAgent, plainAgent } from '../../ground/guard.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { BreakerTerms } from './breaker.ts'
-import type { Agents, Terms } from './deliver.ts'
+import type { Agents, DeliveryTerms } from './deliver.ts'
 import { Dispatch } from './dispatch.ts'
 import type { Lane } from './lane.ts'
-import { type Notice, sendNotice } from './notice.ts'
-import { openOutcomes } from './outcomes.ts'
+import { type SwitchOffNotice, sendSwitchOffNotice } from './notice.ts'
+import { openOutcomeWriter } from './outcomes.ts'
 import { openRuns } from './portions.ts'
-import { openRelease } from './release.ts'
-import { LIMITS, type Limits, Places } from './share.ts'
+import { openUnholding } from './release.ts'
+import { SLOT_LIMITS, type SlotLimits, CallSlots } from './share.ts'
 
-/** What tests set differently. */
-export type WorkerOptions = Terms & { readonly limits?: Limits; readonly breaker?: BreakerTerms }
+/** Settings that only tests change. */
+export type DeliveryWorkerOptions = DeliveryTerms & { readonly limits?: SlotLimits; readonly breaker?: BreakerTerms }
 
-export type Worker = {
-  /** Claims nothing new, ends what is in hand and writes it down. */
+export type DeliveryWorker = {
+  /** Stops claiming, waits for calls in progress and writes their outcomes. */
   close(): Promise<void>
 }
 
-/** Starts working off the deliveries of these lanes; those of other kinds stay as they are. */
-export function openWorker(
+/** Starts sending the deliveries of these lanes. Deliveries of other kinds stay as they are. */
+export function openDeliveryWorker(
   { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
   lanes: readonly Lane[],
-  { limits = LIMITS, breaker, ...terms }: WorkerOptions = {},
-): Worker {
+  { limits = SLOT_LIMITS, breaker, ...terms }: DeliveryWorkerOptions = {},
+): DeliveryWorker {
   const agents: Agents = {
     guarded: guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: limits.origin }),
-    // One platform serves everyone, so its origin is not what limits it.
+    // A platform serves all organizations, so calls to it are not limited by origin.
     trusting: plainAgent({ connections: limits.all }),
   }
-  const telling = new Set<Promise<void>>()
-  const tell = (notice: Notice) => {
-    const told = sendNotice({ db: database.kysely, config, log }, notice).finally(() => telling.delete(told))
-    telling.add(told)
+  const mails = new Set<Promise<void>>()
+  const mailOwners = (notice: SwitchOffNotice) => {
+    const mail = sendSwitchOffNotice({ db: database.kysely, config, log }, notice).finally(() => mails.delete(mail))
+    mails.add(mail)
   }
   const mostOrganizations = openSharing(database.worker)
-  const outcomes = openOutcomes({ pool: database.worker, lanes, log, breaker, tell, mostOrganizations })
+  const outcomes = openOutcomeWriter({
+    pool: database.worker,
+    lanes,
+    log,
+    breaker,
+    onSwitchedOff: mailOwners,
+    mostOrganizations,
+  })
   const setup = { pool: database.worker, log, agents, outcomes, terms, mostOrganizations }
-  // Each kind has places of its own, so that dead postbacks never hold up an ad account.
-  const running = lanes.map(lane => new Dispatch(lane, { ...setup, places: new Places(limits) }))
+  // Each kind has its own call slots, so that dead postbacks never delay ad accounts.
+  const running = lanes.map(lane => new Dispatch(lane, { ...setup, slots: new CallSlots(limits) }))
   const wakeAll = () => running.forEach(one => one.wake())
-  const ear = listen(database, 'deliveries', { told: wakeAll, again: wakeAll })
-  const release = openRelease(database.worker, wakeAll, log)
+  const listener = listen(database, 'deliveries', { told: wakeAll, again: wakeAll })
+  const unholding = openUnholding(database.worker, wakeAll, log)
   const runs = openRuns(database.worker, lanes, wakeAll, log)
   const end = async () => {
-    const listening = ear.then(one => one.close())
-    await Promise.all([release.close(), runs.close(), ...running.map(one => one.close())])
+    const listening = listener.then(one => one.close())
+    await Promise.all([unholding.close(), runs.close(), ...running.map(one => one.close())])
     await outcomes.close()
-    await Promise.all(telling)
+    await Promise.all(mails)
     await Promise.all([listening, agents.guarded.close(), agents.trusting.close()])
   }
   let ending: Promise<void> | undefined

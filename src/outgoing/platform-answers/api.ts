@@ -1,4 +1,4 @@
-/** What ad platforms say at once, over HTTP: to a test event, and of a conversion they have accepted. A dashboard session only. */
+/** Immediate requests to ad platforms over HTTP: test events, and the results of accepted conversions. Sessions only. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
@@ -7,9 +7,9 @@ import { Id } from '../../contract/fields.ts'
 export const testAdAccount = endpoint({
   route: 'POST /api/ad-accounts/:id/test',
   access: { session: 'admin' },
-  summary: 'Send a test event and show what the platform answers',
+  summary: 'Send a test event and show the platform’s answer',
   description:
-    'Meta and TikTok need the test code their Events Manager shows; Google only checks the event. Nothing is recorded here, and the account’s state stays.',
+    'Meta and TikTok need the test code shown in their Events Manager; Google only validates the event. Sluice records nothing, and the account’s state stays.',
   body: z.object({
     event_type: EventType,
     click_id: Id.nullish().meta({ description: 'A click whose values are sent; a made-up visit otherwise' }),
@@ -32,12 +32,12 @@ export const testAdAccount = endpoint({
 export const readOutcome = endpoint({
   route: 'GET /api/ad-accounts/:id/outcomes/:delivery_id',
   access: { session: 'member' },
-  summary: 'Ask Google what became of a conversion it has accepted',
+  summary: 'Read Google’s result for a conversion it accepted',
   description:
-    'Google matches some time after it has answered. Meta and TikTok say all they say at once, so only Google can be asked.',
+    'Google matches conversions some time after its answer. Meta and TikTok give their result in the answer, so this is for Google only.',
   reply: z.object({
     state: z.enum(['processing', 'counted', 'refused', 'unknown']),
-    reasons: z.array(z.string()).meta({ description: 'Google’s reasons and warnings, or why it could not be asked' }),
+    reasons: z.array(z.string()).meta({ description: 'Google’s reasons and warnings, or why the result is unknown' }),
   }),
   refuses: ['object_not_found', 'invalid_request'],
 })

@@ -1,10 +1,10 @@
-/** Calls a platform at once and on behalf of a person who waits for the answer: no queue, no retry, the worker's deadlines. */
+/** Calls a platform immediately for a person who waits for the answer: without queue or retry, with the worker's deadlines. */
 import { getGlobalDispatcher } from 'undici'
-import type { Answer, Outgoing } from '../deliveries/lane.ts'
-import { send } from '../deliveries/send.ts'
+import type { CallAnswer, Outgoing } from '../deliveries/lane.ts'
+import { sendCall } from '../deliveries/send.ts'
 
-/** Never throws. Only for addresses the operator has set: nothing guards the way there. */
-export async function askAtOnce(call: Outgoing): Promise<Answer> {
-  const { status, headers, answer, error } = await send(getGlobalDispatcher(), call)
+/** Makes the call without the guard, so only for addresses from the operator's settings. Never throws. */
+export async function callAtOnce(call: Outgoing): Promise<CallAnswer> {
+  const { status, headers, answer, error } = await sendCall(getGlobalDispatcher(), call)
   return { status, headers, body: answer ?? '', error }
 }

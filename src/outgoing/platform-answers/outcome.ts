@@ -1,6 +1,6 @@
 /**
- * What Google has made of a conversion it had accepted: it matches some time after its answer, and is asked when someone wants to know.
- * Reads `ad_accounts` and the log of deliveries; changes nothing.
+ * Reads Google's result for a conversion it accepted. Google matches conversions some time after its answer, so it is asked on demand. Reads
+ * `ad_accounts` and the log of attempts; changes nothing.
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { fieldsOf } from '../../contract/json.ts'
@@ -9,37 +9,37 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { redact } from '../deliveries/redact.ts'
 import { jsonOf } from '../ad-accounts/adapter.ts'
 import type * as api from './api.ts'
-import { askAtOnce } from './asking.ts'
+import { callAtOnce } from './asking.ts'
 import { openGoogleTokens } from '../ad-accounts/google-token.ts'
 
-type Asking = Context<typeof api.readOutcome>
+type OutcomeContext = Context<typeof api.readOutcome>
 
-/** Refuses `object_not_found`, and `invalid_request` for a delivery that Google has not accepted. */
-export async function readOutcome(context: Asking, { params }: Call<typeof api.readOutcome>) {
+/** Asks Google for the result of a delivery. Refuses `object_not_found`, and `invalid_request` for a delivery that Google has not accepted. */
+export async function readOutcome(context: OutcomeContext, { params }: Call<typeof api.readOutcome>) {
   const { config, secrets } = context
-  const { credential, answer } = await acceptedOf(context, params.id, params.delivery_id)
+  const { credential, answer } = await acceptedAnswer(context, params.id, params.delivery_id)
   const request_id = requestIdOf(answer)
   if (request_id === undefined)
     refuse('invalid_request', {
       error: 'delivery_id: Google has not accepted this delivery',
-      hint: 'Only accepted conversions of a Google Ads account can be asked about, while the log of their attempts is kept.',
+      hint: 'A result exists only for accepted conversions of a Google Ads account, while the log of their attempts is kept.',
     })
-  const token = await openGoogleTokens(config.googleTokenUrl).tokenFor(secrets.open(credential), askAtOnce)
+  const token = await openGoogleTokens(config.googleTokenUrl).tokenFor(secrets.open(credential), callAtOnce)
   if (typeof token !== 'string') return { state: 'unknown' as const, reasons: [token.reason ?? 'no access token'] }
-  const asked = await askAtOnce({
+  const answered = await callAtOnce({
     method: 'GET',
     url: `${config.googleDmBase}/v1/requestStatus:retrieve?requestId=${encodeURIComponent(request_id)}`,
     headers: { authorization: `Bearer ${token}` },
     isTrusted: true,
   })
-  const read = outcomeOf(jsonOf(asked)?.['requestStatusPerDestination'])
-  if (asked.status === 200 && read !== undefined) return read
-  const words = fieldsOf(jsonOf(asked)?.['error'])['message'] ?? asked.error ?? `HTTP ${asked.status}`
-  return { state: 'unknown' as const, reasons: [redact(typeof words === 'string' ? words : 'no words', [token])] }
+  const read = outcomeOf(jsonOf(answered)?.['requestStatusPerDestination'])
+  if (answered.status === 200 && read !== undefined) return read
+  const words = fieldsOf(jsonOf(answered)?.['error'])['message'] ?? answered.error ?? `HTTP ${answered.status}`
+  return { state: 'unknown' as const, reasons: [redact(typeof words === 'string' ? words : 'no message', [token])] }
 }
 
-/** The credential of a Google account, and the last answer that was a success. */
-async function acceptedOf({ db, actor }: Asking, account: string, delivery: string) {
+/** The account's credential, and the last successful answer if it is a Google account. */
+async function acceptedAnswer({ db, actor }: OutcomeContext, account: string, delivery: string) {
   const id = idOf(account)
   const delivery_id = idOf(delivery)
   const row = await db
@@ -65,24 +65,24 @@ function requestIdOf(answer: string | null): string | undefined {
   return typeof id === 'string' ? id : undefined
 }
 
-/** Google keeps its list of reasons open, so they are shown as they come, without the prefix they all have. */
+/** The result in Google's answer. Its reasons are shown as they are, without their common prefix, because their list is not fixed. */
 function outcomeOf(value: unknown): { state: 'processing' | 'counted' | 'refused'; reasons: string[] } | undefined {
   const [destination] = Array.isArray(value) ? value.map(fieldsOf) : []
   const status = destination?.['requestStatus']
   if (destination === undefined || typeof status !== 'string') return undefined
   const reasons = [
-    ...namesOf(fieldsOf(destination['errorInfo'])['errorCounts']),
-    ...namesOf(fieldsOf(destination['warningInfo'])['warningCounts']),
+    ...reasonNames(fieldsOf(destination['errorInfo'])['errorCounts']),
+    ...reasonNames(fieldsOf(destination['warningInfo'])['warningCounts']),
   ]
   if (status === 'PROCESSING') return { state: 'processing', reasons }
-  // A double is what the event id is for: it has been counted before.
-  const isDouble = reasons.length > 0 && reasons.every(reason => DOUBLES.has(reason))
-  return { state: status === 'SUCCESS' || isDouble ? 'counted' : 'refused', reasons }
+  // A duplicate means that the event id was counted before.
+  const isDuplicate = reasons.length > 0 && reasons.every(reason => DUPLICATE_REASONS.has(reason))
+  return { state: status === 'SUCCESS' || isDuplicate ? 'counted' : 'refused', reasons }
 }
 
-const DOUBLES = new Set(['DUPLICATE_TRANSACTION_ID', 'DUPLICATE_GCLID'])
+const DUPLICATE_REASONS = new Set(['DUPLICATE_TRANSACTION_ID', 'DUPLICATE_GCLID'])
 
-function namesOf(counts: unknown): string[] {
+function reasonNames(counts: unknown): string[] {
   return (Array.isArray(counts) ? counts.map(fieldsOf) : []).flatMap(({ reason }) =>
     typeof reason === 'string' ? [reason.replace(/^PROCESSING_(ERROR|WARNING)_(REASON_)?/, '')] : [],
   )

@@ -1,4 +1,4 @@
-/** Test events: one event, sent at once, and what the platform says to it. Reads `ad_accounts` and clicks; changes nothing. */
+/** Test events: sends one event immediately and returns the platform's answer. Reads `ad_accounts` and clicks; changes nothing. */
 import type { Call } from '../../contract/endpoint.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import { newId } from '../../contract/ids.ts'
@@ -7,7 +7,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import type { Judgement, Outgoing } from '../deliveries/lane.ts'
 import { redact } from '../deliveries/redact.ts'
 import type * as api from './api.ts'
-import { askAtOnce } from './asking.ts'
+import { callAtOnce } from './asking.ts'
 import { CLICK_COLUMNS, type ClickRow, type ConversionRow, conversionOf, JOIN_PAGE } from '../ad-accounts/conversion.ts'
 import { openGoogleTokens } from '../ad-accounts/google-token.ts'
 import { type Account, callFor } from '../ad-accounts/platforms.ts'
@@ -17,7 +17,7 @@ const READ_CLICK = `
   from clicks c${JOIN_PAGE}
   where c.org_id = $1 and c.id = $2`
 
-/** What a made-up visit knows; its click ids are well formed and nobody's. */
+/** The data of a made-up visit. Its click ids are well formed and belong to nobody. */
 const SAMPLE = {
   fbclid: 'IwSluiceTest0123456789',
   gclid: 'SluiceTest0123456789',
@@ -29,32 +29,32 @@ const SAMPLE = {
 } satisfies Partial<ClickRow>
 
 /**
- * Sends a test event and answers what came of it. Refuses `invalid_request` for a click that is not there, and where the platform needs
- * a test code to keep the event out of the advertiser's figures.
+ * Sends a test event and returns the answer. Refuses `invalid_request` for an unknown click, and without the test code that keeps the event out of
+ * the advertiser's figures at Meta and TikTok.
  */
 export async function testAdAccount(
   context: Context<typeof api.testAdAccount>,
   { params, body }: Call<typeof api.testAdAccount>,
 ) {
   const { config, secrets } = context
-  const { credential, ...account } = await sealedAccountOf(context, idOf(params.id))
+  const { credential, ...account } = await readAccount(context, idOf(params.id))
   const test_event_code = body.test_event_code ?? undefined
   if (account.platform !== 'google' && test_event_code === undefined)
     refuse('invalid_request', {
-      error: 'test_event_code: is needed',
+      error: 'test_event_code: is required',
       hint: 'Copy it from the test page of the Events Manager. Without it the event would count as a real one.',
     })
   const website_url = 'website_url' in account.settings ? account.settings.website_url : null
-  const conversion = conversionOf(await factsOf(context, body.event_type, body.click_id), website_url, secrets)
+  const conversion = conversionOf(await readConversion(context, body.event_type, body.click_id), website_url, secrets)
   const ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
-  const made = callFor(account, secrets.open(credential), conversion, ways, Date.now(), { test_event_code })
-  if ('skip' in made) return { accepted: false, reason: made.skip, status: null, sent: null, answer: null }
-  return await told(made.call)
+  const composed = callFor(account, secrets.open(credential), conversion, ways, Date.now(), { test_event_code })
+  if ('skip' in composed) return { accepted: false, reason: composed.skip, status: null, sent: null, answer: null }
+  return await sendTest(composed.call)
 }
 
-type Testing = Pick<Context<typeof api.testAdAccount>, 'db' | 'database' | 'actor' | 'config'>
+type TestContext = Pick<Context<typeof api.testAdAccount>, 'db' | 'database' | 'actor' | 'config'>
 
-async function sealedAccountOf({ db, actor }: Testing, id: string): Promise<Account & { credential: Buffer }> {
+async function readAccount({ db, actor }: TestContext, id: string): Promise<Account & { credential: Buffer }> {
   const row = await db
     .selectFrom('ad_accounts')
     .select(['platform', 'settings', 'event_map', 'credential'])
@@ -66,8 +66,12 @@ async function sealedAccountOf({ db, actor }: Testing, id: string): Promise<Acco
   return row ?? refuse('object_not_found')
 }
 
-async function factsOf(testing: Testing, type: EventType, click_id: string | null | undefined): Promise<ConversionRow> {
-  const { config } = testing
+async function readConversion(
+  context: TestContext,
+  type: EventType,
+  click_id: string | null | undefined,
+): Promise<ConversionRow> {
+  const { config } = context
   const event = {
     event_id: newId(),
     type,
@@ -82,16 +86,16 @@ async function factsOf(testing: Testing, type: EventType, click_id: string | nul
     const led_to = config.baseUrl ?? 'https://www.example.com/'
     return { ...event, ...SAMPLE, click_id: newId(), led_to }
   }
-  const { rows } = await testing.database.reads.query<ClickRow>(READ_CLICK, [testing.actor.org_id, click_id])
+  const { rows } = await context.database.reads.query<ClickRow>(READ_CLICK, [context.actor.org_id, click_id])
   const [click] = rows
   return click === undefined ? refuse('invalid_request', { error: 'click_id: no such click' }) : { ...event, ...click }
 }
 
-/** Makes the call as the worker would, and says what came of it without the credential. */
-async function told(call: Outgoing) {
-  const ready = (await call.complete?.(askAtOnce)) ?? call
+/** Makes the call as the worker would, and returns the answer without the credential. */
+async function sendTest(call: Outgoing) {
+  const ready = (await call.complete?.(callAtOnce)) ?? call
   if ('outcome' in ready) return { ...verdictOf(ready), status: null, sent: null, answer: null }
-  const answer = await askAtOnce(ready)
+  const answer = await callAtOnce(ready)
   const secrets = [...(call.secrets ?? []), ...(ready.secrets ?? [])]
   const verdict = verdictOf(ready.judge?.(answer) ?? { outcome: 'retry' })
   return {

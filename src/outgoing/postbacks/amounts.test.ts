@@ -1,4 +1,4 @@
-// What postbacks tell of a conversion's amount and transaction, and what they never did: through the door, to a real receiver.
+// Amount and transaction id in postbacks: through the door, to a real receiver.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -77,7 +77,7 @@ test('an inherited payout is the amount, and a POST tells it in its body too', a
   await convert(clickId, { nonce: 'n' })
   await receiver.arrived(1)
   assert.deepEqual([arrived(), receiver.arrivals[0]?.body], [['/m?r=18.5&c=USD&t=n'], 'r=18.5&c=USD&t=n'])
-  // A test tells what the offer pays for the type, and never a transaction that there is.
+  // A test has the offer's payout for the type, and a made-up transaction id.
   const fired = await post(`/api/postbacks/${id}/test`, { click_id: clickId })
   assert.match(String(fired['url']), /\/m\?r=18\.5&c=USD&t=[0-9a-z]{26}$/)
   const ftd = await rule({ event_type: 'ftd', url: address() })

@@ -1,4 +1,4 @@
-/** Postback rules over HTTP: which address is called for which conversion. */
+/** Postback rules over HTTP: the address called for each kind of conversion. */
 import { z } from 'zod'
 import { Address } from '../../contract/address.ts'
 import { Deleted } from '../../contract/consequences.ts'
@@ -9,7 +9,7 @@ import { paging } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { dryRun, RunPlan } from '../deliveries/api.ts'
 
-/** The macros a rule's address may hold, in the order they are offered. */
+/** The macros of a rule's address, in the order they are shown. */
 export const POSTBACK_MACROS = [
   'click_id',
   'event_type',
@@ -28,17 +28,17 @@ export const POSTBACK_MACROS = [
 ] as const
 export type PostbackMacro = (typeof POSTBACK_MACROS)[number]
 
-/** A macro in an address: its name in any case, the braces doubled or percent-encoded by an editor; of any other `{…}` no name is caught. */
+/** Matches a macro in an address and captures its name, in any case, with single, double or percent-encoded braces. Any other `{…}` matches without a name. */
 export const MACRO = /(?:\{|%7b){1,2}([a-z][a-z0-9_.]{0,63})(?:\}|%7d){1,2}|\{[^{}]*\}/gi
 
-/** The macros of an address that are none and are left out, each once, as they are written between their braces. */
+/** The unknown macros of an address, which are left out of calls: each once, as written between the braces. */
 export function unknownMacros(url: string): string[] {
   const names = Array.from(url.matchAll(MACRO), ([text, name]) => name?.toLowerCase() ?? text.slice(1, -1))
   const known: readonly string[] = POSTBACK_MACROS
   return [...new Set(names)].filter(name => !known.includes(name))
 }
 
-/** What a new rule's address may begin from; `{ref_id}` is the click id of the tracker that sent the visitor. */
+/** Addresses to start a new rule from. `{ref_id}` is the click id of the tracker that sent the visitor. */
 export const PRESETS = {
   keitaro: {
     name: 'Keitaro',
@@ -52,7 +52,7 @@ export const PRESETS = {
 } as const
 const Preset = z.enum(['keitaro', 'binom', 'custom'] satisfies (keyof typeof PRESETS)[])
 
-/** When a rule calls: once a conversion is recorded, once it is approved, with a verdict, or with all that is said of it later. */
+/** When a rule calls: when a conversion is recorded, approved, rejected, refunded or charged back, or at every later change. */
 export const CALLED_ON = ['recorded', 'approved', 'rejected', 'refunded', 'chargeback', 'any_change'] as const
 const CalledOn = z.enum(CALLED_ON)
 
@@ -65,21 +65,21 @@ export const PostbackRule = z
     url: z.string(),
     unknown_macros: z.array(z.string()).meta({
       description:
-        'Macros in the address that do not exist and are left out. {payout} is none: the amount is {revenue}',
+        'Unknown macros in the address, which are left out of calls. {payout} is one of them: the amount is {revenue}',
     }),
     method: PostbackMethod,
-    campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, future ones too' }),
+    campaign_id: Id.nullable().meta({ description: 'null: every campaign of the organization, including future ones' }),
     traffic_source_id: Id.nullable().meta({
-      description: 'Only conversions of clicks whose campaign has this traffic source at the time',
+      description: 'Only conversions of clicks whose campaign has this traffic source at that time',
     }),
     on: CalledOn.meta({
       description:
-        'recorded: when a conversion is recorded. approved: then too unless it is held, and with each revision that approves it. Else with each revision that says so',
+        'recorded: when a conversion is recorded. approved: when it is recorded without being held, and at each revision that approves it. Others: at each revision with that status',
     }),
     preset: z.string().nullable(),
     active: z.boolean(),
     once_per_person: z.boolean(),
-    switched_off_at: Instant.nullable().meta({ description: 'When Sluice switched it off because it had only failed' }),
+    switched_off_at: Instant.nullable().meta({ description: 'When Sluice switched it off because every call failed' }),
     switched_off_reason: z.string().nullable(),
     created_at: Instant,
     updated_at: Instant,
@@ -93,22 +93,22 @@ export const PostbackRuleDraft = z.object({
   event_type: EventType,
   url: Address,
   method: PostbackMethod.nullish().meta({
-    description: 'GET unless given; a key creates GET rules only. Never changes afterwards.',
+    description: 'Default: GET. Keys create GET rules only. Cannot be changed later.',
   }),
   campaign_id: Id.nullish(),
   traffic_source_id: Id.nullish().meta({
     description:
-      'In place of campaign_id: every campaign that has this traffic source. Never changes; a key cannot name one',
+      'Instead of campaign_id: every campaign with this traffic source. Cannot be changed later, and keys cannot set it',
   }),
   on: CalledOn.nullish().meta({
-    description: 'What it calls on; recorded unless given. A key cannot name another',
+    description: 'When it calls. Default: recorded. Keys cannot set another value',
   }),
   preset: Preset.nullish(),
   active: z.boolean().nullish().meta({
-    description: 'true unless given; of a rule for a traffic source false, while its address holds a placeholder',
+    description: 'Default: true; for a rule of a traffic source false while its address contains a placeholder',
   }),
   once_per_person: z.boolean().nullish().meta({
-    description: 'true: only the first matching conversion of each person calls; false unless given',
+    description: 'true: only the first matching conversion of each person is called for. Default: false',
   }),
 })
 export type PostbackRuleDraft = z.output<typeof PostbackRuleDraft>
@@ -142,7 +142,7 @@ export const createPostbackRule = endpoint({
   access: { session: 'admin', key: 'postbacks' },
   summary: 'Create a postback rule',
   description:
-    'From then on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {status}, {revenue}, {currency}, {txid}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. A key creates GET rules only.',
+    'From now on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {status}, {revenue}, {currency}, {txid}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. Keys create GET rules only.',
   body: PostbackRuleDraft,
   reply: WrittenPostbackRule,
   status: 201,
@@ -160,7 +160,7 @@ export const updatePostbackRule = endpoint({
   access: { session: 'admin', key: 'postbacks:update' },
   summary: 'Change a postback rule',
   description:
-    'Fields that are not sent stay as they are, and what is equal already too. The method never changes: make a new rule for another one.',
+    'Fields that are not sent stay as they are; a change to the current values is a no-op. The method cannot change: create another rule instead.',
   body: PostbackRuleChanges,
   reply: WrittenPostbackRule,
   receipt: ['active'],
@@ -177,7 +177,7 @@ export const deletePostbackRule = endpoint({
   route: 'DELETE /api/postbacks/:id',
   access: { session: 'admin', key: 'postbacks:delete' },
   summary: 'Delete a postback rule',
-  description: 'Deliveries of it that are still waiting are skipped.',
+  description: 'Its waiting deliveries are skipped.',
   reply: Deleted,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
 })
@@ -185,9 +185,9 @@ export const deletePostbackRule = endpoint({
 export const testPostbackRule = endpoint({
   route: 'POST /api/postbacks/:id/test',
   access: { session: 'admin' },
-  summary: 'Call a rule at once, with the values of a real click',
+  summary: 'Test a rule by calling it at once with the values of a real click',
   description:
-    'The newest click the rule could be called for, unless one is named. The event id is made up and stands for {txid} too; {revenue} is what the click’s offer pays for the type. No delivery is written, and a rule that is off is called too.',
+    'Uses the click in click_id, or else the newest click that matches the rule. The event id is made up and also fills {txid}; {revenue} is what the click’s offer pays for the type. No delivery is recorded. Works for a rule that is off.',
   body: z.object({ click_id: Id.nullish() }),
   reply: z.object({
     ok: z.boolean(),
@@ -207,7 +207,7 @@ export const backfillPostbackRule = endpoint({
   access: { session: 'admin' },
   summary: 'Run a rule over past conversions',
   description:
-    'Each conversion once, and none that the rule was called for already. Shows the first addresses and the count; with dry_run false the worker puts them out in portions. At most 100,000 in a run, one run at a time.',
+    'Calls the rule once for each past conversion that it was not called for yet. A dry run shows the count and the first addresses; with dry_run false the worker queues the calls in batches. At most 100,000 per run, one run at a time.',
   body: z.object({ date_from: Instant.nullish(), date_to: Instant.nullish(), dry_run: dryRun }),
   reply: RunPlan,
   refuses: ['object_not_found', 'invalid_request', 'run_under_way'],

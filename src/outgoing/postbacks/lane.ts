@@ -1,11 +1,19 @@
-/** The lane of postbacks: finds rules that deliveries wait for, and fills their addresses. Reads rules, events and clicks. */
+/** The lane of postbacks: finds the rules with due deliveries and fills in their addresses. Reads rules, events and clicks. */
 import { boundsOf } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
-import type { Composed, Lane } from '../deliveries/lane.ts'
+import type { ComposedDelivery, Lane } from '../deliveries/lane.ts'
 import { findPast } from './backfill.ts'
-import { type Callable, type Fired, lacksId, needsClick, NO_REF_ID, render, TOLD_COLUMNS } from './render.ts'
+import {
+  type RuleAddress,
+  type PostbackConversion,
+  lacksRefId,
+  needsClick,
+  NO_REF_ID,
+  composeCall,
+  REVISION_COLUMNS,
+} from './render.ts'
 
-// One look into the index of due deliveries per rule, however long any rule's queue is; the limit keeps the planner from anything else.
+// One lookup in the index of due deliveries per rule, however long its queue is; the limit makes the planner use it.
 const FIND_TARGETS = (among: Among) => `
   select r.org_id, r.id as target_id, r.url
   from postback_rules r
@@ -16,10 +24,10 @@ const FIND_TARGETS = (among: Among) => `
   ) due
   where true${among('r.org_id')}`
 
-// Row by row by primary keys, which the limits keep the planner to: else it may read a rule's whole past for one delivery.
+// The limits force lookups by primary key: without them the planner may read all deliveries of a rule.
 const READ = `
   select d.id, r.url, r.method, r.active, r.traffic_source_id, r.deleted_at is not null as is_deleted,
-    c.id is not null as has_click, ${TOLD_COLUMNS}
+    c.id is not null as has_click, ${REVISION_COLUMNS}
   from unnest($2::uuid[]) as due (id)
   cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
   cross join lateral (select * from postback_rules where org_id = $1 and id = d.target_id limit 1) r
@@ -36,8 +44,14 @@ const SWITCH_OFF = `
 
 const READ_ACTIVE = `select url from postback_rules where org_id = $1 and id = $2 and active and deleted_at is null`
 
-type Row = Fired &
-  Callable & { id: string; active: boolean; is_deleted: boolean; has_click: boolean; traffic_source_id: string | null }
+type PostbackDeliveryRow = PostbackConversion &
+  RuleAddress & {
+    id: string
+    active: boolean
+    is_deleted: boolean
+    has_click: boolean
+    traffic_source_id: string | null
+  }
 
 export const postbackLane: Lane = {
   kind: 'postback',
@@ -47,7 +61,7 @@ export const postbackLane: Lane = {
   },
   async compose(client, org_id, due) {
     const [ids, clicks] = [due.map(({ id }) => id), due.map(({ click_id }) => click_id)]
-    const { rows } = await client.query<Row>(READ, [org_id, ids, ...boundsOf(clicks)])
+    const { rows } = await client.query<PostbackDeliveryRow>(READ, [org_id, ids, ...boundsOf(clicks)])
     return rows.map(compose)
   },
   async switchOff(client, org_id, target_id, reason) {
@@ -60,12 +74,13 @@ export const postbackLane: Lane = {
   findPast,
 }
 
-function compose(row: Row): Composed {
+function compose(row: PostbackDeliveryRow): ComposedDelivery {
   const { id } = row
   if (row.is_deleted) return { id, skip: 'the rule was deleted' }
   if (!row.active) return { id, skip: 'the rule is switched off' }
-  if (!row.has_click && needsClick(row)) return { id, skip: 'the click is no longer kept, and the address tells of it' }
-  if (lacksId(row, row)) return { id, skip: NO_REF_ID }
-  const call = render(row, row)
+  if (!row.has_click && needsClick(row))
+    return { id, skip: 'the click has been deleted, and the address has macros of the click' }
+  if (lacksRefId(row, row)) return { id, skip: NO_REF_ID }
+  const call = composeCall(row, row)
   return call === undefined ? { id, skip: 'the address of the rule cannot be called' } : { id, call }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { POSTBACK_MACROS } from './api.ts'
 import { fillMacros, type MacroValues } from './macros.ts'
 
-/** Every macro stands for this. */
+/** The value of every macro. */
 const values = (value: string | null) =>
   Object.fromEntries(POSTBACK_MACROS.map(name => [name, value])) as Record<
     (typeof POSTBACK_MACROS)[number],

@@ -1,21 +1,21 @@
 /**
- * Fills a rule's address with what a conversion knows. Values come from visitors, so they are percent-encoded, and the
- * result must lead to the very origin the rule names.
+ * Fills in the macros of a rule's address. Values come from visitors, so they are percent-encoded, and the result must have the same origin as the
+ * rule's address.
  */
 import { MACRO, type PostbackMacro } from './api.ts'
 
-/** What the macros stand for; a value that is missing leaves nothing behind. */
+/** The values of the macros; null fills in nothing. */
 export type MacroValues = Readonly<Record<PostbackMacro, string | null>>
 
 const encoded = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, letter => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** The address with its macros filled in; unknown ones are removed. Undefined when it would leave the rule's own origin. */
+/** The address with its macros filled in; unknown ones are removed. Undefined if it would leave the rule's origin. */
 export function fillMacros(template: string, values: MacroValues): string | undefined {
   const pathEnd = `${template}?`.search(/[?#]/)
   const filled = template.replace(MACRO, (_, name: string | undefined, at: number) => {
     const value = encoded(valueOf(values, name?.toLowerCase() ?? '') ?? '')
-    // Nothing encodes a dot: as a step of the path it would lead out of the rule's own.
+    // Percent-encoding leaves dots, and as a path segment they would leave the rule's path.
     return at < pathEnd && /^\.{1,2}$/.test(value) ? '' : value
   })
   const url = URL.parse(filled)

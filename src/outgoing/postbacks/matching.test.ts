@@ -1,10 +1,10 @@
-// Which conversions a rule calls for is said in two forms: both over the same conversions, through the door.
+// The two forms of which conversions a rule calls for agree over the same conversions, through the door.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
-import { workRuns } from '../deliveries/portions.ts'
+import { continueRuns } from '../deliveries/portions.ts'
 import { postbackLane } from './lane.ts'
 
 let house: TestHouse
@@ -47,9 +47,9 @@ test('a run over the past puts out what a rule that was there has put out, for e
   for (const [at, rule] of rules.entries()) {
     const late = await make(rule)
     await ask('POST', `/api/postbacks/${late}/backfill`, { dry_run: false })
-    // The house's own worker may have the run in hand.
+    // The house's own worker may be working on the run.
     await eventually('the run is over', async () => {
-      await workRuns(house.database.worker, [postbackLane])
+      await continueRuns(house.database.worker, [postbackLane])
       const { data } = (await ask('GET', '/api/delivery-runs')) as { data: { outcome: string | null }[] }
       return data.every(({ outcome }) => outcome !== null)
     })

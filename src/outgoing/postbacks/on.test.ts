@@ -1,4 +1,4 @@
-// Rules that call on what is said of a conversion after it was recorded: each revision once, with what the conversion counts for then.
+// Rules that call on later changes of a conversion: once per revision, with the amount that counts then.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
@@ -42,7 +42,7 @@ async function workspace() {
   return { ...place, on, say, patch }
 }
 
-/** What a rule was told, in the order it was put out: the revision and the amount. */
+/** The revisions and amounts of a rule's calls, in the order of their deliveries. */
 async function told({ deliveries, owner }: Workspace, { id }: { id: string }): Promise<string[]> {
   await eventually('all is delivered', async () =>
     (await deliveries(`target_id=${id}`)).every(({ state }) => state === 'delivered'),
@@ -232,7 +232,7 @@ test('a run over the past is for rules on recorded alone', async () => {
   const place = await workspace()
   const rule = await place.on('approved')
   const refused = await place.post(`/api/postbacks/${rule.id}/backfill`, {}, 400)
-  assert.match(String(refused['error']), /calls on approved/)
+  assert.match(String(refused['error']), /this one is on approved/)
 })
 
 test('a version that knows no such rules calls them for no campaign', async () => {

@@ -1,7 +1,6 @@
 /**
- * Postback rules: which address is called for which conversion. Owns `postback_rules`. A conversion puts
- * out one delivery for each matching rule; the worker of deliveries calls it. A rule's method never changes, and deletion is soft,
- * because deliveries go on naming their rule.
+ * Postback rules: the address called for each kind of conversion. Owns `postback_rules`. A conversion creates one delivery per matching rule, which the
+ * worker sends. A rule's method never changes. Deletion is soft, because deliveries keep naming their rule.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
@@ -18,7 +17,7 @@ import { requireScope } from '../../ground/scope.ts'
 import { betweenConversions } from '../../money/billing/balance.ts'
 import { requireCampaign } from '../../traffic/campaigns/campaigns.ts'
 import { requireTrafficSource } from '../../traffic/campaigns/named.ts'
-import { forgetFailures } from '../deliveries/breaker.ts'
+import { resetBreaker } from '../deliveries/breaker.ts'
 import * as api from './api.ts'
 
 const COLUMNS = [
@@ -45,14 +44,14 @@ export async function listPostbackRules(
   { query }: Call<typeof api.listPostbackRules>,
 ) {
   const { campaign_id, traffic_source_id, event_type, active } = query
-  let rows = live(db, actor.org_id).select(COLUMNS)
+  let rows = rulesNotDeleted(db, actor.org_id).select(COLUMNS)
   if (campaign_id !== undefined)
     rows = rows.where(({ fn }) => fn.coalesce('told_campaign_id', 'campaign_id'), '=', campaign_id)
   if (traffic_source_id !== undefined) rows = rows.where('traffic_source_id', '=', traffic_source_id)
   if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
   if (active !== undefined) rows = rows.where('active', '=', active === 'true')
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: data.map(shown), next_cursor }
+  const { data, next_cursor } = await newestFirst(rows.$castTo<RuleRow>(), query)
+  return { data: data.map(ruleShown), next_cursor }
 }
 
 /** One rule. Refuses `object_not_found`. */
@@ -64,8 +63,7 @@ export async function readPostbackRule(
 }
 
 /**
- * Creates a rule. A key creates GET rules only, a restricted one only for campaigns on its list. Refuses
- * `invalid_request` for an address that leads inside.
+ * Creates a rule. Keys create GET rules only, restricted ones only for campaigns on their list. Refuses `invalid_request` for a private address.
  */
 export async function createPostbackRule(
   { db, actor, config }: Context<typeof api.createPostbackRule>,
@@ -75,11 +73,11 @@ export async function createPostbackRule(
   if (actor.kind === 'key' && method !== 'GET') refuse('postback_method_forbidden')
   requirePublic(config, body.url)
   requireOneSubject(actor, body)
-  requireOn(actor, body.on ?? 'recorded', 'recorded')
+  requireOwnOn(actor, body.on ?? 'recorded', 'recorded')
   if (body.campaign_id == null) requireScope(actor, null)
   else await requireCampaign({ db, actor }, body.campaign_id)
-  const isOpen = body.traffic_source_id != null && PLACEHOLDER.test(body.url)
-  if (isOpen && body.active === true) refuse('placeholder_left')
+  const hasPlaceholder = body.traffic_source_id != null && PLACEHOLDER.test(body.url)
+  if (hasPlaceholder && body.active === true) refuse('placeholder_left')
   const row = await betweenConversions(db, actor.org_id, async (trx, now) => {
     await requireTrafficSource(trx, actor.org_id, body.traffic_source_id)
     return await trx
@@ -91,28 +89,27 @@ export async function createPostbackRule(
         url: body.url,
         method,
         traffic_source_id: body.traffic_source_id ?? null,
-        ...storedOf({
+        ...storedColumns({
           on: body.on ?? 'recorded',
           campaign_id: body.campaign_id ?? null,
           traffic_source_id: body.traffic_source_id ?? null,
         }),
         preset: body.preset ?? null,
-        active: body.active ?? !isOpen,
+        active: body.active ?? !hasPlaceholder,
         once_per_person: body.once_per_person ?? false,
         created_at: now,
         updated_at: now,
       })
       .returning(COLUMNS)
-      .$castTo<Row>()
+      .$castTo<RuleRow>()
       .executeTakeFirstOrThrow()
   })
-  return { ...shown(row), warnings: warningsOn(body) }
+  return { ...ruleShown(row), warnings: warningsOn(body) }
 }
 
 /**
- * Changes the fields that are sent; `campaign_id: null` makes the rule one for all campaigns. For a restricted key the campaign before
- * and after must both be on its list. Refuses `invalid_request` for another method. Switched on, or with another address, it is tried at
- * once, however often it has failed.
+ * Changes the fields that are sent; `campaign_id: null` makes the rule apply to all campaigns. For a restricted key both the old and the new campaign
+ * must be on its list. Refuses `invalid_request` for another method. Switching it on or changing its address resets its breaker.
  */
 export async function updatePostbackRule(
   { db, actor, config }: Context<typeof api.updatePostbackRule>,
@@ -120,11 +117,11 @@ export async function updatePostbackRule(
 ) {
   const now = await ruleOf(db, actor.org_id, params.id)
   requireScope(actor, now.campaign_id)
-  requireOn(actor, body.on ?? now.on, now.on)
+  requireOwnOn(actor, body.on ?? now.on, now.on)
   if (body.method != null && body.method !== now.method)
     refuse('invalid_request', {
-      error: 'method: a rule keeps its method',
-      hint: 'Create another rule for another method.',
+      error: 'method: it cannot be changed',
+      hint: 'Create another rule with the other method.',
     })
   if (body.url !== undefined) requirePublic(config, body.url)
   requireSameSubject(now, body)
@@ -139,33 +136,33 @@ export async function updatePostbackRule(
   const next = { ...now, ...changes }
   if (isDeepStrictEqual(next, now)) return { ...now, warnings }
   const { on: _, campaign_id: __, ...columns } = changes
-  const was = storedOf(now)
+  const was = storedColumns(now)
   const row = await betweenConversions(db, actor.org_id, (trx, changed_at) =>
     trx
       .updateTable('postback_rules')
-      .set({ ...columns, ...storedOf(next), updated_at: changed_at })
+      .set({ ...columns, ...storedColumns(next), updated_at: changed_at })
       .where('org_id', '=', actor.org_id)
       .where('id', '=', now.id)
       .where('deleted_at', 'is', null)
-      // A rule that was moved to another campaign since may no longer be this key's to change.
+      // If the rule was moved to another campaign meanwhile, this key may not be allowed to change it.
       .where('campaign_id', 'is not distinct from', was.campaign_id)
       .where('told_campaign_id', 'is not distinct from', was.told_campaign_id)
       .where('told_on', 'is not distinct from', was.told_on)
       .returning(COLUMNS)
-      .$castTo<Row>()
+      .$castTo<RuleRow>()
       .executeTakeFirst(),
   )
   if (row === undefined) refuse('object_not_found')
-  if (body.active != null || body.url !== undefined) await forgetFailures(db, actor.org_id, now.id)
-  return { ...shown(row), warnings }
+  if (body.active != null || body.url !== undefined) await resetBreaker(db, actor.org_id, now.id)
+  return { ...ruleShown(row), warnings }
 }
 
-type Body = Call<typeof api.updatePostbackRule>['body']
+type RuleChanges = Call<typeof api.updatePostbackRule>['body']
 
-const warningsOn = ({ url }: Body) => macroWarnings('url', url === undefined ? [] : api.unknownMacros(url))
+const warningsOn = ({ url }: RuleChanges) => macroWarnings('url', url === undefined ? [] : api.unknownMacros(url))
 
-/** The columns that a change names. Switched on, a rule is no longer one that Sluice has switched off. */
-const changesOf = (body: Body) => ({
+/** The columns to change. Switching a rule on clears the notice that Sluice had switched it off. */
+const changesOf = (body: RuleChanges) => ({
   ...(body.event_type === undefined ? {} : { event_type: body.event_type }),
   ...(body.url === undefined ? {} : { url: body.url }),
   ...(body.campaign_id === undefined ? {} : { campaign_id: body.campaign_id }),
@@ -176,7 +173,7 @@ const changesOf = (body: Body) => ({
   ...(body.once_per_person == null ? {} : { once_per_person: body.once_per_person }),
 })
 
-/** Deletes softly; deliveries of it that are still waiting are skipped when their turn comes, so it needs no place between conversions. */
+/** Deletes softly. The worker skips its waiting deliveries, so this need not run between conversions. */
 export async function deletePostbackRule(
   { db, actor }: Context<typeof api.deletePostbackRule>,
   { params }: Call<typeof api.deletePostbackRule>,
@@ -192,40 +189,40 @@ export async function deletePostbackRule(
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (numUpdatedRows === 0n) refuse('object_not_found')
-  // Paused, its waiting deliveries would be skipped only after the pause.
-  await forgetFailures(db, actor.org_id, id)
+  // With an open breaker, its waiting deliveries would be skipped only after the pause.
+  await resetBreaker(db, actor.org_id, id)
   return { ok: true as const, id }
 }
 
-const live = (db: Kysely<Tables>, org_id: number) =>
+const rulesNotDeleted = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('postback_rules').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-/** One live rule. Refuses `object_not_found`. */
+/** One rule that is not deleted. Refuses `object_not_found`. */
 export async function ruleOf(db: Kysely<Tables>, org_id: number, id: string): Promise<api.PostbackRule> {
-  const row = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
-  return shown((await row.executeTakeFirst()) ?? refuse('object_not_found'))
+  const row = rulesNotDeleted(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<RuleRow>()
+  return ruleShown((await row.executeTakeFirst()) ?? refuse('object_not_found'))
 }
 
-type Row = Omit<api.PostbackRule, 'unknown_macros' | 'on'> & {
+type RuleRow = Omit<api.PostbackRule, 'unknown_macros' | 'on'> & {
   told_on: api.PostbackRule['on'] | null
   told_campaign_id: string | null
 }
 
-/** With the macros that are left out of its calls. */
-const shown = ({ told_on, told_campaign_id, ...row }: Row): api.PostbackRule => ({
+/** The rule as it is shown, with its unknown macros. */
+const ruleShown = ({ told_on, told_campaign_id, ...row }: RuleRow): api.PostbackRule => ({
   ...row,
   on: told_on ?? 'recorded',
   campaign_id: told_on !== null ? told_campaign_id : row.traffic_source_id === null ? row.campaign_id : null,
   unknown_macros: api.unknownMacros(row.url),
 })
 
-/** What of an address only an account at the source knows; its template says `YOUR_AID`. */
+/** A placeholder in the address of a source's template for a value of the operator's account, such as `YOUR_AID`. */
 const PLACEHOLDER = /\bYOUR_[A-Z_]+/
 
-type Calling = Pick<api.PostbackRule, 'on' | 'campaign_id' | 'traffic_source_id'>
+type RuleTerms = Pick<api.PostbackRule, 'on' | 'campaign_id' | 'traffic_source_id'>
 
-/** As its columns say it: a process of the version before must find no campaign in a rule that is not to be called as it would call it. */
-function storedOf({ on, campaign_id, traffic_source_id }: Calling) {
+/** The columns of a rule. A rule that an older version would call wrongly gets a campaign_id that matches none. */
+function storedColumns({ on, campaign_id, traffic_source_id }: RuleTerms) {
   const isPlain = on === 'recorded'
   return {
     campaign_id: isPlain && traffic_source_id === null ? campaign_id : NIL_ID,
@@ -234,47 +231,47 @@ function storedOf({ on, campaign_id, traffic_source_id }: Calling) {
   }
 }
 
-/** What a key leaves out stays; what else than conversions calls is set in the dashboard. */
-function requireOn({ kind }: { readonly kind: 'key' | 'member' }, on: string, now: string): void {
+/** A key may not change `on`. */
+function requireOwnOn({ kind }: { readonly kind: 'key' | 'member' }, on: string, now: string): void {
   if (kind === 'key' && on !== now)
     refuse('api_key_resource_forbidden', {
-      error: `on: a key cannot set it, here it is ${now}`,
-      hint: 'Set in the dashboard what a rule calls on.',
+      error: `on: a key cannot set it; the value is ${now}`,
+      hint: 'Set it in the dashboard.',
     })
 }
 
-type Subject = {
+type RuleSubject = {
   readonly campaign_id?: string | null | undefined
   readonly traffic_source_id?: string | null | undefined
 }
 
-/** A rule is of a campaign, of a traffic source, or of all; what a source is told is set in the dashboard. */
+/** A rule has a campaign, a traffic source or neither. A key may not set a traffic source. */
 function requireOneSubject(
   { kind }: { readonly kind: 'key' | 'member' },
-  { campaign_id, traffic_source_id }: Subject,
+  { campaign_id, traffic_source_id }: RuleSubject,
 ): void {
   if (traffic_source_id == null) return
   if (kind === 'key')
     refuse('api_key_resource_forbidden', {
-      error: 'traffic_source_id: a key cannot name one',
-      hint: 'Make the rule in the dashboard.',
+      error: 'traffic_source_id: a key cannot set it',
+      hint: 'Create the rule in the dashboard.',
     })
   if (campaign_id != null)
-    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source is for all its campaigns' })
+    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source applies to all its campaigns' })
 }
 
-function requireSameSubject(now: api.PostbackRule, { campaign_id, traffic_source_id }: Subject): void {
+function requireSameSubject(now: api.PostbackRule, { campaign_id, traffic_source_id }: RuleSubject): void {
   if (traffic_source_id !== undefined && traffic_source_id !== now.traffic_source_id)
-    refuse('invalid_request', { error: 'traffic_source_id: a rule keeps it', hint: 'Create another rule.' })
+    refuse('invalid_request', { error: 'traffic_source_id: it cannot be changed', hint: 'Create another rule.' })
   if (now.traffic_source_id !== null && campaign_id != null)
-    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source is for all its campaigns' })
+    refuse('invalid_request', { error: 'campaign_id: a rule of a traffic source applies to all its campaigns' })
 }
 
-/** What a name resolves to is checked when the worker connects; an address that shows where it leads is refused here already. */
+/** Refuses addresses that are visibly private. Host names are checked when the worker connects. */
 function requirePublic({ allowPrivateTargets }: Config, url: string): void {
   if (allowPrivateTargets || !isPrivateHost(new URL(url).hostname)) return
   refuse('invalid_request', {
     error: 'url: must lead to a public address',
-    hint: 'Addresses inside a network cannot be called.',
+    hint: 'Private addresses cannot be called.',
   })
 }

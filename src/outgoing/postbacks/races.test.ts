@@ -1,5 +1,5 @@
-// Runs over the past, begun again and again while conversions come in: what was recorded before the rule and what comes meanwhile is called
-// once each, and once per person where the rule says so.
+// Runs over the past, started repeatedly while conversions come in: past and new conversions are each called for once, and once per person if the rule
+// says so.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { assertBooks } from '../../../tests/support/audit.ts'
@@ -11,11 +11,11 @@ import { pour } from '../../../tests/support/pour.ts'
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
-import { workRuns } from '../deliveries/portions.ts'
+import { continueRuns } from '../deliveries/portions.ts'
 import { postbackLane } from './lane.ts'
 
 const PEOPLE = 30
-/** So small that a run takes many turns between conversions. */
+/** Small, so that a run needs many batches between conversions. */
 const PORTION = 7
 
 let house: TestHouse
@@ -35,7 +35,7 @@ async function call(place: SignedIn, method: 'GET' | 'POST' | 'PATCH', url: stri
   return reply.data()
 }
 
-/** A rule for leads, whose calls come to `path`. Answers its id. */
+/** Creates a rule for leads that calls `path`. Returns its id. */
 async function rule(place: SignedIn, path: string, fields: object = {}): Promise<string> {
   const url = `${receiver.origin}/${path}?e={event_id}`
   return String((await call(place, 'POST', '/api/postbacks', { event_type: 'lead', url, ...fields }))['id'])
@@ -48,7 +48,7 @@ const reporter = (place: SignedIn, clicks: readonly string[]) => async (at: numb
   return String((await call(place, 'POST', '/api/events', body))['id'])
 }
 
-/** Begins a run over everything, as soon as no other is under way. Answers its id. */
+/** Starts a run over everything once no other is in progress. Returns its id. */
 async function begin(place: SignedIn, rule_id: string): Promise<string> {
   let id = ''
   await eventually('a run begins', async () => {
@@ -64,7 +64,7 @@ async function begin(place: SignedIn, rule_id: string): Promise<string> {
   return id
 }
 
-const portion = () => workRuns(house.database.worker, [postbackLane], PORTION)
+const portion = () => continueRuns(house.database.worker, [postbackLane], PORTION)
 
 async function isOver(place: SignedIn): Promise<boolean> {
   await portion()
@@ -77,7 +77,7 @@ async function pending(): Promise<number> {
   return rows.length
 }
 
-/** What has been put out for a rule, a row for each delivery. */
+/** The deliveries of a rule. */
 async function putOut({ org_id }: SignedIn, rule_id: string) {
   const { rows } = await house.database.reads.query<{ event_id: string; person_id: string }>(
     `select d.event_id, e.person_id from deliveries d join events e on e.org_id = d.org_id and e.id = d.event_id
@@ -87,7 +87,7 @@ async function putOut({ org_id }: SignedIn, rule_id: string) {
   return rows
 }
 
-/** The conversions that arrived under a path, as their ids. */
+/** The ids of the conversions that arrived under a path. */
 const arrivedAt = (path: string) =>
   receiver.arrivals.flatMap(({ url }) => (url.startsWith(`/${path}?e=`) ? [url.slice(path.length + 4)] : []))
 
@@ -120,7 +120,7 @@ test('runs that begin again and again while conversions come in put each out onc
       round === 2 ? call(place, 'POST', `/api/delivery-runs/${id}/stop`).then(() => stopped.push(id)) : portion(),
       round === 4 ? call(place, 'PATCH', `/api/postbacks/${always}`, { event_type: 'ftd' }) : portion(),
     ])
-    // A run gives way to a long queue: it may end only when nothing more comes.
+    // A run waits behind a long queue, so it may end only after the last conversion.
     await mine.stop()
     await eventually('the run ends', () => isOver(place))
     if (round === 4) await call(place, 'PATCH', `/api/postbacks/${always}`, { event_type: 'lead' })
@@ -143,7 +143,7 @@ test('runs that begin again and again while conversions come in put each out onc
   assert.equal(new Set(firsts.map(({ person_id }) => person_id)).size, PEOPLE)
   assert.deepEqual(await putOut(bystander, theirs), [])
 
-  // Every lap has a patience of its own: how long all of it takes is the machine's.
+  // Each round has its own deadline, because the total depends on the machine.
   for (let left = await pending(); left > 0; left = await pending())
     await eventually('deliveries are sent', async () => (await pending()) < left)
   assert.deepEqual(arrivedAt('always').toSorted(), mine.recorded.toSorted())

@@ -1,4 +1,4 @@
-// What a rule calls beyond a conversion's own moment: once per person, test fires, runs over the past. Through the door, to a real receiver.
+// Once per person, test fires and runs over past conversions. Through the door, to a real receiver.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { untilWaiting } from '../../../tests/support/blocked.ts'
@@ -9,7 +9,7 @@ import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts
 import { seedWorkspace } from '../../../tests/support/workspace.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
-import { workRuns } from '../deliveries/portions.ts'
+import { continueRuns } from '../deliveries/portions.ts'
 import { postbackLane } from './lane.ts'
 
 type As = { cookie?: string; key?: string }
@@ -134,7 +134,7 @@ test('a run over the past keeps to once per person, and so do conversions that c
   await post(`/api/postbacks/${id}/backfill`, { dry_run: false })
   const { worker } = house.database
   await Promise.all([
-    ...[1, 2, 3].map(() => workRuns(worker, [postbackLane], 2)),
+    ...[1, 2, 3].map(() => continueRuns(worker, [postbackLane], 2)),
     ...Array.from({ length: 10 }, (_, n) => convert(String(clicks[n % 2]), { nonce: `live${n}`, ...person(n % 5) })),
   ])
   await eventually('not all were sent', async () => (await deliveries('state=delivered')).length === 5)
@@ -160,13 +160,13 @@ test('one run at a time, it can be stopped, and it waits while deliveries are he
   const { run } = await post(`/api/postbacks/${id}/backfill`, { dry_run: false })
   const refused = await house.call('POST', '/api/deliveries/resend', { ...as, body: { dry_run: false } })
   assert.deepEqual([refused.statusCode, refused.data()['code']], [409, 'run_under_way'])
-  await workRuns(house.database.worker, [postbackLane])
+  await continueRuns(house.database.worker, [postbackLane])
   assert.deepEqual(await deliveries(), [])
   const run_id = (run as { id: string }).id
   const stopped = await post(`/api/delivery-runs/${run_id}/stop`, undefined)
   assert.deepEqual([stopped['outcome'], stopped['done']], ['stopped', 0])
   await hold(false)
-  await workRuns(house.database.worker, [postbackLane])
+  await continueRuns(house.database.worker, [postbackLane])
   assert.deepEqual(await deliveries(), [])
   assert.equal((await post(`/api/delivery-runs/${run_id}/stop`, undefined))['finished_at'], stopped['finished_at'])
 })
@@ -180,7 +180,7 @@ test('a run puts out nothing once the balance is spent, also when that happens j
     await spending.query('begin')
     await spending.query(`update balances set balance = '-1', hold_when_empty = true where org_id = $1`, [owner.org_id])
     await post(`/api/postbacks/${id}/backfill`, { dry_run: false })
-    const portion = workRuns(house.database.worker, [postbackLane])
+    const portion = continueRuns(house.database.worker, [postbackLane])
     await untilWaiting(house.database, 1)
     await spending.query('commit')
     await portion

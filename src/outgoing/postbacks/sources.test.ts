@@ -1,4 +1,4 @@
-// Postbacks of traffic sources: only the click's own source is told, with its own click id, and never with none.
+// Postbacks of traffic sources: only the click's own source is called, with its own click id, and never without one.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -21,7 +21,7 @@ afterEach(() => {
   receiver.arrivals.length = 0
 })
 
-/** A workspace with a source that its campaign has, and one that no campaign has. */
+/** A workspace with a source that its campaign uses, and one that no campaign uses. */
 async function workspace() {
   const place = await seedWorkspace(house, receiver)
   const patch = async (url: string, body: object) => await house.call('PATCH', url, { ...place.as, body })
