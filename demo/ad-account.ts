@@ -7,7 +7,7 @@ import { newId } from '../src/contract/ids.ts'
 import type { Ground } from '../src/ground/room.ts'
 import { conversionOf } from '../src/outgoing/ad-accounts/conversion.ts'
 import { openGoogleTokens } from '../src/outgoing/ad-accounts/google-token.ts'
-import { type Account, callFor, type Ways } from '../src/outgoing/ad-accounts/platforms.ts'
+import { type ReportingAccount, reportingCall } from '../src/outgoing/ad-accounts/platforms.ts'
 import type { Outgoing } from '../src/outgoing/deliveries/lane.ts'
 import { redact, loggedCall } from '../src/outgoing/deliveries/redact.ts'
 import { type Chance, letters } from './chance.ts'
@@ -75,15 +75,16 @@ type Told = { tries: Try[]; state: 'delivered' | 'failed'; reason: string | null
 
 /** Who tells conversions: the calls are composed, and the answers judged, as the lane does it. */
 export function openTelling({ config, secrets }: Pick<Ground, 'config' | 'secrets'>, chance: Chance) {
-  const account: Account = { platform: 'meta', settings: SETTINGS, event_map: EVENT_MAP }
-  const ways: Ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
+  const account: ReportingAccount = { platform: 'meta', settings: SETTINGS, event_map: EVENT_MAP }
+  const access = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
   return (telling: Telling, begun: number): Told => {
     const { click, type, payout, person_id, source, led_to } = telling
     const row = { ...click, event_id: telling.id, type, payout, person_id, source, led_to, happened_ms: telling.ms }
     const unknown = { click_id: click.id, email: null, phone: null, ip_encrypted: null }
-    const told = callFor(account, TOKEN, conversionOf({ ...row, ...unknown }, null, secrets), ways, begun)
-    if ('skip' in told) throw new Error(`the demo tells Meta what it does not take: ${told.skip}`)
-    return toldBy(told.call, answersTo(chance, click), begun, chance)
+    const conversion = conversionOf({ ...row, ...unknown }, null, secrets)
+    const composed = reportingCall(account, TOKEN, conversion, { access, now: begun })
+    if ('skip' in composed) throw new Error(`the demo reports a conversion that Meta does not accept: ${composed.skip}`)
+    return toldBy(composed.call, answersTo(chance, click), begun, chance)
   }
 }
 

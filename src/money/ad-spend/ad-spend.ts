@@ -77,7 +77,7 @@ export async function recordAdSpend(
 
 type UnconvertedAmount = CurrencyDay & { readonly amount: string }
 /** US dollars, with the original amount if that was in another currency. */
-export type ConvertedAmount = Pick<AdSpendRow, 'original'> & { readonly amount: string }
+type ConvertedAmount = Pick<AdSpendRow, 'original'> & { readonly amount: string }
 
 /** Converts the amounts into dollars, each at the rate of its day. Undefined where no rate is known; the rate is then fetched for later calls. */
 export async function spendInDollars(

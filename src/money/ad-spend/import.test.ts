@@ -225,7 +225,7 @@ describe('a file of spend', () => {
       ],
       [{ csv: 'Day,Campaign,Price\n2026-03-01,Alpha,1' }, /no column was found for an amount: choose the column/],
       [{ csv: 'what,price\n2026-03-01,1' }, /A day, a campaign and an amount are required/],
-      [{ csv: 'day,campaign,amount\n' }, /no line below the titles/],
+      [{ csv: 'day,campaign,amount\n' }, /there are no lines below the titles/],
       [{ csv: 'day,campaign,amount\n"2026-03-01,Alpha,1' }, /[Qq]uote/],
       [{ csv: 'day,campaign,Amount spent (EUR)\n2026-03-01,Alpha,1', currency: 'PLN' }, /in EUR, but PLN was chosen/],
       [

@@ -1,8 +1,51 @@
-/** What every platform's adapter is given and answers: a conversion, a body to send or a reason not to, and what an answer means. */
+/** The interface of ad platforms: one adapter object per platform renders conversions, composes calls and judges answers. */
 import type { EventType } from '../../contract/event-types.ts'
 import { fieldsOf } from '../../contract/json.ts'
-import type { CallAnswer, Judgement } from '../deliveries/lane.ts'
+import type { Config } from '../../ground/config.ts'
+import type { CallAnswer, FetchAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import type { EventMap } from './api.ts'
+
+/** A platform. `Settings` are the settings of its accounts. */
+export type Adapter<Settings> = {
+  /** The oldest conversion it accepts, in days. */
+  readonly max_age_days: number
+  /** Whether it accepts another value for a conversion that was reported before. */
+  readonly acceptsCorrections: boolean
+  /** Whether a test event needs a test code to stay out of the advertiser's figures. */
+  readonly needsTestCode: boolean
+  /** The event in the platform's format, or why it is not sent. `now` in Unix ms. */
+  render(settings: Settings, mapped: MappedEvent, conversion: Conversion, now: number): RenderedEvent
+  /** The call that sends an event, with the judgement of its answer. */
+  call(sending: EventToSend<Settings>): Outgoing
+}
+
+export type EventToSend<Settings> = {
+  readonly settings: Settings
+  readonly mapped: MappedEvent
+  readonly event: Readonly<Record<string, unknown>>
+  /** Decrypted. */
+  readonly credential: string
+  readonly access: PlatformAccess
+  /** Set for a test event. */
+  readonly test: TestCode | undefined
+}
+
+/** How the platforms are reached. */
+export type PlatformAccess = {
+  readonly config: Pick<Config, 'metaGraphBase' | 'metaGraphVersion' | 'tiktokApiBase' | 'googleDmBase'>
+  readonly tokens: AccessTokens
+}
+
+/** Short-lived access tokens for the keys of service accounts. */
+export type AccessTokens = {
+  /** A token for the key (the JSON key file), or the judgement of a delivery without one. */
+  tokenFor(key: string, fetch: FetchAnswer): Promise<string | Judgement>
+  /** Drops a token the platform has refused; the next call gets a new one. */
+  forget(key: string): void
+}
+
+/** A test event, with the code under which Meta and TikTok show it. */
+export type TestCode = { readonly test_event_code?: string | undefined }
 
 /** A conversion with the data of its click that an adapter may report. Nothing in it is hashed yet. */
 export type Conversion = {

@@ -232,7 +232,7 @@ describe('Google', () => {
 
   test('is told a contact only where the account sends it, and nothing without any identifier', () => {
     const none = without('gclid', 'wbraid', 'gbraid')
-    assert.match(skipOf(render(none)) ?? '', /click id of Google/)
+    assert.match(skipOf(render(none)) ?? '', /Google click id/)
     assert.deepEqual(eventOf(render(none, { sends_contact: true }))['userData'], {
       userIdentifiers: [{ emailAddress: sha256('john_smith@gmail.com') }, { phoneNumber: sha256('+16505551212') }],
     })

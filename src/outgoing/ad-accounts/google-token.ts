@@ -5,7 +5,7 @@
 import { hash, sign } from 'node:crypto'
 import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, FetchAnswer, Judgement } from '../deliveries/lane.ts'
-import { jsonOf, judgeUnreadable } from './adapter.ts'
+import { type AccessTokens, jsonOf, judgeUnreadable } from './adapter.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/datamanager'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
@@ -19,17 +19,10 @@ type ServiceAccount = {
   readonly private_key_id?: string
 }
 
-export type GoogleTokens = {
-  /** A token for the key (Google's JSON key file), or the judgement of a delivery without one. */
-  tokenFor(key: string, fetch: FetchAnswer): Promise<string | Judgement>
-  /** Drops a token the platform has refused; the next call gets a new one. */
-  forget(key: string): void
-}
-
 type CachedToken = { readonly token: string; readonly until_ms: number }
 
 /** Opens a token cache. `tokenUrl` is the endpoint that issues tokens, and the audience of the JWT. */
-export function openGoogleTokens(tokenUrl: string): GoogleTokens {
+export function openGoogleTokens(tokenUrl: string): AccessTokens {
   const cache = new Map<string, CachedToken>()
   const pending = new Map<string, Promise<CachedToken | Judgement>>()
 

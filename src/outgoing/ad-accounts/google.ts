@@ -5,12 +5,20 @@
 import { DAY_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
-import { type Conversion, jsonOf, type MappedEvent, type RenderedEvent, judgeUnreadable } from './adapter.ts'
+import {
+  type Adapter,
+  type Conversion,
+  type EventToSend,
+  jsonOf,
+  judgeUnreadable,
+  type RenderedEvent,
+} from './adapter.ts'
 import type { GoogleSettings } from './api.ts'
 import { googleEmail, phoneDigits, sha256 } from './hashing.ts'
 
 /** The longest window between click and conversion that a conversion action allows. */
-const MAX_AGE_MS = 90 * DAY_MS
+const MAX_AGE_DAYS = 90
+const MAX_AGE_MS = MAX_AGE_DAYS * DAY_MS
 
 /** A conversion as an event of the Data Manager API, or why it is not sent. `now` in Unix ms decides whether it is too old. */
 export function renderGoogle(settings: GoogleSettings, conversion: Conversion, now: number): RenderedEvent {
@@ -50,40 +58,48 @@ function contactOf({ email, phone }: Conversion['contact']): object[] {
 
 const CONSENT = { granted: 'CONSENT_GRANTED', denied: 'CONSENT_DENIED' } as const
 
-type GoogleCall = { readonly base: string; readonly access_token: string; readonly is_test?: boolean }
-
-/** The request for one event. With `is_test` Google only validates it. */
-export function googleCall(
-  settings: GoogleSettings,
-  { name }: MappedEvent,
-  event: Readonly<Record<string, unknown>>,
-  { base, access_token, is_test = false }: GoogleCall,
-): Outgoing {
+/** The request for one event, without its access token. Google only validates a test event. */
+function requestTo({ settings, mapped, event, access, test }: EventToSend<GoogleSettings>) {
   const { customer_id, login_customer_id } = settings
   const accountType = 'GOOGLE_ADS'
   const login = login_customer_id === null ? {} : { loginAccount: { accountType, accountId: login_customer_id } }
-  const body = {
+  const body = JSON.stringify({
     destinations: [
       {
         reference: 'conversions',
         operatingAccount: { accountType, accountId: customer_id },
         ...login,
-        productDestinationId: name,
+        productDestinationId: mapped.name,
       },
     ],
     ...consentOf(settings),
     events: [event],
     ...('userData' in event ? { encoding: 'HEX' } : {}),
-    validateOnly: is_test,
-  }
+    validateOnly: test !== undefined,
+  })
+  const url = `${access.config.googleDmBase}/v1/events:ingest`
+  return { method: 'POST', url, body, isTrusted: true, shown: { body } } as const
+}
+
+/** The call for one event. It fetches the access token just before the request, and drops a token that Google refuses. */
+function callGoogle(sending: EventToSend<GoogleSettings>): Outgoing {
+  const { credential, access } = sending
+  const request = requestTo(sending)
   return {
-    method: 'POST',
-    url: `${base}/v1/events:ingest`,
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${access_token}` },
-    body: JSON.stringify(body),
-    isTrusted: true,
-    shown: { body: JSON.stringify(body) },
-    secrets: [access_token],
+    ...request,
+    async complete(fetch) {
+      const token = await access.tokens.tokenFor(credential, fetch)
+      if (typeof token !== 'string') return token
+      return {
+        ...request,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+        secrets: [token],
+        judge(answer) {
+          if (answer.status === TOKEN_EXPIRED) access.tokens.forget(credential)
+          return judgeGoogle(answer)
+        },
+      }
+    },
   }
 }
 
@@ -130,4 +146,12 @@ function readStatus(error: Readonly<Record<string, unknown>>): { words: string; 
   )
   const message = typeof error['message'] === 'string' ? error['message'] : 'no message'
   return { words: [...reasons.slice(0, 3), message, ...faults.slice(0, 3)].join('; '), reasons }
+}
+
+export const googleAdapter: Adapter<GoogleSettings> = {
+  max_age_days: MAX_AGE_DAYS,
+  acceptsCorrections: true,
+  needsTestCode: false,
+  render: (settings, _mapped, conversion, now) => renderGoogle(settings, conversion, now),
+  call: callGoogle,
 }

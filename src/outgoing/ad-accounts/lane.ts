@@ -12,7 +12,8 @@ import type { ComposedDelivery, Judgement, Lane, DeliveryTarget } from '../deliv
 import { breakAccount, nameAccount } from './breaking.ts'
 import { CLICK_COLUMNS, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
 import { openGoogleTokens } from './google-token.ts'
-import { type Account, callFor, type Ways } from './platforms.ts'
+import type { PlatformAccess } from './adapter.ts'
+import { type ReportingAccount, reportingCall } from './platforms.ts'
 import { whyNotRestated } from './restating.ts'
 
 // One lookup in the index of due deliveries per account, however long its queue is.
@@ -47,7 +48,7 @@ const READ = `
   left join lateral (select * from clicks where org_id = $1 and id = d.click_id and id between $3 and $4 limit 1) c on true${JOIN_PAGE}`
 
 type AdDeliveryRow = ConversionRow &
-  Account &
+  ReportingAccount &
   RevisionState & { id: string; target_id: string; credential: Buffer; state: string; is_deleted: boolean }
 
 /** For a delivery of a revision (`seq` is not 0): the conversion's current status, and the state of its first delivery. */
@@ -61,18 +62,17 @@ type RevisionState = {
 }
 
 type LaneGround = {
-  readonly config: Ways['config'] & Pick<Config, 'googleTokenUrl'>
+  readonly config: PlatformAccess['config'] & Pick<Config, 'googleTokenUrl'>
   readonly secrets: Pick<Secrets, 'open'>
 }
 
 /** The lane of all platforms. Each platform's adapter builds the call and judges the answer. */
 export function adAccountLane({ config, secrets }: LaneGround): Lane {
-  const ways: Ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
+  const access = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
   // The refused credential per account: a refusal must not break an account whose credential was replaced meanwhile.
   const refused = new Map<string, Buffer>()
-  const rememberRefused = (row: AdDeliveryRow, judged: Judgement): Judgement => {
-    if (judged.outcome === 'broken') refused.set(row.target_id, row.credential)
-    return judged
+  const rememberRefused = (row: AdDeliveryRow, { outcome }: Judgement): void => {
+    if (outcome === 'broken') refused.set(row.target_id, row.credential)
   }
   return {
     kind: 'ad_account',
@@ -83,7 +83,7 @@ export function adAccountLane({ config, secrets }: LaneGround): Lane {
     async compose(client, org_id, due) {
       const [ids, clicks] = [due.map(({ id }) => id), due.map(({ click_id }) => click_id)]
       const { rows } = await client.query<AdDeliveryRow>(READ, [org_id, ids, ...boundsOf(clicks)])
-      return rows.map(row => compose(row, { secrets }, ways, rememberRefused))
+      return rows.map(row => compose(row, { secrets, access, rememberRefused }))
     },
     async switchOff(client, org_id, target_id, reason) {
       await breakAccount(client, org_id, target_id, reason, refused.get(target_id))
@@ -93,14 +93,12 @@ export function adAccountLane({ config, secrets }: LaneGround): Lane {
   }
 }
 
-type RememberRefused = (row: AdDeliveryRow, judged: Judgement) => Judgement
+type Composing = Pick<LaneGround, 'secrets'> & {
+  readonly access: PlatformAccess
+  readonly rememberRefused: (row: AdDeliveryRow, judgement: Judgement) => void
+}
 
-function compose(
-  row: AdDeliveryRow,
-  { secrets }: Pick<LaneGround, 'secrets'>,
-  ways: Ways,
-  rememberRefused: RememberRefused,
-): ComposedDelivery {
+function compose(row: AdDeliveryRow, { secrets, access, rememberRefused }: Composing): ComposedDelivery {
   const { id } = row
   if (row.is_deleted) return { id, skip: 'the ad account was disconnected' }
   if (row.state === 'off') return { id, skip: 'the ad account is switched off' }
@@ -110,8 +108,8 @@ function compose(
   const conversion = conversionOf(row, website_url, secrets)
   const credential = openCredential(row.credential, secrets)
   if (credential === undefined) return { id, skip: 'the credential of the ad account cannot be read' }
-  const heard = (judged: Judgement) => rememberRefused(row, judged)
-  const composed = callFor(row, credential, conversion, { ...ways, heard }, Date.now())
+  const onJudgement = (judgement: Judgement) => rememberRefused(row, judgement)
+  const composed = reportingCall(row, credential, conversion, { access, now: Date.now(), onJudgement })
   // Otherwise the first call could arrive after this one and restore the old amount.
   if ('call' in composed && row.is_under_way === true) return { id, call: { ...composed.call, complete: retryLater } }
   return { id, ...composed }
@@ -139,9 +137,9 @@ function whyNotReported({
 }
 
 /** Opens the credential; undefined if it is damaged, which must not fail the other deliveries claimed with it. */
-function openCredential(sealed: Buffer, secrets: Pick<Secrets, 'open'>): string | undefined {
+function openCredential(encrypted: Buffer, secrets: Pick<Secrets, 'open'>): string | undefined {
   try {
-    return secrets.open(sealed)
+    return secrets.open(encrypted)
   } catch {
     return undefined
   }

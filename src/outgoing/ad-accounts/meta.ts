@@ -7,7 +7,9 @@ import { DAY_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import {
+  type Adapter,
   type Conversion,
+  type EventToSend,
   jsonOf,
   type MappedEvent,
   type RenderedEvent,
@@ -17,8 +19,9 @@ import {
 import type { MetaSettings } from './api.ts'
 import { hashed, normalEmail, phoneDigits, sha256 } from './hashing.ts'
 
+const MAX_AGE_DAYS = 7
 /** Meta refuses older events. The minute is for the request itself. */
-const MAX_AGE_MS = 7 * DAY_MS - 60_000
+const MAX_AGE_MS = MAX_AGE_DAYS * DAY_MS - 60_000
 /** Meta calls an older click id expired. */
 const CLICK_ID_LIFETIME_MS = 90 * DAY_MS
 
@@ -87,28 +90,19 @@ function customDataOf(
   return use_payout_as_value && payout !== null ? { ...custom, value: Number(payout), currency: 'USD' } : custom
 }
 
-type MetaCall = {
-  readonly base: string
-  readonly version: string
-  readonly token: string
-  readonly test_event_code?: string | undefined
-}
-
 /** The request for one event. The token is sent in the body, because addresses end up in the logs of proxies. */
-export function metaCall(
-  { pixel_id }: MetaSettings,
-  event: Readonly<Record<string, unknown>>,
-  { base, version, token, test_event_code }: MetaCall,
-): Outgoing {
-  const body = { data: [event], access_token: token, test_event_code }
+function callMeta({ settings, event, credential, access, test }: EventToSend<MetaSettings>): Outgoing {
+  const { metaGraphBase, metaGraphVersion } = access.config
+  const body = { data: [event], test_event_code: test?.test_event_code }
   return {
     method: 'POST',
-    url: `${base}/${version}/${pixel_id}/events`,
+    url: `${metaGraphBase}/${metaGraphVersion}/${settings.pixel_id}/events`,
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    body: JSON.stringify({ ...body, access_token: credential }),
     isTrusted: true,
-    shown: { body: JSON.stringify({ data: [event], test_event_code }) },
-    secrets: [token],
+    shown: { body: JSON.stringify(body) },
+    secrets: [credential],
+    judge: judgeMeta,
   }
 }
 
@@ -144,4 +138,12 @@ function reasonOf(error: Readonly<Record<string, unknown>>): string {
   const name = `Meta ${[code, error_subcode].filter(number => typeof number === 'number').join('/')}`
   const words = [error_user_title, error_user_msg ?? message].filter(text => typeof text === 'string' && text !== '')
   return `${name}: ${words.join(': ') || 'no message'}`
+}
+
+export const metaAdapter: Adapter<MetaSettings> = {
+  max_age_days: MAX_AGE_DAYS,
+  acceptsCorrections: false,
+  needsTestCode: true,
+  render: renderMeta,
+  call: callMeta,
 }

@@ -1,104 +1,89 @@
-/** Joins an account with its platform's adapter: from a conversion to the call that tells it, complete with what the answer means. */
-
+/**
+ * The adapters of all ad platforms, and the call that reports a conversion to an account's platform. What differs between platforms is in their
+ * adapters; what is the same for all of them is here.
+ */
 import type { AdPlatform } from '../../contract/ad-platforms.ts'
-import type { Config } from '../../ground/config.ts'
-import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
-import type { Conversion, MappedEvent, RenderedEvent } from './adapter.ts'
+import type { Judgement, Outgoing } from '../deliveries/lane.ts'
+import type { Adapter, Conversion, PlatformAccess, TestCode } from './adapter.ts'
 import type { EventMap, GoogleSettings, MetaSettings, TikTokSettings } from './api.ts'
-import { googleCall, judgeGoogle, renderGoogle } from './google.ts'
-import type { GoogleTokens } from './google-token.ts'
-import { metaCall, judgeMeta, renderMeta } from './meta.ts'
-import { tiktokCall, judgeTikTok, renderTikTok } from './tiktok.ts'
+import { googleAdapter } from './google.ts'
+import { metaAdapter } from './meta.ts'
+import { tiktokAdapter } from './tiktok.ts'
 
-/** An account as its adapter needs it. */
-export type Account = { readonly event_map: EventMap } & (
-  | { readonly platform: 'meta'; readonly settings: MetaSettings }
-  | { readonly platform: 'tiktok'; readonly settings: TikTokSettings }
-  | { readonly platform: 'google'; readonly settings: GoogleSettings }
-)
+type Settings = { readonly meta: MetaSettings; readonly tiktok: TikTokSettings; readonly google: GoogleSettings }
 
-/** How the platforms are reached. */
-export type Ways = {
-  readonly config: Pick<Config, 'metaGraphBase' | 'metaGraphVersion' | 'tiktokApiBase' | 'googleDmBase'>
-  readonly tokens: GoogleTokens
-  /** Is told every judgement before the worker is, and passes it on. */
-  readonly heard?: (judged: Judgement) => Judgement
+const ADAPTERS: { readonly [P in AdPlatform]: Adapter<Settings[P]> } = {
+  meta: metaAdapter,
+  tiktok: tiktokAdapter,
+  google: googleAdapter,
 }
 
-/** A test event, with the code that Meta and TikTok show it under. */
-type Test = { readonly test_event_code?: string | undefined }
+/** An account as its adapter needs it. */
+export type ReportingAccount = { readonly event_map: EventMap } & {
+  [P in AdPlatform]: { readonly platform: P; readonly settings: Settings[P] }
+}[AdPlatform]
+
+/** What an adapter says of its platform, without its settings. */
+export const adapterOf = (platform: AdPlatform): Omit<Adapter<never>, 'render' | 'call'> => ADAPTERS[platform]
+
+/** The adapter of an account, bound to its settings: TypeScript does not see by itself that platform and settings belong together. */
+const bound = ({ platform, settings }: ReportingAccount) => ({
+  adapter: ADAPTERS[platform] as Adapter<unknown>,
+  settings,
+})
+
+type ReportingTerms = {
+  readonly access: PlatformAccess
+  /** Unix ms; decides whether the conversion is too old. */
+  readonly now: number
+  /** Sends a test event instead of a real one. */
+  readonly test?: TestCode
+  /** Sees every judgement before the worker does. */
+  readonly onJudgement?: (judgement: Judgement) => void
+}
 
 /**
- * The call that tells a conversion, or why it is not told. `credential` is open; it and the person's address are struck out of whatever
- * is kept of the call.
+ * The call that reports a conversion, or why it is not reported. `credential` is decrypted; it and the visitor's IP address are removed from
+ * whatever the log stores of the call.
  */
-export function callFor(
-  account: Account,
+export function reportingCall(
+  account: ReportingAccount,
   credential: string,
   conversion: Conversion,
-  ways: Ways,
-  now: number,
-  test?: Test,
+  { access, now, test, onJudgement = () => {} }: ReportingTerms,
 ): { readonly call: Outgoing } | { readonly skip: string } {
   const mapped = account.event_map[conversion.type]
   if (mapped === undefined) return { skip: `the event map of the account does not send ${conversion.type}` }
-  const rendered = render(account, mapped, conversion, now)
+  const { adapter, settings } = bound(account)
+  const rendered = adapter.render(settings, mapped, conversion, now)
   if ('skip' in rendered) return rendered
-  const call = composed(account, mapped, credential, rendered.event, ways, test)
+  const call = observed(
+    adapter.call({ settings, mapped, event: rendered.event, credential, access, test }),
+    onJudgement,
+  )
   const { ip } = conversion.click
   return { call: ip === null ? call : { ...call, secrets: [...(call.secrets ?? []), ip] } }
 }
 
-function render(account: Account, mapped: MappedEvent, conversion: Conversion, now: number): RenderedEvent {
-  if (account.platform === 'meta') return renderMeta(account.settings, mapped, conversion, now)
-  if (account.platform === 'tiktok') return renderTikTok(account.settings, mapped, conversion, now)
-  return renderGoogle(account.settings, conversion, now)
-}
-
-const JUDGES: Readonly<Record<AdPlatform, (answer: CallAnswer) => Judgement>> = {
-  meta: judgeMeta,
-  tiktok: judgeTikTok,
-  google: judgeGoogle,
-}
-
-type Event = Readonly<Record<string, unknown>>
-
-function composed(
-  account: Account,
-  mapped: MappedEvent,
-  credential: string,
-  event: Event,
-  { config, tokens, heard = judged => judged }: Ways,
-  test: Test | undefined,
-): Outgoing {
-  const judge = (answer: CallAnswer) => heard(JUDGES[account.platform](answer))
-  const { test_event_code } = test ?? {}
-  if (account.platform === 'meta') {
-    const { metaGraphBase: base, metaGraphVersion: version } = config
-    return { ...metaCall(account.settings, event, { base, version, token: credential, test_event_code }), judge }
-  }
-  if (account.platform === 'tiktok')
-    return {
-      ...tiktokCall(account.settings, event, { base: config.tiktokApiBase, token: credential, test_event_code }),
-      judge,
-    }
-  const { settings } = account
-  const callWith = (access_token: string) =>
-    googleCall(settings, mapped, event, { base: config.googleDmBase, access_token, is_test: test !== undefined })
+/** The call with `onJudgement` told of each judgement, whether of an answer or of a call that could not be completed. */
+function observed(call: Outgoing, onJudgement: (judgement: Judgement) => void): Outgoing {
+  const { judge, complete } = call
   return {
-    // What the log shows is written before the token is there.
-    ...callWith(''),
-    secrets: [],
-    async complete(fetch) {
-      const token = await tokens.tokenFor(credential, fetch)
-      if (typeof token !== 'string') return heard(token)
-      return {
-        ...callWith(token),
-        judge(answer) {
-          if (answer.status === 401) tokens.forget(credential)
-          return judge(answer)
-        },
-      }
-    },
+    ...call,
+    ...(judge !== undefined && {
+      judge(answer) {
+        const judgement = judge(answer)
+        if (judgement !== undefined) onJudgement(judgement)
+        return judgement
+      },
+    }),
+    ...(complete !== undefined && {
+      async complete(fetch) {
+        const ready = await complete(fetch)
+        if (!('outcome' in ready)) return observed(ready, onJudgement)
+        onJudgement(ready)
+        return ready
+      },
+    }),
   }
 }

@@ -2,6 +2,7 @@
 import { AD_PLATFORM_LABELS, type AdPlatform } from '../../contract/ad-platforms.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
+import { adapterOf } from './platforms.ts'
 
 type RestatingAccount = { readonly platform: AdPlatform; readonly restate: boolean | null }
 
@@ -13,18 +14,16 @@ export function whyNotRestated(
   { platform, restate }: RestatingAccount,
   { status, isWorth }: { readonly status: EventStatus; readonly isWorth: boolean },
 ): string | undefined {
-  if (platform !== 'google') return `cannot be taken back here: ${AD_PLATFORM_LABELS[platform]} accepts no corrections`
+  if (!adapterOf(platform).acceptsCorrections)
+    return `cannot be taken back here: ${AD_PLATFORM_LABELS[platform]} accepts no corrections`
   if (status !== 'approved' || !isWorth)
     return 'cannot be taken back here: Google is never sent 0, because it could not correct that again. Retract it in Google Ads'
   return restate === true ? undefined : 'the ad account does not restate amounts'
 }
 
-/** The oldest conversion each platform accepts. */
-const MAX_AGE_DAYS: Readonly<Record<AdPlatform, number>> = { meta: 7, tiktok: 7, google: 90 }
-
 /** Why a conversion that was held for `age_ms` is not reported: it is too old for the platform. Undefined if it is not. */
 export function whyTooOld(platform: AdPlatform, age_ms: number): string | undefined {
-  const days = MAX_AGE_DAYS[platform]
+  const days = adapterOf(platform).max_age_days
   if (age_ms <= days * DAY_MS) return undefined
   return `too_old: it was approved after the ${days} days that ${AD_PLATFORM_LABELS[platform]} accepts`
 }

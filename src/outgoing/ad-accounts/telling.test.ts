@@ -426,7 +426,7 @@ describe('a test event', () => {
     assert.deepEqual([unmapped.data()['accepted'], unmapped.data()['sent']], [false, null])
     assert.match(
       String((await testEvent(place, other, { event_type: 'lead', click_id })).data()['reason']),
-      /click id of Google/,
+      /Google click id/,
     )
     meta.answer(() => metaError(190, 463))
     const refused = await testEvent(place, id, { event_type: 'lead', ...code })

@@ -3,7 +3,9 @@ import { DAY_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import {
+  type Adapter,
   type Conversion,
+  type EventToSend,
   jsonOf,
   type MappedEvent,
   type RenderedEvent,
@@ -14,7 +16,8 @@ import type { TikTokSettings } from './api.ts'
 import { hashed, normalEmail, phoneDigits, sha256 } from './hashing.ts'
 
 /** TikTok documents no limit for web events. Older events are of no use to its optimization. */
-const MAX_AGE_MS = 7 * DAY_MS
+const MAX_AGE_DAYS = 7
+const MAX_AGE_MS = MAX_AGE_DAYS * DAY_MS
 
 /** A conversion as an event of the Events API, or why it is not sent. `now` in Unix ms decides whether it is too old. */
 export function renderTikTok(
@@ -53,23 +56,19 @@ function userOf(settings: TikTokSettings, { person_id, contact, click }: Convers
   })
 }
 
-type TikTokCall = { readonly base: string; readonly token: string; readonly test_event_code?: string | undefined }
-
-/** The request for one event. With `test_event_code` the Events Manager shows it as a test. */
-export function tiktokCall(
-  { pixel_code }: TikTokSettings,
-  event: Readonly<Record<string, unknown>>,
-  { base, token, test_event_code }: TikTokCall,
-): Outgoing {
-  const body = { event_source: 'web', event_source_id: pixel_code, test_event_code, data: [event] }
+/** The request for one event. With a test code the Events Manager shows it as a test. */
+function callTikTok({ settings, event, credential, access, test }: EventToSend<TikTokSettings>): Outgoing {
+  const { test_event_code } = test ?? {}
+  const body = { event_source: 'web', event_source_id: settings.pixel_code, test_event_code, data: [event] }
   return {
     method: 'POST',
-    url: `${base}/open_api/v1.3/event/track/`,
-    headers: { 'content-type': 'application/json', 'access-token': token },
+    url: `${access.config.tiktokApiBase}/open_api/v1.3/event/track/`,
+    headers: { 'content-type': 'application/json', 'access-token': credential },
     body: JSON.stringify(body),
     isTrusted: true,
     shown: { body: JSON.stringify(body) },
-    secrets: [token],
+    secrets: [credential],
+    judge: judgeTikTok,
   }
 }
 
@@ -97,4 +96,12 @@ export function judgeTikTok(answer: CallAnswer): Judgement {
 /** Whether a partial success names refused events; the request has only one. */
 function hasRefusedEvents(value: unknown): boolean {
   return Object.values(fieldsOf(value)).some(list => Array.isArray(list) && list.length > 0)
+}
+
+export const tiktokAdapter: Adapter<TikTokSettings> = {
+  max_age_days: MAX_AGE_DAYS,
+  acceptsCorrections: false,
+  needsTestCode: true,
+  render: renderTikTok,
+  call: callTikTok,
 }

@@ -10,7 +10,7 @@ import type * as api from './api.ts'
 import { callAtOnce } from './asking.ts'
 import { CLICK_COLUMNS, type ClickRow, type ConversionRow, conversionOf, JOIN_PAGE } from '../ad-accounts/conversion.ts'
 import { openGoogleTokens } from '../ad-accounts/google-token.ts'
-import { type Account, callFor } from '../ad-accounts/platforms.ts'
+import { adapterOf, type ReportingAccount, reportingCall } from '../ad-accounts/platforms.ts'
 
 const READ_CLICK = `
   select ${CLICK_COLUMNS}
@@ -39,29 +39,30 @@ export async function testAdAccount(
   const { config, secrets } = context
   const { credential, ...account } = await readAccount(context, idOf(params.id))
   const test_event_code = body.test_event_code ?? undefined
-  if (account.platform !== 'google' && test_event_code === undefined)
+  if (adapterOf(account.platform).needsTestCode && test_event_code === undefined)
     refuse('invalid_request', {
       error: 'test_event_code: is required',
       hint: 'Copy it from the test page of the Events Manager. Without it the event would count as a real one.',
     })
   const website_url = 'website_url' in account.settings ? account.settings.website_url : null
   const conversion = conversionOf(await readConversion(context, body.event_type, body.click_id), website_url, secrets)
-  const ways = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
-  const composed = callFor(account, secrets.open(credential), conversion, ways, Date.now(), { test_event_code })
+  const access = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
+  const terms = { access, now: Date.now(), test: { test_event_code } }
+  const composed = reportingCall(account, secrets.open(credential), conversion, terms)
   if ('skip' in composed) return { accepted: false, reason: composed.skip, status: null, sent: null, answer: null }
   return await sendTest(composed.call)
 }
 
 type TestContext = Pick<Context<typeof api.testAdAccount>, 'db' | 'database' | 'actor' | 'config'>
 
-async function readAccount({ db, actor }: TestContext, id: string): Promise<Account & { credential: Buffer }> {
+async function readAccount({ db, actor }: TestContext, id: string): Promise<ReportingAccount & { credential: Buffer }> {
   const row = await db
     .selectFrom('ad_accounts')
     .select(['platform', 'settings', 'event_map', 'credential'])
     .where('org_id', '=', actor.org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
-    .$castTo<Account & { credential: Buffer }>()
+    .$castTo<ReportingAccount & { credential: Buffer }>()
     .executeTakeFirst()
   return row ?? refuse('object_not_found')
 }

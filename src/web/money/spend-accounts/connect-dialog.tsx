@@ -61,7 +61,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
   })
   const submit = () => {
     const { provider, external_id, name, access_token } = typed
-    const body = { provider, external_id, name, access_token, ...ownerOf(typed) }
+    const body = { provider, external_id, name, access_token, ...assignmentOf(typed) }
     const checked = SpendAccountDraft.safeParse(body)
     setFaults(checked.success ? {} : spendAccountFaultsOf(checked.error))
     if (checked.success) connect.mutate(body)

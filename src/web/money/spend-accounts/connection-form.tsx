@@ -42,7 +42,7 @@ export function ConnectionForm({ account }: { account: SpendAccountRow }) {
   useUnsaved(isChanged(typed, spendAccountFormOf(account)), 'the connection')
   const submit = () => {
     const token = typed.access_token === '' ? {} : { access_token: typed.access_token }
-    const body = { name: typed.name, ...token, ...ownerOf(typed) }
+    const body = { name: typed.name, ...token, ...assignmentOf(typed) }
     const checked = SpendAccountChanges.safeParse(body)
     setFaults(checked.success ? {} : spendAccountFaultsOf(checked.error))
     if (checked.success) save.mutate(body)

@@ -152,7 +152,7 @@ function ConnectionForm({ account, reason }: PartProps) {
   }
   const submit = () => {
     const credentials = typed.credential === '' ? {} : { credentials: credentialsOf(platform, typed) }
-    const parts = { settings: settingsOf(platform, typed), ...tellingOf(platform, typed), ...credentials }
+    const parts = { settings: settingsOf(platform, typed), ...reportingOf(platform, typed), ...credentials }
     const body = { platform, name: typed.name, ...parts }
     const checked = AdAccountChanges.safeParse(body)
     setFaults(checked.success ? {} : adAccountFaultsOf(checked.error))

@@ -12,6 +12,7 @@ import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { ConnectAdAccount } from './connect-dialog.tsx'
+import { PLATFORM_FORMS } from './platforms.ts'
 import { AdAccountBadge } from './state.tsx'
 import type { AdAccountRow } from './form-values.ts'
 
@@ -79,10 +80,8 @@ function AmbiguousAccounts({ accounts }: { accounts: readonly AdAccountRow[] }) 
   )
 }
 
-const idOf = ({ settings }: AdAccountRow): string => {
-  if ('pixel_id' in settings) return settings.pixel_id
-  return 'pixel_code' in settings ? settings.pixel_code : settings.customer_id
-}
+const idOf = ({ platform, settings }: AdAccountRow): string =>
+  String((settings as Readonly<Record<string, unknown>>)[PLATFORM_FORMS[platform].id.field])
 
 function AccountTable({ accounts }: { accounts: readonly AdAccountRow[] }) {
   return (

@@ -10,6 +10,7 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
+import { PLATFORM_FORMS } from './platforms.ts'
 import {
   credentialsOf,
   type AdAccountRequest,
@@ -55,7 +56,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
       platform,
       name: typed.name,
       settings: settingsOf(platform, typed),
-      ...tellingOf(platform, typed),
+      ...reportingOf(platform, typed),
       credentials: credentialsOf(platform, typed),
     }
     const checked = AdAccountDraft.safeParse(body)
@@ -68,6 +69,7 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
     faults,
     onChange: (changed: Partial<AdAccountForm>) => setTyped({ ...typed, ...changed }),
   }
+  const { nextStep } = PLATFORM_FORMS[platform]
   return (
     <DialogForm onSubmit={submit}>
       <DialogBody>
@@ -95,10 +97,9 @@ function ConnectForm({ onClose }: { onClose: () => void }) {
         />
         <CredentialField {...fields} />
         <SettingsFields {...fields} />
-        {platform === 'google' && (
+        {nextStep !== undefined && (
           <Note>
-            <strong>Next:</strong> enter the ids of your conversion actions in the event map. Until then nothing is
-            reported.
+            <strong>Next:</strong> {nextStep}
           </Note>
         )}
         <RefusalNote refused={connect.error} />

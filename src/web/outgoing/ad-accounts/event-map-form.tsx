@@ -10,7 +10,8 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
-import type { AdAccountRow, AdAccountPatch } from './form-values.ts'
+import type { AdAccountPatch, AdAccountRow } from './form-values.ts'
+import { PLATFORM_FORMS } from './platforms.ts'
 
 type EventLine = { name: string; value: string; currency: string; content_name: string }
 type EventLines = Record<EventType, EventLine>
@@ -33,7 +34,7 @@ function mapOf({ platform, event_map }: AdAccountRow, lines: EventLines): object
   const filled = EVENT_TYPES.filter(type => lines[type].name.trim() !== '')
   const mapped = filled.map(type => {
     const { name, ...typed } = lines[type]
-    if (platform !== 'meta') return [type, { name }]
+    if (!PLATFORM_FORMS[platform].hasCustomData) return [type, { name }]
     const { value: _, currency: __, content_name: ___, ...kept } = event_map[type]?.custom_data ?? {}
     const block = Object.entries(typed).filter(([, text]) => text.trim() !== '')
     const custom_data = { ...kept, ...Object.fromEntries(block) }
@@ -61,6 +62,7 @@ type FormProps = {
 
 export function EventMapForm({ account, reason, save }: FormProps) {
   const { platform } = account
+  const { eventLabel, hasCustomData } = PLATFORM_FORMS[platform]
   const [lines, setLines] = useState(linesOf(account))
   const [faults, setFaults] = useState<EventFaults>({})
   useUnsaved(isChanged(lines, linesOf(account)), 'the events')
@@ -87,8 +89,8 @@ export function EventMapForm({ account, reason, save }: FormProps) {
         <thead>
           <tr>
             <Head stay>Conversion</Head>
-            <Head>{platform === 'google' ? 'Conversion action id' : 'Sent as'}</Head>
-            {platform === 'meta' && (
+            <Head>{eventLabel}</Head>
+            {hasCustomData && (
               <>
                 <Head>Value</Head>
                 <Head>Currency</Head>
@@ -103,7 +105,7 @@ export function EventMapForm({ account, reason, save }: FormProps) {
               key={type}
               type={type}
               line={lines[type]}
-              isMeta={platform === 'meta'}
+              hasCustomData={hasCustomData}
               names={names}
               faults={faults[type] ?? {}}
               onChange={changed => change(type, changed)}
@@ -111,7 +113,7 @@ export function EventMapForm({ account, reason, save }: FormProps) {
           ))}
         </tbody>
       </Table>
-      {platform === 'meta' && (
+      {hasCustomData && (
         <p className="text-sm text-ink-faint">
           Meta accepts a Purchase only with a value and a currency.
           {'use_payout_as_value' in account.settings && account.settings.use_payout_as_value
@@ -126,13 +128,13 @@ export function EventMapForm({ account, reason, save }: FormProps) {
 type LineProps = {
   type: EventType
   line: EventLine
-  isMeta: boolean
+  hasCustomData: boolean
   names: string
   faults: Partial<EventLine>
   onChange: (changed: Partial<EventLine>) => void
 }
 
-function MapLine({ type, line, isMeta, names, faults, onChange }: LineProps) {
+function MapLine({ type, line, hasCustomData, names, faults, onChange }: LineProps) {
   const label = inWords(type)
   const field = (name: keyof EventLine, words: string, className: string, mode: 'text' | 'decimal' = 'text') => (
     <Cell>
@@ -153,9 +155,9 @@ function MapLine({ type, line, isMeta, names, faults, onChange }: LineProps) {
     <Row>
       <RowHead stay>{label}</RowHead>
       {field('name', 'Platform’s event', 'min-w-40')}
-      {isMeta && field('value', 'Value', 'min-w-20', 'decimal')}
-      {isMeta && field('currency', 'Currency', 'min-w-16')}
-      {isMeta && field('content_name', 'Content name', 'min-w-28')}
+      {hasCustomData && field('value', 'Value', 'min-w-20', 'decimal')}
+      {hasCustomData && field('currency', 'Currency', 'min-w-16')}
+      {hasCustomData && field('content_name', 'Content name', 'min-w-28')}
     </Row>
   )
 }

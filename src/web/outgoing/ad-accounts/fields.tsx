@@ -1,10 +1,10 @@
-/** The form fields of an ad account, by platform, with hints where to find each value. */
-
+/** The form fields of an ad account. What differs by platform is in platforms.ts. */
 import type { AdPlatform } from '../../../contract/ad-platforms.ts'
 import { ACTION_SOURCES, CONSENTS, SEND_WHEN } from '../../../outgoing/ad-accounts/api.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import type { AdAccountFaults, AdAccountForm } from './form-values.ts'
+import { PLATFORM_FORMS } from './platforms.ts'
 
 type FieldsProps = {
   platform: AdPlatform
@@ -13,29 +13,11 @@ type FieldsProps = {
   onChange: (changed: Partial<AdAccountForm>) => void
 }
 
-const ACCOUNT_LABELS: Readonly<Record<AdPlatform, string>> = {
-  meta: 'Dataset or pixel id',
-  tiktok: 'Pixel code',
-  google: 'Customer id',
-}
-const ACCOUNT_HINTS: Readonly<Record<AdPlatform, string>> = {
-  meta: 'Events Manager, your dataset, Settings: the number at the top.',
-  tiktok: 'Events Manager, your web pixel: the code under its name.',
-  google: 'The ten digits at the top of Google Ads, of the account that owns the conversion actions.',
-}
-
 export function CredentialField({ platform, typed, faults, onChange }: FieldsProps) {
-  const isKey = platform === 'google'
-  const hint = {
-    meta: 'Events Manager, your dataset, Settings, Conversions API: Generate access token. Kept encrypted and never shown again.',
-    tiktok:
-      'Events Manager, your pixel, Settings, Events API: Generate access token. Kept encrypted and never shown again.',
-    google:
-      'In a Google Cloud project with the Data Manager API enabled, create a service account and a JSON key for it. Paste the whole file. Then add the service account’s email address as a user in Google Ads.',
-  }[platform]
+  const { label, hint } = PLATFORM_FORMS[platform].credential
   return (
     <TextField
-      label={isKey ? 'Service account key' : 'Access token'}
+      label={label}
       type="password"
       autoComplete="off"
       hint={hint}
@@ -48,19 +30,21 @@ export function CredentialField({ platform, typed, faults, onChange }: FieldsPro
 
 export function SettingsFields(props: FieldsProps) {
   const { platform, typed, faults, onChange } = props
+  const { id, settings, canRestate } = PLATFORM_FORMS[platform]
   return (
     <>
       <TextField
-        label={ACCOUNT_LABELS[platform]}
-        hint={ACCOUNT_HINTS[platform]}
+        label={id.label}
+        hint={id.hint}
         autoComplete="off"
-        inputMode={platform === 'tiktok' ? 'text' : 'numeric'}
+        inputMode={id.isNumeric ? 'numeric' : 'text'}
         error={faults.account}
         value={typed.account}
         onChange={event => onChange({ account: event.target.value })}
       />
-      {platform === 'meta' && <MetaFields {...props} />}
-      {platform === 'google' ? <GoogleFields {...props} /> : <WebsiteFields {...props} />}
+      {settings.includes('action_source') && <MetaFields {...props} />}
+      {settings.includes('ad_user_data') && <GoogleFields {...props} />}
+      {settings.includes('website_url') && <WebsiteFields {...props} />}
       <SelectField
         label="Send when"
         hint={
@@ -77,7 +61,7 @@ export function SettingsFields(props: FieldsProps) {
           </option>
         ))}
       </SelectField>
-      {platform === 'google' && (
+      {canRestate && (
         <Checkbox
           label="Restate"
           words="Reports a smaller amount that is approved later to Google for the same conversion. Never 0, because Google could not correct it again."

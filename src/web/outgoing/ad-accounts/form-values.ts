@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { AdPlatform } from '../../../contract/ad-platforms.ts'
 import type { AdAccount, AdAccountChanges, AdAccountDraft } from '../../../outgoing/ad-accounts/api.ts'
+import { PLATFORM_FORMS, type SettingField } from './platforms.ts'
 
 export type AdAccountRow = z.input<typeof AdAccount>
 export type AdAccountRequest = z.input<typeof AdAccountDraft>
@@ -43,50 +44,38 @@ export function adAccountFormOf(account?: AdAccountRow): AdAccountForm {
     restate: account?.restate ?? false,
   }
   if (account === undefined) return blank
-  if (account.platform === 'google') {
-    const { customer_id, login_customer_id, ...rest } = account.settings
-    return { ...blank, ...rest, account: customer_id, login_customer_id: login_customer_id ?? '' }
-  }
-  const { website_url, ...rest } = account.settings
-  const id = 'pixel_id' in account.settings ? account.settings.pixel_id : account.settings.pixel_code
-  return { ...blank, ...rest, account: id, website_url: website_url ?? '' }
+  const { id, settings } = PLATFORM_FORMS[account.platform]
+  const values: Readonly<Record<string, string | boolean | null>> = account.settings
+  const filled = settings.map(name => [name, values[name] ?? '']) as [SettingField, string | boolean][]
+  return { ...blank, ...Object.fromEntries(filled), account: String(values[id.field]) }
 }
 
-const orNull = (text: string): string | null => (text.trim() === '' ? null : text)
+/** Optional settings: a blank field is sent as null. */
+const NULLABLE: readonly SettingField[] = ['website_url', 'login_customer_id']
 
 /** The settings as the platform's schema reads them. The schema finds the errors. */
-export function settingsOf(platform: AdPlatform, typed: AdAccountForm): object {
-  const { account, keeps_ip, sends_contact, use_payout_as_value, action_source, ad_user_data, ad_personalization } =
-    typed
-  const website_url = orNull(typed.website_url)
-  if (platform === 'google')
-    return {
-      customer_id: account,
-      login_customer_id: orNull(typed.login_customer_id),
-      ad_user_data,
-      ad_personalization,
-      sends_contact,
-    }
-  if (platform === 'tiktok') return { pixel_code: account, website_url, keeps_ip, sends_contact }
-  return { pixel_id: account, website_url, keeps_ip, sends_contact, use_payout_as_value, action_source }
+export function settingsOf(platform: AdPlatform, form: AdAccountForm): object {
+  const { id, settings } = PLATFORM_FORMS[platform]
+  const valueOf = (name: SettingField) =>
+    NULLABLE.includes(name) && String(form[name]).trim() === '' ? null : form[name]
+  return { [id.field]: form.account, ...Object.fromEntries(settings.map(name => [name, valueOf(name)])) }
 }
 
 /** When the account is told of a conversion, and whether it is told of changes. These fields lie beside its settings. */
 export const reportingOf = (platform: AdPlatform, { send_when, restate }: AdAccountForm): object =>
-  platform === 'google' ? { send_when, restate } : { send_when }
+  PLATFORM_FORMS[platform].canRestate ? { send_when, restate } : { send_when }
 
-export function credentialsOf(platform: AdPlatform, { credential }: AdAccountForm): object {
-  return platform === 'google' ? { service_account: credential } : { access_token: credential }
-}
+export const credentialsOf = (platform: AdPlatform, { credential }: AdAccountForm): object => ({
+  [PLATFORM_FORMS[platform].credential.field]: credential,
+})
 
-/** The form field of each field in the schema that has another name. */
-const FIELD_OF: Readonly<Record<string, keyof AdAccountForm>> = {
-  pixel_id: 'account',
-  pixel_code: 'account',
-  customer_id: 'account',
-  access_token: 'credential',
-  service_account: 'credential',
-}
+/** The form field of each field in a schema that has another name. */
+const FIELD_OF = new Map<string, keyof AdAccountForm>(
+  Object.values(PLATFORM_FORMS).flatMap(({ id, credential }) => [
+    [id.field, 'account'],
+    [credential.field, 'credential'],
+  ]),
+)
 
 export type AdAccountFaults = Partial<Record<keyof AdAccountForm, string>>
 
@@ -95,7 +84,7 @@ export function adAccountFaultsOf({ issues }: z.ZodError): AdAccountFaults {
   const faults: AdAccountFaults = {}
   for (const { path, message } of issues) {
     const name = String(path.at(-1))
-    const field = FIELD_OF[name] ?? (name as keyof AdAccountForm)
+    const field = FIELD_OF.get(name) ?? (name as keyof AdAccountForm)
     faults[field] ??= message
   }
   return faults

@@ -14,6 +14,7 @@ import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import type { AdAccountRow } from './form-values.ts'
+import { PLATFORM_FORMS } from './platforms.ts'
 
 type TestEventDraft = z.input<typeof testAdAccount.body>
 type TestEventReply = z.input<typeof testAdAccount.reply>
@@ -45,7 +46,7 @@ export function TestEventForm({ account, reason }: { account: AdAccountRow; reas
               </option>
             ))}
           </SelectField>
-          {account.platform !== 'google' && (
+          {PLATFORM_FORMS[account.platform].needsTestCode && (
             <TextField
               label="Test code"
               placeholder="TEST12345"

@@ -50,7 +50,7 @@ function SendAgain({ id, onClose }: { id: string; onClose: () => void }) {
         reason={reasonAgainst(resendDelivery, role)}
         onClick={() => resending.mutate()}
       >
-        Send resending
+        Send again
       </Button>
     </DialogFoot>
   )

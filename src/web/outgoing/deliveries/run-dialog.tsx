@@ -68,13 +68,13 @@ function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 't
       <DialogFoot>
         <Button onClick={onClose}>Cancel</Button>
         {preview === undefined ? (
-          <Button type="submit" previewing="primary" pending={previewing.isPending}>
+          <Button type="submit" look="primary" pending={previewing.isPending}>
             Preview calls
           </Button>
         ) : (
           <Button
             type="submit"
-            previewing="primary"
+            look="primary"
             pending={run.isPending}
             reason={preview.count === 0 ? 'There is nothing to send.' : tooMuch(preview)}
           >

@@ -74,7 +74,7 @@ const BLANK_RULE: RuleDraft = {
 
 /** The draft of a rule for a source: its template's address, switched off while the operator must still fill in a part of it. */
 const draftForSource = ({ id, postback }: SourceRow): RuleDraft => ({
-  ...NEW,
+  ...BLANK_RULE,
   url: postback ?? '',
   traffic_source_id: id,
   active: postback?.includes('YOUR_') !== true,
