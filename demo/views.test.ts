@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { DAY_MS } from '../src/contract/days.ts'
-import type { ExploreAnswer } from '../src/contract/explore.ts'
+import type { ExploreAnswer } from '../src/contract/explore-answer.ts'
 import { checkSegments } from '../src/reading/segments/check.ts'
 import { isAlike, keptOf, screenOf, type View } from '../src/web/reading/explore/kept.ts'
 import { questionOf } from '../src/web/reading/explore/question.ts'

@@ -2,7 +2,7 @@
 // contract's report and the tool. All of them say what plain SQL over clicks, events and what was said of them says.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { ExploreAnswer, ExploreMeasures } from '../src/contract/explore.ts'
+import type { ExploreAnswer, ExploreMeasures } from '../src/contract/explore-answer.ts'
 import { FIGURES } from '../src/contract/figures.ts'
 import { readFormula } from '../src/contract/formula.ts'
 import { toUuid } from '../src/contract/ids.ts'

@@ -1,63 +1,11 @@
-/** Explore: a question about clicks (what they are broken down by, which of them, over what time) and its answer. The screen, saved views and the route share it. */
+/** Explore: a question about clicks, which are broken down, filtered and counted over some time. The screen, saved views and the route share it. */
 import { z } from 'zod'
 import './words.ts'
 import { EXPLORE_DIMENSIONS, OPERATORS, operatorsOf } from './explore-dimensions.ts'
-import { FAITHFUL, Instant, Money } from './fields.ts'
-import { FIGURES, type FigureKey } from './figures.ts'
+import { ALL_MEASURES, type Measure, USUAL_MEASURES } from './explore-measures.ts'
+import { FAITHFUL } from './fields.ts'
 import { LONGEST_FORMULA, readFormula } from './formula.ts'
 import { TimeZone } from './time-zones.ts'
-
-/** Counts, exact. */
-export const COUNT_MEASURES = [
-  'clicks',
-  'new_visitors',
-  'landed',
-  'started',
-  'registered',
-  'lead',
-  'deposit',
-  'ftd',
-  'conversions',
-  'conversions_pending',
-  'conversions_rejected',
-  'approved',
-  'pending',
-  'rejected',
-  'unread_costs',
-  'clicks_without_cost',
-] as const
-/** Decimal strings, exact sums with at least two decimals; cost and profit are null where no cost is known. */
-export const MONEY_MEASURES = ['revenue', 'revenue_pending', 'cost', 'profit', 'revenue_without_cost'] as const
-/** Of a click or a conversion, US dollars as decimal strings, rounded to six decimals, of which at least two are written; null where there is none. */
-const UNIT_MEASURES = ['epc', 'cpc', 'cpa'] as const
-/** Shares as numbers, 0.25 being a quarter; null where the divisor is 0. */
-export const SHARE_MEASURES = ['cr', 'roi', 'approval_rate'] as const
-/** The costly one, and so in no answer that does not ask for it. */
-export const UNIQUE_VISITORS = 'unique_visitors'
-
-/** What needs the cost of each click. */
-export const COST_MEASURES = [
-  'cost',
-  'profit',
-  'cpc',
-  'cpa',
-  'roi',
-  'clicks_without_cost',
-  'revenue_without_cost',
-] as const
-/** Rows with any of those always say these as well: how much of a row the cost is not known of. */
-export const WITHOUT_COST = ['clicks_without_cost', 'revenue_without_cost'] as const
-
-export const MEASURES = [
-  ...COUNT_MEASURES,
-  ...MONEY_MEASURES,
-  ...UNIT_MEASURES,
-  ...SHARE_MEASURES,
-  UNIQUE_VISITORS,
-] as const
-export type Measure = (typeof MEASURES)[number]
-/** What a question asks for that names no measures. */
-export const USUAL_MEASURES: readonly Measure[] = MEASURES.filter(measure => measure !== UNIQUE_VISITORS)
 
 export const MOST_LEVELS = 4
 /** Rows of each level below a row of the one above, where the question does not say. */
@@ -85,9 +33,30 @@ const Key = KeyText.nullable()
 export const SPEND_KEY = ''
 
 const Sort = z.strictObject({
-  by: z.enum([...MEASURES, 'key']).meta({ description: 'key: by the keys themselves' }),
+  by: z.enum([...ALL_MEASURES, 'key']).meta({ description: 'key: by the keys themselves' }),
   descending: z.boolean(),
 })
+
+/** How a figure is compared: less, at most, more, at least, exactly, anything but. */
+export const COMPARISONS = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const
+export const MOST_HAVING = 12
+/** Digits before and after the point, so that no figure times such a value is more than the scan can hold. */
+const PLAIN_NUMBER = /^-?\d{1,9}(\.\d{1,6})?$/
+
+const Having = z
+  .array(
+    z.strictObject({
+      measure: z.enum(ALL_MEASURES),
+      op: z.enum(COMPARISONS),
+      value: z
+        .string()
+        .regex(PLAIN_NUMBER, {
+          message: 'must be a plain decimal as a text, with at most 9 digits before the point and 6 behind it',
+        })
+        .meta({ description: 'A decimal string; of a share a part of 1', examples: ['-0.2'] }),
+    }),
+  )
+  .max(MOST_HAVING)
 
 const Level = z.strictObject({
   dimension: Dimension,
@@ -100,6 +69,9 @@ const Level = z.strictObject({
       description: `Rows below each row of the level above; ${USUAL_TOP.join(', ')} by level unless given. All else is one row, other`,
     }),
   sort: Sort.optional().meta({ description: 'Of this level alone' }),
+  having: Having.optional().meta({
+    description: 'Of the rows of this level, as having of the question is of the last',
+  }),
 })
 
 const Filter = z
@@ -137,6 +109,13 @@ export const ExploreQuestion = z
     time_zone: TimeZone.optional().meta({ description: 'Of days, hours and weekdays; UTC unless given' }),
     levels: z.array(Level).min(1).max(MOST_LEVELS),
     filters: z.array(Filter).max(MOST_FILTERS).optional().meta({ description: 'All of them hold' }),
+    having: Having.optional().meta({
+      description:
+        'Filters on figures, all of which hold: the answer is of the clicks of those rows of the last level that they hold of. So rows above have what is left of ' +
+        'them, totals, other and distinct are of what is left, and a row above that has nothing left is not there. They hold of exact figures of the whole row in the window, ' +
+        'before top cuts any off; of a figure that is null none holds. Spend without clicks is a row like any other. With compare the period before is that of the rows that are left. ' +
+        'With within, those of the levels above are not asked again',
+    }),
     sort: Sort.optional().meta({
       description:
         'Of all levels that have none of their own; without it levels of time go by key and all others by clicks',
@@ -144,7 +123,9 @@ export const ExploreQuestion = z
     count_pending: z.boolean().optional().meta({
       description: 'Whether conversions, cr and cpa count those on hold as well as the approved ones',
     }),
-    measures: z.array(z.enum(MEASURES)).min(1).optional().meta({ description: 'All but unique_visitors unless given' }),
+    measures: z.array(z.enum(ALL_MEASURES)).min(1).optional().meta({
+      description: 'All but unique_visitors and events of single types unless given',
+    }),
     unassigned: z.literal('apart').optional().meta({
       description:
         'Goes with the level sub1: spend that was booked without a sub1 is a row of its own there, instead of being shared among the clicks of its campaign and day',
@@ -165,7 +146,7 @@ export const ExploreQuestion = z
       description: 'With within: so many rows of the level are left out, those that were shown before',
     }),
   })
-  .superRefine(({ levels, sort, measures, within, after, compare, unassigned }, context) => {
+  .superRefine(({ levels, sort, having = [], measures, within, after, compare, unassigned }, context) => {
     const wrong = (path: (string | number)[], message: string) => context.addIssue({ code: 'custom', path, message })
     const dimensions = levels.map(({ dimension }) => dimension)
     const twice = dimensions.findIndex((dimension, at) => dimensions.indexOf(dimension) < at)
@@ -178,15 +159,20 @@ export const ExploreQuestion = z
       wrong(['compare'], 'goes without the level day, whose keys the period before does not have')
     const isAnswered = (by: string) => by === 'key' || (measures ?? USUAL_MEASURES).includes(by as Measure)
     if (sort !== undefined && !isAnswered(sort.by)) wrong(['sort', 'by'], 'must be among the measures')
-    for (const [at, level] of levels.entries())
+    for (const [nth, { measure }] of having.entries())
+      if (!isAnswered(measure)) wrong(['having', nth, 'measure'], 'must be among the measures')
+    for (const [at, level] of levels.entries()) {
       if (level.sort !== undefined && !isAnswered(level.sort.by))
         wrong(['levels', at, 'sort', 'by'], 'must be among the measures')
+      for (const [nth, { measure }] of (level.having ?? []).entries())
+        if (!isAnswered(measure)) wrong(['levels', at, 'having', nth, 'measure'], 'must be among the measures')
+    }
   })
   .meta({ id: 'ExploreQuestion' })
 export type ExploreQuestion = z.output<typeof ExploreQuestion>
 
 const MOST_COLUMNS = 40
-const NAMES: ReadonlySet<string> = new Set(MEASURES)
+const NAMES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
 /** A figure worked out of the measures of a row. */
 const OwnColumn = z.strictObject({
@@ -203,7 +189,7 @@ const OwnColumn = z.strictObject({
 
 /** POST /api/explore/csv. */
 export const ExploreFileQuestion = ExploreQuestion.safeExtend({
-  columns: z.array(z.enum(MEASURES).or(OwnColumn)).min(1).max(MOST_COLUMNS).optional().meta({
+  columns: z.array(z.enum(ALL_MEASURES).or(OwnColumn)).min(1).max(MOST_COLUMNS).optional().meta({
     description:
       'The columns after the keys, in this order: measures of the question, and figures worked out of them; the measures unless given',
   }),
@@ -227,89 +213,4 @@ export type FileColumn = Measure | z.output<typeof OwnColumn>
 export type ExploreLevel = z.output<typeof Level>
 export type ExploreSort = z.output<typeof Sort>
 export type ExploreFilter = z.output<typeof Filter>
-
-const fields = <const Names extends readonly FigureKey[], T extends z.ZodType>(names: Names, schema: T) =>
-  Object.fromEntries(names.map(name => [name, schema.optional().meta({ description: FIGURES[name].means })])) as Record<
-    Names[number],
-    z.ZodOptional<T>
-  >
-
-/** The measures that were asked for, and no others. */
-const measured = {
-  ...fields(COUNT_MEASURES, z.int()),
-  ...fields(MONEY_MEASURES, Money),
-  ...fields(['cost', 'profit'], Money.nullable()),
-  ...fields(UNIT_MEASURES, Money.nullable()),
-  ...fields(SHARE_MEASURES, z.number().nullable()),
-  unique_visitors: z
-    .int()
-    .nullable()
-    .optional()
-    .meta({ description: `${FIGURES.unique_visitors.means} null: the window has days before emptied_before` }),
-}
-export const ExploreMeasures = z.object(measured).meta({ id: 'ExploreMeasures' })
-export type ExploreMeasures = z.output<typeof ExploreMeasures>
-
-const row = {
-  key: z.string().nullable().meta({
-    description:
-      'null: clicks without a value, and other. An empty text: spend without clicks, whose value in this dimension is not known; it comes behind all rows but other, whatever they are sorted by',
-  }),
-  label: z.string().meta({ description: 'Name, else the key; (none) without a value' }),
-  is_other: z.boolean().meta({ description: 'True: all that the rows beside it leave out; such rows come last' }),
-  count_of_other: z.int().optional().meta({ description: 'Of other: how many keys it is of' }),
-  ...measured,
-  before: ExploreMeasures.optional().meta({ description: 'With compare: the period before' }),
-}
-
-export type ExploreRow = z.output<z.ZodObject<typeof row>> & { children?: ExploreRow[] | undefined }
-export const ExploreRow: z.ZodType<ExploreRow, ExploreRow> = z
-  .object({
-    ...row,
-    get children() {
-      return z.array(ExploreRow).optional()
-    },
-  })
-  .meta({ id: 'ExploreRow' })
-
-export const ExploreAnswer = z
-  .object({
-    window: z.object({ from: Instant, to: Instant }),
-    window_before: z.object({ from: Instant, to: Instant }).optional(),
-    time_zone: z.string(),
-    rows: z.array(ExploreRow),
-    totals: ExploreMeasures.extend({ before: ExploreMeasures.optional() }).meta({
-      description: 'Over all that the filters (and within) let through',
-    }),
-    distinct: z.array(z.int()).meta({
-      description:
-        'Per level that is asked for, with within the next alone: how many keys it has, below the rows that are shown of the level above',
-    }),
-    unique_visitors_is_estimate: z.boolean(),
-    counted_at: Instant,
-    incomplete_days: z.array(z.iso.date()).meta({ description: 'UTC days of which clicks are missing in this answer' }),
-    emptied_before: z.iso.date().nullable().meta({
-      description:
-        'The clicks of UTC days before this one are no longer kept. They count as ever, but there ref_id and each sub that had a word for nearly every click have no value; null where nothing is gone',
-    }),
-    took_ms: z.int(),
-  })
-  .meta({ id: 'ExploreAnswer' })
-export type ExploreAnswer = z.output<typeof ExploreAnswer>
-
-/** GET /api/explore/values: what a filter may name. */
-export const ExploreValues = z
-  .object({
-    values: z.array(
-      z.object({
-        key: z.string(),
-        label: z.string(),
-        clicks: z
-          .int()
-          .nullable()
-          .meta({ description: 'In the window; null for words that are the same for everyone' }),
-      }),
-    ),
-  })
-  .meta({ id: 'ExploreValues' })
-export type ExploreValues = z.output<typeof ExploreValues>
+export type ExploreHaving = z.output<typeof Having>[number]

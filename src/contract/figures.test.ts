@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { MEASURES } from './explore.ts'
+import { MEASURES } from './explore-measures.ts'
 import { type FigureKey, FIGURES, figureOf, glossary, isFigure } from './figures.ts'
 import { readFormula } from './formula.ts'
 

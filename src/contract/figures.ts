@@ -2,6 +2,8 @@
  * Every figure, defined once: what it is called, what it counts and how it is worked out. Headings, pickers, files, the API's descriptions, tools
  * and the glossary in docs/reading.md are made from it.
  */
+import { EVENT_TYPE_LABELS } from './event-types.ts'
+import { type EventMeasure, isEventMeasure, typeOfMeasure } from './explore-measures.ts'
 
 type Figure = {
   /** What it is called, in pickers and documents. */
@@ -12,8 +14,8 @@ type Figure = {
   readonly unit: 'count' | 'money' | 'money_each' | 'share'
   /** What it adds up; of a quotient, what stands above the line. Revenue and pending revenue are what conversions are worth. */
   readonly counts: 'clicks' | 'visitors' | 'conversions' | 'spend' | 'money'
-  /** Which conversions: those of the goal that the campaign counts, or those of every type. */
-  readonly of?: 'goal' | 'every type'
+  /** Which conversions: those of the goal that the campaign counts, those of every type, or those of a single one. */
+  readonly of?: 'goal' | 'every type' | 'one type'
   /** Of figures by their keys, where it is worked out of others. */
   readonly formula?: string
   /** One sentence. */
@@ -233,12 +235,24 @@ export const FIGURES = {
   },
 } as const satisfies Readonly<Record<string, Figure>>
 
-export type FigureKey = keyof typeof FIGURES
+export type FigureKey = keyof typeof FIGURES | EventMeasure
 
-export const isFigure = (key: string): key is FigureKey => Object.hasOwn(FIGURES, key)
+export const isFigure = (key: string): key is FigureKey => Object.hasOwn(FIGURES, key) || isEventMeasure(key)
 
 /** A figure by its key. */
-export const figureOf = (key: FigureKey): Figure => FIGURES[key]
+export const figureOf = (key: FigureKey): Figure => (isEventMeasure(key) ? eventFigure(key) : FIGURES[key])
+
+function eventFigure(measure: EventMeasure): Figure {
+  const label = EVENT_TYPE_LABELS[typeOfMeasure(measure)]
+  return {
+    name: `${label} events`,
+    unit: 'count',
+    counts: 'conversions',
+    of: 'one type',
+    means: `Approved conversions of the type ${label}; two of one click count twice.`,
+    day: 'click',
+  }
+}
 
 /** What it is called where there is little room. */
 export const headOf = (key: FigureKey): string => figureOf(key).short ?? figureOf(key).name
@@ -252,12 +266,12 @@ const UNITS: Readonly<Record<Figure['unit'], string>> = {
 
 /** What it counts, in words. */
 function countedBy({ counts, of }: Figure): string {
-  return of === undefined ? counts : `${counts}, ${of === 'goal' ? 'of the goal' : 'of every type'}`
+  return of === undefined ? counts : `${counts}, of ${of === 'goal' ? 'the goal' : of}`
 }
 
 /** The glossary of docs/reading.md, as a table of Markdown. */
 export function glossary(): string {
-  const rows = (Object.keys(FIGURES) as FigureKey[]).map(key => {
+  const rows = (Object.keys(FIGURES) as (keyof typeof FIGURES)[]).map(key => {
     const { name, unit, formula, means, day, ...counted } = figureOf(key)
     const worked = formula === undefined ? '' : ` \`${formula}\``
     return `| ${name} | \`${key}\` | ${UNITS[unit]} | ${countedBy({ name, unit, means, day, ...counted })} | ${day} | ${means}${worked} |`

@@ -5,6 +5,10 @@
 /** The rungs in their order; a rung's number is its place here, as the database keeps it in `clicks.status`. */
 export const LADDER = ['clicked', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
 
+const [, ...aboveFirst] = LADDER
+/** The rungs above the first, as they are counted: each has the clicks that have reached it. */
+export const STAGES = aboveFirst
+
 /** A click's status by its word. */
 type Status = (typeof LADDER)[number]
 
@@ -34,7 +38,7 @@ export function stageOf(rung: number): number {
 }
 
 /** The bits of the rungs above the first, in their order: what a report counts beside the clicks. */
-export const REACHED: readonly number[] = LADDER.map((_, rung) => stageOf(rung)).slice(1)
+export const REACHED: readonly number[] = STAGES.map((_, above) => stageOf(above + 1))
 
 /** The highest rung among stages, which is the click's status; 0 for a click that was only clicked. */
 export function highestRung(stages: number): number {

@@ -1,15 +1,12 @@
 // Random questions of Explore, for what has to be so of every question.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import {
-  type ExploreAnswer,
-  type ExploreFilter,
-  ExploreQuestion,
-  type Measure,
-  MEASURES,
-} from '../../src/contract/explore.ts'
+import { COMPARISONS, type ExploreFilter, type ExploreHaving, ExploreQuestion } from '../../src/contract/explore.ts'
+import type { ExploreAnswer } from '../../src/contract/explore-answer.ts'
+import { type Measure, MEASURES } from '../../src/contract/explore-measures.ts'
 import { EXPLORE_DIMENSIONS, type ExploreDimension, operatorsOf } from '../../src/contract/explore-dimensions.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
+import { COUNTED_EVENTS } from './explore-measures.ts'
 import { asRecounted, recountExplore } from './explore-recount.ts'
 import type { TestHouse } from './house.ts'
 
@@ -33,6 +30,14 @@ export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbit
       return fc.array(keysOf(dimension), { minLength: 1, maxLength: most }).map(values => ({ dimension, op, values }))
     }),
   )
+  const having: fc.Arbitrary<ExploreHaving[]> = fc.array(
+    fc.record({
+      measure: fc.constantFrom<Measure>(...MEASURES, ...COUNTED_EVENTS),
+      op: fc.constantFrom(...COMPARISONS),
+      value: fc.constantFrom('0', '1', '2', '3', '-0.2', '0.25', '0.5', '12.5', '-1', '1000000.000001'),
+    }),
+    { minLength: 1, maxLength: 2 },
+  )
   return fc
     .record({
       dimensions: fc.uniqueArray(fc.constantFrom(...EXPLORE_DIMENSIONS), { minLength: 1, maxLength: 4 }),
@@ -44,22 +49,43 @@ export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbit
       time_zone: fc.constantFrom(...ZONES),
       from: fc.oneof(fc.constant(first), fc.integer({ min: first, max: last })),
       length: fc.oneof(fc.constant(last - first), fc.integer({ min: 0, max: last - first })),
-      by: fc.constantFrom<Measure | 'key'>('key', ...MEASURES),
+      by: fc.constantFrom<Measure | 'key'>('key', ...MEASURES, ...COUNTED_EVENTS),
+      having: fc.option(having, { nil: undefined }),
+      havingAbove: fc.option(having, { nil: undefined, freq: 2 }),
       descending: fc.boolean(),
       isCompared: fc.boolean(),
       count_pending: fc.boolean(),
       opened: fc.option(fc.nat(3), { nil: undefined }),
     })
     .map(
-      ({ dimensions, tops, filters, time_zone, from, length, by, descending, isCompared, count_pending, opened }) => ({
+      ({
+        dimensions,
+        tops,
+        filters,
+        time_zone,
+        from,
+        length,
+        by,
+        having,
+        havingAbove,
+        descending,
+        isCompared,
+        count_pending,
+        opened,
+      }) => ({
         question: {
           date_from: new Date(from).toISOString(),
           date_to: new Date(from + length).toISOString(),
           time_zone,
-          levels: dimensions.map((dimension, at) => ({ dimension, top: tops[at] ?? 1 })),
+          levels: dimensions.map((dimension, at) => ({
+            dimension,
+            top: tops[at] ?? 1,
+            ...(at === 0 && havingAbove && { having: havingAbove }),
+          })),
           filters,
+          ...(having && { having }),
           sort: { by, descending },
-          measures: [...MEASURES],
+          measures: [...MEASURES, ...COUNTED_EVENTS],
           count_pending,
           ...(isCompared && !dimensions.includes('day') && { compare: 'before' as const }),
         },

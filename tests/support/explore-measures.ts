@@ -1,5 +1,11 @@
 // The figures of a recounted row: sums as the database has them, and what is divided. Exact but for shares.
-import { COST_MEASURES, type ExploreMeasures, type Measure, WITHOUT_COST } from '../../src/contract/explore.ts'
+import type { ExploreMeasures } from '../../src/contract/explore-answer.ts'
+import type { ExploreHaving } from '../../src/contract/explore.ts'
+import { COST_MEASURES, type EventMeasure, type Measure, WITHOUT_COST } from '../../src/contract/explore-measures.ts'
+
+/** Of these types events are counted, the last of which no click has. */
+export const COUNTED_TYPES = ['lead', 'ftd', 'purchase', 'custom_1', 'first_dm'] as const
+export const COUNTED_EVENTS = COUNTED_TYPES.map(type => `events_${type}` as const satisfies EventMeasure)
 
 const COUNTS = [
   'clicks',
@@ -18,6 +24,7 @@ const COUNTS = [
   'rejected',
   'unread_costs',
   'clicks_without_cost',
+  ...COUNTED_EVENTS,
 ] as const
 const MONEY = ['revenue', 'revenue_pending', 'cost', 'revenue_without_cost'] as const
 
@@ -33,7 +40,9 @@ export const SUMS = [
   'count(*) as clicks',
   'count(*) filter (where visitor_is_new) as new_visitors',
   ...reached,
-  ...['conversions', 'conversions_pending', 'conversions_rejected'].map(name => `coalesce(sum(${name}), 0) as ${name}`),
+  ...['conversions', 'conversions_pending', 'conversions_rejected', ...COUNTED_EVENTS].map(
+    name => `coalesce(sum(${name}), 0) as ${name}`,
+  ),
   ...['approved', 'pending', 'rejected', 'revenue', 'revenue_pending'].map(
     name => `coalesce(sum(${name}), 0) as ${name}`,
   ),
@@ -113,6 +122,33 @@ export function valueOf(counted: Counted, measure: Measure): number | bigint | n
   return below === 0n ? null : Number(above) / Number(below)
 }
 
+const SHARES: readonly Measure[] = ['cr', 'roi', 'approval_rate']
+
+/** Whether a filter on a figure holds, exactly: of a figure that is null none does. */
+export function holdsOf(counted: Counted, { measure, op, value }: ExploreHaving): boolean {
+  if (isUnknown(counted, measure)) return false
+  const whole = isCount(measure)
+    ? BigInt(counted[measure])
+    : measure === 'unique_visitors'
+      ? BigInt(counted.visitors)
+      : undefined
+  const money = isMoney(measure) ? billionths(counted[measure]) : measure === 'profit' ? profitOf(counted) : undefined
+  const [above, below] =
+    whole !== undefined ? [whole, 1n] : money !== undefined ? [money, 1n] : (fractionOf(counted, measure) ?? [0n, 0n])
+  if (below === 0n) return false
+  const figure = whole !== undefined || SHARES.includes(measure) ? above * ONE : above
+  const difference = figure - billionths(value) * below
+  const signs = {
+    lt: difference < 0n,
+    lte: difference <= 0n,
+    gt: difference > 0n,
+    gte: difference >= 0n,
+    eq: difference === 0n,
+    ne: difference !== 0n,
+  }
+  return signs[op]
+}
+
 /** The measures as an answer has them. */
 export function measuresOf(counted: Counted = NOTHING, measures: readonly Measure[]): ExploreMeasures {
   const isOfCost = measures.some(measure => COST_MEASURES.some(one => one === measure))
@@ -125,7 +161,7 @@ export function measuresOf(counted: Counted = NOTHING, measures: readonly Measur
     if (measure === 'profit') return [measure, decimal(profitOf(counted))]
     const [above, below] = fractionOf(counted, measure) ?? [0n, 0n]
     if (below === 0n) return [measure, null]
-    if (['cr', 'roi', 'approval_rate'].includes(measure)) return [measure, Number(above) / Number(below)]
+    if (SHARES.includes(measure)) return [measure, Number(above) / Number(below)]
     return [measure, sixPlaces(above, below)]
   })
   return Object.fromEntries(told)

@@ -2,20 +2,12 @@
 // words of its own: nothing here is of the rooms that answer. Rows of one level that tie go by their keys' bytes, the one without a key last.
 // An answer is cut where it would have too many rows; this one is not.
 import type pg from 'pg'
-import {
-  type ExploreAnswer,
-  type ExploreFilter,
-  type ExploreLevel,
-  type ExploreMeasures,
-  type ExploreQuestion,
-  type ExploreRow,
-  type Measure,
-  USUAL_MEASURES,
-  USUAL_TOP,
-} from '../../src/contract/explore.ts'
+import { type ExploreFilter, type ExploreLevel, type ExploreQuestion, USUAL_TOP } from '../../src/contract/explore.ts'
+import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../src/contract/explore-answer.ts'
+import { type Measure, USUAL_MEASURES } from '../../src/contract/explore-measures.ts'
 import type { ExploreDimension } from '../../src/contract/explore-dimensions.ts'
 import { firstIdAt, toUuid, toWireId } from '../../src/contract/ids.ts'
-import { type Counted, measuresOf, minus, SUMS, valueOf } from './explore-measures.ts'
+import { type Counted, COUNTED_TYPES, holdsOf, measuresOf, minus, SUMS, valueOf } from './explore-measures.ts'
 import { USUAL_GOAL } from '../../src/traffic/event-settings/api.ts'
 
 type Db = Pick<pg.Pool, 'query'>
@@ -29,13 +21,15 @@ export type RecountedRow = ExploreMeasures & {
 export type Recounted = {
   rows: RecountedRow[]
   totals: ExploreMeasures & { before?: ExploreMeasures }
+  totals_without_having?: ExploreMeasures & { before?: ExploreMeasures }
   distinct: number[]
 }
 
 /** An answer as far as a recount has it: it knows no names. */
-export const asRecounted = ({ rows, totals, distinct }: ExploreAnswer): object => ({
+export const asRecounted = ({ rows, totals, totals_without_having, distinct }: ExploreAnswer): object => ({
   rows: rows.map(unnamed),
   totals,
+  ...(totals_without_having && { totals_without_having }),
   distinct,
 })
 
@@ -81,7 +75,14 @@ const converted = (name: string, is: string) => `(
       and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = c.org_id), '{${USUAL_GOAL.join()}}'))
       and coalesce((select r.status from event_revisions r where r.org_id = c.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') ${is}
   ) as ${name}`
+/** Of one type, whatever the goal is. */
+const approved = (type: string) => `(
+    select count(*) from events e
+    where e.org_id = c.org_id and e.click_id = c.id and not e.test and e.type = '${type}'
+      and coalesce((select r.status from event_revisions r where r.org_id = e.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') = 'approved'
+  ) as events_${type}`
 const CONVERTED = [
+  ...COUNTED_TYPES.map(approved),
   converted('conversions', `= 'approved'`),
   converted('conversions_pending', `= 'pending'`),
   converted('conversions_rejected', `not in ('approved', 'pending')`),
@@ -175,18 +176,56 @@ type Asked = {
 export async function recountExplore(db: Db, org_id: number, question: ExploreQuestion): Promise<Recounted> {
   const [from, to] = [moment(question.date_from ?? ''), moment(question.date_to ?? '')]
   const clicks = await clicksOf(db, org_id, question, from, to)
-  const below = await nodesOf(db, clicks, question)
-  const measures = question.measures ?? USUAL_MEASURES
-  const asked: Asked = { db, question, measures, clicks, below }
-  if (question.compare === 'before') {
-    const before = await clicksOf(db, org_id, question, from - (to - from + 1), from - 1)
-    Object.assign(asked, { earlier: { clicks: before, below: await nodesOf(db, before, question) } })
-  }
+  const isCompared = question.compare === 'before'
+  const before = isCompared ? await clicksOf(db, org_id, question, from - (to - from + 1), from - 1) : undefined
+  const whole = await askedOf(db, question, clicks, before)
+  const start = (question.within ?? []).map((key, at) => innerKey(question.levels[at], key))
+  const left = leftOf(question, whole.below)
+  const asked =
+    left.length === 0 ? whole : await askedOf(db, question, among(clicks, left), before && among(before, left))
   // A branch that is opened is answered without what lies below its rows.
   const distinct = (question.within === undefined ? question.levels : [0]).map(() => 0)
-  const start = (question.within ?? []).map((key, at) => innerKey(question.levels[at], key))
   const rows = await rowsBelow(asked, start, distinct)
-  return { rows, totals: figures(asked, sumsAt(below, start), earlierAt(asked, start)), distinct }
+  const totalsOf = (one: Asked) => figures(one, sumsAt(one.below, start), earlierAt(one, start))
+  return {
+    rows,
+    totals: totalsOf(asked),
+    ...(left.length > 0 && { totals_without_having: totalsOf(whole) }),
+    distinct,
+  }
+}
+
+async function askedOf(db: Db, question: ExploreQuestion, clicks: Clicks, before: Clicks | undefined): Promise<Asked> {
+  const measures = question.measures ?? USUAL_MEASURES
+  const asked: Asked = { db, question, measures, clicks, below: await nodesOf(db, clicks, question) }
+  if (before === undefined) return asked
+  return { ...asked, earlier: { clicks: before, below: await nodesOf(db, before, question) } }
+}
+
+/** The keys of rows of one level, and how many each has. */
+type Left = { readonly depth: number; readonly keys: readonly Node['keys'][] }
+
+/** Of each level with filters on figures, the keys of the rows that they hold of. */
+function leftOf({ levels, having = [], within = [] }: ExploreQuestion, below: Map<string, Node[]>): Left[] {
+  const nodes = [...below].flatMap(([place, inside]) => (place === 'total' ? [] : inside))
+  return levels.flatMap(({ having: own = [] }, at) => {
+    const all = at === levels.length - 1 ? [...own, ...having] : own
+    if (all.length === 0 || at < within.length) return []
+    const ofLevel = nodes.filter(({ keys }) => keys.length === at + 1)
+    const held = ofLevel.filter(({ counted }) => all.every(one => holdsOf(counted, one)))
+    return [{ depth: at + 1, keys: held.map(({ keys }) => keys) }]
+  })
+}
+
+/** Only the clicks whose keys are among these. */
+function among({ text, values }: Clicks, left: readonly Left[]): Clicks {
+  const put = [...values]
+  const conditions = left.map(({ depth, keys }) => {
+    const place = put.push(JSON.stringify(keys))
+    const own = `to_jsonb(array[${Array.from({ length: depth }, (_, at) => `k${at + 1}`).join(', ')}]::text[])`
+    return `exists (select from jsonb_array_elements($${place}::jsonb) one where one = ${own})`
+  })
+  return { text: `select * from (${text}) whole where ${conditions.join(' and ')}`, values: put }
 }
 
 const isOfTime = ({ dimension }: ExploreLevel): boolean => dimension in CLOCKS

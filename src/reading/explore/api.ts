@@ -1,13 +1,8 @@
 /** Explore over HTTP: any question about clicks, for people who are signed in. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
-import {
-  ExploreAnswer,
-  ExploreFileQuestion,
-  ExploreQuestion,
-  ExploreValues,
-  MOST_CSV_LINES,
-} from '../../contract/explore.ts'
+import { ExploreFileQuestion, ExploreQuestion, MOST_CSV_LINES } from '../../contract/explore.ts'
+import { ExploreAnswer, ExploreValues } from '../../contract/explore-answer.ts'
 import { EXPLORE_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { Text } from '../../contract/fields.ts'
 

@@ -1,8 +1,9 @@
 /**
- * Conversions of the goal, as a question counts them. The local copy has of each click how its conversions stand by type, as a text of which there are
+ * Conversions of the goal and of single types, as a question counts them. The local copy has of each click how its conversions stand by type, as a text of which there are
  * few; which types are a campaign's goal is looked up when it is asked, because that may change at any time and holds for the past. So each text is
  * read once in a question, and what it comes to is joined to its clicks.
  */
+import { isEventMeasure, typeOfMeasure } from '../../contract/explore-measures.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { quoted } from './columns.ts'
 import { PAIR_SIZE } from './pairs.ts'
@@ -19,31 +20,42 @@ function goalsApart({ goal, own }: Goals) {
 const ofTypes = (sum: string, types: readonly string[]) =>
   `coalesce(sum(${sum}) filter (where type in (${types.map(quoted).join(', ')})), 0)::bigint`
 
-/** What is joined to the rows of `from`, called `facts`, for `goalColumns`. */
-export function goalJoin(goals: Goals, from: string): string {
-  const counted = goalsApart(goals).flatMap(({ types }, at) => [
+const isOfGoal = (column: string) => column === HELD || column === REFUSED
+const [HELD, REFUSED] = ['conversions_conversions_pending', 'conversions_rejected'] as const
+
+/** Whether a column of a scan is made of conversions. */
+export const isOfConversions = (column: string): boolean => isOfGoal(column) || isEventMeasure(column)
+
+/** What is joined to the rows of `from`, called `facts`, for those of these columns that are made of conversions; nothing for none. */
+export function conversionJoin(goals: Goals, columns: readonly string[], from: string): string[] {
+  const ofGoal = goalsApart(goals).flatMap(({ types }, at) => [
     `${ofTypes(`approved + pending * ${PAIR_SIZE}`, types)} as held${at}`,
     `${ofTypes('rejected', types)} as refused${at}`,
   ])
+  const ofOne = columns
+    .filter(isEventMeasure)
+    .map(name => `${ofTypes('approved', [typeOfMeasure(name)])} as of_${name}`)
+  const counted = [...(columns.some(isOfGoal) ? ofGoal : []), ...ofOne]
+  if (counted.length === 0) return []
   const count = (place: number) => `split_part(split_part(standing, ':', 2), ',', ${place})::bigint`
-  return `left join (
+  return [
+    `left join (
       select conversions as stands, ${counted.join(', ')} from (
         select conversions, split_part(standing, ':', 1) as type, ${count(1)} as approved, ${count(2)} as pending, ${count(3)} as rejected from (
           select conversions, unnest(string_split(conversions, ' ')) as standing from (
             select distinct conversions from ${from} where conversions is not null)))
       group by conversions
-    ) of_goal on of_goal.stands = facts.conversions`
+    ) converted on converted.stands = facts.conversions`,
+  ]
 }
 
-/** The sums that are made of conversions, as columns of a scan; approved and pending ones in one, as `PAIRS` are. */
-export function goalColumns(goals: Goals): Readonly<Record<string, string>> {
+/** A column that is made of conversions, of rows with that join; approved ones of the goal and those on hold in one, as `PAIRS` are. */
+export function conversionColumn(goals: Goals, column: string): string {
+  if (isEventMeasure(column)) return `sign * coalesce(of_${column}, 0)`
+  const name = column === HELD ? 'held' : 'refused'
   const [, ...own] = goalsApart(goals)
-  const column = (name: 'held' | 'refused') => {
-    const whens = own.map(
-      ({ campaigns }, at) =>
-        `when list_contains([${campaigns.map(quoted).join(', ')}], campaign) then ${name}${at + 1}`,
-    )
-    return `sign * case when stands is null then 0 ${whens.join(' ')} else ${name}0 end`
-  }
-  return { conversions_conversions_pending: column('held'), conversions_rejected: column('refused') }
+  const whens = own.map(
+    ({ campaigns }, at) => `when list_contains([${campaigns.map(quoted).join(', ')}], campaign) then ${name}${at + 1}`,
+  )
+  return `sign * case when stands is null then 0 ${whens.join(' ')} else ${name}0 end`
 }

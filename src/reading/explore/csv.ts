@@ -1,12 +1,8 @@
 /** Rows of an answer as a file for spreadsheets. */
 import { csvFile, textCell } from '../../contract/csv.ts'
-import {
-  type ExploreMeasures,
-  type ExploreRow,
-  type FileColumn,
-  MEASURES,
-  type Measure,
-} from '../../contract/explore.ts'
+import type { FileColumn } from '../../contract/explore.ts'
+import type { ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
+import { MEASURES, type Measure } from '../../contract/explore-measures.ts'
 import { readFormula } from '../../contract/formula.ts'
 import type { Question } from './question.ts'
 

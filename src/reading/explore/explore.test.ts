@@ -6,7 +6,7 @@ import { seedExplored, seedUnsealed } from '../../../tests/support/explored.ts'
 import { seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
-import type { ExploreAnswer } from '../../contract/explore.ts'
+import type { ExploreAnswer } from '../../contract/explore-answer.ts'
 import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse

@@ -2,14 +2,8 @@
  * Explore: any question about the clicks of an organization, answered from segments, the facts of its clicks, which a process of its own scans.
  * The answer holds what was committed when it was asked. Reads `segments` and the names of objects.
  */
-import {
-  type ExploreAnswer,
-  type ExploreMeasures,
-  type ExploreRow,
-  MOST_CSV_LINES,
-  MOST_EXPLORE_ROWS,
-  SPEND_KEY,
-} from '../../contract/explore.ts'
+import { MOST_CSV_LINES, MOST_EXPLORE_ROWS, SPEND_KEY } from '../../contract/explore.ts'
+import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
 import { isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { join } from 'node:path'
@@ -24,14 +18,16 @@ import { keyOf } from './columns.ts'
 import { csvOf } from './csv.ts'
 import { dayAsParquet } from './day-file.ts'
 import { type Ask, type Engine, FilesGone } from './engine.ts'
+import { readEventTypes } from './event-types.ts'
 import type { Files } from './files.ts'
 import { bring, forget, type Lacking } from './local.ts'
 import { labelOf, type Names, namesOf, OTHER, UNASSIGNED, WITHOUT_CLICKS } from './labels.ts'
+import type { Compared } from './grounds.ts'
 import { type AllFound, askLevels, type Group } from './levels.ts'
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
 import { type Facts, ROOT } from './scan.ts'
-import { haveCost, madeIn, type Sums, sumsOfQuestion } from './sums.ts'
+import { haveCost, madeIn, sumsOfQuestion } from './sums.ts'
 import { type How, readSnapshot, type Snapshot } from './snapshot.ts'
 import { valuesOf } from './values.ts'
 import { VISITOR_LIMITS, type VisitorLimits } from './visitors.ts'
@@ -73,16 +69,21 @@ export const exploreDeeds = (explorer: Explorer) => ({
     const question = questionOf(body)
     const counted_at = new Date().toISOString()
     const { org_id } = context.actor
-    const found = await answer(explorer, context, org_id, question, MOST_EXPLORE_ROWS)
+    const [found, event_types] = await Promise.all([
+      answer(explorer, context, org_id, question, MOST_EXPLORE_ROWS),
+      readEventTypes(context.database.reads, org_id, possible(question.window)),
+    ])
     const rows = rowsOf(found, question, await namesIn(context, org_id, found, question))
     return {
       window: instants(question.window),
       ...(question.before && { window_before: instants(question.before) }),
       time_zone: question.time_zone,
       rows,
-      totals: compared(found.totals, found.before, question),
+      totals: compared(found.totals, question),
+      ...(found.whole && { totals_without_having: compared(found.whole, question) }),
       distinct: found.levels.map(({ distinct }) => distinct),
       unique_visitors_is_estimate: found.is_estimate,
+      event_types,
       counted_at,
       incomplete_days: [...found.incomplete_days],
       emptied_before: found.emptied_before,
@@ -246,11 +247,7 @@ async function namesIn({ database }: Ground, org_id: number, { levels }: AllFoun
   )
 }
 
-const compared = (
-  sums: Sums,
-  before: Sums | undefined,
-  question: Question,
-): ExploreMeasures & { before?: ExploreMeasures } => ({
+const compared = ({ sums, before }: Compared, question: Question): ExploreMeasures & { before?: ExploreMeasures } => ({
   ...measuresOf(sums, question),
   ...(before && { before: measuresOf(before, question) }),
 })
@@ -263,19 +260,19 @@ function rowsOf({ levels }: AllFound, question: Question, names: readonly (Names
     const dimension = question.levels[first + at]?.dimension
     if (level === undefined || groups === undefined || dimension === undefined) return undefined
     const rest = level.rest.get(parent)
-    const rowOf = ({ id, value, isSpend, sums, before }: Group): ExploreRow => {
+    const rowOf = ({ id, value, isSpend, ...figures }: Group): ExploreRow => {
       const children = below(id, at + 1)
       const named = isSpend
         ? { key: SPEND_KEY, label: question.isApart && dimension === 'sub1' ? UNASSIGNED : WITHOUT_CLICKS }
         : { key: keyOf(dimension, value), label: labelOf(dimension, value, names[at]) }
-      return { ...named, is_other: false, ...compared(sums, before, question), ...(children && { children }) }
+      return { ...named, is_other: false, ...compared(figures, question), ...(children && { children }) }
     }
     const other = rest && {
       key: null,
       label: OTHER,
       is_other: true,
       count_of_other: rest.keys,
-      ...compared(rest.sums, rest.before, question),
+      ...compared(rest, question),
     }
     return [...groups.map(rowOf), ...(other ? [other] : [])]
   }

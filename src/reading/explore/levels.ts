@@ -2,23 +2,16 @@
  * Asks a question level by level: the groups of a level below the rows that are kept of the one above, of each of those the first by its sort,
  * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not.
  */
-import { type ExploreSort, UNIQUE_VISITORS } from '../../contract/explore.ts'
+import type { ExploreSort } from '../../contract/explore.ts'
+import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
 import type { Ask, Found } from './engine.ts'
 import type { Level, Question } from './question.ts'
-import { alike, type Asking, begin, type Begun, below, type Rows } from './rows.ts'
-import { areVisitorsGone, type Facts, keyName, ROOT, unknownIn } from './scan.ts'
+import { beginIn, type Compared, descend, type Ground } from './grounds.ts'
+import { alike } from './rows.ts'
+import { type Facts, keyName, ROOT, unknownIn } from './scan.ts'
 import { haveCost, madeIn, named, orderOf, type Sum, type Sums, summed, sumsIn, sumsOfQuestion } from './sums.ts'
-import {
-  countVisitors,
-  sampleFor,
-  type VisitorLimits,
-  type Visitors,
-  visitorsBelow,
-  visitorsIn,
-  visitorsOf,
-  visitorsOfLevel,
-} from './visitors.ts'
-import { refuseTooWide, type WideLimits } from './wide.ts'
+import { countVisitors, type VisitorLimits, visitorsOfLevel } from './visitors.ts'
+import type { WideLimits } from './wide.ts'
 
 /** A group as it was found: of the row `parent` of the level above, with its value in the dimension of its level. */
 export type Group = {
@@ -41,19 +34,11 @@ type LevelFound = {
 }
 
 export type AllFound = {
-  readonly totals: Sums
-  readonly before: Sums | undefined
+  readonly totals: Compared
+  /** What there is without filters on figures, where there are any. */
+  readonly whole: Compared | undefined
   readonly levels: readonly LevelFound[]
   readonly is_estimate: boolean
-}
-
-/** What a level is asked of in one window: its groups of `rows`, what is below of `source`. `totals` are those of all rows. */
-type Ground = {
-  readonly asking: Asking
-  readonly rows: Rows
-  readonly source: Rows
-  readonly visitors: Visitors | undefined
-  readonly totals: Sums
 }
 
 /** A level below one without rows, or of an answer that is full. */
@@ -71,20 +56,11 @@ export async function askLevels(
   const first = question.within?.length ?? 0
   const end = question.within === undefined ? question.levels.length : first + 1
   const asked = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
-  const common = { ask, facts, question, sums, levels: asked }
-  const asking: Asking = { ...common, window: question.window, prefix: 'n' }
-  const now = await begin(asking)
-  await refuseTooWide(ask, facts, question, now.totals.clicks, limits)
-  const every = sampleFor(now.totals.clicks, limits)
-  let ground = await groundOf(asking, now, every)
-  let past: Ground | undefined
-  if (question.before !== undefined) {
-    const then: Asking = { ...common, window: question.before, prefix: 'b' }
-    past = await groundOf(then, await begin(then), every)
-  }
-  const [totals, before] = [ground.totals, past?.totals]
+  const { every, whole, ...grounds } = await beginIn({ ask, facts, question, sums, levels: asked }, limits)
+  let { ground, past } = grounds
+  const totals: Compared = { sums: ground.totals, before: past?.totals }
   const levels: LevelFound[] = []
-  let parents: ReadonlyMap<number, Compared> = new Map([[ROOT, { sums: totals, before }]])
+  let parents: ReadonlyMap<number, Compared> = new Map([[ROOT, totals]])
   let left = most
   for (let at = first; at < end; at += 1) {
     if (parents.size === 0 || left <= 0) {
@@ -105,23 +81,8 @@ export async function askLevels(
     )
     past = past && (await descend(past, at, before))
   }
-  return { totals, before, levels, is_estimate: every > 1 && question.measures.includes(UNIQUE_VISITORS) }
+  return { totals, whole, levels, is_estimate: every > 1 && question.measures.includes(UNIQUE_VISITORS) }
 }
-
-async function groundOf(asking: Asking, { rows, all, totals }: Begun, every: number): Promise<Ground> {
-  const visitors = areVisitorsGone(asking.facts, asking.window) ? undefined : await visitorsIn(asking, every)
-  return { asking, rows, source: all, visitors, totals: { ...totals, ...(await visitorsOf(asking, visitors)) } }
-}
-
-/** What the level below `at` is asked of. */
-async function descend(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
-  const { asking, source } = ground
-  const rows = await below(asking, source, at, kept)
-  const visitors = ground.visitors && (await visitorsBelow(asking, at, ground.visitors))
-  return { ...ground, rows, source: rows, visitors }
-}
-
-type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
 
 /** Finds the groups of a level, keeps the first of each row above as the table `l<at>`, and answers them. */
 async function askLevel(

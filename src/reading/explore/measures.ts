@@ -1,8 +1,9 @@
 /** What sums come to: exact counts and amounts, and quotients of them. */
-import { type ExploreMeasures, type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore.ts'
+import type { ExploreMeasures } from '../../contract/explore-answer.ts'
+import { type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore-measures.ts'
 import { fromUnits } from '../../contract/decimals.ts'
 import type { Question } from './question.ts'
-import { isOfCost, type Sums } from './sums.ts'
+import { isOfCost, OF_KNOWN_COST, type Sums } from './sums.ts'
 
 const MILLIONTHS = 6
 /** Shares are kept this fine, so that those of a million clicks are short of their amount by less than a millionth of a dollar before it is made up for. */
@@ -44,8 +45,6 @@ const finest = (above: bigint, below: bigint): [bigint, bigint] =>
 /** Whether the cost of anything in a row is known; where there is nothing, all of it is. */
 const isCostKnown = ({ clicks, cost, clicks_without_cost }: Sums): boolean =>
   clicks === 0n || cost !== 0n || clicks_without_cost < clicks
-
-const OF_KNOWN_COST: readonly Measure[] = ['cost', 'profit', 'cpc', 'cpa', 'roi']
 
 function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number | string | null {
   if (OF_KNOWN_COST.includes(measure) && !isCostKnown(sums)) return null

@@ -2,14 +2,14 @@
 import { DAY_MS } from '../../contract/days.ts'
 import {
   type ExploreFilter,
+  type ExploreHaving,
   type ExploreQuestion,
   type ExploreSort,
-  type Measure,
   SPEND_KEY,
-  USUAL_MEASURES,
   USUAL_TOP,
   WIDEST_EXPLORE_DAYS,
 } from '../../contract/explore.ts'
+import { type Measure, USUAL_MEASURES } from '../../contract/explore-measures.ts'
 import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
@@ -25,7 +25,13 @@ export type Filter = {
   readonly op: ExploreFilter['op']
   readonly values: readonly Value[]
 }
-export type Level = { readonly dimension: Dimension; readonly top: number; readonly sort: ExploreSort }
+export type Level = {
+  readonly dimension: Dimension
+  readonly top: number
+  readonly sort: ExploreSort
+  /** What is to hold of the figures of its rows, of each as a whole. */
+  readonly having: readonly ExploreHaving[]
+}
 
 export type Question = {
   readonly window: Window
@@ -43,6 +49,10 @@ export type Question = {
   /** Spend that was booked without a sub1 is no part of what clicks cost, but a row of its own. */
   readonly isApart: boolean
 }
+
+/** Whether it has filters on figures. */
+export const isFiltered = ({ levels }: Pick<Question, 'levels'>): boolean =>
+  levels.some(({ having }) => having.length > 0)
 
 /** What stands for a value in a dimension that nothing is known of: of spend without clicks its country, for example. No click has it. */
 export const UNKNOWN = ''
@@ -63,6 +73,7 @@ export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUA
       dimension: level.dimension,
       top: level.top ?? top[at] ?? 1,
       sort: level.sort ?? asked.sort ?? usualSort(level.dimension),
+      having: [...(level.having ?? []), ...(at === asked.levels.length - 1 ? (asked.having ?? []) : [])],
     })),
     filters: (asked.filters ?? []).map(({ dimension, op, values = [] }, at) => ({
       dimension,

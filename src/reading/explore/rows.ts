@@ -5,7 +5,7 @@
 import type { Window } from '../../contract/window.ts'
 import type { Ask } from './engine.ts'
 import type { Question } from './question.ts'
-import { type AskedLevel, type Facts, factsOf, keyName } from './scan.ts'
+import { type AskedLevel, type Facts, keyName } from './scan.ts'
 import { madeIn, named, type Sum, type Sums, summed, sumsIn } from './sums.ts'
 
 /** What is asked of one window. */
@@ -19,6 +19,8 @@ export type Asking = {
   readonly prefix: string
   /** The levels that are answered. */
   readonly levels: readonly AskedLevel[]
+  /** The clicks it is about, a relation in SQL of `p`, a key for each level, and these columns. */
+  readonly clicks: (columns: readonly string[]) => string
 }
 
 /** What a level is asked of: `p`, the row above, keys from its own on, and the columns of its sums. `isShort` where they are put together by all keys. */
@@ -36,18 +38,20 @@ const MUCH_SHORTENED = 1000
 
 /** The rows of the first level, and the sums of all of them. */
 export async function begin(asking: Asking): Promise<Begun> {
-  const { ask, facts, question, sums, window, levels } = asking
-  const all: Rows = {
-    sql: `(${factsOf(facts, question, window, { levels, columns: madeIn(sums) })})`,
-    isShort: false,
-  }
+  const { sums, levels } = asking
+  const all: Rows = { sql: asking.clicks(madeIn(sums)), isShort: false }
   const clicks = await countOf(asking)
   const short = await shortened(asking, all, levels, { parents: 1, clicks, least: SHORTENED })
   const first =
     short ?? (await shortened(asking, all, levels.slice(0, 1), { parents: 1, clicks, least: MUCH_SHORTENED }))
   const rows = first ?? all
-  const [row] = await ask(`select ${named(sums)} from (select ${summed(madeIn(sums))} from ${rows.sql})`)
-  return { rows, all: short ?? all, totals: sumsIn(row, sums) }
+  return { rows, all: short ?? all, totals: await totalsOf(asking, rows) }
+}
+
+/** What these rows come to. */
+export async function totalsOf({ ask, sums }: Pick<Asking, 'ask' | 'sums'>, { sql }: Rows): Promise<Sums> {
+  const [row] = await ask(`select ${named(sums)} from (select ${summed(madeIn(sums))} from ${sql})`)
+  return sumsIn(row, sums)
 }
 
 /** Roughly, how many facts there are in all. */

@@ -4,7 +4,7 @@ import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contr
 import type { Window } from '../../contract/window.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
-import { goalColumns, goalJoin } from './conversions.ts'
+import { conversionColumn, conversionJoin, isOfConversions } from './conversions.ts'
 import { type Numbered, UNKNOWN_NUMBER } from './words.ts'
 import { haveCost } from './sums.ts'
 import { type Filter, type Question, UNKNOWN, type Value } from './question.ts'
@@ -101,12 +101,13 @@ function partsOf(
     without_cost: `without_cost${apart} as without_cost`,
     revenue_without_cost: `case when without_cost${apart} <> 0 then revenue else 0 end as revenue_without_cost`,
   }
-  const made = goalColumns(goals)
   const clicks: Part = {
     from,
-    joins: columns.some(name => made[name] !== undefined) ? [goalJoin(goals, from)] : [],
+    joins: conversionJoin(goals, columns, from),
     knows: () => true,
-    columns: columns.map(name => columnsOf[name] ?? (made[name] === undefined ? name : `${made[name]} as ${name}`)),
+    columns: columns.map(name => {
+      return columnsOf[name] ?? (isOfConversions(name) ? `${conversionColumn(goals, name)} as ${name}` : name)
+    }),
     conditions: withinWindow(window),
   }
   if (!haveCost(columns)) return [clicks]

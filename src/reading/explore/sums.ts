@@ -1,11 +1,13 @@
 /** The sums that measures are made of, in SQL over the local files: which columns they are made in, and what rows are ordered by. */
-import { COST_MEASURES, type Measure, WITHOUT_COST } from '../../contract/explore.ts'
+import { COST_MEASURES, type EventMeasure, type Measure, WITHOUT_COST } from '../../contract/explore-measures.ts'
+import { toUnits } from '../../contract/decimals.ts'
+import type { ExploreHaving } from '../../contract/explore.ts'
 import type { Found } from './engine.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
 import type { Question } from './question.ts'
 
 /** What sums are made of, as `local.ts` keeps it: one number of a click each, or two in one. */
-const MADE_IN: Readonly<Record<Exclude<Sum, Paired>, string>> = {
+const MADE_IN: Readonly<Record<Exclude<Sum, Paired | EventMeasure>, string>> = {
   clicks: 'sign',
   rejected: 'rejected',
   conversions_rejected: 'conversions_rejected',
@@ -25,6 +27,7 @@ export type Sum =
   | 'clicks_without_cost'
   | 'revenue_without_cost'
   | Paired
+  | EventMeasure
 
 export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
 
@@ -60,12 +63,15 @@ export const haveCost = (columns: readonly string[]): boolean => columns.include
 
 const pairOf = (sum: Sum): Pair | undefined => PAIRS.find(pair => pair.some(name => name === sum))
 
+/** The column of a sum that is made in one of its own. */
+const columnFor = (sum: Sum): string => MADE_IN[sum as keyof typeof MADE_IN] ?? sum
+
 /** The columns that these sums are made in. */
 export const madeIn = (sums: readonly Sum[]): string[] => [
   ...new Set(
     sums.map(sum => {
       const pair = pairOf(sum)
-      return pair === undefined ? MADE_IN[sum as keyof typeof MADE_IN] : nameOfPair(pair)
+      return pair === undefined ? columnFor(sum) : nameOfPair(pair)
     }),
   ),
 ]
@@ -79,7 +85,7 @@ export const named = (sums: readonly Sum[]): string => sums.map(sum => `${oneOf(
 
 function oneOf(sum: Sum): string {
   const pair = pairOf(sum)
-  if (pair === undefined) return MADE_IN[sum as keyof typeof MADE_IN]
+  if (pair === undefined) return columnFor(sum)
   const both = `${nameOfPair(pair)}::bigint`
   const low = `(((${both} + ${PAIR_SIZE / 2}) & ${PAIR_SIZE - 1}) - ${PAIR_SIZE / 2})`
   return pair[0] === sum ? low : `((${both} - ${low}) // ${PAIR_SIZE})`
@@ -90,34 +96,75 @@ export function sumsIn(row: Found | undefined, sums: readonly Sum[]): Sums {
   return Object.fromEntries(sums.map(name => [name, BigInt((row?.[name] as bigint | number | undefined) ?? 0)])) as Sums
 }
 
+/** A measure in columns that hold sums, which are whole numbers: so many of `above`, of one of `below` where it is a quotient, come to `unit` for 1. */
+type Fraction = { readonly above: string; readonly below?: string; readonly unit: bigint }
+
+const [COUNT, MILLIONTHS, TRILLIONTHS] = [1n, 1_000_000n, 1_000_000_000_000n]
+
+function fractionOf(measure: Measure, count_pending: boolean): Fraction {
+  const conversions = count_pending ? '(conversions + conversions_pending)' : 'conversions'
+  switch (measure) {
+    case 'conversions':
+      return { above: conversions, unit: COUNT }
+    case 'revenue':
+    case 'revenue_pending':
+    case 'revenue_without_cost':
+      return { above: measure, unit: MILLIONTHS }
+    case 'cost':
+      return { above: 'cost', unit: TRILLIONTHS }
+    case 'profit':
+      return { above: 'revenue * 1000000 - cost', unit: TRILLIONTHS }
+    case 'epc':
+      return { above: 'revenue', below: 'clicks', unit: MILLIONTHS }
+    case 'cpc':
+      return { above: 'cost', below: 'clicks', unit: TRILLIONTHS }
+    case 'cpa':
+      return { above: 'cost', below: conversions, unit: TRILLIONTHS }
+    case 'cr':
+      return { above: conversions, below: 'clicks', unit: COUNT }
+    case 'roi':
+      return { above: 'revenue * 1000000 - cost', below: 'cost', unit: COUNT }
+    case 'approval_rate':
+      return { above: 'approved', below: 'approved + rejected', unit: COUNT }
+    default:
+      return { above: measure, unit: COUNT }
+  }
+}
+
+/** These are null where no cost is known. */
+export const OF_KNOWN_COST: readonly Measure[] = ['cost', 'profit', 'cpc', 'cpa', 'roi']
+const IS_COST_KNOWN = '(cost <> 0 or clicks_without_cost < clicks)'
+
 /** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */
 export function orderOf(measure: Measure | 'key', count_pending: boolean): string {
-  const conversions = count_pending ? '(conversions + conversions_pending)' : 'conversions'
-  const ratio = (above: string, below: string) => `(${above})::double / nullif(${below}, 0)::double`
+  if (measure === 'key') return 'word'
+  const { above, below } =
+    // In billionths: doubles hold fewer digits than trillionths of a large amount have.
+    measure === 'roi'
+      ? { above: 'revenue * 1000 - cost // 1000', below: 'cost // 1000' }
+      : fractionOf(measure, count_pending)
+  const value = below === undefined ? above : `(${above})::double / nullif(${below}, 0)::double`
   // What is not known comes last.
-  const known = (value: string) => `case when cost <> 0 or clicks_without_cost < clicks then ${value} end`
-  switch (measure) {
-    case 'key':
-      return 'word'
-    case 'conversions':
-      return conversions
-    case 'cost':
-      return known('cost')
-    case 'profit':
-      return known('revenue * 1000000 - cost')
-    case 'epc':
-      return ratio('revenue', 'clicks')
-    case 'cpc':
-      return known(ratio('cost', 'clicks'))
-    case 'cpa':
-      return known(ratio('cost', conversions))
-    case 'cr':
-      return ratio(conversions, 'clicks')
-    case 'roi':
-      return known(ratio('revenue * 1000 - cost // 1000', 'cost // 1000'))
-    case 'approval_rate':
-      return ratio('approved', 'approved + rejected')
-    default:
-      return measure
-  }
+  return OF_KNOWN_COST.includes(measure) ? `case when ${IS_COST_KNOWN} then ${value} end` : value
+}
+
+const SIGNS: Readonly<Record<ExploreHaving['op'], string>> = {
+  lt: '<',
+  lte: '<=',
+  gt: '>',
+  gte: '>=',
+  eq: '=',
+  ne: '<>',
+}
+/** Values are compared to so many places, which is all that they may have. */
+const PLACES = 6
+
+/** Whether a filter holds of columns that hold sums: of the exact figure, and of none that is null. */
+export function holds({ measure, op, value }: ExploreHaving, count_pending: boolean): string {
+  const { above, below, unit } = fractionOf(measure, count_pending)
+  const compared = `(${above})::hugeint * ${10 ** PLACES} ${SIGNS[op]} (${toUnits(value, PLACES) * unit})::hugeint`
+  return [
+    ...(OF_KNOWN_COST.includes(measure) ? [IS_COST_KNOWN] : []),
+    ...(below === undefined ? [compared] : [`(${below}) > 0`, `${compared} * (${below})`]),
+  ].join(' and ')
 }

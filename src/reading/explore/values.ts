@@ -1,6 +1,6 @@
 /** What a filter may name: objects by their names, texts that clicks came with, and the words of the rest. */
 import type pg from 'pg'
-import type { ExploreValues } from '../../contract/explore.ts'
+import type { ExploreValues } from '../../contract/explore-answer.ts'
 import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { seedExplored } from '../../../tests/support/explored.ts'
 import { newId, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import type { ExploreAnswer } from '../../contract/explore.ts'
+import type { ExploreAnswer } from '../../contract/explore-answer.ts'
 import { sampleFor } from './visitors.ts'
 
 const EXACT = 400

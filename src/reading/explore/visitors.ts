@@ -2,10 +2,11 @@
  * Counts visitors, each once. Of few clicks all of them; of many those of a sample of the visitors, which is as good as drawn by lot because a visitor is
  * known by a keyed hash, and exactly again in the groups that have few clicks.
  */
-import { MOST_EXACT_VISITORS, UNIQUE_VISITORS } from '../../contract/explore.ts'
+import { MOST_EXACT_VISITORS } from '../../contract/explore.ts'
+import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
 import type { Found } from './engine.ts'
 import { alike, type Asking, joinedTo } from './rows.ts'
-import { factsOf } from './scan.ts'
+import { areVisitorsGone } from './scan.ts'
 import { type Sums } from './sums.ts'
 
 /** Whose visitors are counted: of one in `every`, with their rows in `seen`; `facts` are the rows of all, of which each level is to be found again. */
@@ -25,13 +26,13 @@ export function sampleFor(clicks: bigint, { exact_visitors }: VisitorLimits): nu
   return every
 }
 
-/** Sets the visitors of one window apart; undefined where nobody asks for them. */
+/** Sets the visitors of one window apart; undefined where nobody asks for them, or nobody can count them. */
 export async function visitorsIn(
-  { ask, facts, question, window, prefix, levels }: Asking,
+  { ask, facts, question, window, prefix, clicks }: Asking,
   every: number,
 ): Promise<Visitors | undefined> {
-  if (!question.measures.includes(UNIQUE_VISITORS)) return undefined
-  const all = `(${factsOf(facts, question, window, { levels, columns: ['visitor', 'sign'] })})`
+  if (!question.measures.includes(UNIQUE_VISITORS) || areVisitorsGone(facts, window)) return undefined
+  const all = clicks(['visitor', 'sign'])
   const seen = `${prefix}seen`
   await ask(
     `create temp table ${seen} as from ${all} where ${every === 1 ? 'visitor is not null' : `visitor & ${every - 1} = 0`}`,

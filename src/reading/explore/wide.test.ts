@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { seedExplored, seedUnsealed } from '../../../tests/support/explored.ts'
 import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import type { ExploreAnswer } from '../../contract/explore.ts'
+import type { ExploreAnswer } from '../../contract/explore-answer.ts'
 import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse

@@ -7,7 +7,7 @@ import { isTextDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Ask } from './engine.ts'
 import { type Facts, factsOf, keyName } from './scan.ts'
-import type { Question } from './question.ts'
+import { isFiltered, type Question } from './question.ts'
 
 export type WideLimits = {
   /** Fewer clicks are always grouped. */
@@ -30,7 +30,9 @@ export async function refuseTooWide(
 ): Promise<void> {
   if (clicks <= BigInt(wide_clicks)) return
   const first = question.within?.length ?? 0
-  const asked = question.within === undefined ? question.levels : question.levels.slice(first, first + 1)
+  // Filters on figures group by all levels, also where the rows of one are answered.
+  const end = question.within === undefined || isFiltered(question) ? question.levels.length : first + 1
+  const asked = question.levels.slice(first, end)
   for (const { dimension } of asked) {
     // Of all days it is known roughly, for nothing; of those that are asked for it costs a scan.
     if (!mayBeWide(dimension) || facts.valuesOf(dimension) <= wide_words) continue

@@ -1,15 +1,15 @@
 /** The columns of Explore: measures as the server counts them, and figures of one's own; how they are written, compared and coloured. */
 import type { z } from 'zod'
+import type { FileColumn } from '../../../contract/explore.ts'
+import type { ExploreMeasures } from '../../../contract/explore-answer.ts'
 import {
   COUNT_MEASURES,
-  type ExploreMeasures,
-  type FileColumn,
   MEASURES,
   type Measure,
   MONEY_MEASURES,
   SHARE_MEASURES,
   UNIQUE_VISITORS,
-} from '../../../contract/explore.ts'
+} from '../../../contract/explore-measures.ts'
 import { figureOf, headOf } from '../../../contract/figures.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'

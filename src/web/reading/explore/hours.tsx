@@ -1,6 +1,7 @@
 /** The hours of the week as a map: a table of weekdays and hours with the chosen figure in each, shaded by how much it is. */
 import { keepPreviousData, useQueries } from '@tanstack/react-query'
-import { type Measure, SPEND_KEY } from '../../../contract/explore.ts'
+import { SPEND_KEY } from '../../../contract/explore.ts'
+import type { Measure } from '../../../contract/explore-measures.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { ask } from '../../ground/call.ts'
 import { compact, NONE } from '../../ground/figures/figures.ts'

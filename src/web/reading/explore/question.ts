@@ -1,6 +1,8 @@
 /** From what the address says to the question that is asked, and back: a saved view keeps questions. */
 import type { z } from 'zod'
-import type { ExploreAnswer, ExploreQuestion, Measure } from '../../../contract/explore.ts'
+import type { ExploreQuestion } from '../../../contract/explore.ts'
+import type { ExploreAnswer } from '../../../contract/explore-answer.ts'
+import type { Measure } from '../../../contract/explore-measures.ts'
 import type { ExploreDimension, Operator } from '../../../contract/explore-dimensions.ts'
 import { dayAt } from '../../ground/zone.ts'
 import { measuresOf } from './columns.ts'

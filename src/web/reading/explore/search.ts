@@ -3,7 +3,8 @@
  * default, whatever is mistyped counts as left out.
  */
 import { z } from 'zod'
-import { MEASURES, MOST_FILTERS, MOST_LEVELS } from '../../../contract/explore.ts'
+import { MOST_FILTERS, MOST_LEVELS } from '../../../contract/explore.ts'
+import { MEASURES } from '../../../contract/explore-measures.ts'
 import { EXPLORE_DIMENSIONS, type ExploreDimension, operatorsOf } from '../../../contract/explore-dimensions.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
 import { LONG_RANGES } from '../../ground/figures/window.ts'

@@ -1,0 +1,107 @@
+/** What Explore answers: rows of measures, and what a filter may name. The screen and the routes share it. */
+import { z } from 'zod'
+import './words.ts'
+import { EventType } from './event-types.ts'
+import {
+  COUNT_MEASURES,
+  EVENT_MEASURES,
+  MONEY_MEASURES,
+  SHARE_MEASURES,
+  UNIQUE_VISITORS,
+  UNIT_MEASURES,
+} from './explore-measures.ts'
+import { Instant, Money } from './fields.ts'
+import { type FigureKey, figureOf } from './figures.ts'
+
+const fields = <const Names extends readonly FigureKey[], T extends z.ZodType>(names: Names, schema: T) =>
+  Object.fromEntries(
+    names.map(name => [name, schema.optional().meta({ description: figureOf(name).means })]),
+  ) as Record<Names[number], z.ZodOptional<T>>
+
+/** The measures that were asked for, and no others. */
+const measured = {
+  ...fields(COUNT_MEASURES, z.int()),
+  ...fields(MONEY_MEASURES, Money),
+  ...fields(['cost', 'profit'], Money.nullable()),
+  ...fields(UNIT_MEASURES, Money.nullable()),
+  ...fields(SHARE_MEASURES, z.number().nullable()),
+  ...fields(EVENT_MEASURES, z.int()),
+  unique_visitors: z
+    .int()
+    .nullable()
+    .optional()
+    .meta({ description: `${figureOf(UNIQUE_VISITORS).means} null: the window has days before emptied_before` }),
+}
+export const ExploreMeasures = z.object(measured).meta({ id: 'ExploreMeasures' })
+export type ExploreMeasures = z.output<typeof ExploreMeasures>
+
+const row = {
+  key: z.string().nullable().meta({
+    description:
+      'null: clicks without a value, and other. An empty text: spend without clicks, whose value in this dimension is not known; it comes behind all rows but other, whatever they are sorted by',
+  }),
+  label: z.string().meta({ description: 'Name, else the key; (none) without a value' }),
+  is_other: z.boolean().meta({ description: 'True: all that the rows beside it leave out; such rows come last' }),
+  count_of_other: z.int().optional().meta({ description: 'Of other: how many keys it is of' }),
+  ...measured,
+  before: ExploreMeasures.optional().meta({ description: 'With compare: the period before' }),
+}
+
+export type ExploreRow = z.output<z.ZodObject<typeof row>> & { children?: ExploreRow[] | undefined }
+export const ExploreRow: z.ZodType<ExploreRow, ExploreRow> = z
+  .object({
+    ...row,
+    get children() {
+      return z.array(ExploreRow).optional()
+    },
+  })
+  .meta({ id: 'ExploreRow' })
+
+export const ExploreAnswer = z
+  .object({
+    window: z.object({ from: Instant, to: Instant }),
+    window_before: z.object({ from: Instant, to: Instant }).optional(),
+    time_zone: z.string(),
+    rows: z.array(ExploreRow),
+    totals: ExploreMeasures.extend({ before: ExploreMeasures.optional() }).meta({
+      description: 'Over all that the filters (and having and within) let through',
+    }),
+    totals_without_having: ExploreMeasures.extend({ before: ExploreMeasures.optional() }).optional().meta({
+      description: 'With filters on figures: over all that the other filters let through',
+    }),
+    distinct: z.array(z.int()).meta({
+      description:
+        'Per level that is asked for, with within the next alone: how many keys it has, below the rows that are shown of the level above',
+    }),
+    unique_visitors_is_estimate: z.boolean(),
+    event_types: z.array(EventType).meta({
+      description:
+        'The types of events that the workspace has had in the window: those whose columns may hold more than 0',
+    }),
+    counted_at: Instant,
+    incomplete_days: z.array(z.iso.date()).meta({ description: 'UTC days of which clicks are missing in this answer' }),
+    emptied_before: z.iso.date().nullable().meta({
+      description:
+        'The clicks of UTC days before this one are no longer kept. They count as ever, but there ref_id and each sub that had a word for nearly every click have no value; null where nothing is gone',
+    }),
+    took_ms: z.int(),
+  })
+  .meta({ id: 'ExploreAnswer' })
+export type ExploreAnswer = z.output<typeof ExploreAnswer>
+
+/** GET /api/explore/values: what a filter may name. */
+export const ExploreValues = z
+  .object({
+    values: z.array(
+      z.object({
+        key: z.string(),
+        label: z.string(),
+        clicks: z
+          .int()
+          .nullable()
+          .meta({ description: 'In the window; null for words that are the same for everyone' }),
+      }),
+    ),
+  })
+  .meta({ id: 'ExploreValues' })
+export type ExploreValues = z.output<typeof ExploreValues>

@@ -1,0 +1,93 @@
+/** What the levels of a question are asked of, in the window that is asked for and in the one before: all clicks, or those that filters on figures leave. */
+import { clicksOfRows, findRows, levelsOfRows, rowsThen } from './having.ts'
+import { isFiltered } from './question.ts'
+import { type Asking, begin, type Begun, below, type Rows, totalsOf } from './rows.ts'
+import { factsOf } from './scan.ts'
+import { madeIn, type Sums } from './sums.ts'
+import { sampleFor, type VisitorLimits, type Visitors, visitorsBelow, visitorsIn, visitorsOf } from './visitors.ts'
+import { refuseTooWide, type WideLimits } from './wide.ts'
+
+/** What a level is asked of in one window: its groups of `rows`, what is below of `source`. `totals` are those of all rows. */
+export type Ground = {
+  readonly asking: Asking
+  readonly rows: Rows
+  readonly source: Rows
+  readonly visitors: Visitors | undefined
+  readonly totals: Sums
+}
+
+/** The same in the window that is asked for and in the period before, where it is compared with. */
+export type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
+
+export type Grounds = {
+  readonly ground: Ground
+  readonly past: Ground | undefined
+  /** Of so many visitors one is counted. */
+  readonly every: number
+  /** What there is without filters on figures, where there are any. */
+  readonly whole: Compared | undefined
+}
+
+type Common = Pick<Asking, 'ask' | 'facts' | 'question' | 'sums' | 'levels'>
+type Limits = WideLimits & VisitorLimits
+
+/** Begins a question, in both of its windows. Refuses `question_too_wide`. */
+export const beginIn = (common: Common, limits: Limits): Promise<Grounds> =>
+  (isFiltered(common.question) ? ofRowsLeft : ofAllClicks)(common, limits)
+
+async function ofAllClicks(common: Common, limits: Limits): Promise<Grounds> {
+  const { question, ask, facts } = common
+  const asking = askingOfAll(common, question.window, 'n')
+  const now = await begin(asking)
+  await refuseTooWide(ask, facts, question, now.totals.clicks, limits)
+  const every = sampleFor(now.totals.clicks, limits)
+  const ground = await groundOf(asking, now, every)
+  const then = question.before && askingOfAll(common, question.before, 'b')
+  return { ground, past: then && (await groundOf(then, await begin(then), every)), every, whole: undefined }
+}
+
+async function ofRowsLeft(common: Common, limits: Limits): Promise<Grounds> {
+  const { question, ask, facts } = common
+  const levels = levelsOfRows(question)
+  const whole = askingOfAll({ ...common, levels: [] }, question.window, 'w')
+  const sums = await totalsOf(whole, everyRow(whole))
+  await refuseTooWide(ask, facts, question, sums.clicks, limits)
+  const every = sampleFor(sums.clicks, limits)
+  const askingOf = (window: Asking['window'], prefix: string): Asking => {
+    const clicks = clicksOfRows({ facts, question, window, levels })
+    return { ...common, window, prefix, clicks }
+  }
+  const found = await findRows(askingOfAll({ ...common, levels }, question.window, 'r'), every)
+  const groundIn = async (asking: Asking, rows: Rows) =>
+    groundOf(asking, { rows, all: rows, totals: await totalsOf(asking, rows) }, every)
+  const ground = await groundIn(askingOf(question.window, 'n'), found)
+  const all = { ...sums, ...(await visitorsOf(whole, await visitorsIn(whole, every))) }
+  if (question.before === undefined) return { ground, past: undefined, every, whole: { sums: all, before: undefined } }
+  const then = askingOf(question.before, 'b')
+  const past = await groundIn(then, await rowsThen({ ...then, levels }))
+  const wholeThen = askingOfAll({ ...common, levels: [] }, question.before, 'x')
+  const before = await totalsOf(wholeThen, everyRow(wholeThen))
+  const visitors = await visitorsOf(wholeThen, await visitorsIn(wholeThen, every))
+  return { ground, past, every, whole: { sums: all, before: { ...before, ...visitors } } }
+}
+
+function askingOfAll(common: Common, window: Asking['window'], prefix: string): Asking {
+  const { facts, question, levels } = common
+  const clicks = (columns: readonly string[]) => `(${factsOf(facts, question, window, { levels, columns })})`
+  return { ...common, window, prefix, clicks }
+}
+
+const everyRow = ({ clicks, sums }: Asking): Rows => ({ sql: clicks(madeIn(sums)), isShort: false })
+
+async function groundOf(asking: Asking, { rows, all, totals }: Begun, every: number): Promise<Ground> {
+  const visitors = await visitorsIn(asking, every)
+  return { asking, rows, source: all, visitors, totals: { ...totals, ...(await visitorsOf(asking, visitors)) } }
+}
+
+/** What the level below `at` is asked of. */
+export async function descend(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
+  const { asking, source } = ground
+  const rows = await below(asking, source, at, kept)
+  const visitors = ground.visitors && (await visitorsBelow(asking, at, ground.visitors))
+  return { ...ground, rows, source: rows, visitors }
+}

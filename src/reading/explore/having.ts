@@ -1,0 +1,82 @@
+/**
+ * Filters on figures. They hold of whole rows of a level, so the rows of the last level are found first, all of them; those that every filter holds of
+ * are kept in a table, and from then on the question is about their clicks alone. So rows, what they leave out and totals add up as ever.
+ */
+import type { Measure } from '../../contract/explore-measures.ts'
+import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
+import type { Level, Question } from './question.ts'
+import type { Asking, Rows } from './rows.ts'
+import { type AskedLevel, factsOf, keyName } from './scan.ts'
+import { haveCost, holds, madeIn, named, summed } from './sums.ts'
+import { countVisitors, visitorsIn } from './visitors.ts'
+
+/** The levels by whose rows it is decided which clicks are left: all below the row that is opened, whether or not they are answered. */
+export const levelsOfRows = ({ levels, within = [] }: Question): AskedLevel[] =>
+  levels.slice(within.length).map(({ dimension }, place) => ({ dimension, at: within.length + place }))
+
+/** The rows of the last level that are left, each with its sums in the window that is asked for; and all of them, whatever their figures are. */
+const [LEFT, WHOLE] = ['rows_left', 'rows_whole'] as const
+
+const alike = (one: string, other: string, keys: readonly string[]) =>
+  keys.map(key => `${one}.${key} is not distinct from ${other}.${key}`).join(' and ')
+
+/** Finds the rows that every filter holds of, for `clicksOfRows` and `rowsThen`. `asking` has the levels of `levelsOfRows`. */
+export async function findRows(asking: Asking, every: number): Promise<Rows> {
+  const { ask, question, sums, levels } = asking
+  const keys = levels.map(({ at }) => keyName(at))
+  await ask(`create temp table ${WHOLE} as ${summedBy(asking, asking.clicks(madeIn(sums)))}`)
+  const filtered = levels.filter(({ at }) => havingOf(question, at).length > 0)
+  const needsVisitors = filtered.some(({ at }) => havingOf(question, at).some(({ measure }) => isOfVisitors(measure)))
+  const visitors = needsVisitors ? await visitorsIn({ ...asking, prefix: 'rows' }, every) : undefined
+  const among = filtered.map(({ at }, place) => {
+    const own = levels.filter(level => level.at <= at).map(level => keyName(level.at))
+    const conditions = havingOf(question, at).map(one => `(${holds(one, question.count_pending)})`)
+    const figures = `select ${own.join(', ')}, ${named(sums)} from (
+      select ${own.join(', ')}, ${summed(madeIn(sums))} from ${WHOLE} group by all)`
+    return `semi join (${withVisitors(figures, own, visitors && countVisitors(`{${own.map(key => `${key}: ${key}`).join(', ')}} as id`, visitors.seen, every))}
+      where ${conditions.join(' and ')}) held${place} on ${alike('w', `held${place}`, own)}`
+  })
+  await ask(
+    `create temp table ${LEFT} as select w.p, ${keys.map(key => `w.${key}`).join(', ')}, ${madeIn(sums)
+      .map(name => `w.${name}`)
+      .join(', ')} from ${WHOLE} w ${among.join(' ')}`,
+  )
+  await ask(`drop table ${WHOLE}`)
+  return { sql: LEFT, isShort: true }
+}
+
+const havingOf = (question: Question, at: number) => (question.levels[at] as Level).having
+const isOfVisitors = (measure: Measure) => measure === UNIQUE_VISITORS
+
+/** Whom nobody counts is not known, and so no filter holds of them. */
+function withVisitors(figures: string, keys: readonly string[], counted: string | undefined): string {
+  if (counted === undefined) return `select *, null as ${UNIQUE_VISITORS} from (${figures}) f`
+  const on = keys.map(key => `v.id.${key} is not distinct from f.${key}`).join(' and ')
+  return `select * from (select f.*, coalesce(v.visitors, 0) as ${UNIQUE_VISITORS} from (${figures}) f left join (${counted}) v on ${on})`
+}
+
+/** Rows of these clicks, put together by all keys. */
+function summedBy({ sums, levels }: Asking, clicks: string): string {
+  const columns = madeIn(sums)
+  return `select p, ${levels.map(({ at }) => keyName(at)).join(', ')}, ${summed(columns)} from ${clicks} group by all
+    having sum(sign) <> 0 ${haveCost(columns) ? 'or sum(cost) <> 0' : ''}`
+}
+
+/** What the rows that are left come to in another window than that they were found in. */
+export async function rowsThen(asking: Asking): Promise<Rows> {
+  const table = `${asking.prefix}${LEFT}`
+  await asking.ask(`create temp table ${table} as ${summedBy(asking, asking.clicks(madeIn(asking.sums)))}`)
+  return { sql: table, isShort: true }
+}
+
+/** The clicks of the rows that are left, as `clicks` of what is asked of them. */
+export function clicksOfRows({
+  facts,
+  question,
+  window,
+  levels,
+}: Pick<Asking, 'facts' | 'question' | 'window' | 'levels'>) {
+  const keys = levels.map(({ at }) => keyName(at))
+  return (columns: readonly string[]): string => `(
+    select f.* from (${factsOf(facts, question, window, { levels, columns })}) f semi join ${LEFT} on ${alike('f', LEFT, keys)})`
+}
