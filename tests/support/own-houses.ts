@@ -10,6 +10,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/reading/explore/day-file.test.ts',
     'src/reading/explore/explore.test.ts',
     'src/reading/explore/fixed-report.test.ts',
+    'src/reading/explore/having.test.ts',
     'src/reading/explore/local.test.ts',
     'src/reading/explore/standing.test.ts',
     'src/reading/explore/sweep.test.ts',

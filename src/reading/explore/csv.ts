@@ -2,14 +2,14 @@
 import { csvFile, textCell } from '../../contract/csv.ts'
 import type { FileColumn } from '../../contract/explore.ts'
 import type { ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
-import { MEASURES, type Measure } from '../../contract/explore-measures.ts'
+import { ALL_MEASURES, type Measure } from '../../contract/explore-measures.ts'
 import { readFormula } from '../../contract/formula.ts'
 import type { Question } from './question.ts'
 
 /** What a column holds of a row: a number in digits, or empty. */
 type Column = { readonly name: string; readonly of: (figures: ExploreMeasures | undefined) => string }
 
-const FIGURES: ReadonlySet<string> = new Set(MEASURES)
+const FIGURES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
 /** As many digits as a quotient of doubles has that are right. */
 const DIGITS = 12
