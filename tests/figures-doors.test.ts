@@ -5,6 +5,8 @@ import { after, before, test } from 'node:test'
 import type { ExploreAnswer, ExploreMeasures } from '../src/contract/explore-answer.ts'
 import { FIGURES } from '../src/contract/figures.ts'
 import { readFormula } from '../src/contract/formula.ts'
+import type { ExploreDimension } from '../src/contract/explore-dimensions.ts'
+import { DAY_MS } from '../src/contract/days.ts'
 import { toUuid } from '../src/contract/ids.ts'
 import { storeClicks } from '../src/intake/clicks/store.ts'
 import type { FiguresRow } from '../src/reading/figures/api.ts'
@@ -16,17 +18,17 @@ import { sealAll } from '../src/reading/segments/seal.ts'
 import { columnsOf, lineOf } from '../src/web/ground/figures/columns.ts'
 import { countingIn, type Report as Shown, type Totals } from '../src/web/ground/figures/measures.ts'
 import { reportCsv } from '../src/web/reading/reports/csv.ts'
+import { type Costed, costsOf } from './support/cost-recount.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from './support/house.ts'
 import { type SignedIn, seedSignedIn } from './support/people.ts'
 import { callTool } from './support/tools.ts'
 import { aClick, seedCampaign } from './support/visits.ts'
 import { USUAL_GOAL } from '../src/traffic/event-settings/api.ts'
 
-/**
- * What every door that says it must say alike; amounts in cents, CR as a share. Cost, profit, ROI, CPC and CPA are not among them: Explore's cost is
- * that of the clicks themselves. Where every door has one cost, they belong into this list and into `truth`.
- */
+/** What every door that says it must say alike; amounts in cents, shares and amounts for one in millionths. */
 const SHARED = ['clicks', 'lead', 'ftd', 'conversions', 'conversions_pending', 'conversions_rejected', 'revenue', 'cr']
+/** What every door that knows a cost must say alike of it; NaN where none is known. */
+const COSTING = ['cost', 'profit', 'roi', 'cpc', 'cpa']
 type Figures = { readonly [figure: string]: number }
 /** By key; '' for clicks without a value, and the total. */
 type Told = { readonly rows: ReadonlyMap<string, Figures>; readonly totals: Figures | undefined }
@@ -87,14 +89,20 @@ async function stock() {
     }),
   }))
   await storeClicks(house.database.clicks, clicks)
-  await worker.query(
-    `insert into ad_spend (org_id, day, campaign_id, sub1, amount, source, updated_at) values ($1, $2, $3, '', 12.5, 'manual', now())`,
-    [org_id, today(), meta.id],
-  )
-  await worker.query(
-    'insert into booked_spend (org_id, day, campaign_id, sub1, amount, origin) values ($1, $2, $3, $4, 7.25, $5)',
-    [org_id, today(), tiktok.id, 'z1', `account:${newId()}`],
-  )
+  await enter(meta.id, '', '12.5')
+  // In place of what those clicks cost themselves.
+  await enter(push.id, 'z2', '2', 'EUR')
+  const book = (sub1: string, amount: string, origin: string) =>
+    worker.query(
+      'insert into booked_spend (org_id, day, campaign_id, sub1, amount, origin) values ($1, $2, $3, $4, $5, $6)',
+      [org_id, today(), tiktok.id, sub1, amount, origin],
+    )
+  const [account, spread] = [`account:${newId()}`, `spread:${newId()}`]
+  await book('z1', '7.25', account)
+  await book('nobody', '1.25', account)
+  await book('z2', '3.5', spread)
+  // The part of the clicks without a sub1.
+  await book('', '1.5', spread)
   const said = ['', 'pending', 'rejected', 'approved', 'refunded', 'chargeback']
   const types = ['lead', 'ftd', 'purchase', 'custom_1', 'bot_start']
   for (const [at, { id }] of clicks.slice(0, 40).entries())
@@ -113,6 +121,15 @@ async function stock() {
         })
     }
 }
+
+const enter = (campaign: string, sub1: string, amount: string, currency?: string) =>
+  call('PUT', '/api/ad-spend', {
+    campaign_id: toWireId(campaign),
+    day: today(),
+    sub1,
+    amount,
+    ...(currency && { currency }),
+  })
 
 /** By SQL that knows none of the doors. */
 async function truth(key: string, where = 'true'): Promise<Told> {
@@ -145,7 +162,35 @@ async function truth(key: string, where = 'true'): Promise<Told> {
   return { rows: new Map(keyed), totals: told.find(([found]) => found === null)?.[1] }
 }
 
+/** The same with what it cost, by a recount of clicks and amounts. */
+async function costTruth(dimension: ExploreDimension): Promise<Told> {
+  const [from, to] = [Date.parse(today()), Date.parse(today()) + DAY_MS - 1]
+  const counted = await truth(KEYS[dimension] ?? assert.fail(dimension))
+  const spent = await costsOf(house.database.worker, owner.org_id, dimension, { from, to, zone: 'UTC' })
+  const figures = ({ clicks, cost: amount, clicks_without_cost }: Costed, of: Figures | undefined): Figures => {
+    const isKnown = clicks === 0 || clicks > clicks_without_cost || Number(amount) > 0
+    const cost = isKnown ? Number(amount) : Number.NaN
+    const profit = (of?.['revenue'] ?? 0) / 100 - cost
+    const each = (above: number, below: number) => millionths(below === 0 ? null : above / below)
+    return {
+      cost: cents(String(cost)),
+      profit: cents(String(profit)),
+      roi: each(profit, cost),
+      cpc: each(cost, clicks),
+      cpa: each(cost, of?.['conversions'] ?? 0),
+    }
+  }
+  const keyOf = (key: string | null) => (key === '' ? SPENT : (key ?? ''))
+  return {
+    rows: new Map(spent.rows.map(row => [keyOf(row.key), figures(row, counted.rows.get(row.key ?? ''))])),
+    totals: figures(spent.totals, counted.totals),
+  }
+}
+
 const cents = (amount: string) => Math.round(Number(amount) * 100)
+/** Of a figure that is not known there are none. */
+const millionths = (figure: number | string | null | undefined) =>
+  figure == null ? Number.NaN : Math.round(Number(figure) * 1_000_000)
 const uuidOf = (key: string) => toUuid(key) ?? key
 
 const WINDOW = () => ({ date_from: today(), date_to: `${today()}T23:59:59.999Z` })
@@ -173,9 +218,17 @@ function onScreen(row: Totals): Figures {
   }
 }
 
-async function ofReport(dimension: string, more: Record<string, string> = {}): Promise<Told> {
+/** What it cost, as the screen works it out of a row. */
+function costOnScreen(row: Totals): Figures {
+  const { cost, profit, roi, cpc, cpa } = lineOf(row, 'own').measures
+  const money = (amount: string | undefined) => (amount === undefined ? Number.NaN : cents(amount))
+  return { cost: money(cost), profit: money(profit), roi: millionths(roi), cpc: millionths(cpc), cpa: millionths(cpa) }
+}
+
+type Reading = { readonly more?: Record<string, string>; readonly read?: (row: Totals) => Figures }
+async function ofReport(dimension: string, { more = {}, read = onScreen }: Reading = {}): Promise<Told> {
   const report = await get<MemberReport>('/api/report', { dimension, ...WINDOW(), ...more })
-  return { rows: new Map(report.rows.map(row => [uuidOf(row.key), onScreen(row)])), totals: onScreen(report.totals) }
+  return { rows: new Map(report.rows.map(row => [uuidOf(row.key), read(row)])), totals: read(report.totals) }
 }
 
 const ofMeasures = (row: ExploreMeasures): Figures =>
@@ -186,6 +239,17 @@ const ofMeasures = (row: ExploreMeasures): Figures =>
     }),
   )
 
+const ofCosts = ({ cost, profit, roi, cpc, cpa }: ExploreMeasures): Figures => ({
+  cost: cost == null ? Number.NaN : cents(cost),
+  profit: profit == null ? Number.NaN : cents(profit),
+  roi: millionths(roi),
+  cpc: millionths(cpc),
+  cpa: millionths(cpa),
+})
+
+/** Spend of which a key is not known, beside clicks without a value. */
+const SPENT = '(spent)'
+
 async function explored(dimension: string, more: object = {}): Promise<ExploreAnswer> {
   const body = { ...WINDOW(), levels: [{ dimension, top: 1000 }], ...more }
   const reply = await house.call('POST', '/api/explore', { cookie: owner.cookie, body })
@@ -195,41 +259,47 @@ async function explored(dimension: string, more: object = {}): Promise<ExploreAn
   return answer
 }
 
-async function ofExplore(dimension: string): Promise<Told> {
-  const { rows, totals } = await explored(dimension)
-  return { rows: new Map(rows.map(row => [uuidOf(row.key ?? ''), ofMeasures(row)])), totals: ofMeasures(totals) }
+type Exploring = { readonly more?: object; readonly read?: (row: ExploreMeasures) => Figures }
+async function ofExplore(dimension: string, { more = {}, read = ofMeasures }: Exploring = {}): Promise<Told> {
+  const { rows, totals } = await explored(dimension, more)
+  const keyOf = (key: string | null) => (key === '' ? SPENT : uuidOf(key ?? ''))
+  return { rows: new Map(rows.map(row => [keyOf(row.key), read(row)])), totals: read(totals) }
 }
 
 /** Lines of a file by their key, the figures by the names of its head; money in cents. */
-function linesOf(csv: string): Map<string, Figures> {
+function linesOf(csv: string, only = SHARED): Map<string, Figures> {
   const [head = [], ...lines] = csv
     .trim()
     .split('\r\n')
     .map(line => line.split(',').map(cell => cell.replaceAll('"', '')))
   return new Map(
     lines.map(cells => [
-      uuidOf(cells[0] ?? ''),
+      cells[1] === 'Spend without clicks' ? SPENT : uuidOf(cells[0] ?? ''),
       Object.fromEntries(
-        SHARED.map(name => {
+        only.map(name => {
           const cell = cells[head.indexOf(name)] ?? assert.fail(`no column ${name}`)
-          return [name, name === 'revenue' ? cents(cell) : Number(cell)]
+          if (MONEY.includes(name)) return [name, cell === '' ? Number.NaN : cents(cell)]
+          return [name, IN_MILLIONTHS.includes(name) ? millionths(cell === '' ? null : cell) : Number(cell)]
         }),
       ),
     ]),
   )
 }
 
-async function ofExploreFile(dimension: string): Promise<Told> {
+const MONEY = ['revenue', 'cost', 'profit']
+const IN_MILLIONTHS = ['roi', 'cpc', 'cpa']
+
+async function ofExploreFile(dimension: string, only?: string[]): Promise<Told> {
   const body = { ...WINDOW(), levels: [{ dimension }] }
   const reply = await house.call('POST', '/api/explore/csv', { cookie: owner.cookie, body })
   assert.equal(reply.statusCode, 200, reply.body)
-  return { rows: linesOf(reply.body), totals: undefined }
+  return { rows: linesOf(reply.body, only), totals: undefined }
 }
 
-async function ofReportFile(dimension: string): Promise<Told> {
+async function ofReportFile(dimension: string, only?: string[]): Promise<Told> {
   const report = await get<MemberReport>('/api/report', { dimension, ...WINDOW() })
   const csv = reportCsv({ ...report, not_broken_down: null } as Shown, 'own')
-  return { rows: linesOf(csv), totals: undefined }
+  return { rows: linesOf(csv, only), totals: undefined }
 }
 
 async function ofList(path: string, query: Record<string, string>): Promise<Told> {
@@ -239,9 +309,13 @@ async function ofList(path: string, query: Record<string, string>): Promise<Told
 }
 
 function assertAlike(told: Told, right: Told, door: string, only = SHARED) {
+  // Only doors that know a cost have rows of spend alone.
+  const isThere = (figures: Figures) => only === COSTING || figures['clicks'] !== 0
   const pick = (figures: Figures) => Object.fromEntries(only.map(name => [name, figures[name]]))
   const sorted = ({ rows }: Told) =>
-    [...rows].map(([key, of]) => [key, pick(of)] as const).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    [...rows]
+      .flatMap(([key, of]) => (isThere(of) ? [[key, pick(of)] as const] : []))
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
   assert.deepEqual(sorted(told), sorted(right), door)
   if (told.totals !== undefined && right.totals !== undefined)
     assert.deepEqual(pick(told.totals), pick(right.totals), door)
@@ -253,6 +327,7 @@ const KEYS: Readonly<Record<string, string>> = {
   sub1: 'c.sub1',
   offer: 'c.offer_id::text',
   day: `'${today()}'`,
+  source: 'p.traffic_source_id::text',
 }
 /** What keys are told of as well: stages and money, by the contract's report and its tool. */
 const RUNGS = ['clicks', 'lead', 'ftd', 'revenue']
@@ -260,6 +335,7 @@ const RUNGS = ['clicks', 'lead', 'ftd', 'revenue']
 async function everyDoor() {
   const { secret: key } = await seedKey(house.database, owner, { rights: ['report'] })
   for (const [dimension, column] of Object.entries(KEYS)) {
+    if (dimension === 'source') continue
     const right = await truth(column)
     assertAlike(await ofReport(dimension), right, `report by ${dimension}`)
     assertAlike(await ofReportFile(dimension), right, `file of the report by ${dimension}`)
@@ -284,7 +360,7 @@ async function everyDoor() {
   // What is 0 everywhere is alike whatever the doors do.
   for (const name of SHARED) assert.ok((total?.[name] ?? 0) > 0, name)
   for (const dimension of ['local_day', 'local_hour', 'local_weekday_hour'])
-    assert.deepEqual((await ofReport(dimension, { tz: 'UTC' })).totals, total, dimension)
+    assert.deepEqual((await ofReport(dimension, { more: { tz: 'UTC' } })).totals, total, dimension)
   const landed = await truth('c.landing_id::text', 'c.landing_id is not null')
   assertAlike(await ofList('/api/figures/landings', {}), landed, 'landings')
   const { rows } = await ofExplore('landing')
@@ -302,14 +378,47 @@ async function everyDoor() {
   }
 }
 
+/** By campaign and day every door knows a cost; by sub1 the screens, where spend without one stands apart; by all else Explore. */
+async function everyDoorOfCost() {
+  const { secret: key } = await seedKey(house.database, owner, { rights: ['report'] })
+  const costly = { read: costOnScreen }
+  for (const dimension of ['campaign', 'day', 'source', 'geo', 'offer', 'sub1'] as const) {
+    const right = await costTruth(dimension)
+    assertAlike(await ofExplore(dimension, { read: ofCosts }), right, `Explore by ${dimension}`, COSTING)
+    assertAlike(await ofExploreFile(dimension, COSTING), right, `file of Explore by ${dimension}`, COSTING)
+    if (dimension !== 'campaign' && dimension !== 'day') continue
+    assertAlike(await ofReport(dimension, costly), right, `report by ${dimension}`, COSTING)
+    assertAlike(await ofReportFile(dimension, COSTING), right, `file of the report by ${dimension}`, COSTING)
+    const query = { dimension, ...WINDOW() }
+    const tool = await callTool(house, key, 'service_get_report', query)
+    for (const { rows, totals } of [
+      await get<Report>('/api/v1/report', query, { key }),
+      tool.structuredContent as unknown as Report,
+    ]) {
+      const costOf = (row: object) => costOnScreen(row as Totals)
+      const told = { rows: new Map(rows.map(row => [uuidOf(row.key), costOf(row)])), totals: costOf(totals) }
+      assertAlike(told, right, `contract and tool by ${dimension}`, ['cost', 'profit', 'roi', 'cpc'])
+    }
+  }
+  const apart = await ofExplore('sub1', { more: { unassigned: 'apart' }, read: ofCosts })
+  const { not_broken_down } = await get<MemberReport>('/api/report', { dimension: 'sub1', ...WINDOW() })
+  assert.equal(apart.rows.get(SPENT)?.['cost'], cents(not_broken_down?.cost ?? ''))
+  const named = new Map([...apart.rows].filter(([one]) => one !== SPENT))
+  assertAlike(await ofReport('sub1', costly), { ...apart, rows: named }, 'by sub1, apart', COSTING)
+  const { totals } = await costTruth('campaign')
+  for (const name of COSTING) assert.ok(Number.isFinite(totals?.[name]), name)
+}
+
 test('every door says one value of each shared figure, before anything is folded or sealed and after', async () => {
   await everyDoor()
+  await everyDoorOfCost()
   const folder = openFolder(house.ground)
   await folder.foldAll()
   await folder.close()
   await foldEvents(house.database.worker)
   await sealAll(house.database.worker, house.ground.secrets)
   await everyDoor()
+  await everyDoorOfCost()
   await checkSegments(house.ground)
   assertAlike(await ofExplore('campaign'), await truth(KEYS['campaign'] ?? ''), 'after the segments were checked')
 })
