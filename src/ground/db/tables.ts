@@ -2012,6 +2012,7 @@ export interface Users {
   id: string
   image: string | null
   name: string
+  report_columns: Json | null
   timezone: string | null
   /**
    * the password is not enough: a code of the app, a passkey or a recovery code is asked for as well

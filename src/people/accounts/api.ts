@@ -16,9 +16,24 @@ export const Session = z
   })
   .meta({ id: 'Session' })
 
+/** Room for every figure, and for figures of one's own with long formulas. */
+const MOST_REPORT_CHARACTERS = 8192
+
+const ReportColumns = z
+  .record(z.string().max(40), z.json())
+  .refine(value => JSON.stringify(value).length <= MOST_REPORT_CHARACTERS, {
+    message: `is longer than ${MOST_REPORT_CHARACTERS} characters as JSON`,
+  })
+  .nullable()
+  .meta({
+    description:
+      'The columns that the Report page shows unless its address names others, figures of one’s own and colours among them, as the dashboard writes them; null: those that it opens with for everyone',
+  })
+
 /** What someone has chosen for themselves, in every workspace. */
 const Preferences = z
   .object({
+    report_columns: ReportColumns,
     timezone: z
       .string()
       .trim()
@@ -31,6 +46,7 @@ const Preferences = z
       }),
   })
   .meta({ id: 'Preferences' })
+export type Preferences = z.output<typeof Preferences>
 
 export const readPreferences = endpoint({
   route: 'GET /api/preferences',
@@ -43,7 +59,9 @@ export const replacePreferences = endpoint({
   route: 'PUT /api/preferences',
   access: { session: 'person' },
   summary: 'Choose for yourself',
-  body: Preferences,
+  body: Preferences.extend({
+    report_columns: ReportColumns.optional().meta({ description: 'Stays as it is where it is left out' }),
+  }).meta({ id: 'PreferencesDraft' }),
   reply: Preferences,
   refuses: ['tz_unknown'],
 })

@@ -55,14 +55,27 @@ test('what is no zone is refused, for a workspace and for a person, and changes 
   assert.deepEqual(await preferred(owner.cookie), { timezone: null })
 })
 
-test('a person chooses a zone of their own, which nobody else has', async () => {
+test('a person chooses a zone and the columns of the report, which nobody else has', async () => {
   const owner = await seedSignedIn(house)
   const member = await seedSignedIn(house, { place: owner, role: 'member' })
-  assert.deepEqual((await prefer(member.cookie, 'America/Sao_Paulo')).data(), { timezone: 'America/Sao_Paulo' })
-  assert.deepEqual(await preferred(member.cookie), { timezone: 'America/Sao_Paulo' })
-  assert.deepEqual(await preferred(owner.cookie), { timezone: null })
+  const chosen = { timezone: 'America/Sao_Paulo', report_columns: null }
+  assert.deepEqual((await prefer(member.cookie, 'America/Sao_Paulo')).data(), chosen)
+  assert.deepEqual(await preferred(member.cookie), chosen)
+  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null })
   assert.equal((await placeOf(member)).timezone, 'UTC')
-  assert.deepEqual((await prefer(member.cookie, null)).data(), { timezone: null })
+  const report_columns = { columns: 'clicks,=Each', own: [['Each', 'revenue / clicks', 'money']] }
+  const put = (body: object) => house.call('PUT', '/api/preferences', { cookie: member.cookie, body })
+  assert.deepEqual((await put({ timezone: null, report_columns })).data(), { timezone: null, report_columns })
+  // Who chooses a zone leaves the columns as they are.
+  assert.deepEqual((await prefer(member.cookie, null)).data(), { timezone: null, report_columns })
+  assert.deepEqual(await preferred(member.cookie), { timezone: null, report_columns })
+  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null })
+  const long = await put({ timezone: null, report_columns: { columns: 'x'.repeat(8192) } })
+  assert.deepEqual([long.statusCode, long.data()['code']], [400, 'bad_request'])
+  assert.deepEqual((await put({ timezone: null, report_columns: null })).data(), {
+    timezone: null,
+    report_columns: null,
+  })
   assert.equal((await house.call('GET', '/api/preferences')).statusCode, 401)
   const { secret: key } = await seedKey(house.database, owner, { rights: ALL_RIGHTS })
   for (const method of ['GET', 'PUT'] as const) {
