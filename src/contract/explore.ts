@@ -1,6 +1,8 @@
 /** Explore: a question about clicks, which are broken down, filtered and counted over some time. The screen, saved views and the route share it. */
 import { z } from 'zod'
 import './words.ts'
+import { Currency } from './currencies.ts'
+import { EVENT_TYPES } from './event-types.ts'
 import { EXPLORE_DIMENSIONS, OPERATORS, operatorsOf } from './explore-dimensions.ts'
 import { ALL_MEASURES, type Measure, USUAL_MEASURES } from './explore-measures.ts'
 import { FAITHFUL } from './fields.ts'
@@ -120,6 +122,14 @@ export const ExploreQuestion = z
       description:
         'Of all levels that have none of their own; without it levels of time go by key and all others by clicks',
     }),
+    goal: z.enum(EVENT_TYPES).optional().meta({
+      description:
+        'The type that conversions, cr and cpa count in every campaign; unless given the goal of each campaign',
+    }),
+    currency: Currency.optional().meta({
+      description:
+        'Shows amounts in this currency at the rate of each UTC day; goes with the level day alone, in UTC and without having. Rows are in the order of their dollars',
+    }),
     count_pending: z.boolean().optional().meta({
       description: 'Whether conversions, cr and cpa count those on hold as well as the approved ones',
     }),
@@ -168,6 +178,12 @@ export const ExploreQuestion = z
         if (!isAnswered(measure)) wrong(['levels', at, 'having', nth, 'measure'], 'must be among the measures')
     }
   })
+  .superRefine(({ levels: [first, second], time_zone = 'UTC', currency, having = [] }, context) => {
+    const isByUtcDay = first?.dimension === 'day' && second === undefined && time_zone === 'UTC'
+    const message = 'goes with the level day alone, in UTC and without having: rates are of a UTC day'
+    if (currency !== undefined && (!isByUtcDay || having.length > 0))
+      context.addIssue({ code: 'custom', path: ['currency'], message })
+  })
   .meta({ id: 'ExploreQuestion' })
 export type ExploreQuestion = z.output<typeof ExploreQuestion>
 
@@ -194,7 +210,9 @@ export const ExploreFileQuestion = ExploreQuestion.safeExtend({
       'The columns after the keys, in this order: measures of the question, and figures worked out of them; the measures unless given',
   }),
 })
-  .superRefine(({ measures, columns = [] }, context) => {
+  .superRefine(({ currency, measures, columns = [] }, context) => {
+    if (currency !== undefined)
+      context.addIssue({ code: 'custom', path: ['currency'], message: 'must be left out: files are in US dollars' })
     const isAsked = (name: string) => (measures ?? USUAL_MEASURES).includes(name as Measure)
     for (const [at, column] of columns.entries()) {
       const wrong = (field: string[], message: string) =>

@@ -30,6 +30,7 @@ export const explore = endpoint({
     'Tracked clicks made in the window, broken down by one to four levels, with what they have come to so far. Each level has its first rows and one, other, for all ' +
     'that is left out, so that rows add up to the one above. Where the answer would be too long, rows further down have no children: open one with within.',
   reply: ExploreAnswer,
+  refuses: [...refuses, 'rate_unknown'],
 })
 
 export const exploreAsCsv = endpoint({
@@ -49,7 +50,7 @@ export const readExploreFacts = endpoint({
   description:
     'A row for each tracked click made on the UTC day, with what it has come to so far: made_at, the ids of campaign, offer, landing, ad_account and bot, path, geo, device, os, browser, ' +
     'platform, sub1 to sub9, ref_id, visitor, is_new, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. cost is what the click itself cost, without a share of booked spend. Without id, ' +
-    'address, user agent and click ids of ad platforms. visitor numbers the visitors within this one file. Refuses explore_busy for a day that is being counted into Explore.',
+    'address, user agent and click ids of ad platforms. visitor numbers the visitors within this one file. Refuses explore_busy for a day whose clicks are still being counted.',
   query: z.object({
     day: z.iso.date().meta({ description: 'Of UTC, YYYY-MM-DD', examples: ['2026-03-31'] }),
   }),

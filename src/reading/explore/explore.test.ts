@@ -53,6 +53,15 @@ test('clicks are broken down by levels, each with its first rows and one for all
   const [known, two] = [0, 2].map(clicks => ({ clicks_without_cost: clicks, revenue_without_cost: '0.00' }))
   const held = { conversions: 2, conversions_pending: 1, conversions_rejected: 1, cr: 0.5, cpa: '0.375' }
   assert.deepEqual(withPending.totals, { ...held, ...two })
+  const ofFtd = await ask(cookie, { levels, measures: counted, goal: 'ftd' })
+  assert.deepEqual(ofFtd.totals, {
+    ...two,
+    conversions: 1,
+    conversions_pending: 0,
+    conversions_rejected: 0,
+    cr: 0.25,
+    cpa: '0.75',
+  })
   const measures = ['clicks', 'ftd', 'revenue', 'cost', 'profit', 'cr', 'epc', 'roi', 'approval_rate', 'cpa']
   const { rows, totals, distinct, window } = await ask(cookie, { levels, measures })
   assert.deepEqual(window, { from: '2026-03-01T00:00:00.000Z', to: '2026-03-07T23:59:59.999Z' })

@@ -23,6 +23,7 @@ import type { Files } from './files.ts'
 import { bring, forget, type Lacking } from './local.ts'
 import { labelOf, type Names, namesOf, OTHER, UNASSIGNED, WITHOUT_CLICKS } from './labels.ts'
 import type { Compared } from './grounds.ts'
+import { foundInCurrency } from './in-currency.ts'
 import { type AllFound, askLevels, type Group } from './levels.ts'
 import { measuresOf } from './measures.ts'
 import { type Question, questionOf } from './question.ts'
@@ -63,14 +64,14 @@ const MOST_TRIES = 4
 
 /** The deeds, over what they scan with. */
 export const exploreDeeds = (explorer: Explorer) => ({
-  /** Refuses `invalid_question`, `window_required`, `invalid_window`, `window_too_wide`, `question_too_wide`, `explore_busy`. */
+  /** Refuses `invalid_question`, `window_required`, `invalid_window`, `window_too_wide`, `question_too_wide`, `explore_busy`, `rate_unknown`. */
   async explore(context: Context<typeof api.explore>, { body }: Call<typeof api.explore>): Promise<ExploreAnswer> {
     const began = performance.now()
     const question = questionOf(body)
     const counted_at = new Date().toISOString()
     const { org_id } = context.actor
     const [found, event_types] = await Promise.all([
-      answer(explorer, context, org_id, question, MOST_EXPLORE_ROWS),
+      answerInCurrency(explorer, context, question),
       readEventTypes(context.database.reads, org_id, possible(question.window)),
     ])
     const rows = rowsOf(found, question, await namesIn(context, org_id, found, question))
@@ -139,7 +140,7 @@ const NOTHING_ELSE: Wants = { wantsTies: false, wantsSpend: false }
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
 
 const UNDER_WAY = {
-  error: 'clicks of this day are still being counted into Explore',
+  error: 'clicks of this day are still being counted',
   hint: 'Ask again in a minute.',
   headers: { 'retry-after': '60' },
 }
@@ -224,13 +225,21 @@ function answer(explorer: Explorer, ground: Ground, org_id: number, question: Qu
     org_id,
     all,
     async (ask, facts) => ({
-      ...(await askLevels(ask, facts, question, most, explorer.limits)),
+      ...(await askLevels(ask, countingBy(question, facts), question, most, explorer.limits)),
       incomplete_days: facts.incomplete_days,
       emptied_before: facts.emptied_before,
     }),
     { wantsTies, wantsSpend: haveCost(madeIn(sumsOfQuestion(question))) },
   )
 }
+
+async function answerInCurrency(explorer: Explorer, context: Context<typeof api.explore>, question: Question) {
+  const found = await answer(explorer, context, context.actor.org_id, question, MOST_EXPLORE_ROWS)
+  return question.currency === undefined ? found : foundInCurrency(context, found, question.currency)
+}
+
+const countingBy = <F extends Facts>({ goal }: Question, facts: F): F =>
+  goal === undefined ? facts : { ...facts, goals: { goal: [goal], own: [] } }
 
 /** By level, the names of the objects that were found. */
 async function namesIn({ database }: Ground, org_id: number, { levels }: AllFound, question: Question) {

@@ -1,4 +1,5 @@
 /** Reads a question of Explore: its window, and what its filters name. Refuses `invalid_question`, naming the field, and the refusals of windows. */
+import { USD } from '../../contract/currencies.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import {
   type ExploreFilter,
@@ -41,6 +42,10 @@ export type Question = {
   readonly levels: readonly Level[]
   readonly filters: readonly Filter[]
   readonly measures: readonly Measure[]
+  /** What amounts are shown in, in an answer by UTC day. */
+  readonly currency: string | undefined
+  /** The type that is every campaign's goal here; undefined: each has its own. */
+  readonly goal: string | undefined
   /** Whether conversions on hold count like approved ones. */
   readonly count_pending: boolean
   /** The branch that is opened: a value for each level above. */
@@ -71,7 +76,8 @@ export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUA
     time_zone: asked.time_zone ?? 'UTC',
     levels: asked.levels.map((level, at) => ({
       dimension: level.dimension,
-      top: level.top ?? top[at] ?? 1,
+      // Totals in another currency are the sums of all days.
+      top: asked.currency === undefined ? (level.top ?? top[at] ?? 1) : WIDEST_EXPLORE_DAYS + 1,
       sort: level.sort ?? asked.sort ?? usualSort(level.dimension),
       having: [...(level.having ?? []), ...(at === asked.levels.length - 1 ? (asked.having ?? []) : [])],
     })),
@@ -81,6 +87,8 @@ export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUA
       values: values.map((value, place) => valueOf(dimension, value, `filters.${at}.values.${place}`)),
     })),
     measures: asked.measures ?? USUAL_MEASURES,
+    currency: asked.currency === USD ? undefined : asked.currency,
+    goal: asked.goal,
     count_pending: asked.count_pending === true,
     within: asked.within?.map((key, at) => {
       if (key === null) return null

@@ -64,6 +64,8 @@ function questionFor(dimension: Dimension, search: string, window: Window): Ques
     levels: [],
     filters,
     measures: ['clicks'],
+    currency: undefined,
+    goal: undefined,
     count_pending: false,
     within: undefined,
     after: 0,

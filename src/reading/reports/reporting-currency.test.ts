@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedCampaign, seedClick } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import type { ExploreAnswer } from '../../contract/explore-answer.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { importRates } from '../../money/rates/rates-file.ts'
 import type { MemberReport } from './api.ts'
@@ -44,6 +45,12 @@ const ask = (owner: SignedIn, more: string) =>
 const told = ({ rows, totals }: MemberReport) =>
   [...rows, { key: 'all', ...totals }].map(({ key, clicks, revenue, cost }) => `${key} ${clicks} ${revenue} ${cost}`)
 
+const askExplore = (owner: SignedIn, question: object) => {
+  const usual = { levels: [{ dimension: 'day', top: 1 }], measures: ['clicks', 'revenue', 'cost', 'profit'] }
+  const body = { date_from: day(2), date_to: `${day(1)}T23:59:59.999Z`, ...usual, ...question }
+  return house.call('POST', '/api/explore', { ...owner, body })
+}
+
 test('each day goes by its own rate, and the totals are the sums of the days', async () => {
   await rates([`${day(3)},DKK,0.15`, `${day(2)},DKK,0.3`])
   const owner = await place()
@@ -56,6 +63,13 @@ test('each day goes by its own rate, and the totals are the sums of the days', a
     // Not 10.05 or 10.01 dollars by any one rate.
     'all 2 66.84 43.37',
   ])
+  const explored = (await askExplore(owner, { currency: 'DKK' })).json<ExploreAnswer>()
+  assert.deepEqual(
+    [...explored.rows, { key: 'all', ...explored.totals }].map(
+      ({ key, clicks, revenue, cost, profit }) => `${key} ${clicks} ${revenue} ${cost} ${profit}`,
+    ),
+    [`${day(2)} 1 66.67 20.00 46.67`, `${day(1)} 1 0.17 23.37 -23.20`, 'all 2 66.84 43.37 23.47'],
+  )
   const dollars = [`${day(2)} 1 10.00 3.00`, `${day(1)} 1 0.05 7.01`, 'all 2 10.05 10.01']
   for (const query of ['dimension=day', 'dimension=day&currency=USD'])
     assert.deepEqual(told((await ask(owner, query)).json<MemberReport>()), dollars)
@@ -73,6 +87,23 @@ test('a day without a rate refuses the whole, unless it has no money; other rows
   const refused = await ask(owner, 'dimension=day&currency=ISK')
   assert.deepEqual([refused.statusCode, refused.data()['code']], [422, 'rate_unknown'])
   assert.equal(refused.data()['error'], `no rate of ISK is known for ${day(2)}`)
+  const unknown = await askExplore(owner, { currency: 'ISK' })
+  assert.deepEqual([unknown.statusCode, unknown.data()['error']], [422, `no rate of ISK is known for ${day(2)}`])
+  for (const wrong of [
+    { levels: [{ dimension: 'campaign' }] },
+    { levels: [{ dimension: 'day' }, { dimension: 'geo' }] },
+    { time_zone: 'Europe/Kyiv' },
+    { having: [{ measure: 'clicks', op: 'gt', value: '1' }] },
+  ]) {
+    const reply = await askExplore(owner, { currency: 'DKK', ...wrong })
+    assert.deepEqual([reply.statusCode, reply.data()['code']], [400, 'invalid_question'])
+    assert.match(String(reply.data()['error']), /^currency: goes with the level day alone/)
+  }
+  const file = { date_from: day(2), date_to: day(1), levels: [{ dimension: 'day' }], currency: 'DKK' }
+  assert.match(
+    String((await house.call('POST', '/api/explore/csv', { ...owner, body: file })).data()['error']),
+    /^currency: must be left out/,
+  )
   for (const dimension of ['campaign', 'geo', 'sub1', 'offer', 'local_hour']) {
     const reply = await ask(owner, `dimension=${dimension}&tz=UTC&currency=EUR`)
     assert.equal(reply.statusCode, 400)

@@ -1,0 +1,47 @@
+/**
+ * An answer by UTC day in another currency, for reading: each day's dollars by the rate that holds on that day, and totals that are the sums of
+ * what is shown, as the report by day has them. The books stay in US dollars.
+ */
+import { fromUnits, toUnits } from '../../contract/decimals.ts'
+import type { Context } from '../../ground/room.ts'
+import { inCurrency } from '../../money/rates/exact.ts'
+import { sourceOrder, readRates, unknownRate } from '../../money/rates/rate-of-day.ts'
+import type * as api from './api.ts'
+import { keyOf } from './columns.ts'
+import type { AllFound } from './levels.ts'
+import { ROOT } from './scan.ts'
+import type { Sums } from './sums.ts'
+
+/** Sums of money, and how many decimals each is kept with. */
+const MONEY = { revenue: 6, revenue_pending: 6, revenue_without_cost: 6, cost: 12 } as const
+const NAMES = Object.keys(MONEY) as (keyof typeof MONEY)[]
+
+/** The sums with their money made anew. */
+const withMoney = (sums: Sums, of: (name: keyof typeof MONEY) => bigint): Sums => ({
+  ...sums,
+  ...Object.fromEntries(NAMES.flatMap(name => (sums[name] === undefined ? [] : [[name, of(name)]]))),
+})
+
+/** What was found by day, in a currency. Refuses `rate_unknown` where a day that has money has no rate. */
+export async function foundInCurrency<F extends AllFound>(
+  { database, config, actor }: Pick<Context<typeof api.explore>, 'database' | 'config' | 'actor'>,
+  found: F,
+  currency: string,
+): Promise<F> {
+  const days = found.levels[0]?.groups.get(ROOT) ?? []
+  const placeOf = ({ value }: (typeof days)[number]) => ({ currency, day: keyOf('day', value) ?? '' })
+  const rateOf = await readRates({ pool: database.reads, order: sourceOrder(config) }, actor.org_id, days.map(placeOf))
+  const groups = days.map(group => ({
+    ...group,
+    sums: withMoney(group.sums, name => {
+      const units = group.sums[name]
+      if (units === 0n) return 0n
+      const rate = rateOf(placeOf(group))?.usd_per_unit
+      if (rate === undefined) throw unknownRate(placeOf(group))
+      return toUnits(inCurrency(fromUnits(units, MONEY[name]), rate), MONEY[name])
+    }),
+  }))
+  const sums = withMoney(found.totals.sums, name => groups.reduce((all, group) => all + group.sums[name], 0n))
+  const levels = found.levels.map(level => ({ ...level, groups: new Map([[ROOT, groups]]) }))
+  return { ...found, totals: { ...found.totals, sums }, levels }
+}
