@@ -1,4 +1,4 @@
-// The saved views of the demo, so that Explore opens with questions a media buyer asks: two of its person's own, one of the workspace.
+// The saved views of the demo, so that the Report page has questions a media buyer asks: two of its person's own, one of the workspace.
 import type { Transaction } from 'kysely'
 import type { ExploreQuestion } from '../src/contract/explore.ts'
 import { newId, toWireId } from '../src/contract/ids.ts'
@@ -58,9 +58,9 @@ function viewsOf(places: readonly Place[]): View[] {
       is_shared: false,
       question: {
         levels: [{ dimension: 'campaign' }],
-        measures: ['clicks', 'landed', 'conversions', 'revenue', 'cost', 'profit', 'epc', 'cr', 'roi'],
+        measures: ['clicks', 'conversions', 'revenue'],
       },
-      screen: { range: '90d', view: 'hours', shade: 'revenue' },
+      screen: { range: '90d', view: 'hours', shade: 'revenue', columns: 'clicks,conversions,revenue' },
     },
   ]
 }

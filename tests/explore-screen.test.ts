@@ -1,4 +1,4 @@
-// What the screen of Explore works out by itself: the question of an address and the address of a question, which rows are open, where
+// What the Report page works out by itself: the question of an address and the address of a question, which rows are open, where
 // arrows lead, and how figures are written, compared and coloured.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -6,15 +6,20 @@ import { ExploreQuestion } from '../src/contract/explore.ts'
 import { daysOf } from '../src/web/ground/figures/window.ts'
 import { clicksOf, daysOfLog } from '../src/web/reading/explore/clicks-of.ts'
 import {
-  columnsInAddress,
   columnsOf,
   differenceOf,
+  foldEmpty,
   measuresOf,
+  onPhone,
   partOf,
   toneOf,
+  usualIds,
+  withColumns,
 } from '../src/web/reading/explore/columns.ts'
 import { keyInWords } from '../src/web/reading/explore/dimensions.ts'
-import { isAlike, keptOf, screenOf, type View } from '../src/web/reading/explore/kept.ts'
+import { isSame, keptOf, screenOf, type View } from '../src/web/reading/explore/kept.ts'
+import { reportOfOverview } from '../src/web/reading/explore/old-addresses.ts'
+import { byPreset, isBy, presetsOf } from '../src/web/reading/explore/presets.ts'
 import { branchOf, hoursOf, questionOf, searchOf } from '../src/web/reading/explore/question.ts'
 import { byFilter, byLevels, byOpening, ExploreSearch, isOpen, levelsOf } from '../src/web/reading/explore/search.ts'
 import { moveBy } from '../src/web/reading/explore/tree.ts'
@@ -47,6 +52,11 @@ describe('the address', () => {
           ['os', 'is_empty'],
           ['browser', 'is_not', 'Opera'],
         ],
+        having: [
+          ['roi', 'below', -20],
+          ['clicks', 'at_least', 200],
+        ],
+        goal: 'ftd',
         sort: '-revenue',
         compare: 'before',
       },
@@ -62,6 +72,11 @@ describe('the address', () => {
       { dimension: 'os', op: 'is_empty' },
       { dimension: 'browser', op: 'is_not', values: ['Opera'] },
     ])
+    assert.deepEqual(question.having, [
+      { measure: 'roi', op: 'lt', value: '-0.2' },
+      { measure: 'clicks', op: 'gte', value: '200' },
+    ])
+    assert.equal(question.goal, 'ftd')
     assert.deepEqual(question.sort, { by: 'revenue', descending: true })
     assert.equal(question.compare, 'before')
     assert.equal(question.time_zone, 'Europe/Kyiv')
@@ -74,9 +89,14 @@ describe('the address', () => {
         ['campaign', 'is_not', '01h455vb4pex5vsknk084sn02q', '01h455vb4pex5vsknk084sn02r'],
         ['ref_id', 'is_filled'],
       ],
+      having: [
+        ['cr', 'at_most', 0.7],
+        ['events_purchase', 'not_equals', 3],
+      ],
+      goal: 'purchase',
       sort: 'key',
       compare: 'before',
-      columns: 'clicks,unique_visitors,profit',
+      columns: 'clicks,unique_visitors,profit,cost,cr,events_purchase',
     })
     assert.deepEqual(questionOf(read(searchOf(question)), WINDOW, 'UTC'), question)
   })
@@ -99,9 +119,10 @@ describe('the address', () => {
       const saved = view(question)
       const screen = screenOf(saved, { range: '30d', by: 'os' })
       const kept = keptOf(questionOf(screen, WINDOW, 'UTC'), screen)
-      assert.ok(isAlike(saved, kept), JSON.stringify(kept))
+      assert.ok(isSame(screenOf(saved, screen), kept.screen), JSON.stringify(kept))
       assert.equal(screen.range, 'date_from' in question ? undefined : '30d')
-      assert.equal(isAlike(saved, keptOf(asked({ ...screen, by: 'geo' }), { ...screen, by: 'geo' })), false)
+      assert.equal(isSame(screenOf(saved, screen), { ...screen, by: 'geo' }), false)
+      assert.ok(isSame(screenOf(saved, screen), { ...screen, open: [['DE']] }), 'what is open is no part of a view')
     }
     const { from, to } = screenOf(view(WINDOW), {})
     assert.deepEqual([from, to], ['2026-03-01', '2026-03-31'])
@@ -143,6 +164,15 @@ describe('the address', () => {
     const next = branchOf(question, ['DE', null], 40)
     assert.deepEqual([next.levels.length, next.within, next.after], [3, ['DE', null], 40])
     for (const branch of [top, next]) assert.ok(ExploreQuestion.safeParse(branch).success)
+    // What a filter on figures leaves is decided by the rows of the last level.
+    const filtered = branchOf(asked({ by: 'geo,campaign', having: [['clicks', 'above', 9]] }), [], 0)
+    assert.deepEqual(
+      filtered.levels.map(({ dimension, top: rows }) => [dimension, rows]),
+      [
+        ['geo', 50],
+        ['campaign', undefined],
+      ],
+    )
   })
 
   test('the map of hours has all of its hours', () => {
@@ -218,9 +248,9 @@ describe('figures', () => {
     )
     assert.deepEqual(measuresOf(own), ['clicks', 'landed', 'revenue'])
     assert.deepEqual(asked(own).measures, ['clicks', 'landed', 'revenue'])
-    const ids = columnsOf(read({})).map(({ id }) => id)
-    assert.equal(columnsInAddress(ids), undefined)
-    assert.equal(columnsInAddress(ids.slice(1)), ids.slice(1).join())
+    // What is sorted by and filtered by is counted, whether it has a column or not.
+    const having = read({ columns: 'clicks', sort: 'profit', having: [['lead', 'above', 1]] })
+    assert.deepEqual(measuresOf(having), ['clicks', 'lead', 'cost', 'profit'])
   })
 
   test('of a cost that is not known nothing is made, and a row of which a part is known says which part is not', () => {
@@ -237,6 +267,34 @@ describe('figures', () => {
     assert.deepEqual(partOf({ cost: '1.00', ...without }), { clicks: 2, revenue: '3.50' })
     assert.equal(profit?.text({ cost: '0.000001', profit: '9.00' }), '9.00')
     assert.equal(roi?.text({ cost: '10.00', roi: -0.5 }), '−50.0%')
+  })
+
+  test('money comes first, on a phone profit and ROI, and the choice of a person stands where an address names no columns', () => {
+    const ids = (columns: ReturnType<typeof columnsOf>) => columns.map(({ id }) => id)
+    const usual = columnsOf({})
+    assert.deepEqual(ids(usual).slice(0, 8), ['clicks', 'conversions', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi'])
+    assert.deepEqual(ids(onPhone(usual)).slice(0, 3), ['clicks', 'profit', 'roi'])
+    assert.deepEqual(ids(onPhone(usual)).toSorted(), ids(usual).toSorted())
+    const chosen = { columns: 'cr,clicks,=Each', own: own.own }
+    assert.deepEqual(ids(onPhone(columnsOf(chosen))), ['cr', 'clicks', '=Each'])
+    assert.deepEqual(withColumns({ by: 'geo' }, chosen, usualIds()), { by: 'geo', colours: undefined, ...chosen })
+    assert.equal(withColumns({ columns: 'roi' }, chosen, usualIds()).columns, 'roi')
+    assert.equal(
+      withColumns({}, {}, usualIds(['purchase', 'ftd'])).columns?.includes('roi,events_purchase,landed'),
+      true,
+    )
+  })
+
+  test('columns without a value are folded, other than money and what is asked for', () => {
+    const columns = columnsOf({ columns: 'clicks,cost,lead,ftd,started,=Each', own: own.own })
+    const { shown, folded } = foldEmpty(columns, [{ clicks: 0, cost: null, lead: 0, ftd: 0, started: 2 }], ['ftd'])
+    assert.deepEqual(
+      [shown, folded].map(some => some.map(({ id }) => id)),
+      [
+        ['clicks', 'cost', 'ftd', 'started'],
+        ['lead', '=Each'],
+      ],
+    )
   })
 
   test('a figure of one’s own is worked out of the row, and is none where it has no value', () => {
@@ -282,6 +340,48 @@ describe('figures', () => {
     assert.equal(keyInWords('sub1', null, '(none)'), '(none)')
     assert.equal(keyInWords('is_new', 'false', 'false'), 'Returning visitors')
   })
+})
+
+test('zones and creatives are the subs that the source calls so, and the usual ones where none does', () => {
+  const [propeller, meta] = [
+    { sub1: 'Zone', sub2: 'Creative', sub3: 'Campaign' },
+    { sub1: 'Ad', sub2: 'Ad set', sub4: 'Placement', sub5: 'Site type' },
+  ]
+  const subs = (...sources: Parameters<typeof presetsOf>[0]) =>
+    presetsOf(sources).flatMap(({ title, dimension }) => (/Zones|Creatives/.test(title) ? [dimension] : []))
+  assert.deepEqual(subs(propeller), ['sub1', 'sub2'])
+  assert.deepEqual(subs(meta), ['sub4', 'sub1'])
+  assert.deepEqual(subs(), ['sub1', 'sub2'])
+  assert.deepEqual(subs({}, propeller), ['sub1', 'sub2'])
+  assert.deepEqual(subs({ sub3: 'Zone id' }), ['sub3', undefined])
+  assert.deepEqual(subs(propeller, meta), ['sub1', 'sub2'])
+  const search = read({ by: 'geo,os', open: [['DE']], sort: 'profit', view: 'hours', where: [['geo', 'is', 'DE']] })
+  const next = { ...search, ...byPreset('hour', search) }
+  assert.deepEqual(
+    [next.by, next.open, next.sort, next.view, next.where],
+    ['hour', undefined, 'profit', undefined, search.where],
+  )
+  assert.ok(isBy('hour', next) && !isBy('hour', search))
+  assert.equal({ ...search, ...byPreset('day', { ...search, sort: '-key' }) }.sort, undefined)
+})
+
+test('an address of the overview’s table is one of the report, and of the overview alone it is none', () => {
+  assert.deepEqual(
+    JSON.parse(
+      JSON.stringify(
+        reportOfOverview({ by: 'sub1', campaign: 'c1', goal: 'started', sort: '-goal', range: '30d', chart: 'cr' }),
+      ),
+    ),
+    { range: '30d', by: 'sub1', where: [['campaign', 'is', 'c1']], goal: 'bot_start', sort: '-conversions' },
+  )
+  assert.deepEqual(JSON.parse(JSON.stringify(reportOfOverview({ by: 'week', heat: 'goal', pending: true }))), {
+    view: 'hours',
+    shade: 'conversions',
+    pending: true,
+  })
+  assert.equal(reportOfOverview({ sort: '-purchase' })?.sort, '-events_purchase')
+  assert.equal(reportOfOverview({ by: 'day', sort: 'source' })?.sort, undefined)
+  assert.equal(reportOfOverview({ range: 'today', campaign: 'c1', goal: 'lead' }), undefined)
 })
 
 test('the click log is narrowed as far as it can be, and the rest is named', () => {

@@ -23,9 +23,10 @@ import {
 } from './ground/lists.ts'
 import { Waiting } from './ground/ui/page.tsx'
 import { dayAt } from './ground/zone.ts'
-import { ExploreSearch } from './reading/explore/search.ts'
+import { reportOfOverview } from './reading/explore/old-addresses.ts'
 import { ClicksSearch } from './reading/feed/search.ts'
 import { remembered } from './reading/reports/remembered.ts'
+import { REPORT } from './report-routes.tsx'
 import { SETTINGS } from './settings-routes.tsx'
 import { Stumbled } from './shell/lost.tsx'
 
@@ -33,18 +34,14 @@ const overview = createRoute({
   getParentRoute: () => inside,
   path: '/',
   validateSearch: OverviewSearch,
-  beforeLoad: ({ search }) => {
+  beforeLoad: ({ search, location }) => {
+    const table = reportOfOverview(location.search)
+    if (table !== undefined) throw redirect({ to: '/report', search: table, replace: true })
     const isBare = Object.values(search).every(value => value === undefined)
     const last = isBare ? remembered(dayAt(Date.now())) : {}
     if (Object.values(last).some(value => value !== undefined)) throw redirect({ to: '/', search: last, replace: true })
   },
   component: lazyRouteComponent(() => import('./reading/reports/overview-page.tsx'), 'OverviewPage'),
-})
-const explore = createRoute({
-  getParentRoute: () => inside,
-  path: '/explore',
-  validateSearch: ExploreSearch,
-  component: lazyRouteComponent(() => import('./reading/explore/explore-page.tsx'), 'ExplorePage'),
 })
 const clicks = createRoute({
   getParentRoute: () => inside,
@@ -205,7 +202,6 @@ const broadcast = createRoute({
   validateSearch: BroadcastSearch,
   component: lazyRouteComponent(() => import('./telegram/broadcasts/broadcast-page.tsx'), 'BroadcastPage'),
 })
-
 const channels = createRoute({
   getParentRoute: () => inside,
   path: '/channels',
@@ -239,7 +235,7 @@ const map = root.addChildren([
   ...DOOR,
   inside.addChildren([
     overview,
-    explore,
+    ...REPORT,
     clicks,
     trace,
     networks,

@@ -39,11 +39,16 @@ test('events are named, and CR follows the goal of the workspace and of a campai
   await page.goto(`/conversions?campaign=${shop.id}`)
   await expect(page.getByRole('cell', { name: 'Upsell' }).first()).toBeVisible()
 
-  await page.goto('/explore?range=today')
+  await page.goto('/report?range=today')
   const heads = page.getByRole('columnheader')
   await expect(heads.filter({ hasText: 'FTD' })).toBeVisible()
   await expect(heads.filter({ hasText: 'Conv.' })).toBeVisible()
-  await expect(heads.filter({ hasText: 'Lead' })).toHaveCount(0)
+  // A type that the workspace has named has a column; of two events of one click each counts.
+  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', shop.id]]))
+  await page.goto(`/report?range=today&columns=events_custom_2,events_purchase&where=${only}`)
+  await expect(heads).toHaveText(['Campaign', 'Upsell', 'Purchase'])
+  const counted = page.getByRole('row').filter({ hasText: 'Evented shop' }).getByRole('gridcell')
+  await expect(counted).toHaveText(['2', '1'])
 
   await page.goto('/campaigns?range=today&q=Evented')
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })

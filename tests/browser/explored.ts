@@ -1,4 +1,4 @@
-// Clicks for the specs of Explore, through the door, and where they stand on the screen.
+// Clicks for the specs of the Report page, through the door, and where they stand on the screen.
 import type { APIRequestContext, Page } from '@playwright/test'
 import { awayFromMidnight } from '../support/midnight.ts'
 import { expect, send } from './dashboard.ts'
@@ -13,7 +13,7 @@ export async function seedClicks(
   owner: APIRequestContext,
   address: string,
   [ofWide, ofNarrow] = ['Wide', 'Narrow'],
-): Promise<{ wide: string }> {
+): Promise<{ wide: string; narrow: string }> {
   await awayFromMidnight()
   const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
   const offer = await send(owner, 'POST', '/api/offers', {
@@ -46,7 +46,7 @@ export async function seedClicks(
   const counted = async () => (await send(owner, 'POST', '/api/explore', question))['totals']
   // Long, because the first question starts the process that scans, beside all other tests.
   await expect.poll(counted, { timeout: 120_000 }).toEqual({ clicks: 4, lead: 1 })
-  return { wide: wide.id }
+  return { wide: wide.id, narrow: narrow.id }
 }
 
 export const tree = (page: Page) => page.getByRole('treegrid')

@@ -29,7 +29,7 @@ test(
       await expect(button).toHaveAccessibleDescription(ONLY)
     }
 
-    await page.goto('/explore')
+    await page.goto('/report')
     await page.getByRole('button', { name: 'Views', exact: true }).click()
     await page.getByRole('menuitemradio', { name: 'Everyone’s zones' }).click()
     await page.getByRole('button', { name: 'Everyone’s zones' }).click()

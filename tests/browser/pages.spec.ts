@@ -3,7 +3,7 @@ import { DETAIL, expect, OWNER, send, test } from './dashboard.ts'
 
 const PAGES = [
   '/',
-  '/explore',
+  '/report',
   '/clicks',
   '/conversions',
   '/campaigns',

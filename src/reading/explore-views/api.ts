@@ -1,4 +1,4 @@
-/** Saved views of Explore over HTTP: questions kept under a name, somebody's own or the workspace's. All of it needs a session; no key reaches it. */
+/** Saved views of the Report page over HTTP: questions kept under a name, somebody's own or the workspace's. All of it needs a session; no key reaches it. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { ExploreQuestion } from '../../contract/explore.ts'
@@ -31,7 +31,7 @@ const IsShared = z
   .meta({ description: 'True: the workspace’s. False: seen by whoever saved it, and nobody else' })
 const IsStartPage = z.boolean().meta({
   description:
-    'Explore opens with it: of one’s own for oneself, of the workspace’s for all who have none of their own. At most one is',
+    'The Report page opens with it: of one’s own for oneself, of the workspace’s for all who have none of their own. At most one is',
 })
 
 export const ExploreView = z
@@ -63,7 +63,7 @@ const ExploreViewDraft = z.object({
 export const listExploreViews = endpoint({
   route: 'GET /api/explore-views',
   access: { session: 'member' },
-  summary: 'List saved views of Explore, by name',
+  summary: 'List saved views of the Report page, by name',
   description: 'One’s own and the workspace’s. Others’ own are not among them, whoever asks.',
   reply: z.object({ data: z.array(ExploreView) }),
 })

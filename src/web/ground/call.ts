@@ -87,6 +87,9 @@ const unavailable = (method: string) => ({
       : 'Look whether it was saved before you try again.',
 })
 
+/** Whether an amount could not be shown in another currency. */
+export const isRateUnknown = (error: Error | null): boolean => error instanceof Refused && error.code === 'rate_unknown'
+
 /** The query of an endpoint, keyed by its route and what it was given. */
 export function ask<E extends Endpoint>(endpoint: E, ...args: Arguments<E>) {
   return queryOptions({ queryKey: [endpoint.route, args[0] ?? {}] as const, queryFn: () => call(endpoint, ...args) })

@@ -23,8 +23,8 @@ import {
   ShieldQuestion,
   Signpost,
   Star,
+  Table2,
   Tag,
-  Telescope,
   Trophy,
   UserRound,
   Users,
@@ -42,7 +42,7 @@ export const NAVIGATION: readonly Group[] = [
     title: 'Results',
     places: [
       { link: linkOptions({ to: '/' }), label: 'Overview', icon: ChartNoAxesCombined },
-      { link: linkOptions({ to: '/explore' }), label: 'Explore', icon: Telescope },
+      { link: linkOptions({ to: '/report' }), label: 'Report', icon: Table2 },
       { link: linkOptions({ to: '/clicks' }), label: 'Clicks', icon: MousePointerClick },
       { link: linkOptions({ to: '/conversions' }), label: 'Conversions', icon: Trophy },
       { link: linkOptions({ to: '/refused-events' }), label: 'Refused', icon: ShieldQuestion },

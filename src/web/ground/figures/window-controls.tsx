@@ -42,11 +42,13 @@ type GoalProps = {
   goal: Goal | undefined
   pending: true | undefined
   campaign?: string
+  /** Types of events alone, and no clicks that landed. */
+  isOfEvents?: true
   onChange: (changes: { goal?: Goal | undefined; pending?: true | undefined }) => void
 }
 
 /** Which conversions Conversions, CR and CPA count. */
-export function GoalChoice({ goal, pending, campaign, onChange }: GoalProps) {
+export function GoalChoice({ goal, pending, campaign, isOfEvents, onChange }: GoalProps) {
   const own = useGoalWords('own', campaign)
   const types = useChosenTypes(goal)
   const unsaid = campaign === undefined ? 'each campaign’s own' : 'what its offers pay for'
@@ -62,7 +64,7 @@ export function GoalChoice({ goal, pending, campaign, onChange }: GoalProps) {
       >
         <option value="own">{`Goal: ${own === 'Conversions' ? unsaid : own}`}</option>
         <optgroup label="One for all">
-          {(['landed', ...types] as const).map(one => (
+          {[...(isOfEvents === true ? [] : (['landed'] as const)), ...types].map(one => (
             <option key={one} value={one}>
               {`Goal: ${inWords(one)}`}
             </option>
@@ -75,7 +77,7 @@ export function GoalChoice({ goal, pending, campaign, onChange }: GoalProps) {
 }
 
 /** Whether conversions on hold count like approved ones. */
-export function CountPending({
+function CountPending({
   pending,
   onChange,
 }: {

@@ -9,12 +9,12 @@ import { call } from '../../ground/call.ts'
 import { count, moneyOrNone, percent } from '../../ground/figures/figures.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Row as TableRow, RowHead } from '../../ground/ui/table.tsx'
-import { tintOf } from '../reports/report-table.tsx'
 import { explore } from '../../../reading/explore/api.ts'
 import type { Chosen } from './cell-menu.tsx'
 import { type Column, differenceOf, type Figures, isSigned, needsCost, partOf, toneOf } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
 import { type Answer, branchOf, type Question, type Row } from './question.ts'
+import { tintOf } from './shades.ts'
 import { byOpening, type Change, type ExploreSearch, isOpen, type Threshold } from './search.ts'
 
 type Path = readonly (string | null)[]
@@ -27,6 +27,7 @@ export type Tree = {
   /** All clicks of the question, which a row's bar is a share of. */
   readonly clicks: number
   readonly isEstimate: boolean
+  readonly today: string
   readonly onChange: Change
   readonly onChoose: (chosen: Chosen) => void
 }
@@ -52,8 +53,9 @@ function canStand(before: unknown, { levels, measures = [] }: Question): boolean
 }
 
 /** The rows below a row, page by page. */
-export function useBranch(question: Question, path: Path) {
+export function useBranch(question: Question, path: Path, isAsked = true) {
   return useInfiniteQuery({
+    enabled: isAsked,
     queryKey: [explore.route, question, path],
     queryFn: ({ pageParam }) => call(explore, { body: branchOf(question, path, pageParam) }),
     initialPageParam: 0,
@@ -62,7 +64,7 @@ export function useBranch(question: Question, path: Path) {
   })
 }
 
-type Branch = ReturnType<typeof useBranch>
+export type Branch = ReturnType<typeof useBranch>
 
 /** Their level of the tree, 1 for the first. */
 export function Rows({ branch, path }: { branch: Branch; path: Path }) {
@@ -112,12 +114,15 @@ function Below({ path }: { path: Path }) {
   )
 }
 
+/** Of the cells with names: on a phone narrow, so that figures stand beside it; elsewhere all the room that figures leave. */
+export const NAME = 'w-full min-w-28 max-w-28 sm:max-w-none sm:min-w-48 lg:min-w-72'
+
 const indent = (level: number): number => 10 + (level - 1) * 20
 
 type LineProps = { row: Row; path: Path; open: boolean | undefined; isFirst: boolean }
 
 function Line({ row, path, open, isFirst }: LineProps) {
-  const { levels, search, columns, clicks, onChange, onChoose } = useTree()
+  const { levels, search, columns, clicks, today, onChange, onChoose } = useTree()
   const level = path.length
   const name = keyInWords(levels[level - 1] ?? 'campaign', row.key, row.label)
   const share = clicks === 0 ? 0 : (row.clicks ?? 0) / clicks
@@ -132,7 +137,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
         onChoose({ path, name, anchor })
       }}
     >
-      <RowHead stay className="max-w-44 sm:max-w-80" style={{ paddingLeft: indent(level) }}>
+      <RowHead stay className={clsx(NAME, 'whitespace-normal! py-1')} style={{ paddingLeft: indent(level) }}>
         <span className="flex items-center gap-0.5">
           {open === undefined ? (
             levels.length > 1 && <span className="w-5 shrink-0 pointer-coarse:w-8" />
@@ -156,7 +161,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
             tabIndex={isFirst ? 0 : -1}
             title={name}
             className={clsx(
-              'min-w-0 truncate rounded-sm px-1 text-left underline-offset-2 hover:underline',
+              'min-w-0 rounded-sm px-1 text-left leading-5 wrap-anywhere underline-offset-2 hover:underline max-sm:line-clamp-3',
               (row.key === null || isSpend(row)) && 'font-normal text-ink-faint',
             )}
             onClick={event => isSpend(row) || onChoose({ path, name, anchor: event.currentTarget })}
@@ -164,6 +169,9 @@ function Line({ row, path, open, isFirst }: LineProps) {
             {name}
             {levels[level - 1] === 'geo' && row.key !== null && !isSpend(row) && (
               <span className="font-normal text-ink-faint"> {row.key}</span>
+            )}
+            {levels[level - 1] === 'day' && row.key === today && (
+              <span className="font-normal text-ink-faint"> so far</span>
             )}
           </button>
         </span>

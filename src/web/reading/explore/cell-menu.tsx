@@ -8,6 +8,8 @@ import { MenuAt, MenuItem, MenuLine, SubMenu } from '../../ground/ui/menu.tsx'
 import { useToday } from '../../ground/figures/now.ts'
 import { clicksOf, DAYS_OF_LOG, daysOfLog } from './clicks-of.ts'
 import { DIMENSION_WORDS } from './dimensions.ts'
+import { useSourceNames } from './names.ts'
+import { byPreset, presetsOf } from './presets.ts'
 import { DimensionChoices, type Words } from './level-chips.tsx'
 import {
   byFilter,
@@ -78,9 +80,26 @@ function Deeds({
   }
   // Whatever leads to the row stays true of it, so all of its keys narrow.
   const only = filters.reduce((before, filter) => ({ ...before, ...byFilter(filter, before) }), search)
+  const sourceNames = useSourceNames()
+  const here = presetsOf(sourceNames(only.where ?? [])).flatMap(({ title, dimension }) =>
+    dimension === undefined || others.includes(dimension) ? [] : [{ title, dimension }],
+  )
   return (
     <>
-      <p className="truncate px-2 pt-1 pb-1.5 font-medium">{name}</p>
+      <p className="px-2 pt-1 pb-1.5 font-medium wrap-anywhere">{name}</p>
+      {here.length > 0 && (
+        <fieldset className="grid grid-cols-2 border-y border-line py-1">
+          <legend className="sr-only">{`${name}, broken down by`}</legend>
+          {here.map(({ title, dimension }) => (
+            <MenuItem
+              key={title}
+              onSelect={() => onChange({ where: only.where, ...byPreset(dimension, { ...search, open: undefined }) })}
+            >
+              {title}
+            </MenuItem>
+          ))}
+        </fieldset>
+      )}
       <MenuItem
         icon={ListFilter}
         onSelect={() =>
@@ -115,11 +134,11 @@ function Deeds({
       >
         Show clicks
         {isCut && (
-          <span className="block text-sm text-ink-faint">{`Of the last ${DAYS_OF_LOG} of these days: the log shows no more at once.`}</span>
+          <span className="block text-sm text-ink-faint">{`The last ${DAYS_OF_LOG} of these days: the click log shows no more at once.`}</span>
         )}
         {clicks.left.length > 0 && (
           <span className="block text-sm text-ink-faint">
-            {`Of any ${SPOKEN.format(clicks.left.map(one => DIMENSION_WORDS[one].toLowerCase()))}: the log cannot be narrowed by that.`}
+            {`The click log cannot filter by ${SPOKEN.format(clicks.left.map(one => DIMENSION_WORDS[one].toLowerCase()))}.`}
           </span>
         )}
       </MenuItem>

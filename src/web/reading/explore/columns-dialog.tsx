@@ -1,15 +1,26 @@
-/** Which columns there are and in which order, figures of one's own, and from where on a figure is good or bad. */
-import { ArrowDown, ArrowUp } from 'lucide-react'
+/** Which columns there are and in which order, formulas, and from where on a figure is good or bad. */
+import { useMutation } from '@tanstack/react-query'
+import { ArrowDown, ArrowUp, RotateCcw } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import { IconButton } from '../../ground/ui/button.tsx'
+import type { EventType } from '../../../contract/event-types.ts'
+import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { Checkbox } from '../../ground/ui/field.tsx'
-import { type Column, columnsInAddress, columnsOf, measureColumns, OWN } from './columns.ts'
+import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { useChosenColumns } from './chosen-columns.ts'
+import { type ChosenColumns, type Column, columnsOf, measureColumns, OWN } from './columns.ts'
 import { OwnFigures, wrongOf } from './own-figures.tsx'
 import type { Change, ExploreSearch, Own, Threshold } from './search.ts'
 import { Thresholds } from './thresholds.tsx'
 
-type ColumnsDialogProps = { isOpen: boolean; search: ExploreSearch; onChange: Change; onClose: () => void }
+type ColumnsDialogProps = {
+  isOpen: boolean
+  search: ExploreSearch
+  /** The types of events that have a column to choose. */
+  types: readonly EventType[]
+  onChange: Change
+  onClose: () => void
+}
 
 export function ColumnsDialog({ isOpen, onClose, ...rest }: ColumnsDialogProps) {
   return (
@@ -17,7 +28,7 @@ export function ColumnsDialog({ isOpen, onClose, ...rest }: ColumnsDialogProps) 
       open={isOpen}
       onClose={onClose}
       title="Columns"
-      description="What is shown, in which order, what you work out of it, and what is coloured. The address keeps it all."
+      description="Choose and order columns, add formulas, and colour figures."
       width="wide"
     >
       <ColumnsForm onClose={onClose} {...rest} />
@@ -25,37 +36,62 @@ export function ColumnsDialog({ isOpen, onClose, ...rest }: ColumnsDialogProps) 
   )
 }
 
-function ColumnsForm({ search, onChange, onClose }: Omit<ColumnsDialogProps, 'isOpen'>) {
+function ColumnsForm({ search, types, onChange, onClose }: Omit<ColumnsDialogProps, 'isOpen'>) {
+  const { usual, complete, choose } = useChosenColumns()
   const [ids, setIds] = useState<readonly string[]>(() => columnsOf(search).map(({ id }) => id))
   const [own, setOwn] = useState<readonly Own[]>(search.own ?? [])
   const [colours, setColours] = useState<readonly Threshold[]>(search.colours ?? [])
+  // Those of a view or of a colleague's link stay theirs, unless one says otherwise.
+  const [isMine, setMine] = useState(() => complete({}).columns === search.columns)
   const known = [
-    ...measureColumns(),
+    ...measureColumns(types),
     ...columnsOf({ columns: own.map(([name]) => OWN + name).join(','), own: [...own] }),
   ]
   const shown = ids.flatMap(id => known.find(one => one.id === id) ?? [])
   const hidden = known.filter(one => !ids.includes(one.id))
   const reason = wrongOf(own) ?? (shown.length === 0 ? 'Choose a column.' : undefined)
-  const save = () => {
-    if (reason !== undefined) return
-    const held = colours.filter(([id]) => known.some(one => one.id === id))
-    onChange({
-      own: own.length === 0 ? undefined : [...own],
-      columns: columnsInAddress(
-        shown.map(({ id }) => id),
-        own,
-      ),
-      colours: held.length === 0 ? undefined : held,
-    })
-    onClose()
-  }
+  const saving = useMutation({
+    mutationFn: async () => {
+      const held = colours.filter(([id]) => known.some(one => one.id === id))
+      const next = {
+        columns: shown.map(({ id }) => id).join(),
+        own: own.length === 0 ? undefined : [...own],
+        colours: held.length === 0 ? undefined : held,
+      }
+      if (isMine) await choose(isUsual(next, usual) ? undefined : next)
+      return next
+    },
+    onSuccess: next => {
+      onChange(next)
+      onClose()
+    },
+  })
   return (
-    <DialogForm onSubmit={save}>
+    <DialogForm onSubmit={() => reason === undefined && saving.mutate()}>
       <DialogBody className="gap-5!">
+        <div className="flex flex-wrap items-center justify-between gap-2">
+          <Checkbox
+            label="Use these columns whenever I open Report"
+            checked={isMine}
+            onChange={({ target }) => setMine(target.checked)}
+          />
+          <Button
+            look="quiet"
+            size="sm"
+            icon={RotateCcw}
+            onClick={() => {
+              setIds(usual)
+              setOwn([])
+              setColours([])
+            }}
+          >
+            Reset to default
+          </Button>
+        </div>
         <Order shown={shown} hidden={hidden} onChange={setIds} />
         <Part
-          title="Your own figures"
-          words="Worked out of the figures of each row, such as (revenue - cost) / landed. Shares are parts of 1."
+          title="Custom columns"
+          words="Formulas of the other columns, such as (revenue - cost) / landed. Shares are parts of 1."
         >
           <OwnFigures
             own={own}
@@ -69,14 +105,18 @@ function ColumnsForm({ search, onChange, onClose }: Omit<ColumnsDialogProps, 'is
             }}
           />
         </Part>
-        <Part title="Colours" words="Of several that hold, the last is shown. Shares are in per cent.">
+        <Part title="Colours" words="If several rules match, the last one applies. Shares are in per cent.">
           <Thresholds colours={colours} columns={known} onChange={setColours} />
         </Part>
+        <RefusalNote refused={saving.error} />
       </DialogBody>
-      <SaveFoot action="Show" pending={false} reason={reason} onCancel={onClose} />
+      <SaveFoot action="Apply" pending={saving.isPending} reason={reason} onCancel={onClose} />
     </DialogForm>
   )
 }
+
+const isUsual = ({ columns, own, colours }: ChosenColumns, usual: readonly string[]): boolean =>
+  own === undefined && colours === undefined && columns === usual.join()
 
 function Part({ title, words, children }: { title: string; words: string; children: ReactNode }) {
   return (
@@ -102,7 +142,7 @@ function Order({ shown, hidden, onChange }: OrderProps) {
   return (
     <div className="grid gap-4 sm:grid-cols-2">
       <fieldset className="min-w-0">
-        <legend className="mb-1 font-medium">Shown, from the left</legend>
+        <legend className="mb-1 font-medium">Shown</legend>
         <ol>
           {shown.map((column, at) => (
             // The arrows beside do the same by keyboard.

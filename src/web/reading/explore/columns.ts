@@ -1,14 +1,15 @@
-/** The columns of Explore: measures as the server counts them, and figures of one's own; how they are written, compared and coloured. */
+/** The columns of the report: measures as the server counts them, and figures of one's own; how they are written, compared and coloured. */
 import type { z } from 'zod'
+import type { EventType } from '../../../contract/event-types.ts'
 import type { FileColumn } from '../../../contract/explore.ts'
 import type { ExploreMeasures } from '../../../contract/explore-answer.ts'
 import {
-  COUNT_MEASURES,
+  ALL_MEASURES,
+  EVENT_MEASURES,
+  isEventMeasure,
   MEASURES,
   type Measure,
-  MONEY_MEASURES,
-  SHARE_MEASURES,
-  UNIQUE_VISITORS,
+  typeOfMeasure,
 } from '../../../contract/explore-measures.ts'
 import { figureOf, headOf } from '../../../contract/figures.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
@@ -59,13 +60,8 @@ const WORSE: ReadonlySet<Measure> = new Set([
 /** Stages are called as the workspace calls them. */
 const CALLED: readonly Measure[] = ['landed', 'started', 'lead', 'deposit', 'ftd']
 
-const has = (names: readonly string[], name: string) => names.includes(name)
-
-function shapeOf(measure: Measure): Column['shape'] {
-  if (has(COUNT_MEASURES, measure) || measure === UNIQUE_VISITORS) return 'count'
-  if (has(MONEY_MEASURES, measure)) return 'money'
-  return has(SHARE_MEASURES, measure) ? 'percent' : 'unit'
-}
+const SHAPE_OF = { count: 'count', money: 'money', money_each: 'unit', share: 'percent' } as const
+const shapeOf = (measure: Measure): Column['shape'] => SHAPE_OF[figureOf(measure).unit]
 
 /** Signs of these are said. */
 const SIGNED: readonly string[] = ['profit', 'roi']
@@ -104,22 +100,32 @@ export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '
   return { clicks: clicks_without_cost, revenue: revenue_without_cost }
 }
 
+function titleOf(measure: Measure): string {
+  if (isEventMeasure(measure)) {
+    const type = typeOfMeasure(measure)
+    // Beside the clicks that came to the stage.
+    return IN_STAGES.includes(type) ? `${inWords(type)} events` : inWords(type)
+  }
+  return CALLED.includes(measure) ? inWords(measure) : headOf(measure)
+}
+
 const ofMeasure = (measure: Measure): Column => ({
   id: measure,
-  title: CALLED.includes(measure) ? inWords(measure) : headOf(measure),
+  title: titleOf(measure),
   means: figureOf(measure).means,
   shape: shapeOf(measure),
-  better: BETTER.has(measure) ? 1 : WORSE.has(measure) ? -1 : 0,
+  better: BETTER.has(measure) || isEventMeasure(measure) ? 1 : WORSE.has(measure) ? -1 : 0,
   number: row => numberOf(row[measure]),
   text: row => textOf(measure, row[measure]),
 })
 
-/** Every measure as a column, called as the workspace calls it. */
-export const measureColumns = (): readonly Column[] => MEASURES.map(ofMeasure)
+/** Every measure as a column, called as the workspace calls it; of those of single types of events these types’. */
+export const measureColumns = (types: readonly EventType[] = []): readonly Column[] =>
+  [...MEASURES, ...EVENT_MEASURES.filter(measure => types.includes(typeOfMeasure(measure)))].map(ofMeasure)
 
 /** Figures of one's own are told from measures by this, before their name. */
 export const OWN = '='
-export const NAMES: ReadonlySet<string> = new Set(MEASURES)
+export const NAMES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
 function ofOwn([name, expression, shape]: Own): Column {
   const formula = readFormula(expression, NAMES)
@@ -136,26 +142,9 @@ function ofOwn([name, expression, shape]: Own): Column {
   }
 }
 
-/** The stages that types of events lead to, other than landings, which have a column anyhow. */
-const STAGE_OF: Readonly<Record<string, Measure>> = {
-  bot_start: 'started',
-  registration: 'registered',
-  lead: 'lead',
-  deposit: 'deposit',
-  ftd: 'ftd',
-}
-
-let stages: readonly Measure[] = []
-
-/** Takes the goal that the workspace has chosen, null for none: its stages are among the columns that Explore opens with. */
-export function openWith(goal: readonly string[] | null): void {
-  stages = (goal ?? []).flatMap(type => STAGE_OF[type] ?? [])
-}
-
-const usual = (): Measure[] => [
+/** Always in sight: on a screen of 1366 pixels they fit beside the names. */
+const MONEY_FIRST = [
   'clicks',
-  'landed',
-  ...MEASURES.filter(measure => stages.includes(measure)),
   'conversions',
   'cr',
   'epc',
@@ -163,39 +152,95 @@ const usual = (): Measure[] => [
   'cost',
   'profit',
   'roi',
+] as const satisfies readonly Measure[]
+
+/** What follows them; where an answer has no value for it, it is folded. */
+const AFTER_MONEY = [
+  'landed',
+  'started',
+  'registered',
+  'lead',
+  'deposit',
+  'ftd',
+  'conversions_pending',
+  'conversions_rejected',
+  'cpc',
+  'cpa',
+  'revenue_pending',
+  'approval_rate',
+] as const satisfies readonly Measure[]
+
+/** Types whose clicks have a column among the stages. */
+const IN_STAGES: readonly EventType[] = ['land', 'bot_start', 'registration', 'lead', 'deposit', 'ftd']
+
+/** The columns of whoever has chosen none, where these types of events are what the workspace names or counts. */
+export const usualIds = (types: readonly EventType[] = []): readonly string[] => [
+  ...MONEY_FIRST,
+  ...types.filter(type => !IN_STAGES.includes(type)).map(type => `events_${type}`),
+  ...AFTER_MONEY,
 ]
 
-/** The columns of an address, in its order: what is usual where it names none. */
+/** The same on a phone, where three of them fit beside the name. */
+const ON_PHONE = ['clicks', 'profit', 'roi', 'revenue', 'cost', 'conversions', 'cr', 'epc']
+
+/** The columns of an address, in its order: the usual ones where it names none. */
 export function columnsOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Column[] {
   const owned = new Map(own.map(one => [`${OWN}${one[0]}`, one]))
-  const ids = columns === undefined ? [...usual(), ...owned.keys()] : columns.split(',')
+  const ids = columns === undefined ? [...usualIds(), ...owned.keys()] : columns.split(',')
   return [...new Set(ids)].flatMap(id => {
     const mine = owned.get(id)
     if (mine !== undefined) return ofOwn(mine)
-    const measure = MEASURES.find(one => one === id)
+    const measure = ALL_MEASURES.find(one => one === id)
     return measure === undefined ? [] : ofMeasure(measure)
   })
 }
 
-/** The part of the address that names these columns; none where they are the usual ones. */
-export function columnsInAddress(ids: readonly string[], own: readonly Own[] = []): string | undefined {
-  const opened = [...usual(), ...own.map(([name]) => `${OWN}${name}`)]
-  return ids.join() === opened.join() ? undefined : ids.join()
+export type ChosenColumns = Pick<ExploreSearch, 'columns' | 'own' | 'colours'>
+
+/** The same search with its columns said outright: those of the address, else those that were chosen, else the usual ones. */
+export function withColumns(search: ExploreSearch, chosen: ChosenColumns, usual: readonly string[]): ExploreSearch {
+  const { own = chosen.own, colours = chosen.colours } = search
+  const filled = search.columns === undefined ? { ...search, columns: chosen.columns, own, colours } : search
+  return { ...filled, columns: filled.columns ?? [...usual, ...(own ?? []).map(([name]) => OWN + name)].join() }
+}
+
+/** The usual columns as they stand on a phone: profit and ROI in sight. Columns that somebody chose stay in their order. */
+export function onPhone(columns: readonly Column[]): readonly Column[] {
+  if (MONEY_FIRST.some((id, at) => columns[at]?.id !== id)) return columns
+  const place = ({ id }: Column) => (ON_PHONE.includes(id) ? ON_PHONE.indexOf(id) : ON_PHONE.length)
+  return columns.toSorted((one, other) => place(one) - place(other))
+}
+
+/**
+ * The columns that have a value in one of these rows, and those that have none. What has to be in sight, is sorted by or asked for by a filter is
+ * never folded.
+ */
+export function foldEmpty(columns: readonly Column[], rows: readonly Figures[], asked: readonly string[]) {
+  const kept = new Set<string>([...MONEY_FIRST, ...asked])
+  const hasValue = ({ id, number }: Column) =>
+    rows.some(row => {
+      const value = number(row)
+      return value !== undefined && (value !== 0 || id.startsWith(OWN))
+    })
+  const shown = columns.filter(column => kept.has(column.id) || hasValue(column))
+  return { shown, folded: columns.filter(column => !shown.includes(column)) }
 }
 
 /** The same columns for the file; of a figure that cannot be read there is none. */
 export function fileColumnsOf(search: Pick<ExploreSearch, 'columns' | 'own'>): FileColumn[] {
   const { own = [] } = search
   return columnsOf(search).flatMap(({ id }): FileColumn[] => {
-    const measure = MEASURES.find(one => one === id)
+    const measure = ALL_MEASURES.find(one => one === id)
     if (measure !== undefined) return [measure]
     const [name, formula = ''] = own.find(one => `${OWN}${one[0]}` === id) ?? []
     return name === undefined || 'wrong' in readFormula(formula, NAMES) ? [] : [{ name, formula }]
   })
 }
 
-/** What has to be counted for the columns of an address: their measures and what formulas name; clicks always, and the cost of what is made of it. */
-export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Measure[] {
+type Counted = Pick<ExploreSearch, 'columns' | 'own' | 'having' | 'sort'>
+
+/** What has to be counted: the columns of an address and what formulas name, orders and filters; clicks always, and the cost of what is made of it. */
+export function measuresOf({ columns, own = [], having = [], sort }: Counted): readonly Measure[] {
   const shown = new Set(columnsOf({ columns, own }).map(({ id }) => id))
   const named = own
     .filter(([name]) => shown.has(`${OWN}${name}`))
@@ -203,10 +248,11 @@ export function measuresOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' 
       const formula = readFormula(expression, NAMES)
       return 'wrong' in formula ? [] : [...formula.names]
     })
+  const asked = [...having.map(([measure]) => measure), sort?.replace(/^-/, '') ?? '']
+  const needed = new Set<string>(['clicks', ...shown, ...named, ...asked])
   // What says whether a figure is of all clicks, or of those whose cost is known.
-  const cost = [...shown].some(id => needsCost({ id })) ? ['cost'] : []
-  const needed = new Set<string>(['clicks', ...shown, ...named, ...cost])
-  return MEASURES.filter(measure => needed.has(measure))
+  if ([...needed].some(id => needsCost({ id }))) needed.add('cost')
+  return ALL_MEASURES.filter(measure => needed.has(measure))
 }
 
 /** How a figure differs from the period before: in words, and whether that is good (1), bad (-1) or neither. */

@@ -1,4 +1,4 @@
-/** What Explore counts from, a UTC day at a time, as a file for other tools. Owners and admins only, as its route says. */
+/** What the report counts from, a UTC day at a time, as a file for other tools. Owners and admins only, as its route says. */
 import { useMutation } from '@tanstack/react-query'
 import { FileDown } from 'lucide-react'
 import { useState } from 'react'
@@ -23,13 +23,13 @@ export function FactsLink({ last }: { last: string }) {
   return (
     <>
       <Button look="quiet" size="sm" icon={FileDown} className="mt-2 -ml-2" onClick={() => setOpen(true)}>
-        Facts of a day (Parquet)
+        Export a day (Parquet)
       </Button>
       <Dialog
         open={isOpen}
         onClose={() => setOpen(false)}
-        title="Facts of a day"
-        description="A Parquet file of one UTC day, a row for each tracked click with what it has come to: for DuckDB, pandas and their kind. No click id, address or user agent is in it."
+        title="Export a day"
+        description="A Parquet file of one UTC day with a row for each tracked click, for DuckDB, pandas and similar tools. It holds no click id, IP address or user agent."
       >
         <FactsForm last={last < today ? last : today} today={today} onClose={() => setOpen(false)} />
       </Dialog>

@@ -1,8 +1,9 @@
 /** What narrows the question, as chips in one line: pressed to be changed, taken away by their cross. */
-import { Plus, X } from 'lucide-react'
-import { useState } from 'react'
+import { Plus } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
 import { MOST_FILTERS } from '../../../contract/explore.ts'
 import { Button } from '../../ground/ui/button.tsx'
+import { FilterChip } from './filter-chip.tsx'
 import { FilterDialog } from './filter-dialog.tsx'
 import { useNamed, type Window } from './names.ts'
 import type { Words } from './level-chips.tsx'
@@ -13,11 +14,13 @@ type FilterChipsProps = {
   words: Words
   window: Window
   onChange: (filters: readonly Filter[]) => void
+  /** What stands beside them. */
+  children?: ReactNode
 }
 
 const MOST_NAMED = 3
 
-export function FilterChips({ filters, words, window, onChange }: FilterChipsProps) {
+export function FilterChips({ filters, words, window, onChange, children }: FilterChipsProps) {
   /** The place of the filter that is changed; past the last for a new one. It stays while the dialog closes. */
   const [edited, setEdited] = useState(0)
   const [isOpen, setOpen] = useState(false)
@@ -40,30 +43,25 @@ export function FilterChips({ filters, words, window, onChange }: FilterChipsPro
       {filters.map((filter, at) => {
         const { head, values } = inWords(filter)
         return (
-          <span key={JSON.stringify(filter)} className="chip max-w-full">
-            <button type="button" title={values} className="chip-words" onClick={() => edit(at)}>
-              <span className="text-ink-soft">{head}</span> {values}
-            </button>
-            <button
-              type="button"
-              aria-label={`Remove the filter ${head} ${values}`}
-              className="chip-end"
-              onClick={() => onChange(filters.toSpliced(at, 1))}
-            >
-              <X aria-hidden className="size-3.5" />
-            </button>
-          </span>
+          <FilterChip
+            key={JSON.stringify(filter)}
+            head={head}
+            values={values}
+            onEdit={() => edit(at)}
+            onRemove={() => onChange(filters.toSpliced(at, 1))}
+          />
         )
       })}
       <Button
         look="quiet"
         size="sm"
         icon={Plus}
-        reason={filters.length < MOST_FILTERS ? undefined : `A question has at most ${MOST_FILTERS} filters.`}
+        reason={filters.length < MOST_FILTERS ? undefined : `At most ${MOST_FILTERS} filters.`}
         onClick={() => edit(filters.length)}
       >
         Filter
       </Button>
+      {children}
       <FilterDialog
         isOpen={isOpen}
         filter={filters[edited]}

@@ -51,7 +51,11 @@ function FilterForm({ filter, isNew, words, window, onClose, onSave }: FilterFor
     <DialogForm onSubmit={() => reason === undefined && onSave([dimension, said, ...(bare ? [] : values)])}>
       <DialogBody>
         <div className="grid grid-cols-2 gap-3">
-          <SelectField label="Of" value={dimension} onChange={({ target }) => choose(target.value as ExploreDimension)}>
+          <SelectField
+            label="Dimension"
+            value={dimension}
+            onChange={({ target }) => choose(target.value as ExploreDimension)}
+          >
             {OFFERED.map(({ title, dimensions }) => (
               <optgroup key={title} label={title}>
                 {dimensions.map(one => (
@@ -62,7 +66,7 @@ function FilterForm({ filter, isNew, words, window, onClose, onSave }: FilterFor
               </optgroup>
             ))}
           </SelectField>
-          <SelectField label="That" value={said} onChange={({ target }) => setSaid(target.value as Said)}>
+          <SelectField label="Condition" value={said} onChange={({ target }) => setSaid(target.value as Said)}>
             {saidOf(dimension).map(one => (
               <option key={one} value={one}>
                 {SAID_WORDS[one]}
@@ -141,8 +145,8 @@ function Values({ dimension, isPart, values, window, onChange }: ValuesProps) {
       </ul>
       <SearchField
         value={sought}
-        label={isPart ? 'Part of the value' : 'Look for a value'}
-        placeholder={isPart ? 'Part of the value' : 'Look for a value'}
+        label={isPart ? 'Part of the value' : 'Search values'}
+        placeholder={isPart ? 'Part of the value' : 'Search values'}
         onSeek={setSought}
       />
       <ul
@@ -159,9 +163,9 @@ function Values({ dimension, isPart, values, window, onChange }: ValuesProps) {
             </Offer>
           ))}
         {!isPart && found.data?.values.length === 0 && !canType && (
-          <li className="px-2 py-1 text-ink-faint">No value like that in these days.</li>
+          <li className="px-2 py-1 text-ink-faint">No such value in these days.</li>
         )}
-        {isPart && !canType && <li className="px-2 py-1 text-ink-faint">Type a part of it above.</li>}
+        {isPart && !canType && <li className="px-2 py-1 text-ink-faint">Type part of the value above.</li>}
       </ul>
       <RefusalNote refused={found.error} />
     </div>

@@ -5,16 +5,17 @@ import type { Measure } from '../../../contract/explore-measures.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { ask } from '../../ground/call.ts'
 import { compact, NONE } from '../../ground/figures/figures.ts'
+import { type Days, daysIn } from '../../ground/figures/window.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { Asked, Waiting } from '../../ground/ui/page.tsx'
 import { zoneNow } from '../../ground/zone.ts'
-import { shadeOf } from '../reports/heat-map.tsx'
-import { WeekMap } from '../reports/week-map.tsx'
 import { explore } from '../../../reading/explore/api.ts'
-import { type Column, type Figures, measureColumns, measuresOf } from './columns.ts'
+import { type Column, columnsOf, type Figures, measureColumns, measuresOf } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
 import { hoursOf, type Question } from './question.ts'
 import { Preparing } from './preparing.tsx'
+import { shadeOf } from './shades.ts'
+import { WeekMap } from './week-map.tsx'
 import { WordsBelow } from './words-below.tsx'
 
 const PARTS = ['weekday_hour', 'weekday', 'hour'] as const satisfies readonly ExploreDimension[]
@@ -35,11 +36,14 @@ export function ShadeChoice({ shade, onChange }: ShadeChoiceProps) {
   )
 }
 
-type HoursProps = { question: Question; shade: Measure; isRunning: boolean }
+/** Told in the title of each hour, beside what it is shaded by. */
+const BESIDE: readonly Measure[] = ['clicks', 'conversions', 'revenue']
+
+type HoursProps = { question: Question; shade: Measure; isRunning: boolean; days: Days }
 
 /** Sums of visitors and ratios are not made of others, so weekdays and hours are asked for themselves. */
-export function Hours({ question, shade, isRunning }: HoursProps) {
-  const measures = [...measuresOf({ columns: shade })]
+export function Hours({ question, shade, isRunning, days }: HoursProps) {
+  const measures = [...measuresOf({ columns: [shade, ...BESIDE].join() })]
   const [hours, ...sides] = useQueries({
     queries: PARTS.map(part => ({
       ...ask(explore, { body: { ...hoursOf(question, part), measures } }),
@@ -71,6 +75,10 @@ export function Hours({ question, shade, isRunning }: HoursProps) {
               total={answer.totals}
               most={Math.max(0, ...answer.rows.map(row => (row.key === SPEND_KEY ? 0 : (column.number(row) ?? 0))))}
             />
+            <p className="mt-2 text-sm text-ink-faint">
+              {`Hours are those of ${zoneNow()}; the deeper the shade, the higher the figure.`}
+              {daysIn(days) % 7 !== 0 && ' These days are not whole weeks: some weekdays occur more often than others.'}
+            </p>
             <WordsBelow answer={answer} columns={[column]} isRunning={isRunning} />
           </>
         )
@@ -90,8 +98,9 @@ type MapProps = {
 function Map7x24({ column, isEstimate, at, total, most }: MapProps) {
   const shown = (row: Figures | undefined) => (row === undefined ? '' : short(column, row))
   const isLoss = (row: Figures | undefined) => ((row && column.number(row)) ?? 0) < 0
+  const beside = columnsOf({ columns: BESIDE.join() }).filter(({ id }) => id !== column.id)
   const titled = (key: string, row: Figures | undefined) =>
-    `${keyInWords('weekday_hour', key, key)}: ${column.title} ${isEstimate ? '≈ ' : ''}${row === undefined ? NONE : column.text(row)}`
+    `${keyInWords('weekday_hour', key, key)}: ${[column, ...beside].map(one => `${one.title} ${isEstimate && one === column ? '≈ ' : ''}${row === undefined ? NONE : one.text(row)}`).join(', ')}`
   return (
     <WeekMap
       caption={`${column.title} by weekday and hour, ${zoneNow()}`}

@@ -41,6 +41,6 @@ export function screenOf({ screen, question }: View, now: Screen): ExploreSearch
 }
 
 /** As it is read from an address, without what is undefined. */
-const written = (screen: Screen): string => JSON.stringify(inOrder(JSON.parse(JSON.stringify(screen))))
+const written = ({ open: _, ...screen }: Screen): string => JSON.stringify(inOrder(JSON.parse(JSON.stringify(screen))))
 
-export const isAlike = (view: View, { screen }: Kept): boolean => written(screenOf(view, screen)) === written(screen)
+export const isSame = (one: Screen, other: Screen): boolean => written(one) === written(other)

@@ -3,13 +3,14 @@ import { Plus, X } from 'lucide-react'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { NAMES, OWN } from './columns.ts'
+import { MEASURES } from '../../../contract/explore-measures.ts'
 import { readFormula } from '../../../contract/formula.ts'
 import { MOST_OWN, type Own, SHAPES, type Shape } from './search.ts'
 
 /** Why the figures cannot be kept as they are. */
 export function wrongOf(own: readonly Own[]): string | undefined {
   const wrong = own.find(one => wrongFormula(one) !== undefined || wrongName(one, own) !== undefined)
-  return wrong && `“${wrong[0]}” is not right yet.`
+  return wrong && `Check “${wrong[0]}”.`
 }
 
 function wrongFormula([, expression]: Own): string | undefined {
@@ -18,9 +19,9 @@ function wrongFormula([, expression]: Own): string | undefined {
 }
 
 function wrongName([name]: Own, own: readonly Own[]): string | undefined {
-  if (name.trim() === '') return 'Give it a name'
-  if (name.includes(',')) return 'A name has no comma'
-  return own.filter(one => one[0] === name).length > 1 ? 'There are two of this name' : undefined
+  if (name.trim() === '') return 'Name is required'
+  if (name.includes(',')) return 'No commas in the name'
+  return own.filter(one => one[0] === name).length > 1 ? 'This name is used twice' : undefined
 }
 
 const SHAPE_WORDS: Readonly<Record<Shape, string>> = { number: 'Number', money: 'Money', percent: 'Per cent' }
@@ -76,19 +77,23 @@ export function OwnFigures({ own, onChange }: OwnProps) {
                 </option>
               ))}
             </SelectField>
-            <IconButton icon={X} label={`Remove the figure ${name}`} onClick={() => onChange(own.toSpliced(at, 1))} />
+            <IconButton icon={X} label={`Remove the column ${name}`} onClick={() => onChange(own.toSpliced(at, 1))} />
           </div>
         )
       })}
-      {own.length > 0 && <p className="text-sm text-ink-faint">Figures to use: {[...NAMES].join(', ')}.</p>}
+      {own.length > 0 && (
+        <p className="text-sm text-ink-faint">
+          Available: {[...MEASURES, 'events_lead'].join(', ')} and other types of events.
+        </p>
+      )}
       <div>
         <Button
           size="sm"
           icon={Plus}
           reason={own.length < MOST_OWN ? undefined : `There are at most ${MOST_OWN}.`}
-          onClick={() => onChange([...own, [`Figure ${own.length + 1}`, '', 'number']])}
+          onClick={() => onChange([...own, [`Column ${own.length + 1}`, '', 'number']])}
         >
-          Figure
+          Add column
         </Button>
       </div>
     </>

@@ -12,8 +12,7 @@ export function Preparing({ className = 'mt-3' }: { className?: string }) {
   }, [])
   return (
     <output className={`block text-ink-soft ${className}`}>
-      {isLate &&
-        'Getting the clicks of these days ready … The first question after a start of Sluice takes the longest; those after it are quick.'}
+      {isLate && 'Loading the clicks of these days … The first report after Sluice starts takes the longest.'}
     </output>
   )
 }

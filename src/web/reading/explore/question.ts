@@ -3,10 +3,11 @@ import type { z } from 'zod'
 import type { ExploreQuestion } from '../../../contract/explore.ts'
 import type { ExploreAnswer } from '../../../contract/explore-answer.ts'
 import type { Measure } from '../../../contract/explore-measures.ts'
+import { figureOf } from '../../../contract/figures.ts'
 import type { ExploreDimension, Operator } from '../../../contract/explore-dimensions.ts'
 import { dayAt } from '../../ground/zone.ts'
 import { measuresOf } from './columns.ts'
-import { type ExploreSearch, type Filter, levelsOf, SAID, type Said } from './search.ts'
+import { COMPARED, type ExploreSearch, type FigureFilter, type Filter, levelsOf, SAID, type Said } from './search.ts'
 
 export type Question = z.input<typeof ExploreQuestion>
 export type Answer = z.input<typeof ExploreAnswer>
@@ -25,6 +26,30 @@ function filterOf([dimension, said, ...values]: Filter): NonNullable<Question['f
   return { dimension, op: values.length > 1 ? (several[said] ?? said) : said, values }
 }
 
+type Having = NonNullable<Question['having']>[number]
+const COMPARISON: Readonly<Record<FigureFilter[1], Having['op']>> = {
+  below: 'lt',
+  at_most: 'lte',
+  above: 'gt',
+  at_least: 'gte',
+  equals: 'eq',
+  not_equals: 'ne',
+}
+
+const isShare = (measure: Measure): boolean => figureOf(measure).unit === 'share'
+
+/** Shares are asked for as parts of 1. Six decimals are as many as a question has. */
+const havingOf = ([measure, compared, value]: FigureFilter): Having => ({
+  measure,
+  op: COMPARISON[compared],
+  value: String(Number((isShare(measure) ? value / 100 : value).toFixed(6))),
+})
+
+function figureFilterOf({ measure, op, value }: Having): FigureFilter {
+  const compared = COMPARED.find(one => COMPARISON[one] === op) ?? 'below'
+  return [measure, compared, Number((Number(value) * (isShare(measure) ? 100 : 1)).toFixed(6))]
+}
+
 /** The question of the whole screen: what is in the address, over a window, by the clocks of a zone. */
 export function questionOf(search: ExploreSearch, window: Window, zone: string): Question {
   const levels = levelsOf(search)
@@ -35,9 +60,11 @@ export function questionOf(search: ExploreSearch, window: Window, zone: string):
     ...(zone === 'UTC' ? {} : { time_zone: zone }),
     levels: levels.map(dimension => ({ dimension })),
     ...(search.where === undefined ? {} : { filters: search.where.map(filterOf) }),
+    ...(search.having === undefined ? {} : { having: search.having.map(havingOf) }),
     ...(sort === undefined ? {} : { sort }),
     measures: [...measures],
     ...(isCompared(search) ? { compare: 'before' as const } : {}),
+    ...(search.goal === undefined ? {} : { goal: search.goal }),
     ...(search.pending === true ? { count_pending: true } : {}),
     ...(search.unassigned !== undefined && levels.includes('sub1') ? { unassigned: search.unassigned } : {}),
   }
@@ -58,7 +85,9 @@ function sortOf({ sort }: ExploreSearch, measures: readonly Measure[]): Question
 /** The rows below a row, or of the first level; `after` so many that are shown already. */
 export function branchOf(question: Question, within: readonly (string | null)[], after: number): Question {
   const top = within.length === 0 ? FIRST_ROWS : ROWS_BELOW
-  const levels = question.levels.slice(0, within.length + 1).map(level => ({ ...level, top }))
+  // Filters on figures hold of the rows of the last level, so it is named with them.
+  const asked = question.having === undefined ? question.levels.slice(0, within.length + 1) : question.levels
+  const levels = asked.map((level, at) => (at === within.length ? { ...level, top } : level))
   const { unassigned, ...rest } = question
   return {
     ...rest,
@@ -72,7 +101,7 @@ export function branchOf(question: Question, within: readonly (string | null)[],
 
 /** The question of the map of hours, by one of its three dimensions. */
 export function hoursOf(question: Question, dimension: 'weekday_hour' | 'weekday' | 'hour'): Question {
-  const { sort: _, compare: __, unassigned: ___, ...rest } = question
+  const { sort: _, compare: __, unassigned: ___, having: ____, ...rest } = question
   return { ...rest, levels: [{ dimension, top: 168 }] }
 }
 
@@ -80,7 +109,19 @@ const fromOperator: Partial<Record<Operator, Said>> = { in: 'is', not_in: 'is_no
 
 /** What an address holds that asks a question. Days only where it has a window: those that hold it, by the clocks of the screen. */
 export function searchOf(question: Question): Partial<ExploreSearch> {
-  const { levels, filters = [], sort, measures, compare, count_pending, unassigned, date_from, date_to } = question
+  const {
+    levels,
+    filters = [],
+    having,
+    sort,
+    measures,
+    compare,
+    goal,
+    count_pending,
+    unassigned,
+    date_from,
+    date_to,
+  } = question
   const [from, to] = [date_from, date_to].map(moment => (moment === undefined ? Number.NaN : Date.parse(moment)))
   const where = filters.map(({ dimension, op, values = [] }): Filter => {
     const said = fromOperator[op] ?? SAID.find(one => one === op) ?? 'is'
@@ -90,8 +131,10 @@ export function searchOf(question: Question): Partial<ExploreSearch> {
     ...(Number.isFinite(from) && Number.isFinite(to) ? { from: dayAt(from as number), to: dayAt(to as number) } : {}),
     by: levels.map(({ dimension }) => dimension).join(','),
     where: where.length === 0 ? undefined : where,
+    having: having?.map(figureFilterOf),
     sort: sort && `${sort.descending ? '-' : ''}${sort.by}`,
     compare,
+    goal,
     pending: count_pending === true ? true : undefined,
     unassigned,
     columns: measures && measures.join(','),

@@ -1,11 +1,12 @@
 /**
- * What the address of Explore holds, which is the whole question: a link shows whoever opens it the same. Whatever is left out has its
+ * What the address of the report holds, which is the whole question: a link shows whoever opens it the same. Whatever is left out has its
  * default, whatever is mistyped counts as left out.
  */
 import { z } from 'zod'
-import { MOST_FILTERS, MOST_LEVELS } from '../../../contract/explore.ts'
-import { MEASURES } from '../../../contract/explore-measures.ts'
+import { MOST_FILTERS, MOST_HAVING, MOST_LEVELS } from '../../../contract/explore.ts'
+import { ALL_MEASURES } from '../../../contract/explore-measures.ts'
 import { EXPLORE_DIMENSIONS, type ExploreDimension, operatorsOf } from '../../../contract/explore-dimensions.ts'
+import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
 import { LONG_RANGES } from '../../ground/figures/window.ts'
 import { LONGEST_FORMULA } from '../../../contract/formula.ts'
@@ -27,6 +28,9 @@ export const SAID_WORDS: Readonly<Record<Said, string>> = {
 export const SHAPES = ['number', 'money', 'percent'] as const
 export type Shape = (typeof SHAPES)[number]
 
+/** Nine digits before the point. */
+const MOST_COMPARED = 999_999_999
+
 const dimension = z.enum(EXPLORE_DIMENSIONS)
 /** Dimension, what is said of it, and the values: `["geo","is","DE","AT"]`. */
 const Filter = z
@@ -34,6 +38,14 @@ const Filter = z
   .refine(([of, said, ...values]) => saidOf(of).includes(said) && values.length > 0 !== isBare(said))
 /** Name, expression, and how it is written. */
 const Own = z.tuple([z.string().min(1).max(40), z.string().max(LONGEST_FORMULA), z.enum(SHAPES)])
+/** How a figure is compared in a filter. */
+export const COMPARED = ['below', 'at_most', 'above', 'at_least', 'equals', 'not_equals'] as const
+/** Figure, how it is compared, and with what: `["roi","below",-20]`. Shares are in per cent. */
+const FigureFilter = z.tuple([
+  z.enum(ALL_MEASURES),
+  z.enum(COMPARED),
+  z.number().min(-MOST_COMPARED).max(MOST_COMPARED),
+])
 /** Column, above or below which number, and what that is. */
 const Threshold = z.tuple([z.string(), z.enum(['above', 'below']), z.number(), z.enum(['good', 'bad'])])
 
@@ -49,9 +61,13 @@ export const ExploreSearch = WindowSearch.extend({
   /** Levels, by commas. */
   by: text,
   where: z.array(Filter).max(MOST_FILTERS).optional().catch(undefined),
+  /** Filters on figures. */
+  having: z.array(FigureFilter).max(MOST_HAVING).optional().catch(undefined),
   /** A measure or `key`, with a leading minus for the largest first. */
   sort: text,
   compare: z.literal('before').optional().catch(undefined),
+  /** The type that conversions, CR and CPA count in every campaign; each campaign's goal where it names none. */
+  goal: z.enum(EVENT_TYPES).optional().catch(undefined),
   /** Whether conversions on hold count like approved ones. */
   pending: z.literal(true).optional().catch(undefined),
   /** By sub1: spend that was booked without one is a row of its own. */
@@ -63,12 +79,13 @@ export const ExploreSearch = WindowSearch.extend({
   /** The map of the hours of the week in place of the table. */
   view: z.literal('hours').optional().catch(undefined),
   /** What the map is shaded by. */
-  shade: z.enum(MEASURES).optional().catch(undefined),
+  shade: z.enum(ALL_MEASURES).optional().catch(undefined),
   /** The open rows, each by the keys that lead to it. */
   open: z.array(z.array(z.string().nullable()).min(1).max(MOST_LEVELS)).max(MOST_OPEN).optional().catch(undefined),
 })
 export type ExploreSearch = z.output<typeof ExploreSearch>
 export type Filter = z.output<typeof Filter>
+export type FigureFilter = z.output<typeof FigureFilter>
 export type Own = z.output<typeof Own>
 export type Threshold = z.output<typeof Threshold>
 export type Change = (changes: Partial<ExploreSearch>) => void
@@ -123,4 +140,10 @@ export const isOpen = ({ open = [] }: Pick<ExploreSearch, 'open'>, path: readonl
 export function byOpening({ open = [] }: ExploreSearch, path: readonly (string | null)[]): Partial<ExploreSearch> {
   const next = isOpen({ open }, path) ? open.filter(one => !isAt(path)(one)) : [...open, [...path]].slice(-MOST_OPEN)
   return { open: next.length === 0 ? undefined : next }
+}
+
+/** The one campaign that the filters let through. */
+export function onlyCampaign({ where = [] }: Pick<ExploreSearch, 'where'>): string | undefined {
+  const [, , id, ...others] = where.find(([of, said]) => of === 'campaign' && said === 'is') ?? []
+  return others.length === 0 ? id : undefined
 }

@@ -74,7 +74,7 @@ export function Thresholds({ colours, columns, onChange }: ThresholdsProps) {
           reason={colours.length < MOST_THRESHOLDS ? undefined : `There are at most ${MOST_THRESHOLDS}.`}
           onClick={() => onChange([...colours, ['roi', 'below', 0, 'bad']])}
         >
-          Colour
+          Add colour
         </Button>
       </div>
     </>

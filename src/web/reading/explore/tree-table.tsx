@@ -2,28 +2,38 @@
 import { clsx } from 'clsx'
 import { Inbox } from 'lucide-react'
 import { type FocusEvent, type KeyboardEvent, useState } from 'react'
+import { useToday } from '../../ground/figures/now.ts'
 import { orderBy } from '../../ground/figures/columns.ts'
+import { isFigure } from '../../../contract/figures.ts'
+import { meansOf, useGoalWords } from '../../ground/figures/goals.ts'
+import { useIsNarrow } from '../../ground/ui/narrow.ts'
 import { Asked, EmptyState, Waiting } from '../../ground/ui/page.tsx'
 import { Head, RowHead, Table } from '../../ground/ui/table.tsx'
-import { Figure, Rows, type Tree, TreeContext, useBranch } from './branch.tsx'
+import { type Branch, Figure, NAME, Rows, type Tree as TreeOf, TreeContext, useBranch } from './branch.tsx'
 import { CellMenu, type Chosen } from './cell-menu.tsx'
-import { type Column, columnsOf, OWN } from './columns.ts'
+import { type Column, columnsOf, foldEmpty, onPhone, OWN } from './columns.ts'
+import { FoldedColumns } from './folded-columns.tsx'
 import type { Words } from './level-chips.tsx'
 import type { Answer, Question } from './question.ts'
-import { type Change, type ExploreSearch, levelsOf } from './search.ts'
+import { type Change, type ExploreSearch, levelsOf, onlyCampaign } from './search.ts'
 import { Preparing } from './preparing.tsx'
 import { moveBy, type TreeRow } from './tree.ts'
 import { WordsBelow } from './words-below.tsx'
 
-type TreeTableProps = { question: Question; search: ExploreSearch; isRunning: boolean; words: Words; onChange: Change }
+type TreeTableProps = {
+  question: Question
+  search: ExploreSearch
+  isRunning: boolean
+  words: Words
+  /** What else is to be said below the table. */
+  note?: string | undefined
+  onChange: Change
+}
 
-export function TreeTable({ question, search, isRunning, words, onChange }: TreeTableProps) {
+export function TreeTable({ question, search, isRunning, words, note, onChange }: TreeTableProps) {
   const [chosen, setChosen] = useState<Chosen>()
   const branch = useBranch(question, [])
   const levels = levelsOf(search)
-  const columns = columnsOf(search)
-  const [top = '', ...below] = levels.map(words)
-  const title = [top, ...below].join(' › ')
   return (
     <>
       <Asked query={{ ...branch, data: branch.data?.pages[0] }} waiting={<PreparingTable />}>
@@ -33,56 +43,28 @@ export function TreeTable({ question, search, isRunning, words, onChange }: Tree
               icon={Inbox}
               title="No clicks here"
               words={
-                search.where === undefined
-                  ? 'Clicks appear here the moment they are made. Choose other days, or send traffic to a campaign’s address.'
-                  : 'Nothing in these days passes the filters. Take one away, or choose other days.'
+                search.where === undefined && search.having === undefined
+                  ? 'Clicks appear here the moment they are made. Choose other days, or send traffic to a campaign link.'
+                  : 'Nothing in these days passes the filters. Remove one, or choose other days.'
               }
             />
           ) : (
-            <TreeContext value={treeOf({ question, levels, columns, search, onChange, onChoose: setChosen }, first)}>
+            <>
               {branch.isPlaceholderData && <Preparing className="mb-2" />}
-              <div
-                // The keys of a tree move within the table, whose rows are what is pressed.
-                role="presentation"
-                onKeyDownCapture={moveAmongRows}
-                onFocusCapture={keepPlace}
-                className={clsx('transition-opacity', branch.isPlaceholderData && 'opacity-60')}
-              >
-                <Table
-                  caption={`Clicks by ${title}`}
-                  role="treegrid"
-                  className="max-h-[max(18rem,calc(100dvh-15rem))] [&_td:not(:last-child)]:px-2 [&_th:not(:first-child,:last-child)]:px-2"
-                >
-                  <thead>
-                    <tr>
-                      <ColumnHead id="key" title={top} below={below} search={search} onChange={onChange} />
-                      {columns.map(column => (
-                        <ColumnHead key={column.id} {...headOf(column)} numeric search={search} onChange={onChange} />
-                      ))}
-                    </tr>
-                  </thead>
-                  <tbody>
-                    <Rows branch={branch} path={[]} />
-                  </tbody>
-                  <tfoot className="sticky bottom-0 z-10">
-                    <tr className="font-semibold [&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">
-                      <RowHead stay className="bg-sunken! font-semibold!">
-                        Total
-                      </RowHead>
-                      {columns.map(column => (
-                        <Figure key={column.id} column={column} row={first.totals} isTotal />
-                      ))}
-                    </tr>
-                  </tfoot>
-                </Table>
-              </div>
+              <Tree
+                branch={branch}
+                first={first}
+                {...{ question, levels, search, words, onChange }}
+                onChoose={setChosen}
+              />
               <WordsBelow
                 answer={first}
-                columns={columns}
+                columns={columnsOf(search)}
                 isRunning={isRunning}
                 words={words(levels[0] ?? 'campaign')}
+                note={note}
               />
-            </TreeContext>
+            </>
           )
         }
       </Asked>
@@ -97,6 +79,63 @@ export function TreeTable({ question, search, isRunning, words, onChange }: Tree
   )
 }
 
+type TreeProps = Pick<TreeTableProps, 'question' | 'search' | 'words' | 'onChange'> &
+  Pick<TreeOf, 'levels' | 'onChoose'> & { branch: Branch; first: Answer }
+
+function Tree({ branch, first, question, levels, search, words, onChange, onChoose }: TreeProps) {
+  const [showsAll, setShowsAll] = useState(false)
+  const today = useToday()
+  const isNarrow = useIsNarrow()
+  const all = isNarrow ? onPhone(columnsOf(search)) : columnsOf(search)
+  const rows = branch.data?.pages.flatMap(page => page.rows) ?? []
+  const asked = [search.sort?.replace(/^-/, '') ?? '', ...(search.having ?? []).map(([measure]) => measure)]
+  const befores = [first.totals, ...rows].flatMap(({ before }) => before ?? [])
+  const { shown, folded } = foldEmpty(all, [first.totals, ...rows, ...befores], asked)
+  const columns = showsAll ? all : shown
+  const goal = useGoalWords(search.goal ?? 'own', onlyCampaign(search))
+  const [top = '', ...below] = levels.map(words)
+  return (
+    <TreeContext value={treeOf({ question, levels, columns, search, today, onChange, onChoose }, first)}>
+      <div
+        // The keys of a tree move within the table, whose rows are what is pressed.
+        role="presentation"
+        onKeyDownCapture={moveAmongRows}
+        onFocusCapture={keepPlace}
+        className={clsx('transition-opacity', branch.isPlaceholderData && 'opacity-60')}
+      >
+        <Table
+          caption={`Clicks by ${[top, ...below].join(' › ')}`}
+          role="treegrid"
+          className="max-h-[max(18rem,calc(100dvh-15rem))] [&_td:not(:last-child)]:px-2 [&_th:not(:first-child,:last-child)]:px-2"
+        >
+          <thead>
+            <tr>
+              <ColumnHead id="key" title={top} below={below} search={search} onChange={onChange} />
+              {columns.map(column => (
+                <ColumnHead key={column.id} {...headOf(column, goal)} numeric search={search} onChange={onChange} />
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            <Rows branch={branch} path={[]} />
+          </tbody>
+          <tfoot className="sticky bottom-0 z-10">
+            <tr className="font-semibold [&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">
+              <RowHead stay className="bg-sunken! font-semibold!">
+                Total
+              </RowHead>
+              {columns.map(column => (
+                <Figure key={column.id} column={column} row={first.totals} isTotal />
+              ))}
+            </tr>
+          </tfoot>
+        </Table>
+      </div>
+      <FoldedColumns folded={folded} isShown={showsAll} onShow={setShowsAll} />
+    </TreeContext>
+  )
+}
+
 const PreparingTable = () => (
   <>
     <Waiting className="h-96" />
@@ -104,13 +143,17 @@ const PreparingTable = () => (
   </>
 )
 
-const treeOf = (parts: Omit<Tree, 'clicks' | 'isEstimate'>, answer: Answer): Tree => ({
+const treeOf = (parts: Omit<TreeOf, 'clicks' | 'isEstimate'>, answer: Answer): TreeOf => ({
   ...parts,
   clicks: answer.totals.clicks ?? 0,
   isEstimate: answer.unique_visitors_is_estimate,
 })
 
-const headOf = ({ id, title, means }: Column) => ({ id, title, ...(means === undefined ? {} : { means }) })
+/** A figure of the goal says which goal it counts. */
+function headOf({ id, title, means }: Column, goal: string) {
+  const said = isFigure(id) ? meansOf(id, goal) : means
+  return { id, title, ...(said === undefined ? {} : { means: said }) }
+}
 
 type HeadProps = {
   id: string
@@ -125,7 +168,12 @@ type HeadProps = {
 
 /** The server sorts, all rows and not only those shown, so a figure of one's own is no order. */
 function ColumnHead({ id, title, means, numeric = false, below = [], search, onChange }: HeadProps) {
-  const rest = { numeric, stay: !numeric, ...(means === undefined ? {} : { title: means }) }
+  const rest = {
+    numeric,
+    stay: !numeric,
+    ...(numeric ? {} : { className: NAME }),
+    ...(means === undefined ? {} : { title: means }),
+  }
   if (id.startsWith(OWN)) return <Head {...rest}>{title}</Head>
   const { now, next } = orderBy(id, search.sort)
   return (

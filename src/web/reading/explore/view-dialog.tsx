@@ -1,4 +1,4 @@
-/** A saved view, new or renamed: its name, who sees it, and whether Explore opens with it. */
+/** A saved view, new or renamed: its name, who sees it, and whether the page opens with it. */
 import { createExploreView, listExploreViews, updateExploreView } from '../../../reading/explore-views/api.ts'
 import { onlyFor, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
@@ -46,7 +46,11 @@ function ViewForm({ view, kept, onClose, onSaved }: ViewDialogProps) {
   const isShared = form.watch('is_shared') === true
   const isTaken = view !== undefined && view.is_shared && !view.is_own
   const reason =
-    role === 'member' ? onlyFor('admin', role) : isTaken ? 'Only whoever saved it takes it back.' : undefined
+    role === 'member'
+      ? onlyFor('admin', role)
+      : isTaken
+        ? 'Only the person who saved it can make it private.'
+        : undefined
   const errors = form.formState.errors
   return (
     <DraftForm
@@ -73,7 +77,7 @@ function ViewForm({ view, kept, onClose, onSaved }: ViewDialogProps) {
         {...form.register('is_shared')}
       />
       <Checkbox
-        label="Open Explore with it"
+        label="Open Report with it"
         words={isShared ? 'For everyone who has no start page of their own.' : 'For you alone.'}
         {...form.register('is_start_page')}
       />

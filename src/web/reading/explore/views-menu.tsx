@@ -10,28 +10,34 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { notify } from '../../ground/ui/toast.tsx'
-import { isAlike, type Kept, keptOf, type Question, type Screen, type View } from './kept.ts'
+import { isSame, type Kept, keptOf, type Question, type Screen, screenOf, type View } from './kept.ts'
+import type { ExploreSearch } from './search.ts'
 import { ViewDialog } from './view-dialog.tsx'
 
 type ViewsMenuProps = {
   /** What is asked now. Its window is not kept: the days stand in `screen`, as the preset they were chosen by. */
   question: Question
-  /** What the address holds now. */
+  /** What is on the screen now, with its columns. */
   screen: Screen
+  /** Whether the address says nothing. */
+  isBare: boolean
+  /** What an address shows, with the columns that it leaves out. */
+  complete: (screen: ExploreSearch) => ExploreSearch
   /** Shows a view. `isStart`: nobody has chosen it, the page was opened without saying anything. */
   onOpen: (view: View, isStart: boolean) => void
 }
 
-export function ViewsMenu({ question, screen, onOpen }: ViewsMenuProps) {
+export function ViewsMenu({ question, screen, isBare, complete, onOpen }: ViewsMenuProps) {
   const views = useQuery(ask(listExploreViews)).data?.data
   const kept = keptOf(question, screen)
   const [openedId, setOpenedId] = useState<string>()
   const [editing, setEditing] = useState<View | 'new'>()
-  useStartPage(views, kept, view => {
+  const isAlike = (view: View) => isSame(complete(screenOf(view, screen)), kept.screen)
+  useStartPage(views, isBare, view => {
     setOpenedId(view.id)
     onOpen(view, true)
   })
-  const shown = views?.find(view => view.id === openedId) ?? views?.find(view => isAlike(view, kept))
+  const shown = views?.find(view => view.id === openedId) ?? views?.find(isAlike)
   const choose = (id: string) => {
     const view = views?.find(one => one.id === id)
     if (view === undefined) return
@@ -39,7 +45,7 @@ export function ViewsMenu({ question, screen, onOpen }: ViewsMenuProps) {
     setOpenedId(view.id)
     onOpen(view, false)
   }
-  const isChanged = shown !== undefined && !isAlike(shown, kept)
+  const isChanged = shown !== undefined && !isAlike(shown)
   return (
     <>
       <Menu
@@ -52,13 +58,8 @@ export function ViewsMenu({ question, screen, onOpen }: ViewsMenuProps) {
           </Button>
         }
       >
-        <Choices title="Mine" views={views?.filter(view => !view.is_shared)} shown={shown} onChoose={choose} />
-        <Choices
-          title="The workspace’s"
-          views={views?.filter(view => view.is_shared)}
-          shown={shown}
-          onChoose={choose}
-        />
+        <Choices title="My views" views={views?.filter(view => !view.is_shared)} shown={shown} onChoose={choose} />
+        <Choices title="Shared views" views={views?.filter(view => view.is_shared)} shown={shown} onChoose={choose} />
         {views !== undefined && views.length > 0 && <MenuLine />}
         <MenuItem icon={Plus} onSelect={() => setEditing('new')}>
           Save as a view
@@ -84,8 +85,8 @@ export function ViewsMenu({ question, screen, onOpen }: ViewsMenuProps) {
 }
 
 /** Opens the start page where the address says nothing, once: whoever goes back to nothing means it. */
-function useStartPage(views: readonly View[] | undefined, { screen }: Kept, onStart: (view: View) => void): void {
-  const isDone = useRef(Object.keys(screen).length > 0)
+function useStartPage(views: readonly View[] | undefined, isBare: boolean, onStart: (view: View) => void): void {
+  const isDone = useRef(!isBare)
   useEffect(() => {
     if (isDone.current || views === undefined) return
     isDone.current = true

@@ -1,4 +1,4 @@
-/** What is to be known of an answer: days that are missing, what is estimated, what it is compared with. */
+/** Notes on an answer: days that are missing, what is estimated, what it is compared with, and what filters on figures leave out. */
 import { DAY_MS } from '../../../contract/days.ts'
 import { count, day, exactMoment, moneyOrNone } from '../../ground/figures/figures.ts'
 import { Note } from '../../ground/ui/refusal.tsx'
@@ -14,29 +14,33 @@ type WordsBelowProps = {
   isRunning: boolean
   /** What the first level is called, where that is to be counted. */
   words?: string
+  note?: string | undefined
 }
 
-export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProps) {
+export function WordsBelow({ answer, columns, isRunning, words, note }: WordsBelowProps) {
   const { incomplete_days, emptied_before, window_before, unique_visitors_is_estimate, distinct, counted_at, took_ms } =
     answer
+  const { clicks: all } = answer.totals_without_having ?? {}
   const shows = (id: string) => columns.some(column => column.id === id)
   const [keys] = distinct
   const isOfCost = columns.some(needsCost)
   const part = isOfCost ? partOf(answer.totals) : undefined
   const said = [
+    ...(note === undefined ? [] : [note]),
     ...(keys === undefined || words === undefined ? [] : [`${words}: ${count(keys)} in all.`]),
+    ...(all === undefined ? [] : [`Figure filters leave ${count(answer.totals.clicks ?? 0)} of ${count(all)} clicks.`]),
     ...(window_before === undefined
       ? []
       : [
-          `Compared with ${exactMoment(window_before.from)} to ${exactMoment(window_before.to)}.${isRunning ? ' The last day is still running, the period before is whole.' : ''}`,
+          `Compared with ${exactMoment(window_before.from)} to ${exactMoment(window_before.to)}.${isRunning ? ' The last day is still running; the previous period is whole.' : ''}`,
         ]),
     ...(unique_visitors_is_estimate && shows('unique_visitors')
-      ? ['≈: so many unique visitors are told by a sample of them, to one or two in a hundred.']
+      ? ['≈: unique visitors are estimated, to within one or two per cent.']
       : []),
     ...(emptied_before === null
       ? []
       : [
-          `The clicks of before ${day(emptied_before)} (UTC) are no longer kept: they count, but who came, ref_id and subs with a value for nearly every click are gone.`,
+          `Clicks before ${day(emptied_before)} (UTC) are no longer stored one by one: they count, but unique visitors, ref_id and subs with a value for nearly every click are gone.`,
         ]),
     ...(part === undefined ? [] : [wordsOfPart(part)]),
     ...(isOfCost && cutsDay(answer.window) ? [CUT_DAY] : []),
@@ -52,7 +56,7 @@ export function WordsBelow({ answer, columns, isRunning, words }: WordsBelowProp
                 ? 'One day is incomplete.'
                 : `${count(incomplete_days.length)} days are incomplete.`}
             </strong>{' '}
-            {`Clicks of ${named(incomplete_days)} (UTC) are still being counted into this page. The overview has all of them.`}
+            {`Some clicks of ${named(incomplete_days)} (UTC) are still being loaded. Overview has all of them.`}
           </Note>
         </div>
       )}
@@ -67,7 +71,7 @@ const wordsOfPart = ({ clicks, revenue }: { clicks: number; revenue: string }): 
 const cutsDay = ({ from, to }: Answer['window']): boolean =>
   Date.parse(from) % DAY_MS !== 0 || (Date.parse(to) + 1) % DAY_MS !== 0
 const CUT_DAY =
-  'Spend is booked by UTC day, and these days begin or end within one: of its spend the shares of the clicks within these days are counted.'
+  'Spend is booked by UTC day. Where these days cut one, the clicks within them count with their share of it.'
 
 function named(days: readonly string[]): string {
   const more = days.length - MOST_NAMED

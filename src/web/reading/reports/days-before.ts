@@ -1,9 +1,9 @@
 /** The report of as many days before, which the overview's figures are compared with. */
 import { useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
-import { ask, call, Refused } from '../../ground/call.ts'
+import { ask, call, isRateUnknown, Refused } from '../../ground/call.ts'
 import { boundsBefore, boundsOf, type Days, daysBefore, utcBoundsOf } from '../../ground/figures/window.ts'
-import { isRateUnknown, keptIn } from './reporting.tsx'
+import { keptIn } from './reporting.tsx'
 
 type Narrowed = { campaign_id?: string; currency?: string }
 

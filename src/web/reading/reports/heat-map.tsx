@@ -5,7 +5,8 @@ import { type Goal, HEATS, type Heat } from '../../ground/figures/search.ts'
 import { type Days, daysIn } from '../../ground/figures/window.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { chartWords } from './tiles.tsx'
-import { HOURS, WEEKDAYS, WeekMap } from './week-map.tsx'
+import { shadeOf } from '../explore/shades.ts'
+import { HOURS, WEEKDAYS, WeekMap } from '../explore/week-map.tsx'
 
 type ChoiceProps = { heat: Heat | undefined; goalWords: string; onChange: (heat: Heat | undefined) => void }
 
@@ -73,11 +74,4 @@ function inWords(row: Totals, goal: Goal, goalWords: string): string {
   const { cr, epc, conversions } = measure(row, goal)
   const ratios = row.clicks === 0 ? '' : `, CR ${percent(cr)}, EPC $${perUnit(epc)}`
   return `clicks ${count(row.clicks)}, ${goalWords} ${count(conversions)}, revenue $${money(row.revenue)}${ratios}`
-}
-
-/** `most` is the highest of the map. */
-export function shadeOf(value: number | undefined, most: number) {
-  if (value === undefined || value <= 0 || most <= 0) return undefined
-  const depth = Math.round(6 + 54 * Math.min(1, value / most))
-  return { backgroundColor: `color-mix(in oklab, var(--chart-1) ${depth}%, transparent)` }
 }

@@ -13,6 +13,7 @@ import { inWords } from '../../ground/rungs.ts'
 import { useNameOfSub1 } from '../../ground/source-choice.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { dayAt, isUtc } from '../../ground/zone.ts'
+import { tintOf } from '../explore/shades.ts'
 import { NOT_BROKEN_DOWN } from './csv.ts'
 
 export const WORDS: Record<Report['dimension'], string> = {
@@ -185,15 +186,6 @@ function Figure({ column, line, isTotal = false }: { column: Column; line: Line;
       {text}
     </Cell>
   )
-}
-
-/** From where a row earns or loses a tenth of its cost, the deeper the more, so that a long list can be scanned. */
-export function tintOf(roi: number | undefined) {
-  if (roi === undefined || Math.abs(roi) < 0.1) return undefined
-  const depth = Math.round(35 + 65 * Math.min(1, Math.abs(roi)))
-  return {
-    backgroundColor: `color-mix(in oklab, var(${roi > 0 ? '--good-soft' : '--bad-soft'}) ${depth}%, transparent)`,
-  }
 }
 
 function Label({ dimension, id, label }: { dimension: Report['dimension']; id: string; label: string }) {

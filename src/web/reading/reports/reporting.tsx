@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { useActive } from '../../ground/active.ts'
-import { ask, Refused } from '../../ground/call.ts'
+import { ask, isRateUnknown } from '../../ground/call.ts'
 import { sentence } from '../../ground/ui/plain-words.ts'
 
 export type Reporting = {
@@ -17,9 +17,6 @@ export type Reporting = {
 type Bounds = { readonly date_from: string; readonly date_to: string }
 
 const DOLLARS: Reporting = { currency: 'USD', query: {}, because: undefined }
-
-/** Whether an amount could not be shown in another currency. */
-export const isRateUnknown = (error: Error | null): boolean => error instanceof Refused && error.code === 'rate_unknown'
 
 /** What the overview is shown in: the figures' window and the drawn days in one currency, or both in US dollars. */
 export function useReporting([figures, drawn]: readonly [Bounds, Bounds], campaign: string | undefined): Reporting {

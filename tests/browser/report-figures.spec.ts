@@ -1,4 +1,4 @@
-// What Explore's screen shows of its clicks: compared, coloured, in which columns, of which days, and what it says while or where something is missing.
+// What the Report page shows of its clicks: compared, coloured, in which columns, of which days, and what it says while or where something is missing.
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { DAY_MS } from '../../src/contract/days.ts'
@@ -35,16 +35,16 @@ test('each figure stands beside what it was as many days before, and days are co
     const { text = '', values = [] } = sheet.statement() ?? {}
     await worker.query(text, [...values])
   })
-  await page.goto(`/explore?range=today&by=sub1&columns=clicks,revenue&${only(wide)}`)
+  await page.goto(`/report?range=today&by=sub1&columns=clicks,revenue&${only(wide)}`)
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
-  await page.getByLabel('Compare with before').check()
+  await page.getByLabel('Compare with previous period').check()
   await expect(clicksOf(page, 'zone-7')).toHaveText('2+100.0%')
   await expect(clicksOf(page, 'zone-9')).toHaveText('1+1')
   await expect(clicksOf(page, 'Total')).toHaveText('3+200.0%')
-  await expect(page.getByText('Compared with')).toContainText('the period before is whole')
+  await expect(page.getByText('Compared with')).toContainText('the previous period is whole')
   await page.getByRole('group', { name: 'Levels' }).getByRole('button', { name: 'sub1', exact: true }).click()
   await page.getByRole('menuitemradio', { name: 'Day', exact: true }).click()
-  await expect(page.getByLabel('Compare with before')).toHaveAccessibleDescription(/Not by day/)
+  await expect(page.getByLabel('Compare with previous period')).toHaveAccessibleDescription(/Not available by day/)
   await expect(clicksOf(page, 'Total')).toHaveText('3')
 })
 
@@ -53,21 +53,21 @@ test(
   DETAIL,
   async ({ page, owner, sluice }) => {
     const { wide } = await seedClicks(owner, sluice.address)
-    await page.goto(`/explore?range=today&by=sub1&columns=clicks,landed,revenue&${only(wide)}`)
+    await page.goto(`/report?range=today&by=sub1&columns=clicks,landed,revenue&${only(wide)}`)
     await page.getByRole('button', { name: 'Columns' }).click()
     const columns = page.getByRole('dialog', { name: 'Columns' })
     await columns.getByRole('checkbox', { name: 'Landed', exact: true }).click()
     await columns.getByRole('checkbox', { name: /^Unique / }).click()
     await columns.getByRole('button', { name: 'Revenue to the left' }).click()
-    await columns.getByRole('button', { name: 'Figure', exact: true }).click()
+    await columns.getByRole('button', { name: 'Add column' }).click()
     await columns.getByLabel('Name').fill('Each')
     await columns.getByLabel('Formula').fill('revenue / clicks')
-    await columns.getByRole('button', { name: 'Colour', exact: true }).click()
+    await columns.getByRole('button', { name: 'Add colour' }).click()
     await columns.getByLabel('Column', { exact: true }).selectOption('Clicks')
     await columns.getByLabel('Side', { exact: true }).selectOption('above')
     await columns.getByLabel('Limit', { exact: true }).fill('1')
     await columns.getByLabel('Colour', { exact: true }).selectOption('green')
-    await columns.getByRole('button', { name: 'Show', exact: true }).click()
+    await columns.getByRole('button', { name: 'Apply' }).click()
     await expect(tree(page).getByRole('columnheader')).toHaveText(['sub1', 'Revenue', 'Clicks', 'Unique', 'Each'])
     const colourOf = (name: string) =>
       row(page, name)
@@ -92,7 +92,7 @@ test(
 
 test('a level is dragged to another place', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  await page.goto(`/explore?range=today&by=sub1,device&${only(wide)}`)
+  await page.goto(`/report?range=today&by=sub1,device&${only(wide)}`)
   const levels = page.getByRole('group', { name: 'Levels' })
   await levels
     .getByTitle('Drag to another place')
@@ -104,7 +104,7 @@ test('a level is dragged to another place', DETAIL, async ({ page, owner, sluice
 
 test('days go up to a year, and the log is shown the last of them', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  await page.goto(`/explore?${only(wide)}`)
+  await page.goto(`/report?${only(wide)}`)
   await page.getByLabel('Days').selectOption('Last 365 days')
   await expect(clicksOf(page, 'Wide')).toHaveText('3')
   await page.getByLabel('Days').selectOption('Choose days…')
@@ -117,7 +117,7 @@ test('days go up to a year, and the log is shown the last of them', DETAIL, asyn
   await expect(clicksOf(page, 'Wide')).toHaveText('3')
   await page.getByRole('button', { name: 'Wide', exact: true }).click()
   const clicks = page.getByRole('menuitem', { name: 'Show clicks' })
-  await expect(clicks).toContainText('Of the last 90 of these days')
+  await expect(clicks).toContainText('The last 90 of these days')
   await clicks.click()
   await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(4)
 })
@@ -135,11 +135,11 @@ test(
       await held
       await route.continue()
     })
-    await page.goto(`/explore?range=today&by=sub1&columns=revenue,cost,profit,roi&${only(wide)}`)
-    await expect(page.getByText('Getting the clicks of these days ready')).toBeVisible()
+    await page.goto(`/report?range=today&by=sub1&columns=revenue,cost,profit,roi&${only(wide)}`)
+    await expect(page.getByText('Loading the clicks of these days')).toBeVisible()
     answer()
     await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['10.00', '—', '—', '—'])
-    await expect(page.getByText('Getting the clicks of these days ready')).toBeHidden()
+    await expect(page.getByText('Loading the clicks of these days')).toBeHidden()
   },
 )
 
@@ -154,14 +154,14 @@ test('booked spend has its share in each row, what no clicks share a row of its 
   for (const campaign_id of [wide, quiet])
     await send(owner, 'PUT', '/api/ad-spend', { campaign_id, day: today(), amount: '6' })
   const these = `where=${encodeURIComponent(JSON.stringify([['campaign', 'is', wide, quiet]]))}`
-  await page.goto(`/explore?range=today&by=sub1&columns=clicks,revenue,cost,profit,roi&${these}`)
+  await page.goto(`/report?range=today&by=sub1&columns=clicks,revenue,cost,profit,roi&${these}`)
   await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['2', '10.00', '4.00', '6.00', '+150.0%'])
   const unshared = row(page, 'Spend without clicks').getByRole('gridcell')
   await expect(unshared).toHaveText(['0', '0.00', '6.00', '−6.00', '−100.0%'])
   await page.getByRole('checkbox', { name: 'Keep unassigned spend apart' }).check()
   await expect(row(page, 'Unassigned spend').getByRole('gridcell').nth(2)).toHaveText('12.00')
   await expect(row(page, 'zone-7').getByRole('gridcell')).toHaveText(['2', '10.00', '—', '—', '—'])
-  await page.goto('/explore?range=today&columns=clicks,revenue,cost,profit,roi')
+  await page.goto('/report?range=today&columns=clicks,revenue,cost,profit,roi')
   await expect(row(page, 'Narrow').getByRole('gridcell').nth(2)).toHaveText('—')
   await expect(row(page, 'Total').getByRole('gridcell').nth(2)).toHaveText(/\*$/)
   await expect(page.getByText(/^.*\* The cost of \d+ clicks is not known/)).toBeVisible()
@@ -169,7 +169,7 @@ test('booked spend has its share in each row, what no clicks share a row of its 
 
 test('a day whose facts are lost is told from its clicks', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  await page.goto(`/explore?range=today&${only(wide)}`)
+  await page.goto(`/report?range=today&${only(wide)}`)
   await expect(clicksOf(page, 'Wide')).toHaveText('3')
   await inDatabase(sluice.database, (worker, org_id) =>
     worker.query('delete from segments where org_id = $1 and day = $2', [org_id, today()]),
@@ -184,7 +184,7 @@ test('a view that was saved without a screen opens unchanged', DETAIL, async ({ 
   const filters = [{ dimension: 'campaign', op: 'is', values: [wide] }]
   const view = { name: 'Zones by an API', question: { levels: [{ dimension: 'sub1' }], filters } }
   const { id } = await send(owner, 'POST', '/api/explore-views', view)
-  await page.goto('/explore?range=today')
+  await page.goto('/report?range=today')
   await page.getByRole('button', { name: 'Views', exact: true }).click()
   await page.getByRole('menuitemradio', { name: 'Zones by an API' }).click()
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')

@@ -1,7 +1,9 @@
-// Explore on the screen, over clicks that came through the door: levels that open in place, filters, columns, the map of hours.
+// The Report page, over clicks that came through the door: levels that open in place, filters, columns, the map of hours.
 import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { DETAIL, expect, test } from './dashboard.ts'
-import { clicksOf, row, seedClicks, tree } from './explored.ts'
+import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
+import { seedTraffic } from './traffic.ts'
 
 test('clicks are broken down level by level in place, narrowed by a row, and the address shows the same again', async ({
   page,
@@ -10,7 +12,7 @@ test('clicks are broken down level by level in place, narrowed by a row, and the
 }) => {
   // Other tests of this worker have made campaigns with the usual names.
   const { wide } = await seedClicks(owner, sluice.address, ['Broad', 'Slim'])
-  await page.goto('/explore?range=today')
+  await page.goto('/report?range=today')
   await expect(clicksOf(page, 'Broad')).toHaveText('3')
   await expect(clicksOf(page, 'Slim')).toHaveText('1')
   await expect(row(page, 'Broad')).toContainText('10.00')
@@ -42,14 +44,12 @@ test(
   DETAIL,
   async ({ page, owner, sluice }) => {
     const { wide } = await seedClicks(owner, sluice.address)
-    await page.goto(
-      `/explore?range=today&by=device&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))}`,
-    )
+    await page.goto(`/report?range=today&by=device&${only(wide)}`)
     await expect(page.getByRole('group', { name: 'Filters' })).toContainText('Campaign is Wide')
     await expect(clicksOf(page, 'Total')).toHaveText('3')
     await page.getByRole('button', { name: 'Filter', exact: true }).click()
     const filter = page.getByRole('dialog', { name: 'New filter' })
-    await filter.getByLabel('Of', { exact: true }).selectOption('sub1')
+    await filter.getByLabel('Dimension').selectOption('sub1')
     await filter
       .getByRole('list', { name: 'Found' })
       .getByRole('button', { name: /^zone-9/ })
@@ -58,7 +58,7 @@ test(
     await expect(clicksOf(page, 'Total')).toHaveText('1')
     await page.getByRole('button', { name: 'sub1 is zone-9', exact: true }).click()
     const again = page.getByRole('dialog', { name: 'Filter' })
-    await again.getByLabel('That').selectOption('contains')
+    await again.getByLabel('Condition').selectOption('contains')
     await again.getByRole('button', { name: 'Remove zone-9' }).click()
     await again.getByLabel('Part of the value').fill('zone')
     await again.getByLabel('Part of the value').press('Enter')
@@ -70,8 +70,7 @@ test(
 
 test('arrows move among the rows, right opens, left closes', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
-  await page.goto(`/explore?range=today&by=sub1,device&where=${only}`)
+  await page.goto(`/report?range=today&by=sub1,device&${only(wide)}`)
   const zone = page.getByRole('button', { name: 'zone-7', exact: true })
   await zone.focus()
   await page.keyboard.press('ArrowRight')
@@ -94,16 +93,16 @@ test(
   DETAIL,
   async ({ page, owner, sluice }) => {
     const { wide } = await seedClicks(owner, sluice.address)
-    const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
-    await page.goto(`/explore?range=today&by=sub1&where=${only}`)
+    await page.goto(`/report?range=today&by=sub1&${only(wide)}`)
     await page.getByRole('button', { name: 'Columns' }).click()
     const columns = page.getByRole('dialog', { name: 'Columns' })
-    await columns.getByRole('button', { name: 'Figure', exact: true }).click()
+    await columns.getByRole('button', { name: 'Add column' }).click()
     await columns.getByLabel('Formula').fill('revenue / clicsk')
     await expect(columns.getByLabel('Formula')).toHaveAccessibleDescription('There is no figure called “clicsk”.')
     await columns.getByLabel('Formula').fill('revenue / (clicks * 2)')
     await columns.getByLabel('Name').fill('Half')
-    await columns.getByRole('button', { name: 'Show', exact: true }).click()
+    await columns.getByLabel('Use these columns whenever I open Report').uncheck()
+    await columns.getByRole('button', { name: 'Apply' }).click()
     await expect(row(page, 'zone-7').getByRole('gridcell').last()).toHaveText('2.5')
     await expect(row(page, 'Total').getByRole('gridcell').last()).toHaveText('1.667')
     await page.reload()
@@ -113,37 +112,38 @@ test(
 
 test('the hours of the week are a map of the same clicks', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
-  await page.goto(`/explore?range=today&where=${only}`)
+  await page.goto(`/report?range=today&${only(wide)}`)
   await page.getByRole('button', { name: 'Heat map' }).click()
   const map = page.getByRole('table', { name: 'Clicks by weekday and hour, UTC' })
   await expect(map.getByRole('row', { name: /^All/ }).getByRole('cell').last()).toHaveText('3')
+  await expect(map.getByRole('rowheader')).toHaveText(['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun', 'All'])
   await page.getByLabel('Shaded by').selectOption('Revenue')
-  await expect(
-    page
-      .getByRole('table', { name: /^Revenue/ })
-      .getByRole('row', { name: /^All/ })
-      .getByRole('cell')
-      .last(),
-  ).toHaveText('10')
+  await expect(page).toHaveURL(/shade=revenue/)
+  const earned = page.getByRole('table', { name: 'Revenue by weekday and hour, UTC' })
+  await expect(earned.getByRole('row', { name: /^All/ }).getByRole('cell').last()).toHaveText('10')
+  const cell = earned.getByTitle(/Revenue 10\.00, Clicks 3, Conv\. 1$/).first()
+  await expect(cell).toHaveAttribute('style', /background-color/)
 })
 
-test('the lines of the question are a file', DETAIL, async ({ page, owner, sluice }) => {
-  const { wide } = await seedClicks(owner, sluice.address)
-  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
-  await page.goto(`/explore?range=today&by=sub1&columns=clicks,revenue&where=${only}`)
-  await expect(clicksOf(page, 'zone-7')).toHaveText('2')
+test('the rows are saved for spreadsheets, and no cell becomes a formula', async ({ page, owner, sluice }) => {
+  const campaign = await seedTraffic(owner, sluice.address)
+  await page.goto(`/report?range=today&by=sub1&unassigned=apart&columns=clicks,cost,roi,cpa&${only(campaign)}`)
+  await expect(row(page, 'Unassigned spend').getByRole('gridcell')).toHaveText(['0', '20.00', '−100.0%', '—'])
   const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
-  expect(file.suggestedFilename()).toMatch(/^sluice-explore-.*\.csv$/)
+  expect(file.suggestedFilename()).toMatch(/^sluice-report-.*\.csv$/)
+  const lines = (await readFile(await file.path(), 'utf8')).split('\r\n')
+  expect(lines[0]).toBe('"sub1","sub1_label","clicks","cost","roi","cpa"')
+  expect(lines.find(line => line.includes('=1+1'))).toBe(`"'=1+1","'=1+1",2,,,`)
+  expect(lines.find(line => line.includes('(none)'))).toMatch(/^.*,"\(none\)",1,,,$/)
+  expect(lines.find(line => line.includes('Unassigned'))).toMatch(/,0,20\.00,-1,$/)
 })
 
 test('the facts of a day are a Parquet file', DETAIL, async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
-  await page.goto(`/explore?range=today&by=sub1&where=${only}`)
+  await page.goto(`/report?range=today&by=sub1&${only(wide)}`)
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
-  await page.getByRole('button', { name: 'Facts of a day (Parquet)' }).click()
-  const asking = page.getByRole('dialog', { name: 'Facts of a day' })
+  await page.getByRole('button', { name: 'Export a day (Parquet)' }).click()
+  const asking = page.getByRole('dialog', { name: 'Export a day' })
   const [file] = await Promise.all([
     page.waitForEvent('download'),
     asking.getByRole('button', { name: 'Download' }).click(),
@@ -154,10 +154,9 @@ test('the facts of a day are a Parquet file', DETAIL, async ({ page, owner, slui
   await expect(asking).toBeHidden()
 })
 
-test('a question is kept as a view, opened again, and is what Explore opens with', async ({ page, owner, sluice }) => {
+test('a question is kept as a view, opened again, and is what the page opens with', async ({ page, owner, sluice }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  const only = encodeURIComponent(JSON.stringify([['campaign', 'is', wide]]))
-  await page.goto(`/explore?range=today&by=sub1&where=${only}`)
+  await page.goto(`/report?range=today&by=sub1&${only(wide)}`)
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
   await page.getByRole('button', { name: 'Views', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Save as a view' }).click()
@@ -170,7 +169,7 @@ test('a question is kept as a view, opened again, and is what Explore opens with
   await page.getByRole('menuitemradio', { name: 'Device' }).click()
   await expect(menu).toHaveText('Zones of Wide *')
 
-  await page.goto('/explore?range=today')
+  await page.goto('/report?range=today')
   await expect(clicksOf(page, 'Wide').first()).toBeVisible()
   await page.getByRole('button', { name: 'Views', exact: true }).click()
   await page.getByRole('menuitemradio', { name: 'Zones of Wide' }).click()
@@ -179,11 +178,11 @@ test('a question is kept as a view, opened again, and is what Explore opens with
   await menu.click()
   await page.getByRole('menuitem', { name: 'Rename or share' }).click()
   const renaming = page.getByRole('dialog', { name: 'Zones of Wide', exact: true })
-  await renaming.getByLabel('Open Explore with it').check()
+  await renaming.getByLabel('Open Report with it').check()
   await renaming.getByRole('button', { name: 'Save view' }).click()
   await expect(renaming).toBeHidden()
 
-  await page.goto('/explore')
+  await page.goto('/report')
   await expect(page).toHaveURL(/by=sub1/)
   await expect(clicksOf(page, 'zone-9')).toHaveText('1')
   await menu.click()

@@ -1,0 +1,143 @@
+/** Filters on figures, which hold of the rows of the last level: chips beside the other filters, and the dialog that makes one. */
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import type { EventType } from '../../../contract/event-types.ts'
+import { MOST_HAVING } from '../../../contract/explore.ts'
+import { Button } from '../../ground/ui/button.tsx'
+import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { type Column, measureColumns } from './columns.ts'
+import { FilterChip } from './filter-chip.tsx'
+import { COMPARED, type FigureFilter } from './search.ts'
+
+const COMPARED_WORDS: Readonly<Record<FigureFilter[1], string>> = {
+  below: 'below',
+  at_most: 'at most',
+  above: 'above',
+  at_least: 'at least',
+  equals: 'equals',
+  not_equals: 'is not',
+}
+
+type FigureFiltersProps = {
+  having: readonly FigureFilter[]
+  /** The types of events that have a figure. */
+  types: readonly EventType[]
+  onChange: (having: readonly FigureFilter[]) => void
+}
+
+export function FigureFilters({ having, types, onChange }: FigureFiltersProps) {
+  /** The place of the filter that is changed; past the last for a new one. It stays while the dialog closes. */
+  const [edited, setEdited] = useState(0)
+  const [isOpen, setOpen] = useState(false)
+  const edit = (at: number) => {
+    setEdited(at)
+    setOpen(true)
+  }
+  const columns = measureColumns(types)
+  return (
+    <>
+      {having.map((filter, at) => {
+        const [id, compared, value] = filter
+        const column = columns.find(one => one.id === id)
+        return (
+          <FilterChip
+            key={JSON.stringify(filter)}
+            head={`${column?.title ?? id} ${COMPARED_WORDS[compared]}`}
+            values={inUnit(column, value)}
+            onEdit={() => edit(at)}
+            onRemove={() => onChange(having.toSpliced(at, 1))}
+          />
+        )
+      })}
+      <Button
+        look="quiet"
+        size="sm"
+        icon={Plus}
+        reason={having.length < MOST_HAVING ? undefined : `At most ${MOST_HAVING} filters on figures.`}
+        onClick={() => edit(having.length)}
+      >
+        Figure filter
+      </Button>
+      <Dialog
+        open={isOpen}
+        onClose={() => setOpen(false)}
+        title="Figure filter"
+        description="Keeps the rows of the last level that match; totals are of these rows."
+      >
+        <FigureForm
+          filter={having[edited]}
+          columns={columns}
+          onClose={() => setOpen(false)}
+          onSave={filter => {
+            onChange(edited < having.length ? having.with(edited, filter) : [...having, filter])
+            setOpen(false)
+          }}
+        />
+      </Dialog>
+    </>
+  )
+}
+
+const UNIT_OF: Readonly<Partial<Record<Column['shape'], string>>> = { percent: '%', money: '$', unit: '$' }
+
+function inUnit(column: Column | undefined, value: number): string {
+  const written = String(value).replace('-', '−')
+  const unit = column && UNIT_OF[column.shape]
+  return unit === undefined ? written : unit === '%' ? `${written}%` : `${unit}${written}`
+}
+
+type FigureFormProps = {
+  filter: FigureFilter | undefined
+  columns: readonly Column[]
+  onClose: () => void
+  onSave: (filter: FigureFilter) => void
+}
+
+function FigureForm({ filter, columns, onClose, onSave }: FigureFormProps) {
+  const [id, setId] = useState<string>(filter?.[0] ?? 'roi')
+  const [compared, setCompared] = useState(filter?.[1] ?? 'below')
+  const [value, setValue] = useState(filter?.[2])
+  const column = columns.find(one => one.id === id)
+  const unit = column && UNIT_OF[column.shape]
+  const reason = value === undefined ? 'Enter a value.' : undefined
+  return (
+    <DialogForm onSubmit={() => value !== undefined && onSave([id as FigureFilter[0], compared, value])}>
+      <DialogBody>
+        <div className="grid grid-cols-3 gap-3">
+          <SelectField label="Figure" value={id} onChange={({ target }) => setId(target.value)}>
+            {columns.map(one => (
+              <option key={one.id} value={one.id}>
+                {one.title}
+              </option>
+            ))}
+          </SelectField>
+          <SelectField
+            label="Condition"
+            value={compared}
+            onChange={({ target }) => setCompared(COMPARED.find(one => one === target.value) ?? 'below')}
+          >
+            {COMPARED.map(one => (
+              <option key={one} value={one}>
+                {COMPARED_WORDS[one]}
+              </option>
+            ))}
+          </SelectField>
+          <TextField
+            label={unit === undefined ? 'Value' : `Value, ${unit}`}
+            type="number"
+            step="any"
+            defaultValue={value}
+            onChange={({ target }) => setValue(Number.isNaN(target.valueAsNumber) ? undefined : target.valueAsNumber)}
+          />
+        </div>
+      </DialogBody>
+      <SaveFoot
+        action={filter === undefined ? 'Add filter' : 'Change filter'}
+        pending={false}
+        reason={reason}
+        onCancel={onClose}
+      />
+    </DialogForm>
+  )
+}

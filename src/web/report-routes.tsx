@@ -1,0 +1,22 @@
+/** The Report page, and where its addresses of before lead. */
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { inside } from './frame.tsx'
+import { ExploreSearch } from './reading/explore/search.ts'
+
+const report = createRoute({
+  getParentRoute: () => inside,
+  path: '/report',
+  validateSearch: ExploreSearch,
+  component: lazyRouteComponent(() => import('./reading/explore/report-page.tsx'), 'ReportPage'),
+})
+/** As the page was called before. */
+const explore = createRoute({
+  getParentRoute: () => inside,
+  path: '/explore',
+  validateSearch: ExploreSearch,
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: '/report', search, replace: true })
+  },
+})
+
+export const REPORT = [report, explore] as const
