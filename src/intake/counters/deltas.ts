@@ -6,6 +6,7 @@
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import { NIL_ID, newId, timeOfId } from '../../contract/ids.ts'
+import { STAGES } from '../../contract/ladder.ts'
 import { quotedField } from '../../ground/db/composites.ts'
 import type { Statement } from '../../ground/db/statement.ts'
 
@@ -52,7 +53,7 @@ function dayOfClick(ms: number): string {
 }
 
 /** What is counted, as its columns are called everywhere; the report has its revenue beside them. */
-export const COUNTERS = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
+export const COUNTERS = ['clicks', ...STAGES] as const
 type Counter = (typeof COUNTERS)[number]
 
 /** Clicks with each rung's stage, and revenue as a decimal string: of a change, the differences. Untracked clicks count nowhere. */

@@ -1,5 +1,6 @@
 /** Reading: the click feed and the funnel report. */
 import { FIGURES, type FigureKey } from '../../contract/figures.ts'
+import { STAGES } from '../../contract/ladder.ts'
 import { listClicks } from '../../reading/feed/api.ts'
 import { readReport } from '../../reading/reports/api.ts'
 import { tool } from '../tool.ts'
@@ -10,16 +11,7 @@ const END = 'Inclusive. A date alone is its midnight: for a whole day write 2026
 const ONLY_CAMPAIGN = 'Only this campaign. Unknown, or not of this key: no rows.'
 
 /** What a row of the report has. */
-const COUNTED = [
-  'clicks',
-  'landed',
-  'started',
-  'registered',
-  'lead',
-  'deposit',
-  'ftd',
-  'revenue',
-] as const satisfies FigureKey[]
+const COUNTED = ['clicks', ...STAGES, 'revenue'] as const satisfies FigureKey[]
 
 export const readingTools = [
   tool({

@@ -3,7 +3,7 @@
  * and completed later, so it is not wrong; what adds up must be what the clicks are.
  */
 import { NIL_ID } from '../../contract/ids.ts'
-import { REACHED } from '../../contract/ladder.ts'
+import { REACHED, STAGES } from '../../contract/ladder.ts'
 
 /** SQL of the audit: the day of an id, where clicks that are kept begin, and the counters that are not folded yet. */
 type Parts = {
@@ -15,19 +15,7 @@ type Parts = {
 
 const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
 /** What is counted by half hours, of one or the other. */
-export const NUMBERS = [
-  'clicks',
-  'landed',
-  'started',
-  'registered',
-  'lead',
-  'deposit',
-  'ftd',
-  'revenue',
-  'cost',
-  'unread_costs',
-  ...VERDICTS,
-]
+export const NUMBERS = ['clicks', ...STAGES, 'revenue', 'cost', 'unread_costs', ...VERDICTS]
 export const IS_ANY = NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')
 export const TAKEN = NUMBERS.map(name => `-${name}`).join(', ')
 const slotOf = (id: string) =>

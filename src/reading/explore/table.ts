@@ -1,17 +1,17 @@
 /** The table of facts that a local copy has: its columns, and how they are read from segments. */
+import { REACHED, STAGES } from '../../contract/ladder.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { quoted } from './columns.ts'
 import { nameOfPair, PAIR_SIZE, type Paired, PAIRS } from './pairs.ts'
 
-const OF_STAGES = { landed: 2, started: 4, registered: 8, lead: 16, deposit: 32, ftd: 64 } as const
 const one = (condition: string) => `(${condition})::int::bigint`
 /** Of these the text is kept: which types are the goal is known when it is asked. */
 type OfGoal = 'conversions' | 'conversions_pending'
 const KEPT_PAIRS = PAIRS.filter(pair => pair[0] !== 'conversions')
 /** What a fact counts. */
 const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
-  ...(Object.fromEntries(Object.entries(OF_STAGES).map(([name, bit]) => [name, one(`stages & ${bit} <> 0`)])) as Record<
-    keyof typeof OF_STAGES,
+  ...(Object.fromEntries(STAGES.map((name, at) => [name, one(`stages & ${REACHED[at]} <> 0`)])) as Record<
+    (typeof STAGES)[number],
     string
   >),
   new_visitors: one('is_new'),
