@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
-import { LADDER, REACHED } from '../../contract/ladder.ts'
+import { REACHED, STAGES } from '../../contract/ladder.ts'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
@@ -62,9 +62,7 @@ function numbersOf(was: '' | 'was_'): Record<string, string> {
       : 'e.was_cost_counts'
   return {
     clicks: `${sign}1`,
-    ...Object.fromEntries(
-      LADDER.slice(1).map((rung, at) => [rung, `${sign}(e.${was}stages & ${REACHED[at]} <> 0)::int`]),
-    ),
+    ...Object.fromEntries(STAGES.map((rung, at) => [rung, `${sign}(e.${was}stages & ${REACHED[at]} <> 0)::int`])),
     revenue: `${sign}coalesce(e.${was}revenue::numeric, 0)`,
     cost: `${sign}case when ${counts} then coalesce(c.cost, 0) else 0 end`,
     unread_costs: `${sign}(${counts} and c.cost is null)::int`,
@@ -184,10 +182,12 @@ async function checkOrganization(
   // Each of them would be read to be compared: the next check comes when fewer are left.
   if (await areManyWaiting(worker, org_id)) return false
   let isWhole = true
-  for (const { day, differing } of await differingDays(worker, org_id)) {
+  const differingNow = await differingDays(worker, org_id)
+  forgetOthers(org_id, differingNow)
+  for (const { day, differing } of differingNow) {
     if (signal?.aborted) return false
     const began = performance.now()
-    if (known.get(`${org_id} ${day}`) === differing) continue
+    if (known.get(org_id)?.get(day) === differing) continue
     if (!(await rebuildDay(worker, org_id, day, hashOf(secrets, org_id), signal))) {
       isWhole = false
       continue
@@ -200,8 +200,27 @@ async function checkOrganization(
   return isWhole
 }
 
-/** Days whose clicks do not come to what the report counts, by how much. */
-const known = new Map<string, string>()
+/** By organization, days whose clicks do not come to what the report counts, by how much; those that were found last in the end. */
+const known = new Map<number, Map<string, string>>()
+/** Of more organizations the first are forgotten: their days are built once more. */
+const MOST_KNOWN = 1000
+
+/** What is no longer so is not kept in mind. */
+function forgetOthers(org_id: number, differing: readonly Differing[]): void {
+  const days = known.get(org_id)
+  if (days === undefined) return
+  const still = new Set(differing.map(({ day }) => day))
+  for (const day of days.keys()) if (!still.has(day)) days.delete(day)
+  if (days.size === 0) known.delete(org_id)
+}
+
+function keepInMind(org_id: number, day: string, differing: string): void {
+  const days = known.get(org_id) ?? new Map<string, string>()
+  known.delete(org_id)
+  known.set(org_id, days.set(day, differing))
+  const [first] = known.keys()
+  if (known.size > MOST_KNOWN && first !== undefined) known.delete(first)
+}
 
 /**
  * A day that was built and differs as it did: what clicks themselves do not come to is no fault of the segments, and is not to be built again and
@@ -215,7 +234,7 @@ async function blameClicks(
   const { rows } = await worker.query<{ differing: string }>(AT_FAULT, [org_id, day, ...idsOfDay(day)])
   const differing = rows[0]?.differing
   if (differing === undefined) return
-  known.set(`${org_id} ${day}`, differing)
+  keepInMind(org_id, day, differing)
   log.warn(
     { org_id, day, differing },
     'the clicks of a day do not come to what the report counts; npm run reconcile says more',
