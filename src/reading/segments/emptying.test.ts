@@ -200,3 +200,30 @@ test('nothing is emptied while a click of the time is there, or something of it 
   await seal()
   assert.deepEqual(await isEmptied(), [true])
 })
+
+test('a sub1 that spend is booked for stays with its clicks, also where nearly each click has one of its own', async () => {
+  const person = await seedSignedIn(house)
+  const { org_id } = person
+  const { id: campaign_id } = await seedCampaign(fresh.database, org_id)
+  const clicks = Array.from({ length: 6 }, (_, at) => ({
+    ...aClick(house.ground.secrets.clickKey, org_id, { campaign_id, sub1: `own ${at}`, geo: 'DE' }),
+    id: newId(noonOf(5, 4) + at),
+  }))
+  await storeClicks(fresh.database.clicks, clicks)
+  await seal()
+  await fresh.database.worker.query(
+    `insert into ad_spend (org_id, day, campaign_id, sub1, amount, source, updated_at) values ($1, $2, $3, 'own 1', 5, 'manual', now())`,
+    [org_id, dayOf(noonOf(5, 4)), campaign_id],
+  )
+  const costs = async () => {
+    const body = { ...WINDOW, ...levels('geo'), measures: ['clicks', 'cost'] }
+    const { rows } = (await house.call('POST', '/api/explore', { cookie: person.cookie, body })).json<ExploreAnswer>()
+    return rows.map(({ key, clicks: count, cost }) => [key, count, cost])
+  }
+  assert.deepEqual(await costs(), [['DE', 6, '5.00']])
+  await fresh.database.worker.query('delete from clicks where org_id = $1', [org_id])
+  await emptyGone(fresh.database.worker)
+  const rows = [...(await rowsByDay(fresh.database, org_id)).values()].flat()
+  assert.deepEqual(rows.map(({ sub1 }) => sub1).toSorted(), [null, null, null, null, null, 'own 1'])
+  assert.deepEqual(await costs(), [['DE', 6, '5.00']])
+})

@@ -1,6 +1,7 @@
 /**
  * Empties what is sealed of clicks that are no longer kept (KEEP_CLICKS_MONTHS): the facts stay and come to what they came to, but nothing of them
- * tells one visitor from another. Gone are the visitor, ref_id, and subs of which nearly each click has a word of its own, such as click ids.
+ * tells one visitor from another. Gone are the visitor, ref_id, and subs of which nearly each click has a word of its own, such as click ids. A sub1 that
+ * spend is booked for stays, so that its clicks go on sharing it. Reads `ad_spend` and `booked_spend`.
  */
 import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
@@ -30,6 +31,11 @@ const IS_ANY_KEPT = 'select 1 from clicks where org_id = $1 and id < $2::uuid li
 const IS_ANY_WAITING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select 1 from entries where id < $2::uuid limit 1`
+
+const SPENT = `
+  select sub1 from ad_spend where org_id = $1 and day between $2 and $3 and sub1 <> ''
+  union
+  select sub1 from booked_spend where org_id = $1 and day between $2 and $3 and sub1 <> ''`
 
 type Full = { readonly id: string; readonly day: string; readonly rows: number }
 
@@ -63,11 +69,19 @@ export async function emptyGone(pool: pg.Pool, signal?: AbortSignal): Promise<vo
 async function emptyMonth(pool: pg.Pool, org_id: number, segments: readonly Full[], signal?: AbortSignal) {
   const portions = [...Map.groupBy(segments, ({ day }) => day).values()].flatMap(portionsOf)
   const without: Losable[] = ['ref_id', ...(await ownWords(pool, org_id, portions, signal))]
+  const spent = without.includes('sub1') ? await spentOn(pool, org_id, segments) : undefined
   for (const portion of portions) {
     if (signal?.aborted) return
     const ids = portion.map(({ id }) => id)
-    await mergeSegments(pool, org_id, ids, { day: portion[0]?.day ?? '', is_emptied: true, without })
+    await mergeSegments(pool, org_id, ids, { day: portion[0]?.day ?? '', is_emptied: true, without, spent })
   }
+}
+
+/** The words of sub1 that spend is booked for in the month of these segments: they name what was bought, and their clicks share what it cost. */
+async function spentOn(pool: pg.Pool, org_id: number, segments: readonly Full[]): Promise<ReadonlySet<string>> {
+  const days = segments.map(({ day }) => day).sort()
+  const { rows } = await pool.query<{ sub1: string }>(SPENT, [org_id, days[0], days.at(-1)])
+  return new Set(rows.map(({ sub1 }) => sub1))
 }
 
 /** Segments of a day as many at a time as make one. */

@@ -216,9 +216,10 @@ function keyOf(fact: Fact): string {
 /** What a fact may lose once its click is no longer kept, beside its visitor. */
 export type Losable = 'ref_id' | (typeof SUBS)[number]
 
-/** The row without what could tell one visitor from another: who he was, and these words. */
-export function emptied(row: Row, words: readonly Losable[]): Row {
-  return { ...row, visitor: null, ...Object.fromEntries(words.map(name => [name, null])) }
+/** The row without what could tell one visitor from another: who they were, and these words, but for a sub1 that is `spent` on. */
+export function emptied(row: Row, words: readonly Losable[], spent?: ReadonlySet<string>): Row {
+  const left = { ...row, visitor: null, ...Object.fromEntries(words.map(name => [name, null])) }
+  return row.sub1 !== null && spent?.has(row.sub1) === true ? { ...left, sub1: row.sub1 } : left
 }
 
 /** The rows without those that cancel, in the order of their time. */

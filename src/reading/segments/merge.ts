@@ -84,19 +84,24 @@ export function chosen(sizes: readonly Size[]): readonly Size[] {
   return some
 }
 
-/** What segments become. `without`: they lose who their visitors were, and these words. */
-type Merged = { readonly day: string; readonly is_emptied: boolean; readonly without?: readonly Losable[] }
+/** What segments become. `without`: they lose who their visitors were, and these words, but for those of sub1 that are `spent` on. */
+type Merged = {
+  readonly day: string
+  readonly is_emptied: boolean
+  readonly without?: readonly Losable[]
+  readonly spent?: ReadonlySet<string> | undefined
+}
 
 /** Segments never change, so they are merged without a lock; where one of them has gone meanwhile, nothing happens. */
 export async function mergeSegments(
   pool: pg.Pool,
   org_id: number,
   ids: readonly string[],
-  { day, is_emptied, without }: Merged,
+  { day, is_emptied, without, spent }: Merged,
 ): Promise<void> {
   const bodies = await readBodies(pool, org_id, ids)
   if (bodies.length < ids.length) return
-  const parts = await merged(bodies, without)
+  const parts = await merged(bodies, without, spent)
   await inTurn(pool, org_id, async client => {
     const there = await client.query(THERE, [org_id, ids])
     if (there.rows.length < ids.length) return
@@ -111,9 +116,13 @@ export async function readBodies(pool: pg.Pool, org_id: number, ids: readonly st
   return rows.map(({ body }) => body)
 }
 
-async function merged(bodies: readonly Uint8Array[], without: readonly Losable[] | undefined): Promise<Part[]> {
+async function merged(
+  bodies: readonly Uint8Array[],
+  without: readonly Losable[] | undefined,
+  spent?: ReadonlySet<string>,
+): Promise<Part[]> {
   const rows: Row[] = []
   for (const body of bodies)
-    for (const row of await decode(body)) rows.push(without === undefined ? row : emptied(row, without))
+    for (const row of await decode(body)) rows.push(without === undefined ? row : emptied(row, without, spent))
   return partsOf(net(rows))
 }
