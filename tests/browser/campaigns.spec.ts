@@ -1,4 +1,4 @@
-// Campaigns on the screen: their state, the list on a phone, what traffic sources call things.
+// Campaigns on the screen: their state, the list on a phone, unsaved changes, traffic sources, cost models.
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const url = 'https://shop.example/?c={click_id}'
@@ -12,18 +12,18 @@ test('a campaign is paused by the switch in its row, archived, and deleted from 
   const visit = () => owner.get('/c/stopped', { maxRedirects: 0, headers: { 'user-agent': 'curl/8' } })
   await page.goto('/campaigns')
   const row = page.getByRole('row', { name: /Stopped/ })
-  const takes = row.getByRole('switch', { name: 'Stopped takes traffic' })
-  await expect(takes).toBeChecked()
-  await takes.click()
+  const stateSwitch = row.getByRole('switch', { name: 'Stopped takes traffic' })
+  await expect(stateSwitch).toBeChecked()
+  await stateSwitch.click()
   await expect(page.getByText('Stopped is paused').first()).toBeVisible()
-  await expect(takes).not.toBeChecked()
+  await expect(stateSwitch).not.toBeChecked()
   expect((await visit()).status()).toBe(200)
 
   await row.getByRole('button', { name: 'Actions for Stopped' }).click()
   await expect(page.getByRole('menuitem', { name: /Delete/ })).toContainText('Archive it first.')
   await page.getByRole('menuitem', { name: 'Archive', exact: true }).click()
   const dialog = page.getByRole('dialog', { name: /^(Archive|Delete) Stopped/ })
-  await expect(dialog).toContainText('Visitors see a page that says the offer is closed: it has no fallback.')
+  await expect(dialog).toContainText('It has no fallback, so visitors see a page that says the offer is closed.')
   await dialog.getByRole('button', { name: 'Archive' }).click()
   await expect(row).toBeHidden()
 
@@ -36,13 +36,16 @@ test('a campaign is paused by the switch in its row, archived, and deleted from 
   await page.getByLabel('State').selectOption('Archived')
   await row.getByRole('button', { name: 'Actions for Stopped' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
-  await expect(dialog).toContainText('its address answers 404 from then on')
+  await expect(dialog).toContainText('its link answers 404')
   await dialog.getByRole('button', { name: 'Delete campaign' }).click()
   await expect(page.getByText('Stopped is deleted').first()).toBeVisible()
   expect((await visit()).status()).toBe(404)
 })
 
-test('the list sums its campaigns up, and a phone shows profit, ROI and the switch first', async ({ page, owner }) => {
+test('the list of campaigns has a line of totals, and a phone shows profit, ROI and the switch first', async ({
+  page,
+  owner,
+}) => {
   const day = new Date().toISOString().slice(0, 10)
   for (const name of ['Sum one', 'Sum two']) {
     const { id } = await send(owner, 'POST', '/api/campaigns', { name, destination })
@@ -60,7 +63,7 @@ test('the list sums its campaigns up, and a phone shows profit, ROI and the swit
 })
 
 test(
-  'what was typed and not saved is asked about before it is lost, and saving asks nothing',
+  'leaving a form with unsaved changes asks first, and leaving after saving does not',
   DETAIL,
   async ({ page, owner }) => {
     const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Kept', destination })
@@ -71,9 +74,9 @@ test(
       settings: { pixel_code: 'C4A1B2C3D4E5F6G7H8I9' },
       credentials: { access_token: 'a'.repeat(40) },
     })
-    const asked: string[] = []
+    const questions: string[] = []
     page.on('dialog', dialog => {
-      asked.push(dialog.message())
+      questions.push(dialog.message())
       void dialog.dismiss()
     })
     for (const [path, action, question] of [
@@ -83,7 +86,7 @@ test(
     ] as const) {
       await page.goto(path)
       const name = page.getByLabel('Name', { exact: true })
-      // Looking at a form is no change.
+      // Focusing a field is not a change.
       await name.focus()
       await name.blur()
       await page.getByRole('link', { name: 'Offers' }).click()
@@ -91,29 +94,29 @@ test(
       await page.goto(path)
       await name.fill('Renamed')
       await page.getByRole('link', { name: 'Offers' }).click()
-      await expect.poll(() => asked.splice(0)).toEqual([question])
+      await expect.poll(() => questions.splice(0)).toEqual([question])
       await expect(page).toHaveURL(new RegExp(`${path}$`))
       await expect(name).toHaveValue('Renamed')
       await page.getByRole('button', { name: action }).click()
       await expect(page.getByText(/is saved$/).first()).toBeVisible()
       await page.getByRole('link', { name: 'Offers' }).click()
       await expect(page).toHaveURL(/offers$/)
-      expect(asked).toEqual([])
+      expect(questions).toEqual([])
     }
     await page.goto('/campaigns/new')
     await page.getByLabel('Name', { exact: true }).fill('New and kept')
     await page.getByRole('link', { name: 'Offers' }).click()
-    await expect.poll(() => asked.splice(0)).toEqual(['Leave without saving the campaign?'])
-    await page.getByLabel('Visitors go to').selectOption('Another address')
+    await expect.poll(() => questions.splice(0)).toEqual(['Leave without saving the campaign?'])
+    await page.getByLabel('Visitors go to').selectOption('Another URL')
     await page.getByLabel('Redirect to').fill(url)
     await page.getByRole('button', { name: 'Create campaign' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'New and kept' })).toBeVisible()
-    expect(asked).toEqual([])
+    expect(questions).toEqual([])
   },
 )
 
 test(
-  'the traffic source is kept, fills the address, and takes the place of a template',
+  'the traffic source is saved, fills the campaign link, and replaces a template',
   DETAIL,
   async ({ page, owner }) => {
     await send(owner, 'POST', '/api/traffic-sources', { name: 'Push zones', template: 'propellerads' })
@@ -123,14 +126,14 @@ test(
       destination,
       source: { sub3: 'cmp', template: 'meta' },
     })
-    const address = page.getByRole('figure').filter({ hasText: 'Address for your ads' })
+    const address = page.getByRole('figure').filter({ hasText: 'Campaign link' })
     const save = async () => {
       await page.getByRole('button', { name: 'Save campaign' }).click()
       await expect(page.getByText('Sourced is saved').first()).toBeVisible()
     }
     await page.goto(`/campaigns/${id}`)
     await expect(address).toContainText('&cmp={{campaign.name}}&')
-    await expect(page.getByLabel('Traffic source')).toContainText('None: the macros of meta')
+    await expect(page.getByLabel('Traffic source')).toContainText('None (macros of meta)')
     await page.getByLabel('Traffic source').selectOption({ label: 'Push zones' })
     await save()
     await expect(address).toContainText(
@@ -144,7 +147,7 @@ test(
     await page.getByLabel('sub4', { exact: true }).fill('zone')
     await page.getByRole('button', { name: 'Save campaign' }).click()
     await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription(/"zone" fills sub1 already/)
-    // What is put right does not fold the names away under the hand.
+    // Correcting the error does not collapse the section.
     await page.getByLabel('sub4', { exact: true }).fill('')
     await expect(page.getByLabel('sub4', { exact: true })).toHaveAccessibleDescription('')
     await page.getByLabel('sub3', { exact: true }).fill('cost')
@@ -154,7 +157,7 @@ test(
 )
 
 test(
-  'a cost model is chosen in the form, and the page says how many clicks brought no readable cost',
+  'a cost model is chosen in the form, and the page says how many clicks had no readable cost',
   DETAIL,
   async ({ page, owner }) => {
     const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Priced', key: 'priced', destination })
@@ -165,7 +168,7 @@ test(
     await page.getByRole('button', { name: 'Save campaign' }).click()
     await expect(page.getByText(/Must be sent with cpm/)).toBeVisible()
     await model.selectOption('link')
-    await page.getByLabel(/At most for one click/).fill('0.5')
+    await page.getByLabel(/Highest cost of a click/).fill('0.5')
     await page.getByRole('button', { name: 'Save campaign' }).click()
     await expect(page.getByText('Priced is saved').first()).toBeVisible()
     const headers = {
@@ -176,8 +179,8 @@ test(
       expect((await owner.get(`/c/priced?cost=${cost}`, { maxRedirects: 0, headers })).status()).toBe(302)
     await page.goto(`/campaigns/${id}`)
     await expect(model).toHaveValue('link')
-    await expect(page.getByLabel(/At most for one click/)).toHaveValue('0.5')
-    await expect(page.getByText('In the last 30 days 2 of 3 clicks brought no readable cost.')).toBeVisible()
+    await expect(page.getByLabel(/Highest cost of a click/)).toHaveValue('0.5')
+    await expect(page.getByText('In the last 30 days 2 of 3 clicks had no readable cost.')).toBeVisible()
     await page.goto(`/?campaign=${id}&by=sub1`)
     await expect(page.getByText(/Cost from \(link\)/)).toBeVisible()
   },

@@ -1,23 +1,26 @@
-// Caps and open hours on the screen: added, seen to be reached, opened again, and the half hours of a week.
+// Caps and open hours on the screen: a cap is added, reached and opened again; the half hours of a week are painted.
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0.0.0 Safari/537.36' }
-type Made = { id: string; key: string }
+type Created = { id: string; key: string }
 
-test('an offer is capped, leads on when it is full, and is opened again', async ({ page, owner }) => {
+test('an offer is capped, sends visitors to the next offer once the cap is reached, and is opened again', async ({
+  page,
+  owner,
+}) => {
   const offer = async (name: string, payout_types: string[]) =>
     (await send(owner, 'POST', '/api/offers', {
       name,
       url: `https://${name}.example/?c={click_id}`,
       payout: '5',
       payout_types,
-    })) as Made
+    })) as Created
   await offer('second', [])
   const first = await offer('first', ['ftd'])
   const { key } = (await send(owner, 'POST', '/api/campaigns', {
     name: 'Spring',
     destination: { type: 'offer', offer_id: first.id },
-  })) as Made
+  })) as Created
   const visit = async () =>
     new URL((await owner.get(`/c/${key}`, { maxRedirects: 0, headers: BROWSER })).headers()['location'] ?? '')
 
@@ -27,7 +30,7 @@ test('an offer is capped, leads on when it is full, and is opened again', async 
   const dialog = page.getByRole('dialog', { name: 'New cap on first' })
   await expect(dialog.getByLabel('Which')).toHaveValue('ftd')
   await dialog.getByRole('button', { name: 'Add cap' }).click()
-  await expect(dialog).toContainText('Enter a whole number from 1 on.')
+  await expect(dialog).toContainText('Enter a whole number, 1 or more.')
   await dialog.getByLabel('Limit').fill('2')
   await dialog.getByLabel('Time zone').selectOption('America/Sao_Paulo')
   await dialog.getByLabel('Then visitors go to').selectOption({ label: 'second' })
@@ -63,11 +66,11 @@ test('an offer is capped, leads on when it is full, and is opened again', async 
   await expect(line).toContainText('Reached')
 })
 
-test('the open hours of a campaign are drawn, by pointer and by keyboard', DETAIL, async ({ page, owner }) => {
+test('the open hours of a campaign are set by pointer and by keyboard', DETAIL, async ({ page, owner }) => {
   const { id } = (await send(owner, 'POST', '/api/campaigns', {
     name: 'Hours',
     destination: { type: 'redirect', url: 'https://shop.example/?c={click_id}' },
-  })) as Made
+  })) as Created
   await page.goto(`/campaigns/${id}`)
   await expect(page.getByText('Open at all hours.')).toBeVisible()
   await page.getByRole('button', { name: 'Open hours' }).click()

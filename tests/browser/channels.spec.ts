@@ -77,7 +77,7 @@ test('a channel is offered, added, set, led to by a campaign, and says what is m
   await page.goto('/campaigns/new')
   await page.getByLabel('Name', { exact: true }).fill('To the channel')
   await page.getByLabel('Visitors go to').selectOption('Telegram')
-  await page.getByLabel('What opens').selectOption('A channel or group')
+  await page.getByLabel('Opens').selectOption('A channel or group')
   await page.getByRole('button', { name: 'Create campaign' }).click()
   await expect(page.getByText('Choose a channel.')).toBeVisible()
   await page.getByLabel('Channel', { exact: true }).selectOption('VIP deals')

@@ -19,26 +19,24 @@ const GRAPH = {
   ],
 }
 
-const made = (owner: APIRequestContext, name: string) => send(owner, 'POST', '/api/click-flows', { name, graph: GRAPH })
+const createFlow = (owner: APIRequestContext, name: string) =>
+  send(owner, 'POST', '/api/click-flows', { name, graph: GRAPH })
 
-test('a flow is made, filled and published by keyboard and form alone, and a campaign leads to it', async ({
-  page,
-  owner,
-}) => {
+test('a flow is created, filled and published with forms only, and a campaign leads to it', async ({ page, owner }) => {
   await page.goto('/click-flows')
   await page.getByRole('button', { name: 'New click flow' }).first().click()
   await page.getByRole('dialog').getByLabel('Name').fill('Made by form')
   await page.getByRole('button', { name: 'Create click flow' }).click()
   await expect(page.getByRole('heading', { name: 'Made by form' })).toBeVisible()
   await page.getByLabel('View', { exact: true }).selectOption('list')
-  const add = async (kind: string) => {
+  const addNode = async (kind: string) => {
     await page.getByRole('button', { name: 'Add a node' }).click()
     await page.getByRole('menuitem', { name: kind }).click()
   }
-  await add('Condition')
-  await page.getByLabel('Asks about').selectOption('geo')
+  await addNode('Condition')
+  await page.getByLabel('Condition', { exact: true }).selectOption('geo')
   await page.getByLabel('Countries, separated by commas').fill('DE, AT')
-  await add('Redirect')
+  await addNode('Redirect')
   await page.getByLabel('Address').fill('https://one.example/')
   await page.getByRole('table', { name: 'Nodes' }).getByRole('button', { name: 'Every visitor' }).click()
   await page.getByLabel('Leads to').selectOption('condition')
@@ -47,7 +45,7 @@ test('a flow is made, filled and published by keyboard and form alone, and a cam
   await page.getByRole('button', { name: 'Save draft' }).click()
   const problem = page.getByRole('region', { name: 'Problems' }).getByRole('button')
   await expect(problem).toHaveText('Country is DE, AT: its branch "no" leads nowhere. Connect it to a next step.')
-  await add('Redirect')
+  await addNode('Redirect')
   await page.getByLabel('Address').fill('https://rest.example/')
   await problem.click()
   await page.getByLabel('No leads to').selectOption('redirect-2')
@@ -68,8 +66,8 @@ test('a flow is made, filled and published by keyboard and form alone, and a cam
   expect(visit.headers()['location']).toBe('https://rest.example/')
 })
 
-test('a flow is drawn on the canvas without a complaint of the browser', DETAIL, async ({ page, owner }) => {
-  const { id } = await made(owner, 'Drawn')
+test('a flow is drawn on the canvas, and its cards are moved and deleted', DETAIL, async ({ page, owner }) => {
+  const { id } = await createFlow(owner, 'Drawn')
   await page.goto(`/click-flows/${id}`)
   const canvas = page.locator('.react-flow')
   await expect(canvas.getByText('German speaking')).toBeVisible()
@@ -95,10 +93,10 @@ test('a flow is drawn on the canvas without a complaint of the browser', DETAIL,
 })
 
 test(
-  'a button that can no longer be pressed keeps the focus, and says why when it is pressed',
+  'a button that becomes disabled keeps the focus, and gives the reason when it is pressed',
   DETAIL,
   async ({ page, owner }) => {
-    const { id } = await made(owner, 'By keyboard')
+    const { id } = await createFlow(owner, 'By keyboard')
     await page.goto(`/click-flows/${id}`)
     const save = page.getByRole('button', { name: 'Save draft' })
     await expect(save).toHaveAccessibleDescription('Everything is saved.')
@@ -116,7 +114,7 @@ test(
 )
 
 test(
-  'a redirect earns for the offer it names, and a try tells the filled address and what is earned',
+  'a redirect is credited to its offer, and a test shows the filled address and the offer',
   DETAIL,
   async ({ page, owner }) => {
     await send(owner, 'POST', '/api/offers', { name: 'Nutra DE', url: 'https://offer.example/' })
@@ -125,7 +123,7 @@ test(
     )
     const { id } = await send(owner, 'POST', '/api/click-flows', { name: 'Earns', graph: { ...GRAPH, nodes } })
     await page.goto(`/click-flows/${id}`)
-    const attempt = async () => {
+    const tryFrance = async () => {
       await page.getByRole('button', { name: 'Try it' }).click()
       const dialog = page.getByRole('dialog', { name: 'Try it' })
       await dialog.getByLabel('Country').fill('France')
@@ -135,35 +133,35 @@ test(
       await expect(dialog.getByText('{geo}')).toHaveCount(0)
       return dialog
     }
-    await expect((await attempt()).getByText('Earns for no offer.')).toBeVisible()
+    await expect((await tryFrance()).getByText('Credited to no offer.')).toBeVisible()
     await page.keyboard.press('Escape')
     await page.getByLabel('View', { exact: true }).selectOption('list')
     await page.getByRole('button', { name: 'The rest' }).click()
-    await page.getByLabel('Earns for').selectOption({ label: 'Nutra DE' })
+    await page.getByLabel('Credit to offer').selectOption({ label: 'Nutra DE' })
     await page.getByRole('button', { name: 'Save draft' }).click()
     await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-    await expect((await attempt()).getByText('Earns for offer Nutra DE.')).toBeVisible()
+    await expect((await tryFrance()).getByText('Credited to offer Nutra DE.')).toBeVisible()
   },
 )
 
 test(
-  'countries are understood by name, chosen from a list, and refused in the form where they are none',
+  'countries are typed by name or chosen from a list, and a text that is no country shows an error',
   DETAIL,
   async ({ page, owner }) => {
-    const { id } = await made(owner, 'Countries')
+    const { id } = await createFlow(owner, 'Countries')
     await page.goto(`/click-flows/${id}`)
     await page.getByLabel('View', { exact: true }).selectOption('list')
     await page.getByRole('button', { name: 'German speaking' }).click()
     const field = page.getByLabel('Countries, separated by commas')
     await expect(field).toHaveAccessibleDescription('Germany, Austria')
     await field.fill('Germany, austria, UK, Germny')
-    // The last word may be one that is still typed.
+    // The last part may still be incomplete.
     await expect(field).toHaveAccessibleDescription('Germany, Austria, United Kingdom')
     await field.blur()
-    await expect(field).toHaveAccessibleDescription('“Germny” is no country. Did you mean Germany?')
+    await expect(field).toHaveAccessibleDescription('“Germny” is not a country. Did you mean Germany?')
     await expect(field).toHaveValue('DE, AT, GB, Germny')
     await field.fill('DE, Deutschlnd, ')
-    await expect(field).toHaveAccessibleDescription('“Deutschlnd” is no country. Type a name or a code such as DE.')
+    await expect(field).toHaveAccessibleDescription('“Deutschlnd” is not a country. Type a name or a code such as DE.')
     await field.fill('Germany, Türkiye')
     await page.getByLabel('Add a country').selectOption({ label: 'Switzerland (CH)' })
     await expect(field).toHaveValue('DE, TR, CH')
@@ -176,26 +174,26 @@ test(
   },
 )
 
-test('publish is the bright button only where there is something to publish', DETAIL, async ({ page, owner }) => {
-  const { id } = await made(owner, 'Bright')
+test('Publish is the primary button only if there are changes to publish', DETAIL, async ({ page, owner }) => {
+  const { id } = await createFlow(owner, 'Bright')
   await page.goto(`/click-flows/${id}`)
   const publish = page.getByRole('button', { name: 'Publish', exact: true })
-  const bright = await publish.evaluate(button => getComputedStyle(button).backgroundColor)
+  const primaryColor = await publish.evaluate(button => getComputedStyle(button).backgroundColor)
   await publish.click()
   await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click()
   await expect(page.getByRole('dialog')).toBeHidden()
   await expect(publish).toHaveAccessibleDescription('There are no changes to publish.')
-  await expect(publish).not.toHaveCSS('background-color', bright)
+  await expect(publish).not.toHaveCSS('background-color', primaryColor)
   await page.getByRole('button', { name: 'Actions for Bright' }).click()
   await page.getByRole('menuitem', { name: 'Pause' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Pause' }).click()
   await expect(page.getByText('Paused', { exact: true })).toBeVisible()
   await expect(publish).toHaveAccessibleDescription('')
-  await expect(publish).not.toHaveCSS('background-color', bright)
+  await expect(publish).not.toHaveCSS('background-color', primaryColor)
 })
 
-test('a draft is tried before it is published, and a version is restored', DETAIL, async ({ page, owner }) => {
-  const { id } = await made(owner, 'Tried')
+test('a draft is tested before it is published, and a version is restored', DETAIL, async ({ page, owner }) => {
+  const { id } = await createFlow(owner, 'Tried')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)
   await page.goto(`/click-flows/${id}`)
   await page.getByRole('button', { name: 'Try it' }).click()
@@ -220,8 +218,8 @@ test('a draft is tried before it is published, and a version is restored', DETAI
   await expect(page.getByText('Paused', { exact: true })).toBeVisible()
 })
 
-test('a draft is tried with the last real clicks', DETAIL, async ({ page, owner }) => {
-  const { id } = await made(owner, 'With clicks')
+test('a draft is tested with the last real clicks', DETAIL, async ({ page, owner }) => {
+  const { id } = await createFlow(owner, 'With clicks')
   await send(owner, 'POST', `/api/click-flows/${id}/publish`)
   const destination = { type: 'click_flow', click_flow_id: id }
   const { key } = await send(owner, 'POST', '/api/campaigns', { name: 'Clicked', destination })
@@ -233,27 +231,27 @@ test('a draft is tried with the last real clicks', DETAIL, async ({ page, owner 
   await page.goto(`/click-flows/${id}`)
   await page.getByRole('button', { name: 'Try it' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByLabel('Who').selectOption('clicks')
+  await dialog.getByLabel('Visitors').selectOption('clicks')
   await dialog.getByRole('button', { name: 'Try it' }).click()
   await expect(dialog.getByText('Publishing the draft would send 3 of 3 clicks elsewhere.')).toBeVisible()
-  const ends = dialog.getByRole('table', { name: 'Where they end' })
+  const ends = dialog.getByRole('table', { name: 'Destinations' })
   await expect(ends.getByRole('row', { name: 'https://elsewhere.example/ 3 0' })).toBeVisible()
   await expect(ends.getByRole('row', { name: 'https://rest.example/ 0 3' })).toBeVisible()
 })
 
-test('unsaved changes are not lost by leaving, nor do they overwrite those of someone else', async ({
+test('unsaved changes are not lost by leaving, and do not overwrite the changes of someone else', async ({
   page,
   owner,
 }) => {
-  const { id } = await made(owner, 'Shared')
+  const { id } = await createFlow(owner, 'Shared')
   await page.goto(`/click-flows/${id}`)
   await page.getByLabel('View', { exact: true }).selectOption('list')
   await page.getByRole('button', { name: 'Page one' }).click()
   await page.getByLabel('Address').fill('https://mine.example/')
-  const asked = page.waitForEvent('dialog')
-  // Nobody waits for this click: it ends only when the question is answered.
+  const dialogEvent = page.waitForEvent('dialog')
+  // Not awaited yet: the click ends only when the dialog is answered.
   const leaving = page.getByRole('link', { name: 'Click flows' }).first().click()
-  const question = await asked
+  const question = await dialogEvent
   expect(question.message()).toBe('Leave without saving the draft?')
   await question.dismiss()
   await leaving
@@ -264,8 +262,8 @@ test('unsaved changes are not lost by leaving, nor do they overwrite those of so
   await expect(page.getByLabel('Address')).toHaveValue('https://mine.example/')
 })
 
-test('on a phone a flow opens as a list, and nothing runs out of the screen', async ({ page, owner }) => {
-  const { id } = await made(owner, 'On a phone')
+test('on a phone a flow opens as a list, and nothing is wider than the screen', async ({ page, owner }) => {
+  const { id } = await createFlow(owner, 'On a phone')
   await page.setViewportSize({ width: 390, height: 844 })
   await page.goto(`/click-flows/${id}`)
   await page.getByRole('button', { name: 'Which page' }).click()

@@ -1,4 +1,4 @@
-// Cloning: the form for a new one, filled with all of another, and nothing saved before it is.
+// Cloning opens the form of a new object, filled with the values of another. Nothing is saved before the form is.
 import type { APIRequestContext, Page } from '@playwright/test'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
@@ -42,14 +42,14 @@ test('an offer is cloned by keyboard: nothing is saved before the form, Back clo
   await expect(form).toBeHidden()
   await expect(actions).toBeVisible()
 
-  // What someone else has changed since the list was read is in the copy.
+  // The copy has changes that someone else made after the list was read.
   await send(owner, 'PUT', `/api/offers/${id}`, { ...body, payout: '13' })
   await clone(page, 'Actions for Alps')
   await expect(form.getByLabel('Payout, $')).toHaveValue('13')
   await page.reload()
   await expect(form.getByLabel('Name')).toHaveValue('Copy of Alps')
   await expect(form.getByLabel('Address')).toHaveValue(url)
-  await expect(form.getByLabel('Earned by')).toHaveValue('ftd')
+  await expect(form.getByLabel('Pays on')).toHaveValue('ftd')
   expect(await countOf(owner, '/api/offers')).toBe(before)
 
   await form.getByLabel('Payout, $').fill('14')
@@ -61,81 +61,73 @@ test('an offer is cloned by keyboard: nothing is saved before the form, Back clo
   expect(await countOf(owner, '/api/offers')).toBe(before + 1)
 })
 
-test(
-  'a landing and a funnel are cloned, the funnel without members that get nobody',
-  DETAIL,
-  async ({ page, owner }) => {
-    const landing = await send(owner, 'POST', '/api/landings', { name: 'Cloned quiz', url })
-    const old = await send(owner, 'POST', '/api/landings', { name: 'Cloned story', url })
-    const funnel = await send(owner, 'POST', '/api/funnels', {
-      name: 'Cloned pair',
-      landings: [
-        { landing_id: landing.id, weight: 70 },
-        { landing_id: old.id, weight: 30 },
-      ],
-    })
-    await send(owner, 'PUT', `/api/landings/${old.id}/status`, { status: 'archived' })
+test('a landing and a funnel are cloned, the funnel without archived members', DETAIL, async ({ page, owner }) => {
+  const landing = await send(owner, 'POST', '/api/landings', { name: 'Cloned quiz', url })
+  const old = await send(owner, 'POST', '/api/landings', { name: 'Cloned story', url })
+  const funnel = await send(owner, 'POST', '/api/funnels', {
+    name: 'Cloned pair',
+    landings: [
+      { landing_id: landing.id, weight: 70 },
+      { landing_id: old.id, weight: 30 },
+    ],
+  })
+  await send(owner, 'PUT', `/api/landings/${old.id}/status`, { status: 'archived' })
 
-    await page.goto('/landings')
-    await clone(page, 'Actions for Cloned quiz')
-    const page_ = page.getByRole('dialog', { name: 'New landing' })
-    await expect(page_.getByLabel('Name')).toHaveValue('Copy of Cloned quiz')
-    await expect(page_.getByLabel('Address')).toHaveValue(url)
-    await page_.getByRole('button', { name: 'Add landing' }).click()
-    await expect(page.getByRole('row', { name: /^Copy of Cloned quiz/ })).toBeVisible()
+  await page.goto('/landings')
+  await clone(page, 'Actions for Cloned quiz')
+  const landingForm = page.getByRole('dialog', { name: 'New landing' })
+  await expect(landingForm.getByLabel('Name')).toHaveValue('Copy of Cloned quiz')
+  await expect(landingForm.getByLabel('Address')).toHaveValue(url)
+  await landingForm.getByRole('button', { name: 'Add landing' }).click()
+  await expect(page.getByRole('row', { name: /^Copy of Cloned quiz/ })).toBeVisible()
 
-    await page.goto(`/funnels?clone=${funnel.id}`)
-    const form = page.getByRole('dialog', { name: 'New funnel' })
-    await expect(form.getByLabel('Name')).toHaveValue('Copy of Cloned pair')
-    await expect(form.getByLabel('Weight of Cloned quiz')).toHaveValue('70')
-    await expect(form.getByLabel('Weight of Cloned story')).toBeHidden()
-    await expect(form.getByText('Not taken over: Cloned story (archived).')).toBeVisible()
-    await form.getByRole('button', { name: 'Create funnel' }).click()
-    await expect(page.getByRole('row', { name: /^Copy of Cloned pair/ })).toContainText('Cloned quiz 100.0%')
-  },
-)
+  await page.goto(`/funnels?clone=${funnel.id}`)
+  const form = page.getByRole('dialog', { name: 'New funnel' })
+  await expect(form.getByLabel('Name')).toHaveValue('Copy of Cloned pair')
+  await expect(form.getByLabel('Weight of Cloned quiz')).toHaveValue('70')
+  await expect(form.getByLabel('Weight of Cloned story')).toBeHidden()
+  await expect(form.getByText('Not copied: Cloned story (archived).')).toBeVisible()
+  await form.getByRole('button', { name: 'Create funnel' }).click()
+  await expect(page.getByRole('row', { name: /^Copy of Cloned pair/ })).toContainText('Cloned quiz 100.0%')
+})
 
-test(
-  'a postback rule is cloned with its campaign, its method and whether it is on',
-  DETAIL,
-  async ({ page, owner }) => {
-    const destination = { type: 'redirect', url }
-    const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Ruled', destination })
-    const rule = await send(owner, 'POST', '/api/postbacks', {
-      event_type: 'subscription_renewed',
-      url: 'https://example.com/pb?id={ref_id}',
-      method: 'POST',
-      campaign_id: campaign.id,
-      preset: 'binom',
-      active: false,
-      once_per_person: true,
-    })
-    await page.goto('/postbacks')
-    await clone(page, 'Actions for the rule for Subscription renewed')
-    const form = page.getByRole('dialog', { name: 'New postback rule' })
-    await expect(form.getByLabel('Conversion', { exact: true })).toHaveValue('subscription_renewed')
-    // Also where the campaigns come after the form.
-    await page.reload()
-    await expect(form.getByLabel('Campaign', { exact: true })).toHaveValue(campaign.id)
-    await expect(form.getByLabel('Start from')).toHaveValue('binom')
-    await expect(form.getByLabel('Method')).toHaveValue('POST')
-    await expect(form.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
-    await expect(form.getByLabel('First conversion per user only')).toBeChecked()
-    await expect(form.getByLabel('Active')).not.toBeChecked()
-    await form.getByRole('button', { name: 'Add rule' }).click()
-    await expect(page.getByText('The rule is added')).toBeVisible()
-    const { data } = await send(owner, 'GET', '/api/postbacks?event_type=subscription_renewed')
-    const rules = data as { id: string }[]
-    const { event_type, url: called, method, campaign_id, preset, active, once_per_person } = rule
-    const kept = { event_type, url: called, method, campaign_id, preset, active, once_per_person }
-    expect(rules).toEqual([expect.objectContaining(kept), expect.objectContaining(kept)])
-    // Other tests find their rules on the page.
-    for (const { id } of rules) await send(owner, 'DELETE', `/api/postbacks/${id}`)
-  },
-)
+test('a postback rule is cloned with its campaign, its method and its state', DETAIL, async ({ page, owner }) => {
+  const destination = { type: 'redirect', url }
+  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Ruled', destination })
+  const rule = await send(owner, 'POST', '/api/postbacks', {
+    event_type: 'subscription_renewed',
+    url: 'https://example.com/pb?id={ref_id}',
+    method: 'POST',
+    campaign_id: campaign.id,
+    preset: 'binom',
+    active: false,
+    once_per_person: true,
+  })
+  await page.goto('/postbacks')
+  await clone(page, 'Actions for the rule for Subscription renewed')
+  const form = page.getByRole('dialog', { name: 'New postback rule' })
+  await expect(form.getByLabel('Conversion', { exact: true })).toHaveValue('subscription_renewed')
+  // Also if the campaigns load after the form.
+  await page.reload()
+  await expect(form.getByLabel('Campaign', { exact: true })).toHaveValue(campaign.id)
+  await expect(form.getByLabel('Start from')).toHaveValue('binom')
+  await expect(form.getByLabel('Method')).toHaveValue('POST')
+  await expect(form.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
+  await expect(form.getByLabel('First conversion per user only')).toBeChecked()
+  await expect(form.getByLabel('Active')).not.toBeChecked()
+  await form.getByRole('button', { name: 'Add rule' }).click()
+  await expect(page.getByText('The rule is added')).toBeVisible()
+  const { data } = await send(owner, 'GET', '/api/postbacks?event_type=subscription_renewed')
+  const rules = data as { id: string }[]
+  const { event_type, url: called, method, campaign_id, preset, active, once_per_person } = rule
+  const copied = { event_type, url: called, method, campaign_id, preset, active, once_per_person }
+  expect(rules).toEqual([expect.objectContaining(copied), expect.objectContaining(copied)])
+  // Other tests find their rules on the page.
+  for (const { id } of rules) await send(owner, 'DELETE', `/api/postbacks/${id}`)
+})
 
 test(
-  'a click flow is cloned as it is in traffic, not as its draft was changed since, from the list and from its page',
+  'a click flow is cloned as published, without later changes of its draft, from the list and from its page',
   DETAIL,
   async ({ page, owner }) => {
     const graph = (to: string) => ({
@@ -155,9 +147,7 @@ test(
     await page.goto('/click-flows')
     await clone(page, 'Actions for Twin')
     await expect(form.getByLabel('Name')).toHaveValue('Copy of Twin')
-    await expect(form).toContainText(
-      'as published in version 1. What was changed in its draft since is not taken over.',
-    )
+    await expect(form).toContainText('as published in version 1. Unpublished changes of its draft are not copied.')
     await form.getByRole('button', { name: 'Create click flow' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'Copy of Twin' })).toBeVisible()
     await expect(page.getByText('Never published.')).toBeVisible()
@@ -173,7 +163,7 @@ test(
   },
 )
 
-test('a campaign is cloned with all but its key, and reloading keeps what is cloned', async ({ page, owner }) => {
+test('a campaign is cloned without its key, and reloading keeps the copied values', async ({ page, owner }) => {
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Cloned with', url, payout: '5' })
   const draft = {
     destination: { type: 'redirect', url },
@@ -186,7 +176,7 @@ test('a campaign is cloned with all but its key, and reloading keeps what is clo
   await page.goto('/campaigns?range=30d')
   await clone(page, 'Actions for Winter')
   await expect(page).toHaveURL(/campaigns\/new\?clone=/)
-  await expect(page.getByText('A copy of Winter, at an address of its own.')).toBeVisible()
+  await expect(page.getByText('A copy of Winter, with its own link.')).toBeVisible()
   await page.reload()
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Copy of Winter')
   await expect(page.getByLabel('Key')).toHaveValue('')
@@ -199,29 +189,33 @@ test('a campaign is cloned with all but its key, and reloading keeps what is clo
   expect(copy['key']).not.toBe('winter-one')
 })
 
-test('what is not in the workspace cannot be cloned, and the form says so', DETAIL, async ({ page, owner }) => {
-  const { id } = await send(owner, 'POST', '/api/offers', { name: 'Gone', url })
-  await send(owner, 'DELETE', `/api/offers/${id}`)
-  for (const [list, what] of [
-    ['offers', 'offer'],
-    ['landings', 'landing'],
-    ['funnels', 'funnel'],
-    ['click-flows', 'click flow'],
-    ['postbacks', 'postback rule'],
-  ]) {
-    await page.goto(`/${list}?clone=${id}`)
-    const form = page.getByRole('dialog', { name: `New ${what}` })
-    await expect(form.getByText(`This ${what} is not here`)).toBeVisible()
-    await form.getByRole('button', { name: 'Close' }).click()
-    await expect(page).toHaveURL(new RegExp(`/${list}$`))
-    await expect(form).toBeHidden()
-  }
-  await page.goto(`/campaigns/new?clone=${id}`)
-  await expect(page.getByText('This campaign is not here')).toBeVisible()
-})
+test(
+  'an object that is not in the workspace cannot be cloned, and the form says so',
+  DETAIL,
+  async ({ page, owner }) => {
+    const { id } = await send(owner, 'POST', '/api/offers', { name: 'Gone', url })
+    await send(owner, 'DELETE', `/api/offers/${id}`)
+    for (const [list, what] of [
+      ['offers', 'offer'],
+      ['landings', 'landing'],
+      ['funnels', 'funnel'],
+      ['click-flows', 'click flow'],
+      ['postbacks', 'postback rule'],
+    ]) {
+      await page.goto(`/${list}?clone=${id}`)
+      const form = page.getByRole('dialog', { name: `New ${what}` })
+      await expect(form.getByText(`This ${what} is not here`)).toBeVisible()
+      await form.getByRole('button', { name: 'Close' }).click()
+      await expect(page).toHaveURL(new RegExp(`/${list}$`))
+      await expect(form).toBeHidden()
+    }
+    await page.goto(`/campaigns/new?clone=${id}`)
+    await expect(page.getByText('This campaign is not here')).toBeVisible()
+  },
+)
 
 test(
-  'a copy of the longest name can be saved as it stands, and the name runs out of no screen',
+  'a copy of the longest name can be saved unchanged, and the name is not wider than the screen',
   DETAIL,
   async ({ page, owner }) => {
     const name = 'x'.repeat(200)

@@ -1,9 +1,12 @@
-// What a deed brings about beside what was asked is told where the deed is: whom it takes off their way, and what may not be meant.
+// Warnings about side effects appear where the change is made: campaigns whose visitors go to the fallback, and values that may be mistakes.
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const fallback_url = 'https://back.example/'
 
-test('archiving an offer names the campaigns that go to their fallback, once it is done', async ({ page, owner }) => {
+test('after archiving an offer, a message names the campaigns whose visitors go to the fallback', async ({
+  page,
+  owner,
+}) => {
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Leaving offer', url: 'https://o.example/' })
   const destination = { type: 'offer', offer_id: offer.id }
   await send(owner, 'POST', '/api/campaigns', { name: 'Strayed campaign', destination, fallback_url })
@@ -19,7 +22,7 @@ test('archiving an offer names the campaigns that go to their fallback, once it 
 })
 
 test(
-  'publishing a flow says that a campaign has no fallback behind it, and again what it already published',
+  'publishing a flow warns about campaigns without a fallback, and publishing it unchanged makes it active again',
   DETAIL,
   async ({ page, owner }) => {
     const graph = {
@@ -43,8 +46,10 @@ test(
     const dialog = page.getByRole('dialog', { name: 'Publish Open flow?' })
     await expect(dialog).toContainText('The draft becomes version 1')
     await dialog.getByRole('button', { name: 'Publish' }).click()
-    const told = page.getByText(/Did you mean GB \(United Kingdom\)\? .*No fallback behind it: Bare campaign\./).first()
-    await expect(told).toBeVisible()
+    const warning = page
+      .getByText(/Did you mean GB \(United Kingdom\)\? .*No fallback behind it: Bare campaign\./)
+      .first()
+    await expect(warning).toBeVisible()
     await send(owner, 'PUT', `/api/click-flows/${flow.id}/status`, { status: 'paused' })
     await page.reload()
     await page.getByRole('button', { name: 'Publish' }).click()
@@ -52,7 +57,7 @@ test(
   },
 )
 
-test('spend of a day in the future is recorded and said to be one', DETAIL, async ({ page, owner }) => {
+test('spend for a day in the future is recorded with a warning', DETAIL, async ({ page, owner }) => {
   const destination = { type: 'redirect', url: 'https://o.example/' }
   await send(owner, 'POST', '/api/campaigns', { name: 'Spent ahead', destination })
   await page.goto('/ad-spend')

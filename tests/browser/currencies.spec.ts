@@ -91,7 +91,7 @@ test(
     await offer.getByLabel('Currency', { exact: true }).fill('gbp')
     await offer.getByLabel('Payout, GBP').fill('8')
     await offer.getByLabel('Address').fill('https://example.com/?c={click_id}')
-    await offer.getByLabel('Earned by').selectOption('Lead')
+    await offer.getByLabel('Pays on').selectOption('Lead')
     await offer.getByRole('button', { name: 'Add offer' }).click()
     await expect(page.getByRole('row', { name: /London/ })).toContainText('8.00 GBP')
     // Saving it again keeps the currency and the payout.

@@ -1,13 +1,13 @@
-// Domains on the screen: added, waited for, in service, shown with campaigns, deleted; and what is said when one fails.
+// Domains on the screen: added, checked, used in campaign links, deleted; and the warning when a domain fails.
 import { type FakeDns, startDns } from '../support/dns-fake.ts'
 import { HERE, NOBODY } from '../support/domains.ts'
 import { freePort } from '../support/ports.ts'
 import { DETAIL, expect, send, test as plain } from './dashboard.ts'
 
-/** A DNS of its own, and a Sluice whose checks knock at itself. */
+/** An installation with its own DNS server, whose domain checks connect to the installation itself. */
 const test = plain.extend<object, { dns: FakeDns }>({
   dns: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
+    // oxlint-disable-next-line no-empty-pattern -- Playwright reads the fixtures that a fixture needs from its first argument.
     async ({}, use) => {
       const dns = await startDns()
       dns.set('localhost', { A: [HERE] })
@@ -33,7 +33,7 @@ const test = plain.extend<object, { dns: FakeDns }>({
 
 const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
 
-test('a domain is added, waits for its DNS, is in service, and campaigns are shown on it', async ({
+test('a domain is added, waits for its DNS, becomes active, and is used in campaign links', async ({
   page,
   owner,
   dns,
@@ -55,8 +55,8 @@ test('a domain is added, waits for its DNS, is in service, and campaigns are sho
   const record = page.getByRole('row', { name: /^A go\.shop\.test/ })
   await expect(record).toContainText(HERE)
   dns.set('go.shop.test', { A: [HERE] })
-  // By itself: it is looked at every ten seconds in its first minute.
-  await expect(page.getByText('Requests for this name come here.')).toBeVisible({ timeout: 60_000 })
+  // The check is automatic: every ten seconds in the first minute.
+  await expect(page.getByText('Requests for this name reach Sluice.')).toBeVisible({ timeout: 60_000 })
   await expect(page.getByText('Leads here', { exact: true }).first()).toBeVisible()
   await expect(record.getByText('Found', { exact: true })).toBeAttached()
 
@@ -68,7 +68,7 @@ test('a domain is added, waits for its DNS, is in service, and campaigns are sho
   const second = page.getByRole('row', { name: /^second\.shop\.test/ })
   await expect(second).toContainText('Leads here')
   await second.getByRole('button', { name: 'Actions for second.shop.test' }).click()
-  await page.getByRole('menuitem', { name: 'Make it the default' }).click()
+  await page.getByRole('menuitem', { name: 'Make default' }).click()
   await expect(second.getByText('Default', { exact: true })).toBeAttached()
 
   await page.goto('/campaigns')
@@ -79,42 +79,46 @@ test('a domain is added, waits for its DNS, is in service, and campaigns are sho
   await expect(page.getByText('http://go.shop.test/c/spring').first()).toBeVisible()
 })
 
-test('what a domain answers is changed, and it is deleted by its name', DETAIL, async ({ page, owner, dns }) => {
-  dns.set('answers.own.test', { A: [HERE] })
-  await send(owner, 'POST', '/api/domains', { name: 'answers.own.test' })
-  await page.goto('/settings/domains?q=answers')
-  await page.getByRole('link', { name: 'answers.own.test' }).click()
-  await page.getByLabel('At unknown paths', { exact: true }).selectOption('campaign')
-  await expect(page.getByText('scanners follow')).toBeVisible()
-  await page.getByLabel('At unknown paths', { exact: true }).selectOption('redirect')
-  await page.getByLabel('Address for at unknown paths').fill('ftp://nowhere')
-  await page.getByRole('button', { name: 'Save domain' }).click()
-  await expect(page.getByRole('alert')).toContainText('must begin with http')
-  await page.getByLabel('Address for at unknown paths').fill('https://shop.example/404')
-  await page.getByRole('button', { name: 'Save domain' }).click()
-  await expect(page.getByText('The domain is saved').first()).toBeVisible()
-  await page.reload()
-  await expect(page.getByLabel('Address for at unknown paths')).toHaveValue('https://shop.example/404')
-  await page.getByRole('button', { name: 'Delete domain' }).click()
-  const dialog = page.getByRole('dialog', { name: /Delete answers/ })
-  await dialog.getByLabel(/Type answers/).fill('answers.own.test')
-  await dialog.getByRole('button', { name: 'Delete domain' }).click()
-  await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible()
-  await expect(page.getByRole('link', { name: 'answers.own.test' })).toHaveCount(0)
-})
+test(
+  'the settings of a domain are changed, and it is deleted by typing its name',
+  DETAIL,
+  async ({ page, owner, dns }) => {
+    dns.set('answers.own.test', { A: [HERE] })
+    await send(owner, 'POST', '/api/domains', { name: 'answers.own.test' })
+    await page.goto('/settings/domains?q=answers')
+    await page.getByRole('link', { name: 'answers.own.test' }).click()
+    await page.getByLabel('At unknown paths', { exact: true }).selectOption('campaign')
+    await expect(page.getByText('scanners try them')).toBeVisible()
+    await page.getByLabel('At unknown paths', { exact: true }).selectOption('redirect')
+    await page.getByLabel('Address for at unknown paths').fill('ftp://nowhere')
+    await page.getByRole('button', { name: 'Save domain' }).click()
+    await expect(page.getByRole('alert')).toContainText('must begin with http')
+    await page.getByLabel('Address for at unknown paths').fill('https://shop.example/404')
+    await page.getByRole('button', { name: 'Save domain' }).click()
+    await expect(page.getByText('The domain is saved').first()).toBeVisible()
+    await page.reload()
+    await expect(page.getByLabel('Address for at unknown paths')).toHaveValue('https://shop.example/404')
+    await page.getByRole('button', { name: 'Delete domain' }).click()
+    const dialog = page.getByRole('dialog', { name: /Delete answers/ })
+    await dialog.getByLabel(/Type answers/).fill('answers.own.test')
+    await dialog.getByRole('button', { name: 'Delete domain' }).click()
+    await expect(page.getByRole('heading', { level: 1, name: 'Domains' })).toBeVisible()
+    await expect(page.getByRole('link', { name: 'answers.own.test' })).toHaveCount(0)
+  },
+)
 
 test(
-  'a default domain that fails is said on every page, with one press to show campaigns elsewhere',
+  'a failing default domain shows a warning on every page, with a button that moves campaign links to another domain',
   DETAIL,
   async ({ page, owner, sluice, dns }) => {
-    const made: { id: string }[] = []
+    const created: { id: string }[] = []
     for (const name of ['falls.fallen.test', 'stays.fallen.test']) {
       dns.set(name, { A: [HERE] })
       const { id } = await send(owner, 'POST', '/api/domains', { name })
       await send(owner, 'POST', `/api/domains/${id}/check`, {})
-      made.push({ id })
+      created.push({ id })
     }
-    const [falls, stays] = made
+    const [falls, stays] = created
     await send(owner, 'PATCH', `/api/domains/${falls?.id}`, { is_default: true })
     dns.set('falls.fallen.test', { A: [NOBODY] })
     const { default: pg } = await import('pg')

@@ -61,11 +61,11 @@ test.describe('an installation without an owner that others can reach', () => {
   })
 })
 
-test('signing out closes the dashboard, and signing in leads back to where one wanted to be', async ({
+test('signing out closes the dashboard, and signing in returns to the page that was asked for', async ({
   page,
   context,
 }) => {
-  // A session of its own: signing out ends it for every test that shared it.
+  // Uses its own session, because signing out would end the shared one for other tests.
   await context.clearCookies()
   await page.goto('/settings/team')
   await page.getByLabel('E-mail').fill(OWNER.email)
@@ -88,7 +88,7 @@ test('signing out closes the dashboard, and signing in leads back to where one w
   await expect(page.getByRole('heading', { level: 1, name: 'Workspace' })).toBeVisible()
 })
 
-/** Signs the page in with a session of its own and answers how to end that session elsewhere. */
+/** Signs the page in with its own session. Returns a function that ends the session from elsewhere. */
 async function signIn(page: Page, owner: APIRequestContext, path: string) {
   await page.context().clearCookies()
   await page.goto(path)
@@ -101,8 +101,8 @@ async function signIn(page: Page, owner: APIRequestContext, path: string) {
   return () => send(owner, 'DELETE', `/api/sessions/${session?.id}`)
 }
 
-/** Asks for something with the session gone. What the page was still asking for by itself may have been refused before. */
-async function askInVain(page: Page, asks: Locator) {
+/** Clicks `asks` after the session has ended, and returns the sign-in dialog. A background request of the page may have opened it before the click. */
+async function clickAfterSessionEnd(page: Page, asks: Locator) {
   const over = page.getByRole('dialog', { name: 'Your session has ended' })
   await expect(async () => {
     if (!(await over.isVisible())) await asks.click({ timeout: 1000 })
@@ -112,11 +112,11 @@ async function askInVain(page: Page, asks: Locator) {
 }
 
 test(
-  'whoever signs in again after a session ended elsewhere goes on with what they typed, in the same workspace',
+  'signing in again after a session ended elsewhere keeps the typed values and the workspace',
   DETAIL,
   async ({ page, sluice, owner }) => {
     const endElsewhere = await signIn(page, owner, '/offers')
-    // Not the one that a new session begins in.
+    // A second workspace, because a new session opens in the first one.
     const headers = { origin: sluice.address }
     const made = await page.request.post('/api/organizations', { data: { name: 'Southwind' }, headers })
     expect(made.ok(), await made.text()).toBe(true)
@@ -129,7 +129,7 @@ test(
     await form.getByLabel('Name').fill('Typed with care')
     await form.getByLabel('Address').fill('https://example.com/?sub1={click_id}')
     await endElsewhere()
-    const over = await askInVain(page, form.getByRole('button', { name: 'Add offer' }))
+    const over = await clickAfterSessionEnd(page, form.getByRole('button', { name: 'Add offer' }))
 
     await expect(over.getByLabel('E-mail')).toHaveValue(OWNER.email)
     await expect(over.getByLabel('Password')).toBeFocused()
@@ -148,30 +148,34 @@ test(
     await expect(page.getByRole('button', { name: 'Workspace: Southwind' })).toBeVisible()
     const { data } = await send(owner, 'GET', '/api/offers')
     expect(data).not.toContainEqual(expect.objectContaining({ name: 'Typed with care' }))
-    // Of the owner that all tests share, who has one workspace.
+    // All tests share this owner, and expect one workspace.
     await send(owner, 'DELETE', `/api/organizations/${second.id}`)
   },
 )
 
-test('a page asked for after the session has ended opens once its person is back', DETAIL, async ({ page, owner }) => {
-  const destination = { type: 'redirect', url: 'https://example.com/' }
-  const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Read in the end', destination })
-  const endElsewhere = await signIn(page, owner, '/settings/team')
-  await endElsewhere()
-  // Pressed whether or not the dialog is already over it.
-  await page.locator('a[href="/campaigns"]').dispatchEvent('click')
-  const over = page.getByRole('dialog', { name: 'Your session has ended' })
-  await over.getByLabel('Password').fill(OWNER.password)
-  await over.getByRole('button', { name: 'Sign in' }).click()
-  await expect(over).toBeHidden()
-  await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
-  await expect(page.getByRole('row', { name: /Read in the end/ })).toBeVisible()
-  await send(owner, 'PUT', `/api/campaigns/${campaign.id}/status`, { status: 'archived' })
-  await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
-})
+test(
+  'a page that was asked for after the session ended opens after signing in again',
+  DETAIL,
+  async ({ page, owner }) => {
+    const destination = { type: 'redirect', url: 'https://example.com/' }
+    const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Read in the end', destination })
+    const endElsewhere = await signIn(page, owner, '/settings/team')
+    await endElsewhere()
+    // Dispatched as an event, because the dialog may already cover the link.
+    await page.locator('a[href="/campaigns"]').dispatchEvent('click')
+    const over = page.getByRole('dialog', { name: 'Your session has ended' })
+    await over.getByLabel('Password').fill(OWNER.password)
+    await over.getByRole('button', { name: 'Sign in' }).click()
+    await expect(over).toBeHidden()
+    await expect(page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
+    await expect(page.getByRole('row', { name: /Read in the end/ })).toBeVisible()
+    await send(owner, 'PUT', `/api/campaigns/${campaign.id}/status`, { status: 'archived' })
+    await send(owner, 'DELETE', `/api/campaigns/${campaign.id}`)
+  },
+)
 
 test(
-  'another account that signs in over a page begins at the start',
+  'another account that signs in after a session ended starts at the overview',
   DETAIL,
   async ({ page, sluice, owner, playwright }) => {
     const other = { name: 'Ines', email: 'ines@example.com', password: 'another long password' }
@@ -186,7 +190,7 @@ test(
 
     const endElsewhere = await signIn(page, owner, '/campaigns')
     await endElsewhere()
-    const over = await askInVain(page, page.getByRole('link', { name: 'Offers' }))
+    const over = await clickAfterSessionEnd(page, page.getByRole('link', { name: 'Offers' }))
     await over.getByLabel('E-mail').fill(other.email)
     await over.getByLabel('Password').fill(other.password)
     await over.getByRole('button', { name: 'Sign in' }).click()
@@ -196,14 +200,14 @@ test(
 )
 
 test(
-  'a tab goes on by itself once its person has signed in in another tab',
+  'a tab whose session ended continues once the person signs in in another tab',
   DETAIL,
   async ({ page, context, owner }) => {
     const endElsewhere = await signIn(page, owner, '/settings/profile')
     const name = page.getByRole('textbox', { name: 'Name', exact: true })
     await name.fill('Typed with care')
     await endElsewhere()
-    const over = await askInVain(page, page.getByRole('button', { name: 'Save name' }))
+    const over = await clickAfterSessionEnd(page, page.getByRole('button', { name: 'Save name' }))
 
     const other = await context.newPage()
     await other.goto('/')
@@ -217,7 +221,7 @@ test(
 )
 
 test(
-  'where accounts come by invitation, the page to sign up says so and leads to the sign-in page',
+  'if accounts need an invitation, the sign-up page says so and links to the sign-in page',
   DETAIL,
   async ({ page, context }) => {
     await context.clearCookies()
@@ -230,14 +234,14 @@ test(
   },
 )
 
-test.describe('an installation that is open to all', () => {
+test.describe('an installation with open sign-up', () => {
   let open: Installation
   test.beforeAll(async () => {
     open = await startInstallation({ SIGN_UP: 'open' })
   })
   test.afterAll(() => open.end())
 
-  test('anyone signs up, and is led to a workspace of their own', async ({ browser }) => {
+  test('anyone can sign up, and is then in no workspace', async ({ browser }) => {
     const context = await browser.newContext({ baseURL: open.address, storageState: { cookies: [], origins: [] } })
     const founding = await context.request.post('/api/setup', { data: OWNER, headers: { origin: open.address } })
     expect(founding.status()).toBe(201)

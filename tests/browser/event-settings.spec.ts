@@ -1,4 +1,4 @@
-// Settings, events: what the team calls them and counts, from the form to every page that says or counts them.
+// Settings, events: names and goals set in the form appear on every page that shows or counts events.
 import { expect, send, test } from './dashboard.ts'
 
 test('events are named, and CR follows the goal of the workspace and of a campaign', async ({
@@ -27,14 +27,14 @@ test('events are named, and CR follows the goal of the workspace and of a campai
   await page.getByRole('button', { name: 'Save events' }).click()
   await expect(page.getByText(/called so/)).toBeVisible()
   await page.getByLabel('Custom 3', { exact: true }).last().fill('')
-  const goal = page.getByRole('group', { name: 'Conversions that are the goal' })
+  const goal = page.getByRole('group', { name: 'Goal conversions' })
   await page.getByLabel('Conversions that count').selectOption('chosen')
   await expect(page.getByText('Tick at least one.')).toBeVisible()
   await goal.getByLabel('FTD').check()
   await page.getByRole('button', { name: 'Save events' }).click()
   await expect(page.getByText('The events are saved')).toBeVisible()
   await expect(page.getByText(/Last changed .* by Mara Lindqvist/)).toBeVisible()
-  // The name is said at once, and after the page was loaded anew.
+  // The name appears at once, and on other pages.
   await expect(goal.getByLabel('Upsell')).toBeVisible()
   await page.goto(`/conversions?campaign=${shop.id}`)
   await expect(page.getByRole('cell', { name: 'Upsell' }).first()).toBeVisible()
@@ -56,7 +56,7 @@ test('events are named, and CR follows the goal of the workspace and of a campai
   await expect(row('Evented shop')).toContainText('0.00%')
   await page.goto(`/campaigns/${shop.id}`)
   await page.getByLabel('Goal', { exact: true }).selectOption('own')
-  const own = page.getByRole('group', { name: 'Conversions that are its goal' })
+  const own = page.getByRole('group', { name: 'Goal conversions' })
   await own.getByLabel('FTD').uncheck()
   await own.getByLabel('Upsell').check()
   await own.getByLabel('Purchase').check()

@@ -3,8 +3,8 @@ import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const EMPTY = { nodes: [{ id: 'entry', type: 'entry' }], edges: [] }
 
-/** Opens a new flow with this graph on the canvas. */
-async function opened(page: Page, owner: APIRequestContext, name: string, graph: object = EMPTY): Promise<Locator> {
+/** Creates a flow with this graph and opens its canvas. */
+async function openCanvas(page: Page, owner: APIRequestContext, name: string, graph: object = EMPTY): Promise<Locator> {
   const { id } = await send(owner, 'POST', '/api/click-flows', { name, graph })
   await page.goto(`/click-flows/${id}`)
   await page.getByLabel('View', { exact: true }).selectOption('canvas')
@@ -13,17 +13,17 @@ async function opened(page: Page, owner: APIRequestContext, name: string, graph:
   return canvas
 }
 
-const add = async (page: Page, where: string, kind: string) => {
+const addStep = async (page: Page, where: string, kind: string) => {
   await page.getByRole('button', { name: where, exact: true }).click()
   await page.getByRole('menuitem', { name: kind }).click()
 }
 
-test('a graph without places is laid out in layers: no cards and no edges on top of each other', async ({
+test('a graph without positions is laid out in layers, and neither cards nor edges overlap', async ({
   page,
   owner,
 }) => {
   const redirect = (id: string) => ({ id, type: 'redirect', url: `https://${id}.example/` })
-  const canvas = await opened(page, owner, 'Laid out', {
+  const canvas = await openCanvas(page, owner, 'Laid out', {
     nodes: [
       { id: 'entry', type: 'entry' },
       { id: 'geo', type: 'condition', field: 'geo', values: ['DE', 'AT'] },
@@ -51,7 +51,7 @@ test('a graph without places is laid out in layers: no cards and no edges on top
     [mobile, two],
   ])
     expect(left?.right).toBeLessThan(right?.left ?? 0)
-  // Yes stands above no.
+  // Yes is above no.
   expect(two?.top).toBeLessThan(three?.top ?? 0)
   expect(ab?.top).toBeLessThan(rest?.top ?? 0)
   for (const [at, box] of boxes.entries())
@@ -66,7 +66,7 @@ test('a graph without places is laid out in layers: no cards and no edges on top
   }
   const lines = await linesOf(canvas)
   for (const [at, line] of lines.entries()) {
-    // Between its ends no edge runs through a card.
+    // No edge runs through a card between its ends.
     for (const { x, y } of line.slice(2, -2))
       expect(boxes.some(box => x > box.left + 1 && x < box.right - 1 && y > box.top + 1 && y < box.bottom - 1)).toBe(
         false,
@@ -103,22 +103,22 @@ const linesOf = (canvas: Locator) =>
     }),
   )
 
-test('a "+" puts a step behind an open end or into an edge: connected, in sight, and ready to be filled in', async ({
+test('a "+" adds a step after an open end or into an edge: connected, visible, and with the focus in its form', async ({
   page,
   owner,
 }) => {
   const { id: offer } = await send(owner, 'POST', '/api/offers', { name: 'Poker', url: 'https://offer.example/' })
-  const canvas = await opened(page, owner, 'By plus')
-  await add(page, 'Add a step after Every visitor', 'Offer')
+  const canvas = await openCanvas(page, owner, 'By plus')
+  await addStep(page, 'Add a step after Every visitor', 'Offer')
   await expect(page.getByLabel('Offer', { exact: true })).toBeFocused()
   await page.getByLabel('Offer', { exact: true }).selectOption(offer)
   await expect(canvas.locator('.react-flow__edge-path')).toHaveCount(1)
-  await add(page, 'Add a step between Every visitor and Poker', 'Condition')
-  await page.getByLabel('Asks about').selectOption('bot')
+  await addStep(page, 'Add a step between Every visitor and Poker', 'Condition')
+  await page.getByLabel('Condition', { exact: true }).selectOption('bot')
   await expect(page.getByLabel('No leads to')).toHaveValue('offer')
-  await add(page, 'Add a step after Is a bot, if yes', 'Redirect')
+  await addStep(page, 'Add a step after Is a bot, if yes', 'Redirect')
   await page.getByLabel('Address', { exact: true }).fill('https://bots.example/')
-  await add(page, 'Add a step between Is a bot and Poker, if no', 'Split')
+  await addStep(page, 'Add a step between Is a bot and Poker, if no', 'Split')
   for (const name of ['Two', 'Three']) {
     await page.getByRole('button', { name: /^Add a step after Split/ }).click()
     await page.getByRole('menuitem', { name: 'Redirect' }).click()
@@ -128,21 +128,21 @@ test('a "+" puts a step behind an open end or into an edge: connected, in sight,
     })
   }
   await expect(canvas.locator('.react-flow__edge-path')).toHaveCount(6)
-  // New branches share evenly.
+  // New branches get even weights.
   for (const share of ['34 %', '33 %']) await expect(canvas.getByText(share).first()).toBeVisible()
   await page.getByRole('button', { name: 'Save draft' }).click()
   await expect(page.getByRole('button', { name: 'Publish', exact: true })).toHaveAccessibleDescription('')
 })
 
-test('steps are added by keyboard alone', DETAIL, async ({ page, owner }) => {
-  const canvas = await opened(page, owner, 'By keys')
+test('steps are added by keyboard', DETAIL, async ({ page, owner }) => {
+  const canvas = await openCanvas(page, owner, 'By keys')
   const plus = page.getByRole('button', { name: 'Add a step after Every visitor' })
   await plus.focus()
   await page.keyboard.press('Enter')
   await expect(page.getByRole('menuitem', { name: 'Condition' })).toBeFocused()
   await page.keyboard.press('Enter')
-  await expect(page.getByLabel('Asks about')).toBeFocused()
-  await page.getByLabel('Asks about').selectOption('uniqueness')
+  await expect(page.getByLabel('Condition', { exact: true })).toBeFocused()
+  await page.getByLabel('Condition', { exact: true }).selectOption('uniqueness')
   await page.getByLabel('Yes leads to').selectOption({ label: 'New redirect' })
   await expect(page.getByLabel('Address', { exact: true })).toBeFocused()
   await page.keyboard.type('https://new.example/')
@@ -151,11 +151,11 @@ test('steps are added by keyboard alone', DETAIL, async ({ page, owner }) => {
 })
 
 test(
-  'a landing and an offer are made where they are chosen, and nodes are called by what they name',
+  'a landing and an offer are created where they are chosen, and nodes are named after them',
   DETAIL,
   async ({ page, owner }) => {
-    const canvas = await opened(page, owner, 'Made here')
-    await add(page, 'Add a step after Every visitor', 'Landing')
+    const canvas = await openCanvas(page, owner, 'Made here')
+    await addStep(page, 'Add a step after Every visitor', 'Landing')
     await page.getByLabel('Landing', { exact: true }).selectOption({ label: 'New landing …' })
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('PL B')
@@ -176,11 +176,11 @@ test(
   },
 )
 
-test('what a person has arranged stays, new steps come beside it, and Tidy lays all out anew', async ({
+test('arranged cards stay in place, new steps get a free place, and Tidy arranges all cards', async ({
   page,
   owner,
 }) => {
-  const canvas = await opened(page, owner, 'Arranged', {
+  const canvas = await openCanvas(page, owner, 'Arranged', {
     nodes: [
       { id: 'entry', type: 'entry', x: 0, y: 0 },
       { id: 'ask', type: 'condition', field: 'bot', x: 40, y: 300 },
@@ -192,7 +192,7 @@ test('what a person has arranged stays, new steps come beside it, and Tidy lays 
     return (ask?.top ?? 0) - (entry?.bottom ?? 0)
   }
   expect(await below()).toBeGreaterThan(0)
-  await add(page, 'Add a step after Is a bot, if yes', 'Redirect')
+  await addStep(page, 'Add a step after Is a bot, if yes', 'Redirect')
   expect(await below()).toBeGreaterThan(0)
   await page.getByRole('button', { name: 'Tidy' }).click()
   await expect.poll(below).toBeLessThan(0)

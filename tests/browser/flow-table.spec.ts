@@ -1,8 +1,8 @@
 import type { APIRequestContext, Locator, Page } from '@playwright/test'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
-/** Counts what a person does: a press, a field typed; a choice from a list is two, opening it and choosing. */
-function counted() {
+/** Counts interactions: a click is one, typing into a field is one, choosing from a list is two (opening it and choosing). */
+function countingHand() {
   let count = 0
   return {
     get count() {
@@ -23,7 +23,7 @@ function counted() {
   }
 }
 
-async function objects(owner: APIRequestContext, mark: string) {
+async function createObjects(owner: APIRequestContext, mark: string) {
   for (const name of ['PL A', 'PL B'])
     await send(owner, 'POST', '/api/landings', {
       name: `${mark} ${name}`,
@@ -33,7 +33,7 @@ async function objects(owner: APIRequestContext, mark: string) {
     await send(owner, 'POST', '/api/offers', { name: `${mark} ${name}`, url: `https://${name}.example/` })
 }
 
-async function opened(page: Page, owner: APIRequestContext, name: string, graph: object): Promise<string> {
+async function openFlow(page: Page, owner: APIRequestContext, name: string, graph: object): Promise<string> {
   const { id } = await send(owner, 'POST', '/api/click-flows', { name, graph })
   await page.goto(`/click-flows/${id}`)
   return id
@@ -43,7 +43,7 @@ type Graph = {
   nodes: { id: string; type: string; [field: string]: unknown }[]
   edges: { from: string; to: string; branch?: string; weight?: number }[]
 }
-async function read(owner: APIRequestContext, id: string) {
+async function readFlow(owner: APIRequestContext, id: string) {
   return (await (await owner.get(`/api/click-flows/${id}`)).json()) as {
     graph: Graph
     problems: unknown[]
@@ -55,9 +55,9 @@ test('a geo split with two landings and three offers takes at most 25 interactio
   page,
   owner,
 }) => {
-  await objects(owner, 'Fast')
-  const id = await opened(page, owner, 'Fast', { nodes: [{ id: 'entry', type: 'entry' }], edges: [] })
-  const hand = counted()
+  await createObjects(owner, 'Fast')
+  const id = await openFlow(page, owner, 'Fast', { nodes: [{ id: 'entry', type: 'entry' }], edges: [] })
+  const hand = countingHand()
   await hand.press(page.getByRole('button', { name: 'Add a rule' }))
   const [rule, rest] = [
     page.getByRole('row', { name: 'Rule 1' }),
@@ -78,7 +78,7 @@ test('a geo split with two landings and three offers takes at most 25 interactio
   await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Publish' }))
   await expect(page.getByText('Version 1 is published.')).toBeVisible()
   expect(hand.count).toBeLessThanOrEqual(25)
-  const { graph, published_version } = await read(owner, id)
+  const { graph, published_version } = await readFlow(owner, id)
   expect(published_version).toBe(1)
   expect(graph.nodes.map(({ type }) => type).sort()).toEqual(
     ['condition', 'entry', 'landing', 'landing', 'offer', 'offer', 'offer', 'redirect', 'split', 'split'].sort(),
@@ -96,7 +96,7 @@ test('a geo split with two landings and three offers takes at most 25 interactio
   await expect.poll(() => table.evaluate(frame => frame.scrollWidth - frame.clientWidth)).toBeLessThanOrEqual(0)
 })
 
-test('the table changes what it shows and nothing else: ids, labels and the order of rules stay', async ({
+test('editing the table changes only what it shows: ids, labels and the order of rules stay', async ({
   page,
   owner,
 }) => {
@@ -122,55 +122,59 @@ test('the table changes what it shows and nothing else: ids, labels and the orde
       { from: 'ab', to: 'b', weight: 40 },
     ],
   }
-  const id = await opened(page, owner, 'Kept', graph)
+  const id = await openFlow(page, owner, 'Kept', graph)
   await page.getByLabel('View', { exact: true }).selectOption('table')
   const row = (name: string) => page.getByRole('row', { name })
   await row('Rule 1').getByLabel('Weight of Alpha').fill('80')
   const save = async () => {
     await page.getByRole('button', { name: 'Save draft' }).click()
     await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-    return (await read(owner, id)).graph
+    return (await readFlow(owner, id)).graph
   }
-  const weighed = await save()
+  const reweighted = await save()
   const byId = <T extends { id: string }>(nodes: readonly T[]) => nodes.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  expect(byId(weighed.nodes)).toEqual(byId(graph.nodes))
-  expect(weighed.edges.find(({ weight }) => weight === 80)).toEqual({ from: 'ab', to: 'a', weight: 80 })
-  expect(weighed.edges).toHaveLength(graph.edges.length)
-  // An offer that ends two rows is changed in one of them.
+  expect(byId(reweighted.nodes)).toEqual(byId(graph.nodes))
+  expect(reweighted.edges.find(({ weight }) => weight === 80)).toEqual({ from: 'ab', to: 'a', weight: 80 })
+  expect(reweighted.edges).toHaveLength(graph.edges.length)
+  // An offer that two rows share is changed in one of them.
   await row('Rule 2').getByLabel('Offer 1').selectOption({ label: 'Beta' })
-  await page.getByRole('button', { name: 'Ask rule 2 earlier' }).click()
-  const turned = await save()
+  await page.getByRole('button', { name: 'Move rule 2 up' }).click()
+  const reordered = await save()
   const targetOf = (from: string, branch?: string) =>
-    turned.edges.find(edge => edge.from === from && edge.branch === branch)?.to
+    reordered.edges.find(edge => edge.from === from && edge.branch === branch)?.to
   expect([targetOf('entry'), targetOf('mob', 'no'), targetOf('pl', 'yes')]).toEqual(['mob', 'pl', 'ab'])
-  const chosen = turned.nodes.find(node => node.id === targetOf('mob', 'yes'))
+  const chosen = reordered.nodes.find(node => node.id === targetOf('mob', 'yes'))
   expect(chosen?.['offer_id']).toBe(offers[1]?.id)
-  expect(turned.edges.filter(({ from }) => from === 'ab')).toHaveLength(2)
+  expect(reordered.edges.filter(({ from }) => from === 'ab')).toHaveLength(2)
   await page.getByRole('button', { name: 'Remove rule 2' }).click()
   await expect(row('Rule 2')).toHaveCount(0)
   await expect(row('Everyone else').getByLabel('Offer 1').locator('option:checked')).toHaveText('Beta')
 })
 
-test('a flow of another shape is left to the canvas, and the table says so', DETAIL, async ({ page, owner }) => {
-  await opened(page, owner, 'Nested', {
-    nodes: [
-      { id: 'entry', type: 'entry' },
-      { id: 'pl', type: 'condition', field: 'geo', values: ['PL'] },
-      { id: 'mob', type: 'condition', field: 'device', values: ['mobile'] },
-      { id: 'a', type: 'redirect', url: 'https://a.example/' },
-    ],
-    edges: [
-      { from: 'entry', to: 'pl' },
-      { from: 'pl', to: 'mob', branch: 'yes' },
-      { from: 'pl', to: 'a', branch: 'no' },
-      { from: 'mob', to: 'a', branch: 'yes' },
-      { from: 'mob', to: 'a', branch: 'no' },
-    ],
-  })
-  await page.getByLabel('View', { exact: true }).selectOption('table')
-  await expect(page.getByText('The table cannot show this flow.')).toBeVisible()
-  await expect(page.getByText('A condition or a split stands where the table has offers.')).toBeVisible()
-  await page.getByRole('button', { name: 'Open the canvas' }).click()
-  await expect(page.locator('.react-flow__node')).toHaveCount(4)
-  await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
-})
+test(
+  'the table says that it cannot show a flow of another shape, and offers the canvas',
+  DETAIL,
+  async ({ page, owner }) => {
+    await openFlow(page, owner, 'Nested', {
+      nodes: [
+        { id: 'entry', type: 'entry' },
+        { id: 'pl', type: 'condition', field: 'geo', values: ['PL'] },
+        { id: 'mob', type: 'condition', field: 'device', values: ['mobile'] },
+        { id: 'a', type: 'redirect', url: 'https://a.example/' },
+      ],
+      edges: [
+        { from: 'entry', to: 'pl' },
+        { from: 'pl', to: 'mob', branch: 'yes' },
+        { from: 'pl', to: 'a', branch: 'no' },
+        { from: 'mob', to: 'a', branch: 'yes' },
+        { from: 'mob', to: 'a', branch: 'no' },
+      ],
+    })
+    await page.getByLabel('View', { exact: true }).selectOption('table')
+    await expect(page.getByText('The table cannot show this flow.')).toBeVisible()
+    await expect(page.getByText('A condition or a split comes where the table has offers.')).toBeVisible()
+    await page.getByRole('button', { name: 'Open the canvas' }).click()
+    await expect(page.locator('.react-flow__node')).toHaveCount(4)
+    await expect(page.getByRole('button', { name: 'Save draft' })).toHaveAccessibleDescription('Everything is saved.')
+  },
+)

@@ -1,16 +1,16 @@
-// The whole way of a visitor: an ad's address, a landing page on a server of its own, the offer. Landing and offer stand on another site than
-// Sluice, as they do in life.
+// The whole path of a visitor: the campaign link, a landing page, the offer. Landing and offer are on another site than Sluice, as in
+// production.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContextOptions, Page } from '@playwright/test'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
-type Site = { address: string; asked: string[]; close(): Promise<void> }
+type Site = { address: string; requestedPaths: string[]; close(): Promise<void> }
 
-/** A site with a landing page at `/landing`, one more page of it, and an offer; it writes down which pages were asked for. */
+/** A site with a landing page at `/landing`, a further page, and an offer. It records the requested paths. */
 async function startSite(tracker: string): Promise<Site> {
-  const asked: string[] = []
+  const requestedPaths: string[] = []
   const pages: Record<string, string> = {
     '/landing': `<h1>Landing</h1><a href="${tracker}/o">Continue</a> <a href="/more">More</a>`,
     '/more': `<h1>More</h1><button data-sluice-offer>Play</button><a href="#" data-sluice-offer>Play now</a>`,
@@ -18,7 +18,7 @@ async function startSite(tracker: string): Promise<Site> {
     '/offer': '<h1>Offer</h1>',
   }
   const server = createServer(({ url = '' }, response) => {
-    asked.push(url)
+    requestedPaths.push(url)
     const path = url.split('?', 1)[0] ?? ''
     const body = pages[path]
     const name = path === '/named' ? ' data-click="subid"' : ''
@@ -31,7 +31,7 @@ async function startSite(tracker: string): Promise<Site> {
   const host = new URL(tracker).hostname === 'localhost' ? '127.0.0.1' : 'localhost'
   return {
     address: `http://${host}:${port}`,
-    asked,
+    requestedPaths,
     async close() {
       server.closeAllConnections()
       server.close()
@@ -40,11 +40,11 @@ async function startSite(tracker: string): Promise<Site> {
   }
 }
 
-/** Chromium without a screen says so in its name, and counts as a crawler. */
+/** Headless Chromium has "Headless" in its user agent and would count as a crawler. */
 const userAgent =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Safari/537.36'
 
-/** Somebody who is not signed in. */
+/** A page of somebody who is not signed in. */
 async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ userAgent, storageState: { cookies: [], origins: [] }, ...options })
   return context.newPage()
@@ -52,7 +52,7 @@ async function visitor(browser: Browser, options: BrowserContextOptions = {}): P
 
 const clickOf = (page: Page): string => new URL(page.url()).searchParams.get('click_id') ?? ''
 
-test('landing, offer, funnel and campaign are made, a visitor walks from click to landing to offer, and the click has landed', async ({
+test('a landing, offers, a funnel and a campaign are created, and a visitor goes from the click to the landing and on to the offer', async ({
   page,
   browser,
   owner,
@@ -64,10 +64,10 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
   const landing = page.getByRole('dialog', { name: 'New landing' })
   await landing.getByLabel('Name').fill('Prelander')
   await landing.getByLabel('Address').fill(`${site.address}/landing?x={clickid}`)
-  await expect(landing.getByText('{clickid} is no macro of Sluice')).toBeVisible()
+  await expect(landing.getByText('{clickid} is not a macro')).toBeVisible()
   await expect(landing.getByText('the script on the page does not know the click')).toBeVisible()
   await landing.getByLabel('Address').fill(`${site.address}/landing?click_id={click_id}`)
-  await expect(landing.getByText(/A visitor is sent to .*\/landing\?click_id=[0-9a-z]{26}/)).toBeVisible()
+  await expect(landing.getByText(/Preview: .*\/landing\?click_id=[0-9a-z]{26}/)).toBeVisible()
   await landing.getByRole('button', { name: 'Add landing' }).click()
   await expect(page.getByRole('row', { name: /Prelander/ })).toContainText('Active')
   await expect(page.getByText(`<script src="${sluice.address}/sluice.js" defer></script>`)).toBeVisible()
@@ -100,7 +100,7 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
   await expect(funnel.getByLabel('Weight of Casino')).toHaveAccessibleDescription(/whole number from 1/)
   await funnel.getByLabel('Weight of Casino').fill('3')
   await expect(funnel.getByLabel('Share of Casino')).toHaveText('75.0%')
-  await funnel.getByRole('button', { name: 'Take Betting out' }).click()
+  await funnel.getByRole('button', { name: 'Remove Betting' }).click()
   await funnel.getByRole('button', { name: 'Create funnel' }).click()
   await expect(page.getByRole('row', { name: /Sports/ })).toContainText('Casino')
 
@@ -120,7 +120,7 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
   await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
   const id = clickOf(guest)
   expect(id).toMatch(/^[0-9a-z]{26}$/)
-  // The beacon alone: nobody has gone on yet.
+  // The beacon alone marks the click as landed: the visitor has not gone on yet.
   await expect.poll(() => statusOf(owner, id)).toBe('landed')
   await page.goto('/clicks')
   await expect(page.getByRole('row', { name: new RegExp(id) })).toContainText('landed')
@@ -132,8 +132,8 @@ test('landing, offer, funnel and campaign are made, a visitor walks from click t
   await site.close()
 })
 
-/** A campaign that leads over the site's landing page to its offer. */
-async function aWay(owner: Parameters<typeof send>[0], site: Site, key: string, page: string) {
+/** Creates a campaign that leads through the site's landing page to its offer. */
+async function createCampaignWithLanding(owner: Parameters<typeof send>[0], site: Site, key: string, page: string) {
   const landing = await send(owner, 'POST', '/api/landings', { name: key, url: `${site.address}${page}` })
   const offer = await send(owner, 'POST', '/api/offers', {
     name: key,
@@ -152,13 +152,13 @@ async function statusOf(owner: Parameters<typeof send>[0], id: string): Promise<
   return (data as { id: string; status: string }[]).find(click => click.id === id)?.status
 }
 
-test('the script keeps the click on further pages of the site, and leads buttons and links to the offer', async ({
+test('the script remembers the click on further pages of the site, and points buttons and links to the offer', async ({
   browser,
   owner,
   sluice,
 }) => {
   const site = await startSite(sluice.address)
-  await aWay(owner, site, 'pages', '/landing?click_id={click_id}')
+  await createCampaignWithLanding(owner, site, 'pages', '/landing?click_id={click_id}')
   for (const next of ['button', 'link'] as const) {
     const guest = await visitor(browser)
     await guest.goto(`${sluice.address}/c/pages`)
@@ -174,18 +174,18 @@ test('the script keeps the click on further pages of the site, and leads buttons
 })
 
 test(
-  'the script takes the id under the name the page says, and without any id leads to the visitor’s own click',
+  'the script reads the id from the parameter that the page names, and without an id uses the visitor’s own click',
   DETAIL,
   async ({ browser, owner, sluice }) => {
     const site = await startSite(sluice.address)
-    await aWay(owner, site, 'named', '/named?subid={click_id}')
+    await createCampaignWithLanding(owner, site, 'named', '/named?subid={click_id}')
     const named = await visitor(browser)
     await named.goto(`${sluice.address}/c/named`)
     const id = new URL(named.url()).searchParams.get('subid') ?? ''
     await expect(named.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o/${id}`)
     await expect.poll(() => statusOf(owner, id)).toBe('landed')
     await named.context().close()
-    await aWay(owner, site, 'nameless', '/more')
+    await createCampaignWithLanding(owner, site, 'nameless', '/more')
     const nameless = await visitor(browser)
     await nameless.goto(`${sluice.address}/c/nameless`)
     await nameless.getByRole('button', { name: 'Play' }).click()
@@ -197,15 +197,15 @@ test(
 )
 
 test(
-  'without JavaScript, and without the id in any address, a visitor still comes to the offer of his click',
+  'without JavaScript, and without the id in any address, visitors still get to the offer of their click',
   DETAIL,
   async ({ browser, owner, sluice }) => {
     const site = await startSite(sluice.address)
-    await aWay(owner, site, 'plain', '/landing')
+    await createCampaignWithLanding(owner, site, 'plain', '/landing')
     const guest = await visitor(browser, { javaScriptEnabled: false })
     await guest.goto(`${sluice.address}/c/plain`)
     await expect(guest.getByRole('heading', { name: 'Landing' })).toBeVisible()
-    expect(site.asked).toContain('/landing')
+    expect(site.requestedPaths).toContain('/landing')
     await expect(guest.getByRole('link', { name: 'Continue' })).toHaveAttribute('href', `${sluice.address}/o`)
     await guest.getByRole('link', { name: 'Continue' }).click()
     await guest.waitForURL(/\/offer\?/)

@@ -152,8 +152,8 @@ test(
     const answered = page.waitForResponse(/repeated-payouts/)
     await page.getByRole('button', { name: 'Single', exact: true }).click()
     await answered
-    await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Earned by')).toHaveValue('lead')
-    await expect(page.getByText('earned more than once')).toHaveCount(0)
+    await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Pays on')).toHaveValue('lead')
+    await expect(page.getByText('earned the payout more than once')).toHaveCount(0)
   },
 )
 

@@ -1,11 +1,11 @@
-// What every list page does alike, shown on one of them.
+// What all list pages have in common, tested on one of them.
 import pg from 'pg'
 import { newId, toUuid } from '../../src/contract/ids.ts'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const url = 'https://example.com/?c={click_id}'
 
-test('a list is searched and filtered in its address, the Back button undoes it, and nothing found leads back to all', async ({
+test('search and filters of a list are in the address, Back undoes them, and an empty result offers to show all', async ({
   page,
   owner,
 }) => {
@@ -39,7 +39,7 @@ test('a list is searched and filtered in its address, the Back button undoes it,
   await expect(page.getByLabel('Status')).toHaveValue('')
 })
 
-test('a row is archived, unarchived and deleted from its menu, each after asking', async ({ page, owner }) => {
+test('a row is archived, unarchived and deleted from its menu, each after a confirmation', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url })
   await page.goto('/landings')
   const row = page.getByRole('row', { name: /^Quiz/ })
@@ -69,11 +69,11 @@ const COPY = `
   from offers o, unnest($2::uuid[]) with ordinality as copy (id, number) where o.id = $1`
 
 test(
-  'older rows are on further pages, and another question begins at the newest',
+  'older rows are on further pages, and a new search starts at the newest',
   DETAIL,
   async ({ page, owner, sluice }) => {
     const { id } = await send(owner, 'POST', '/api/offers', { name: 'Page 1', url })
-    // One more than a page holds. Made and deleted one by one they would take longer than all the rest.
+    // One more than a page holds. They are inserted by SQL, because 200 requests would take too long.
     const others = Array.from({ length: 200 }, () => newId())
     const database = new pg.Client(sluice.database)
     await database.connect()
@@ -88,14 +88,14 @@ test(
     await page.getByRole('searchbox').fill('Page 201')
     await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
     await expect(page).not.toHaveURL(/cursor=/)
-    // Other tests find their offers on the first page.
+    // Other tests expect their offers on the first page.
     await database.query('update offers set deleted_at = now(), updated_at = now() where id = any($1)', [others])
     await database.end()
     await send(owner, 'DELETE', `/api/offers/${id}`)
   },
 )
 
-test('the name of a row opens it, and closing leads back to the name', DETAIL, async ({ page, owner }) => {
+test('the name of a row opens it, and closing returns the focus to the name', DETAIL, async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url: 'https://example.com/?c={click_id}' })
   await page.goto('/landings')
   const name = page.getByRole('row', { name: /^Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
@@ -106,7 +106,7 @@ test('the name of a row opens it, and closing leads back to the name', DETAIL, a
   await expect(name).toBeFocused()
 })
 
-test('campaigns show what they cost and bring in the days one chooses', async ({ page, owner }) => {
+test('campaigns show cost and profit in the chosen days', async ({ page, owner }) => {
   const { id } = await send(owner, 'POST', '/api/campaigns', {
     name: 'Counted',
     destination: { type: 'redirect', url: 'https://example.com/' },
@@ -141,7 +141,7 @@ test('campaigns show what they cost and bring in the days one chooses', async ({
 })
 
 test(
-  'what can be done with a row is in reach on a laptop and on a phone, however long its name',
+  'the actions of a row are in view on a laptop and on a phone, however long its name',
   DETAIL,
   async ({ page, owner }) => {
     const name = 'A campaign whose name is longer than any column should be, and on it goes'
@@ -158,7 +158,7 @@ test(
   },
 )
 
-test('the log of conversions is narrowed to days, the last one included', async ({ page, sluice, owner }) => {
+test('the log of conversions is filtered by days, including the last one', async ({ page, sluice, owner }) => {
   await send(owner, 'POST', '/api/campaigns', {
     name: 'Dated',
     key: 'dated',
@@ -168,7 +168,7 @@ test('the log of conversions is narrowed to days, the last one included', async 
   const clickId = /c=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
   const { created_at } = await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
   const day = String(created_at).slice(0, 10)
-  // Before whatever other tests have recorded, be it yesterday.
+  // Before everything that other tests have recorded.
   const before = '2026-01-01'
 
   await page.goto('/conversions')

@@ -10,7 +10,7 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   await page.goto('/campaigns/new')
   await page.getByLabel('Name', { exact: true }).fill('Network test')
   await page.getByLabel('Key').fill('network-test')
-  await page.getByLabel('Visitors go to').selectOption('Another address')
+  await page.getByLabel('Visitors go to').selectOption('Another URL')
   await page.getByLabel('Redirect to').fill('https://example.com/?subid={click_id}')
   await page.getByRole('button', { name: 'Create campaign' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Network test' })).toBeVisible()

@@ -1,7 +1,7 @@
-// Offers on the screen: made on their page or in the form of a campaign, what earns their payout, and who follows their address.
+// Offers on the screen: created on their page or in a campaign's form, the types that earn their payout, and campaigns that use their address.
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
-test('a campaign and its offer are made in one form, and the address is typed once', async ({ page, owner }) => {
+test('a campaign and its offer are created in one form, and the address is typed once', async ({ page, owner }) => {
   await page.goto('/campaigns/new')
   await page.getByLabel('Name', { exact: true }).fill('In one go')
   await page.getByRole('button', { name: 'New offer' }).click()
@@ -9,13 +9,13 @@ test('a campaign and its offer are made in one form, and the address is typed on
   await dialog.getByLabel('Name').fill('Loans')
   await dialog.getByLabel('Address').fill('https://loans.example/?c={click_id}')
   await dialog.getByLabel('Payout, $').fill('7.50')
-  await dialog.getByLabel('Earned by').selectOption('FTD')
+  await dialog.getByLabel('Pays on').selectOption('FTD')
   await dialog.getByRole('button', { name: 'Add offer' }).click()
   await expect(dialog).toBeHidden()
-  // The form of the dialog has submitted itself only.
+  // The dialog's form did not submit the campaign's form.
   await expect(page.getByRole('heading', { level: 1, name: 'New campaign' })).toBeVisible()
   await expect(page.getByLabel('Offer')).toHaveValue(/./)
-  await expect(page.getByText(/A visitor is sent to https:\/\/loans.example/)).toBeVisible()
+  await expect(page.getByText(/Preview: https:\/\/loans.example/)).toBeVisible()
 
   await send(owner, 'POST', '/api/offers', { name: 'Cards', url: 'https://cards.example/?c={click_id}' })
   await page.reload()
@@ -24,8 +24,8 @@ test('a campaign and its offer are made in one form, and the address is typed on
   await expect(page.getByLabel('Offer')).toHaveAccessibleDescription(/Choose an offer/)
   await page.getByLabel('Offer').selectOption('Loans ($7.50)')
   await page.getByLabel('Offer').selectOption('Cards')
-  await expect(page.getByText(/A visitor is sent to https:\/\/cards.example/)).toBeVisible()
-  await page.getByLabel('Visitors go to').selectOption('Another address')
+  await expect(page.getByText(/Preview: https:\/\/cards.example/)).toBeVisible()
+  await page.getByLabel('Visitors go to').selectOption('Another URL')
   await expect(page.getByLabel('Redirect to')).toHaveValue('https://cards.example/?c={click_id}')
   await page.getByLabel('Redirect to').fill('https://typed.example/?c={click_id}')
   await page.getByLabel('Offer').selectOption('Loans ($7.50)')
@@ -35,7 +35,7 @@ test('a campaign and its offer are made in one form, and the address is typed on
 })
 
 test(
-  'a campaign follows its offer’s new address, and one with an address of its own says so on both pages',
+  'a campaign follows its offer’s new address, and a campaign with its own address is shown on both pages',
   DETAIL,
   async ({ page, owner }) => {
     const url = 'https://old-net.example/?c={click_id}'
@@ -59,7 +59,7 @@ test(
     await expect(row).toContainText('1 + 2 own')
     await row.getByRole('button', { name: 'Slots', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit Slots' })
-    await expect(dialog.getByText('1 campaign follows its address, 2 keep addresses of their own.')).toBeVisible()
+    await expect(dialog.getByText('1 campaign uses its address, 2 use their own address.')).toBeVisible()
     await dialog.getByLabel('Address').fill('https://new-net.example/?c={click_id}')
     await dialog.getByRole('button', { name: 'Save offer' }).click()
     await expect(dialog).toBeHidden()
@@ -70,43 +70,45 @@ test(
 
     await row.getByRole('button', { name: 'Slots', exact: true }).click()
     await dialog.getByRole('button', { name: 'Follow the offer: Copy one' }).click()
-    await expect(dialog.getByText('2 campaigns follow its address, 1 keeps an address of its own.')).toBeVisible()
+    await expect(dialog.getByText('2 campaigns use its address, 1 uses its own address.')).toBeVisible()
     expect(await hostOf('copy-one')).toBe('new-net.example')
 
     await dialog.getByRole('link', { name: 'Copy two' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'Copy two' })).toBeVisible()
-    await expect(page.getByText('It keeps an address of its own.')).toContainText('https://new-net.example/')
+    await expect(page.getByText('This campaign redirects to its own address.')).toContainText(
+      'https://new-net.example/',
+    )
     await page.getByRole('button', { name: /^Follow the offer/ }).click()
-    await expect(page.getByText('It keeps an address of its own.')).toBeHidden()
+    await expect(page.getByText('This campaign redirects to its own address.')).toBeHidden()
     await expect(page.getByLabel('Visitors go to')).toHaveValue('offer')
     expect(await hostOf('copy-two')).toBe('new-net.example')
   },
 )
 
 test(
-  'whoever makes an offer with a payout says what earns it: nothing is chosen for him, in the form of a campaign either',
+  'an offer with a payout needs a choice of the types that earn it, also in a campaign’s form',
   DETAIL,
   async ({ page, owner }) => {
     for (const place of ['/offers', '/campaigns/new']) {
       await page.goto(place)
       await page.getByRole('button', { name: 'New offer' }).first().click()
       const dialog = page.getByRole('dialog', { name: 'New offer' })
-      await expect(dialog.getByLabel('Earned by')).toHaveCount(0)
+      await expect(dialog.getByLabel('Pays on')).toHaveCount(0)
       const name = `Hybrid of ${place}`
       await dialog.getByLabel('Name').fill(name)
       await dialog.getByLabel('Address').fill('https://hybrid.example/')
       await dialog.getByLabel('Payout, $').fill('18,50')
-      await expect(dialog.getByLabel('Earned by')).toHaveValue('')
+      await expect(dialog.getByLabel('Pays on')).toHaveValue('')
       await expect(dialog.getByRole('checkbox')).toHaveCount(0)
       await dialog.getByRole('button', { name: 'Add offer' }).click()
       await expect(dialog.getByLabel('Payout, $')).toHaveAccessibleDescription('Write 18.50: a point, not a comma.')
       await dialog.getByLabel('Payout, $').fill('18.50')
       await dialog.getByRole('button', { name: 'Add offer' }).click()
-      await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
-      await dialog.getByLabel('Earned by').selectOption('Several types…')
+      await expect(dialog.getByLabel('Pays on')).toHaveAccessibleDescription('Choose what the offer pays on.')
+      await dialog.getByLabel('Pays on').selectOption('Several types…')
       await expect(dialog.getByRole('checkbox', { checked: true })).toHaveCount(0)
       await dialog.getByRole('button', { name: 'Add offer' }).click()
-      await expect(dialog.getByLabel('Earned by')).toHaveAccessibleDescription('Choose what the payout is for.')
+      await expect(dialog.getByLabel('Pays on')).toHaveAccessibleDescription('Choose what the offer pays on.')
       await dialog.getByLabel('Registration').check()
       await dialog.getByLabel('FTD').check()
       await dialog.getByRole('button', { name: 'Add offer' }).click()
@@ -120,21 +122,25 @@ test(
   },
 )
 
-test('every conversion earns only where that is said, and a copy keeps it', DETAIL, async ({ page, owner }) => {
-  await page.goto('/offers')
-  await page.getByRole('button', { name: 'New offer' }).first().click()
-  const dialog = page.getByRole('dialog', { name: 'New offer' })
-  await dialog.getByLabel('Name').fill('Each time')
-  await dialog.getByLabel('Address').fill('https://each.example/')
-  await dialog.getByLabel('Payout, $').fill('2')
-  await dialog.getByLabel('Earned by').selectOption('Every conversion, each time')
-  await dialog.getByRole('button', { name: 'Add offer' }).click()
-  await expect(page.getByRole('row', { name: /^Each time/ })).toContainText('Every conversion')
-  await page.getByRole('button', { name: 'Actions for Each time', exact: true }).click()
-  await page.getByRole('menuitem', { name: 'Clone' }).click()
-  await expect(dialog.getByLabel('Earned by')).toHaveValue('every')
-  await dialog.getByRole('button', { name: 'Add offer' }).click()
-  await expect(page.getByRole('row', { name: /^Copy of Each time/ })).toContainText('Every conversion')
-  const { data } = (await (await owner.get('/api/offers?q=each')).json()) as { data: { payout_types: string[] }[] }
-  expect(data.map(({ payout_types }) => payout_types)).toEqual([[], []])
-})
+test(
+  'every conversion earns the payout only if that is chosen, and a copy keeps the choice',
+  DETAIL,
+  async ({ page, owner }) => {
+    await page.goto('/offers')
+    await page.getByRole('button', { name: 'New offer' }).first().click()
+    const dialog = page.getByRole('dialog', { name: 'New offer' })
+    await dialog.getByLabel('Name').fill('Each time')
+    await dialog.getByLabel('Address').fill('https://each.example/')
+    await dialog.getByLabel('Payout, $').fill('2')
+    await dialog.getByLabel('Pays on').selectOption('Every conversion, each time')
+    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await expect(page.getByRole('row', { name: /^Each time/ })).toContainText('Every conversion')
+    await page.getByRole('button', { name: 'Actions for Each time', exact: true }).click()
+    await page.getByRole('menuitem', { name: 'Clone' }).click()
+    await expect(dialog.getByLabel('Pays on')).toHaveValue('every')
+    await dialog.getByRole('button', { name: 'Add offer' }).click()
+    await expect(page.getByRole('row', { name: /^Copy of Each time/ })).toContainText('Every conversion')
+    const { data } = (await (await owner.get('/api/offers?q=each')).json()) as { data: { payout_types: string[] }[] }
+    expect(data.map(({ payout_types }) => payout_types)).toEqual([[], []])
+  },
+)

@@ -17,7 +17,7 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await offer.getByRole('button', { name: 'Add offer' }).click()
   await expect(offer.getByLabel('Payout, $')).toHaveAccessibleDescription(/Must be a number or a decimal string/)
   await offer.getByLabel('Payout, $').fill('12.5')
-  await offer.getByLabel('Earned by').selectOption('Lead')
+  await offer.getByLabel('Pays on').selectOption('Lead')
   await offer.getByRole('button', { name: 'Add offer' }).click()
   await expect(page.getByRole('row', { name: /Sportsbook/ })).toContainText('12.50')
 
@@ -25,7 +25,7 @@ test('an offer and a campaign are made, a click comes through, a conversion is r
   await page.getByRole('link', { name: 'New campaign' }).first().click()
   await page.getByLabel('Name', { exact: true }).fill('Spark FR')
   await page.getByLabel('Key').fill('spark-fr')
-  await page.getByLabel('Visitors go to').selectOption('Another address')
+  await page.getByLabel('Visitors go to').selectOption('Another URL')
   await page.getByLabel('Redirect to').fill('example.com')
   await page.getByRole('button', { name: 'Create campaign' }).click()
   await expect(page.getByLabel('Redirect to')).toHaveAccessibleDescription(/Must begin with http/)

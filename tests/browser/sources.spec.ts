@@ -1,4 +1,4 @@
-// Traffic sources on the screen: made from a template, changed, named by a campaign, told by a postback.
+// Traffic sources on the screen: created from a template, changed, used by a campaign, notified by a postback.
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
@@ -12,15 +12,15 @@ test('a source is added from a template, changed, and its postback is off until 
   const dialog = page.getByRole('dialog', { name: 'New source' })
   await dialog.getByLabel('Template').selectOption({ label: 'PropellerAds' })
   await expect(dialog.getByLabel('Name')).toHaveValue('PropellerAds')
-  await expect(dialog.getByLabel('Template')).toHaveAccessibleDescription(/another tracker has it/)
+  await expect(dialog.getByLabel('Template')).toHaveAccessibleDescription(/From another tracker/)
   await dialog.getByRole('button', { name: 'Add source' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'PropellerAds' })).toBeVisible()
   const zone = page.getByRole('group', { name: 'Parameter for sub1' })
   await expect(zone.getByLabel('Macro')).toHaveValue('{zoneid}')
-  await zone.getByLabel('Arrives as').fill('sub2')
+  await zone.getByLabel('Parameter').fill('sub2')
   await page.getByRole('button', { name: 'Save source' }).click()
   await expect(page.getByText(/"sub2" fills sub2 already/)).toBeVisible()
-  await zone.getByLabel('Arrives as').fill('zone')
+  await zone.getByLabel('Parameter').fill('zone')
   await page.getByRole('button', { name: 'Save source' }).click()
   await expect(page.getByText('The source is saved').first()).toBeVisible()
 
@@ -43,11 +43,11 @@ test('a source is added from a template, changed, and its postback is off until 
   const line = page.getByRole('row', { name: /^PropellerAds/ })
   await expect(line).toContainText('Click id, cost, Zone, Creative, Campaign')
   await line.getByRole('button', { name: 'Actions for PropellerAds' }).click()
-  await expect(page.getByRole('menuitem', { name: /Delete/ })).toContainText('Campaigns name it.')
+  await expect(page.getByRole('menuitem', { name: /Delete/ })).toContainText('Campaigns use it.')
 })
 
 test(
-  'a new campaign reads the cost that its source passes, unless another model was chosen',
+  'a new campaign reads the cost from its source’s parameter, unless another cost model was chosen',
   DETAIL,
   async ({ page, owner }) => {
     await send(owner, 'POST', '/api/traffic-sources', { name: 'With its cost', template: 'propellerads' })
@@ -69,7 +69,7 @@ const VISITOR = {
 }
 
 test(
-  'a campaign’s address is tried: with samples, with one that was pasted, and nothing is recorded',
+  'a campaign’s link is tried with sample values or pasted, and nothing is recorded',
   DETAIL,
   async ({ page, owner }) => {
     const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Tried zones', template: 'propellerads' })
@@ -77,27 +77,27 @@ test(
     const { id } = await send(owner, 'POST', '/api/campaigns', fields)
     await page.goto(`/campaigns/${id}`)
     await page.getByRole('button', { name: 'Try it' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Try the address' })
-    const address = dialog.getByLabel('Address as a visitor opens it')
+    const dialog = page.getByRole('dialog', { name: 'Try the link' })
+    const address = dialog.getByLabel('Link as a visitor opens it')
     await expect(address).toHaveValue(/\/c\/tried\?ref_id=sample-ref-id&sub1=sample-sub1&.*cost=0\.01$/)
     await expect(dialog.getByRole('row', { name: /^ref_id/ })).toContainText('sample-ref-id')
     await expect(dialog).toContainText('The click would cost $0.01.')
 
     await address.fill('https://ads.example/c/tried?ref_id=77&sub1={zoneid}&cost=0,25&camp=9')
-    await dialog.getByRole('button', { name: 'Read it' }).click()
+    await dialog.getByRole('button', { name: 'Check' }).click()
     await expect(dialog.getByRole('row', { name: /^ref_id/ })).toContainText('77')
-    await expect(dialog.getByRole('row', { name: /^sub1/ })).toContainText('Nothing: still the macro')
-    await expect(dialog.getByRole('row', { name: /^sub2/ })).toContainText('Not in the address')
-    await expect(dialog.getByRole('row', { name: /^cost/ })).toContainText('No cost: no amount such as 0.015')
-    await expect(dialog).toContainText('Nothing is kept of camp=9')
+    await expect(dialog.getByRole('row', { name: /^sub1/ })).toContainText('Not saved: macro not replaced')
+    await expect(dialog.getByRole('row', { name: /^sub2/ })).toContainText('Not in the link')
+    await expect(dialog.getByRole('row', { name: /^cost/ })).toContainText('No cost: not an amount such as 0.015')
+    await expect(dialog).toContainText('Not saved: camp=9')
     await address.fill('https://ads.example/c/another?ref_id=77')
-    await dialog.getByRole('button', { name: 'Read it' }).click()
+    await dialog.getByRole('button', { name: 'Check' }).click()
     await expect(dialog.getByRole('alert')).toContainText("The address is another campaign's")
     const clicks = (await (await owner.get(`/api/clicks?campaign_id=${id}&tracked=all`)).json()) as { data: object[] }
     expect(clicks.data).toEqual([])
 
     await address.fill('https://ads.example/c/tried?ref_id=78')
-    const test = await dialog.getByRole('link', { name: 'Open it as a test click' }).getAttribute('href')
+    const test = await dialog.getByRole('link', { name: 'Open as a test click' }).getAttribute('href')
     const visit = await owner.get(test ?? '', { maxRedirects: 0, headers: VISITOR })
     expect(visit.status()).toBe(302)
     const tests = (await (await owner.get(`/api/clicks?campaign_id=${id}&tracked=all`)).json()) as {
@@ -108,7 +108,7 @@ test(
 )
 
 test(
-  'a source says where it differs from its template, and takes the template’s back',
+  'a source shows how it differs from its template, and can use the template again',
   DETAIL,
   async ({ page, owner }) => {
     const { id } = await send(owner, 'POST', '/api/traffic-sources', {
@@ -118,7 +118,7 @@ test(
     await page.goto(`/sources/${id}`)
     const zone = page.getByRole('group', { name: 'Parameter for sub1' })
     await expect(zone.getByLabel('Macro')).toHaveValue('{zoneid}')
-    const note = page.getByText('It differs from its template, PropellerAds.')
+    const note = page.getByText('This source differs from its template, PropellerAds.')
     await expect(note).toBeHidden()
     await zone.getByLabel('Macro').fill('{zone_id}')
     await page.getByRole('group', { name: 'Parameter for cost' }).getByRole('button', { name: 'Remove cost' }).click()
@@ -132,7 +132,7 @@ test(
     await expect(page.getByRole('listitem').filter({ hasText: 'cost:' })).toHaveText(
       'cost: nothing here, cost={cost} in the template',
     )
-    await page.getByRole('button', { name: 'Take the template’s' }).click()
+    await page.getByRole('button', { name: 'Use the template' }).click()
     await expect(note).toBeHidden()
     await page.getByRole('button', { name: 'Save source' }).click()
     await expect(page.getByText('The source is saved').first()).toBeVisible()
@@ -142,7 +142,7 @@ test(
 )
 
 test(
-  'the list of sources shows the clicks of today and how many had a click id and a cost',
+  'the list of sources shows today’s clicks and the share of them with a click id and a cost',
   DETAIL,
   async ({ page, owner }) => {
     const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Today zones', template: 'propellerads' })
@@ -164,7 +164,7 @@ test(
   },
 )
 
-test('the report of a campaign calls sub1 what its source does', DETAIL, async ({ page, owner }) => {
+test('the report of a campaign shows sub1 under its source’s name for it', DETAIL, async ({ page, owner }) => {
   const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Named zones', template: 'propellerads' })
   const fields = { name: 'By zone', key: 'by-zone', destination, traffic_source_id: source.id }
   const { id } = await send(owner, 'POST', '/api/campaigns', fields)

@@ -31,9 +31,9 @@ test('a campaign is led to a bot and then to a Mini App, and says what is record
   const place = { bot_id: bot.id, start: 'promo-{click_id}', open: 'direct', link_host: 't.me' }
   expect(await shown()).toEqual({ type: 'bot', ...place })
 
-  await page.getByLabel('What opens').selectOption('A Mini App')
+  await page.getByLabel('Opens').selectOption('A Mini App')
   await page.getByLabel('Short name of the app').fill('play')
-  await page.getByLabel('Open by a page of its own').check()
+  await page.getByLabel('Open through a page').check()
   await expect(page.getByText('https://t.me/led_bot/play?startapp=promo-{click_id}')).toBeVisible()
   await expect(page.getByText(`data-bot="${String(bot.id)}"></script>`)).toBeVisible()
   await page.getByRole('button', { name: 'Save campaign' }).click()
@@ -41,7 +41,7 @@ test('a campaign is led to a bot and then to a Mini App, and says what is record
   expect(await shown()).toEqual({ type: 'mini_app', app: 'play', ...place, open: 'page' })
   await page.reload()
   await expect(page.getByLabel('Short name of the app')).toHaveValue('play')
-  await expect(page.getByLabel('Open by a page of its own')).toBeChecked()
+  await expect(page.getByLabel('Open through a page')).toBeChecked()
   await page.setViewportSize({ width: 390, height: 844 })
   await expect(page.getByText(`data-bot="${String(bot.id)}"></script>`)).toBeVisible()
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)

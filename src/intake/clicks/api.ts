@@ -52,7 +52,7 @@ export const readSourceFaults = endpoint({
   access: { session: 'member' },
   summary: 'What the traffic source of a campaign did not fill in, in the last seven days',
   description:
-    'Counted clicks that came with a field of the source still a macro, or with a click id too long to be kept; the latest value beside it.',
+    'Counted clicks that came with a field of the source still a macro, or with a click id too long to be saved; the latest value beside it.',
   reply: z.object({
     data: z.array(
       z.object({

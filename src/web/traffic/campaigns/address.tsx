@@ -1,4 +1,4 @@
-/** A campaign's public address, bare and with the parameters a traffic source fills in. */
+/** A campaign's link for ads, with the parameters that its traffic source fills in, and its test link. */
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
@@ -8,25 +8,25 @@ import { ask } from '../../ground/call.ts'
 import { count } from '../../ground/figures/figures.ts'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 
-type Addressed = Pick<z.input<typeof Campaign>, 'id' | 'url' | 'filled_url'>
+type CampaignLink = Pick<z.input<typeof Campaign>, 'id' | 'url' | 'filled_url'>
 
-/** The whole address; without BASE_URL the server knows its path only, and this browser the rest. */
+/** The full link. Without BASE_URL the server knows only the path, so the browser's own origin is used. */
 export function addressOf({ url }: { url: string }): string {
   return url.startsWith('/') ? `${location.origin}${url}` : url
 }
 
-/** `children` is what may be done with the address. */
-export function AddressBlock({ campaign, children }: { campaign: Addressed; children: ReactNode }) {
+/** `children` are the actions below the link. */
+export function AddressBlock({ campaign, children }: { campaign: CampaignLink; children: ReactNode }) {
   const link = useQuery(ask(readCampaignLink, { params: { id: campaign.id } })).data
   return (
     <div className="flex flex-col gap-3">
-      <CodeBlock label="Address for your ads" text={addressOf({ url: campaign.filled_url })} />
+      <CodeBlock label="Campaign link" text={addressOf({ url: campaign.filled_url })} />
       <p className="text-sm text-ink-faint">
         {campaign.filled_url === campaign.url
-          ? 'Choose the traffic source below and save: its macros then stand in the address.'
-          : `${link?.traffic_source?.name ?? 'The source'} replaces its macros when it shows the ad. What it leaves as it is, such as an unknown macro, is stored as empty.`}
+          ? 'Choose the traffic source below and save: the link will include its macros.'
+          : `${link?.traffic_source?.name ?? 'The source'} replaces its macros when it shows the ad. Unreplaced macros are saved as blank.`}
         {link?.has_fragment === true &&
-          ' A browser takes what is behind a # for a place on the page: opened by hand, before the source has filled it, this address brings nothing.'}
+          ' The link contains a #. Opened by hand, before the source fills it, it passes no parameters: a browser does not send the part after a #.'}
       </p>
       {children}
       <SourceFaults id={campaign.id} />
@@ -35,7 +35,7 @@ export function AddressBlock({ campaign, children }: { campaign: Addressed; chil
   )
 }
 
-/** What the source left as it is, so that its address in the ads can be put right. */
+/** Macros that the source did not replace, so that the link in the ads can be corrected. */
 function SourceFaults({ id }: { id: string }) {
   const faults = useQuery(ask(readSourceFaults, { params: { id } })).data?.data ?? []
   if (faults.length === 0) return null
@@ -45,7 +45,7 @@ function SourceFaults({ id }: { id: string }) {
         <li key={`${field} ${fault}`} className="break-all">
           {`${count(clicks)} ${clicks === 1 ? 'click' : 'clicks'} of the last seven days came with `}
           <code className="font-mono">{`${parameter}=${value}`}</code>
-          {fault === 'unreplaced' ? ': not replaced.' : '…: a click id too long to be kept.'}
+          {fault === 'unreplaced' ? ': not replaced.' : '…: a click id too long to be saved.'}
         </li>
       ))}
     </ul>
@@ -57,10 +57,10 @@ function TestLink({ id }: { id: string }) {
   if (link.data === undefined) return null
   return (
     <>
-      <CodeBlock label="Address to try it out by" text={addressOf(link.data)} />
+      <CodeBlock label="Test link" text={addressOf(link.data)} />
       <p className="text-sm text-ink-faint">
-        Leads to the same place. Its clicks and their conversions are never counted, billed or delivered; Clicks shows
-        them under “Bots, previews, tests”.
+        Leads to the same destination. Its clicks and their conversions are never counted, billed or delivered; Clicks
+        shows them under “Bots, previews, tests”.
       </p>
     </>
   )

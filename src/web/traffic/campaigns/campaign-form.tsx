@@ -36,7 +36,7 @@ export function CampaignFields({
         <TextField
           label="Key"
           optional
-          hint="The end of its address, 3 to 64 of a-z, 0-9 and -. Left empty, one is made. It never changes."
+          hint="The end of the campaign link: 3 to 64 of a-z, 0-9 and -. Blank = generated. It cannot be changed later."
           autoComplete="off"
           className="max-w-xs"
           error={errors.key?.message}
@@ -48,7 +48,7 @@ export function CampaignFields({
         label="Fallback"
         optional
         placeholder="https://"
-        hint="Where visitors go while the campaign is paused, when it is deleted, or when its destination cannot take them."
+        hint="Where visitors go while the campaign is paused or deleted, or when its destination is not available."
         error={errors.fallback_url?.message}
         {...form.register('fallback_url', noneIfBlank)}
       />
@@ -64,7 +64,7 @@ export function CampaignFields({
       <AdAccountField form={form} />
       <Checkbox
         label="Strict filter"
-        words="Keeps generic HTTP libraries out of the counts too. Their clicks are stored and shown as not counted."
+        words="Also excludes generic HTTP libraries from the counts. Their clicks are stored and shown as not counted."
         {...form.register('strict_filter')}
       />
     </fieldset>
@@ -74,19 +74,19 @@ export function CampaignFields({
 function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
   const accounts = useQuery(ask(listAdAccounts, { query: { limit: 200 } }))
   const chosen = form.watch('ad_account_id')
-  const known = accounts.data?.data ?? []
+  const listed = accounts.data?.data ?? []
   return (
     <SelectField
       label="Ad account"
       optional
-      hint="Its conversions are reported there. Without one, the click id of the visitor decides."
+      hint="Conversions are reported to this account. Blank = the account is chosen by the click id."
       error={form.formState.errors.ad_account_id?.message}
       {...form.register('ad_account_id', noneIfBlank)}
       value={chosen ?? ''}
     >
       <option value="">By click id</option>
-      {chosen != null && known.every(account => account.id !== chosen) && <option value={chosen}>{chosen}</option>}
-      {known.map(({ id, name, platform, state }) => (
+      {chosen != null && listed.every(account => account.id !== chosen) && <option value={chosen}>{chosen}</option>}
+      {listed.map(({ id, name, platform, state }) => (
         <option key={id} value={id}>
           {`${name} (${AD_PLATFORM_LABELS[platform]}${state === 'active' ? '' : `, ${state}`})`}
         </option>
@@ -95,7 +95,7 @@ function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }
   )
 }
 
-/** Folded away, because most sources use our names or can be told to. What was wrong opened it, and it stays open while that is put right. */
+/** Collapsed, because most sources use our names or can be set to. An error opens it, and it stays open until the error is corrected. */
 function SourceFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
   const errors = form.formState.errors.source
   const [isOpen, setOpen] = useState(false)
@@ -107,7 +107,7 @@ function SourceFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) 
     >
       <summary className="font-medium">Names of incoming parameters</summary>
       <p className="mt-1 mb-3 text-ink-soft">
-        Where the traffic source uses names of its own: under which one each field arrives.
+        If the traffic source uses its own parameter names, enter the name for each field.
       </p>
       <div className="grid gap-3 sm:grid-cols-2">
         {SOURCE_FIELDS.map(field => (

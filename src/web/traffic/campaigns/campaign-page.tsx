@@ -1,4 +1,4 @@
-/** One campaign: the address for the ads, and what it does. */
+/** One campaign: its links, settings, caps and hours. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -78,7 +78,7 @@ function NewCampaign({ original }: { original?: CampaignRow }) {
     onSuccess: async made => {
       const { id, name } = made
       await refresh(...SHOW_CAMPAIGNS)
-      notifyDone(`${name} is ready`, made, 'Its address takes traffic from now on.')
+      notifyDone(`${name} is ready`, made, 'Its link takes traffic now.')
       await navigate({ to: '/campaigns/$id', params: { id }, ignoreBlocker: true })
     },
   })
@@ -87,7 +87,7 @@ function NewCampaign({ original }: { original?: CampaignRow }) {
     <>
       <PageHeader
         title="New campaign"
-        words={`${original === undefined ? '' : `A copy of ${original.name}, at an address of its own. `}It takes traffic at once.`}
+        words={`${original === undefined ? '' : `A copy of ${original.name}, with its own link. `}It takes traffic at once.`}
       />
       <form
         noValidate
@@ -124,8 +124,8 @@ export function CampaignPage() {
   )
 }
 
-/** What of a place in Telegram that it leads to is not ready. */
-function PlaceNotes({ campaign: { warnings } }: { campaign: z.input<typeof readCampaign.reply> }) {
+/** Warnings that the bot or channel which the campaign leads to is not ready. */
+function DestinationNotes({ campaign: { warnings } }: { campaign: z.input<typeof readCampaign.reply> }) {
   return warnings.map(({ code, message }) => (
     <Note key={code + message} kind="warning">
       {message}
@@ -144,7 +144,7 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
     onSuccess: async saved => {
       form.reset(draftOf(saved))
       await refresh(...SHOW_CAMPAIGNS)
-      notifyDone(`${saved.name} is saved`, saved, 'It holds for the next click.')
+      notifyDone(`${saved.name} is saved`, saved, 'Applies from the next click.')
     },
   })
   return (
@@ -172,13 +172,13 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
           Conversions
         </Link>
       </PageHeader>
-      <PlaceNotes campaign={campaign} />
-      <Setting title="Address" words="What ads point to. Clicks count from the first visitor on.">
+      <DestinationNotes campaign={campaign} />
+      <Setting title="Links" words="Use the campaign link in your ads.">
         <AddressBlock campaign={campaign}>
           <TryLinkButton campaign={campaign} />
         </AddressBlock>
       </Setting>
-      <Setting title="What it does" words="Changes hold for the next click.">
+      <Setting title="Settings" words="Applies from the next click.">
         <OwnAddressNote
           campaign={campaign}
           before={form.formState.isDirty ? 'Save the campaign first.' : undefined}
@@ -194,11 +194,11 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
       </Setting>
       <Setting
         title="Caps and hours"
-        words="How much it takes and when. Beyond that it is as if it were paused: visitors go to its fallback."
+        words="When a cap is reached or outside the open hours, visitors go to the fallback."
       >
         <CapsAndHours of={{ object: 'campaign', id: campaign.id, name: campaign.name }} />
       </Setting>
-      <Setting title="Id" words="Names the campaign in the API.">
+      <Setting title="Id" words="Identifies the campaign in the API.">
         <div className="flex items-center gap-3">
           <code className="font-mono text-sm">{campaign.id}</code>
           <CopyButton text={campaign.id} label="Copy id" />

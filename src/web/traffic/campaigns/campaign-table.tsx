@@ -1,4 +1,4 @@
-/** The table of campaigns: each with its switch, its figures in the chosen days, and what they come to together. */
+/** The table of campaigns: each with its switch and its figures in the chosen days, and a line of totals. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChartNoAxesCombined, Copy, MousePointerClick, Pencil, Trophy } from 'lucide-react'
@@ -34,10 +34,9 @@ type CampaignRow = z.input<typeof Campaign>
 
 const route = getRouteApi('/inside/campaigns')
 
-/** The report's columns that are shown here. */
 const FIGURES = ['clicks', 'conversions', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
 const COLUMNS = columnsOf('campaign', NO_CLICKS).filter(({ id }) => FIGURES.includes(id))
-/** What a phone has room for beside the name. */
+/** The figures that fit beside the name on a phone. */
 const FIRST = new Set(['profit', 'roi'])
 const FIRST_COLUMNS = COLUMNS.filter(({ id }) => FIRST.has(id))
 const OTHER_COLUMNS = COLUMNS.filter(({ id }) => !FIRST.has(id))
@@ -45,10 +44,9 @@ const OTHER_COLUMNS = COLUMNS.filter(({ id }) => !FIRST.has(id))
 type TableProps = {
   campaigns: readonly CampaignRow[]
   days: Days
-  /** Which conversions count. */
   goal: Goal
   pending: true | undefined
-  /** Only where every campaign is here: the largest of one page would be taken for the largest of all. */
+  /** Only if every campaign is on this page: otherwise the largest of the page would look like the largest of all. */
   order?: { sort: string | undefined; onSort: (sort: string | undefined) => void }
 }
 
@@ -59,7 +57,7 @@ export function CampaignTable({ campaigns, days, goal, pending, order }: TablePr
   const lines = campaigns.map(campaign => ({
     campaign,
     ...lineOf(rows.get(campaign.id) ?? NO_CLICKS, goal),
-    // Until the figures are there, and of what a long report leaves out, nobody knows that they are 0.
+    // A missing row means 0 only once the report is loaded and not truncated.
     isUnknown: !rows.has(campaign.id) && report.data?.truncated !== false,
   }))
   return (
@@ -92,8 +90,8 @@ function PlaceHeads() {
   return (
     <>
       <Head>On</Head>
-      <Head className="max-xl:hidden">Address</Head>
-      {/* The money is worth more room than this, which the campaign's own page says too. */}
+      <Head className="max-xl:hidden">Link</Head>
+      {/* Hidden first: the money needs the room, and the campaign's page shows the destination too. */}
       <Head className="max-2xl:hidden">Leads to</Head>
     </>
   )
@@ -158,7 +156,7 @@ function CampaignLine({ campaign, isNarrow, ...line }: LineProps) {
         </>
       )}
       <ActionCell>
-        {/* On a phone the switch is in reach however far the figures are scrolled. */}
+        {/* On a phone the switch stays in view while the figures scroll. */}
         <span className="flex items-center justify-end">
           {isNarrow && turn}
           <CampaignMenu campaign={campaign} />
@@ -168,7 +166,7 @@ function CampaignLine({ campaign, isNarrow, ...line }: LineProps) {
   )
 }
 
-/** The figures of a line; dashes where it is not known what they are. */
+/** The figures of a line; dashes if they are unknown. */
 function Figures({ columns, line }: { columns: Columns; line: Line | undefined }): ReactNode {
   return columns.map(({ id, text, number, signed }) => {
     const value = line === undefined ? undefined : number(line)
@@ -208,12 +206,12 @@ function TotalLine({ line, isNarrow }: { line: Line; isNarrow: boolean }) {
   )
 }
 
-/** What the lines come to together. Spend is known where any of them has some. */
+/** The totals of the lines. Their cost is known if any line has a cost. */
 function withSpend(rows: readonly Totals[]): Totals {
-  const spent = rows.filter(row => row.cost !== undefined && row.cost_source != null)
-  if (spent.length === 0) return sumOf(rows)
-  const cost = fromCents(spent.reduce((all, row) => all + cents(row.cost ?? '0'), 0n))
-  const isOfClicks = spent.every(row => row.cost_source === 'link')
+  const withCost = rows.filter(row => row.cost !== undefined && row.cost_source != null)
+  if (withCost.length === 0) return sumOf(rows)
+  const cost = fromCents(withCost.reduce((all, row) => all + cents(row.cost ?? '0'), 0n))
+  const isOfClicks = withCost.every(row => row.cost_source === 'link')
   return { ...sumOf(rows), cost, cost_source: isOfClicks ? 'link' : 'mixed' }
 }
 
@@ -249,13 +247,13 @@ function useDestinations(): (campaign: CampaignRow) => string {
 
 function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
   const navigate = useNavigate()
-  // Whoever looks closer at a figure looks at the same days.
+  // The report and the clicks open with the same days.
   const { range, from, to, goal, pending } = route.useSearch()
   const { id, name } = campaign
   const here = { campaign: id, range, from, to }
   const copy = () =>
     copyText(addressOf(campaign)).then(
-      () => notify('The address is copied', addressOf(campaign)),
+      () => notify('The link is copied', addressOf(campaign)),
       () => notify('The browser did not allow copying', addressOf(campaign)),
     )
   return (
@@ -264,7 +262,7 @@ function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
         Open
       </MenuItem>
       <MenuItem icon={Copy} onSelect={() => void copy()}>
-        Copy address
+        Copy link
       </MenuItem>
       <CloneItem id={id} endpoint={createCampaign} to="/campaigns/new" />
       <MenuItem

@@ -1,4 +1,4 @@
-/** Campaigns: their address to copy, where they lead, and how they went in the chosen days. */
+/** The list of campaigns: links to copy, destinations, and figures in the chosen days. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Megaphone, Plus } from 'lucide-react'
@@ -19,8 +19,8 @@ import { CampaignTable } from './campaign-table.tsx'
 
 const route = getRouteApi('/inside/campaigns')
 
-/** As many as a page may have, so that nearly everyone has all of theirs on one and can sort them. */
-const MOST = 200
+/** The API's largest page: sorting needs all campaigns on one page, and nearly every workspace has fewer. */
+const PAGE_SIZE = 200
 
 export function CampaignsPage() {
   const address = useListAddress(route.useSearch())
@@ -32,7 +32,7 @@ export function CampaignsPage() {
   // The days and the goal choose figures, not campaigns.
   const sought = { ...address, search: { q, status, cursor } }
   const campaigns = useQuery({
-    ...ask(listCampaigns, { query: { q, status, cursor, limit: MOST } }),
+    ...ask(listCampaigns, { query: { q, status, cursor, limit: PAGE_SIZE } }),
     placeholderData: keepPreviousData,
   })
   const isWhole = cursor === undefined && campaigns.data?.next_cursor === null
@@ -52,7 +52,7 @@ export function CampaignsPage() {
     <>
       <PageHeader
         title="Campaigns"
-        words={`Each has an address to send traffic to. A conversion counts on the day of its click (${zoneNow()}).`}
+        words={`Each campaign has a link for your ads. A conversion counts on the day of its click (${zoneNow()}).`}
       >
         <SearchField value={q} onSeek={sought => narrow({ q: sought })} />
         <Choice
@@ -75,7 +75,7 @@ export function CampaignsPage() {
           <EmptyState
             icon={Megaphone}
             title="No campaigns yet"
-            words="A campaign gives you the address that ads point to, and counts who comes through it."
+            words="A campaign gives you a link for your ads and counts its visitors."
           >
             {create}
           </EmptyState>

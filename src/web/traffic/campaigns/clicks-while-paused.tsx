@@ -1,4 +1,4 @@
-/** How many visitors came while a campaign took none: what was paid for in vain. */
+/** How many clicks came while a campaign was paused. They were paid for and took nobody to the destination. */
 import { useQuery } from '@tanstack/react-query'
 import { readClicksWhilePaused } from '../../../intake/clicks/api.ts'
 import { ask } from '../../ground/call.ts'

@@ -1,4 +1,4 @@
-/** What a campaign's clicks cost: by each link, or at a fixed price. */
+/** The cost model of a campaign: from a URL parameter of each click, or a fixed price. */
 import type { UseFormReturn } from 'react-hook-form'
 import { useSource } from '../../ground/source-choice.tsx'
 import { noneIfBlank } from '../../ground/ui/draft.ts'
@@ -7,24 +7,24 @@ import type { Draft } from './draft.ts'
 
 const MODELS = {
   none: {
-    label: 'Not known: entered as ad spend',
-    hint: 'Without a cost model, cost is what is entered under Ad spend.',
+    label: 'None: cost comes from ad spend',
+    hint: 'Cost is the amounts entered under Ad spend.',
   },
   link: {
-    label: 'By link: the source says it at each click',
-    hint: 'Most sources send their bid, so it is an estimate; entered ad spend takes its place.',
+    label: 'Cost from URL parameter',
+    hint: 'Most sources send their bid, so it is an estimate. Entered ad spend replaces it.',
   },
-  cpc: { label: 'Fixed price per click (CPC)', hint: 'Entered ad spend takes its place.' },
-  cpm: { label: 'Fixed price per thousand clicks (CPM)', hint: 'Entered ad spend takes its place.' },
+  cpc: { label: 'Fixed price per click (CPC)', hint: 'Entered ad spend replaces it.' },
+  cpm: { label: 'Fixed price per thousand clicks (CPM)', hint: 'Entered ad spend replaces it.' },
 } as const
 
 type Model = keyof typeof MODELS
 
-/** A model drops the fields of the one before, so that nothing is sent that cannot go with it. */
+/** Choosing a model clears the fields of the previous one, because the server refuses fields of another model. */
 export function CostFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
   const errors = form.formState.errors.cost
   const model: Model = form.watch('cost.model') ?? 'none'
-  const howItSays = useHowItSays(form.watch('traffic_source_id'))
+  const costParameter = useCostParameterWords(form.watch('traffic_source_id'))
   const choose = (chosen: Model) => {
     form.clearErrors('cost')
     form.setValue('cost', { model: chosen, amount: null, max: null }, { shouldDirty: true })
@@ -33,7 +33,7 @@ export function CostFields({ form }: { form: UseFormReturn<Draft, unknown, Draft
     <div className="flex flex-col gap-3">
       <SelectField
         label="Cost of a click"
-        hint={model === 'link' ? `${howItSays} ${MODELS.link.hint}` : MODELS[model].hint}
+        hint={model === 'link' ? `${costParameter} ${MODELS.link.hint}` : MODELS[model].hint}
         error={errors?.model?.message}
         value={model}
         onChange={event => choose(event.target.value as Model)}
@@ -46,10 +46,10 @@ export function CostFields({ form }: { form: UseFormReturn<Draft, unknown, Draft
       </SelectField>
       {model === 'link' && (
         <TextField
-          label="At most for one click, $"
+          label="Highest cost of a click, $"
           optional
           placeholder="10"
-          hint="Anybody can write a price into the address. More than this counts as no readable cost."
+          hint="Ignore costs above this; anyone can edit the URL."
           inputMode="decimal"
           autoComplete="off"
           className="max-w-xs"
@@ -71,15 +71,14 @@ export function CostFields({ form }: { form: UseFormReturn<Draft, unknown, Draft
   )
 }
 
-/** Where a link says what its click costs, in words. */
-function useHowItSays(source_id: string | null | undefined): string {
+/** Which parameter holds the cost, and in what unit. */
+function useCostParameterWords(source_id: string | null | undefined): string {
   const source = useSource(source_id ?? undefined)
   if (source === undefined) return 'Read from the parameter cost, in US dollars.'
   const { name, parameters, cost_unit, cost_currency } = source
   const parameter = parameters.find(({ field }) => field === 'cost')?.parameter
-  if (parameter === undefined)
-    return `${name} passes no cost: its parameters have none. Only cost in the address is read.`
-  const of = cost_unit === 'cpm' ? ' of a thousand clicks' : ''
-  const converted = cost_currency === 'USD' ? '' : ', counted in US dollars by the rate of the day'
-  return `Read from the parameter ${parameter} as a price${of} in ${cost_currency}, as ${name} sends it${converted}.`
+  if (parameter === undefined) return `${name} has no cost parameter, so only a parameter named cost is read.`
+  const unit = cost_unit === 'cpm' ? ' per thousand clicks' : ''
+  const converted = cost_currency === 'USD' ? '' : ', converted into US dollars at the rate of the day'
+  return `Read from the parameter ${parameter} as a price${unit} in ${cost_currency}, as ${name} sends it${converted}.`
 }

@@ -1,4 +1,4 @@
-/** Where a campaign leads: which kind of destination, and the fields of that kind. A further kind is one more entry here. */
+/** The destination of a campaign: its kind, and the fields of that kind. To add a kind, add an entry to KINDS. */
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { UseFormReturn } from 'react-hook-form'
@@ -17,7 +17,7 @@ type Form = UseFormReturn<Draft, unknown, Draft>
 type Destination = Draft['destination']
 type Kind = {
   label: string
-  /** What the form holds when the kind is chosen; `offer` is the one that the campaign names. */
+  /** The form's values when the kind is chosen; `offer` is the campaign's. */
   start: (offer: OfferRow | undefined) => Destination
   Fields: (props: { form: Form }) => ReactNode
 }
@@ -38,7 +38,7 @@ const KINDS: Record<KindName, Kind> = {
     Fields: TelegramFields,
   },
   redirect: {
-    label: 'Another address',
+    label: 'Another URL',
     start: offer => ({ type: 'redirect', url: offer?.url ?? '' }),
     Fields: RedirectFields,
   },
@@ -47,7 +47,7 @@ const KINDS: Record<KindName, Kind> = {
 const kindOf = (type: Destination['type']): KindName =>
   type === 'bot' || type === 'mini_app' || type === 'channel' ? 'telegram' : type
 
-/** `children` stand between the kind and its fields. */
+/** `children` are shown between the kind and its fields. */
 export function DestinationFields({ form, children }: { form: Form; children: ReactNode }) {
   const name = kindOf(form.watch('destination').type)
   const offer = useChosenOffer(form)
@@ -77,7 +77,7 @@ export function DestinationFields({ form, children }: { form: Form; children: Re
   )
 }
 
-/** What is wrong with a field of the destination. Reading the errors first subscribes to them. */
+/** The error of a field of the destination. Reading `errors` first subscribes to them. */
 function faultOf(
   form: Form,
   name: 'destination.url' | 'destination.funnel_id' | 'destination.click_flow_id',
@@ -85,14 +85,14 @@ function faultOf(
   return form.formState.errors.destination === undefined ? undefined : form.getFieldState(name).error?.message
 }
 
-/** Where the chosen offer leads. Its address is the offer's to change. */
+/** The chosen offer's address, read only: it is edited in the offer. */
 function FollowedAddress({ form }: { form: Form }) {
   const offer = useChosenOffer(form)
   return (
     <AddressPreview
       address={offer?.url ?? ''}
       preview={url => call(previewOffer, { body: { url } })}
-      withoutClick="Without {click_id} in the offer’s address the network cannot say which click a conversion belongs to."
+      withoutClick="Without {click_id} in the offer’s address the network cannot report which click converted."
     />
   )
 }
@@ -111,7 +111,7 @@ function RedirectFields({ form }: { form: Form }) {
       <AddressPreview
         address={destination.type === 'redirect' ? destination.url : ''}
         preview={url => call(previewOffer, { body: { url } })}
-        withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
+        withoutClick="Without {click_id} the network cannot report which click converted."
       />
     </>
   )
@@ -125,7 +125,7 @@ function FunnelFields({ form }: { form: Form }) {
   return (
     <SelectField
       label="Funnel"
-      hint="It chooses a landing and an offer for each visitor."
+      hint="Chooses a landing and an offer for each visitor."
       error={fault !== undefined && chosen === '' ? 'Choose a funnel.' : fault}
       {...form.register('destination.funnel_id')}
       value={chosen}
@@ -149,7 +149,7 @@ function FlowFields({ form }: { form: Form }) {
   return (
     <SelectField
       label="Click flow"
-      hint="Visitors go to the fallback while it is not active, so name one below."
+      hint="While it is not active, visitors go to the fallback: set one below."
       error={fault !== undefined && chosen === '' ? 'Choose a click flow.' : fault}
       {...form.register('destination.click_flow_id')}
       value={chosen}

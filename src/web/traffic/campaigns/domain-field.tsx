@@ -1,4 +1,4 @@
-/** On which domain a campaign's address is shown. Not there where the workspace has none. */
+/** The domain of a campaign's link. Hidden if the workspace has no domains. */
 import { useQuery } from '@tanstack/react-query'
 import type { UseFormReturn } from 'react-hook-form'
 import { listDomains } from '../../../traffic/domains/api.ts'
@@ -17,12 +17,12 @@ export function DomainField({ form }: { form: UseFormReturn<Draft, unknown, Draf
     <SelectField
       label="Domain"
       optional
-      hint="Where its address is shown. It opens on every domain of the workspace, so ads that run go on."
+      hint="The domain of the campaign link. The link works on every domain of the workspace, so running ads keep working."
       error={form.formState.errors.domain_id?.message}
       {...form.register('domain_id', noneIfBlank)}
       value={chosen ?? ''}
     >
-      <option value="">{usual === undefined ? 'The main address' : `The default: ${usual.unicode_name}`}</option>
+      <option value="">{usual === undefined ? 'Main address' : `Default: ${usual.unicode_name}`}</option>
       {chosen != null && served.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
       {served.map(({ id, unicode_name, status }) => (
         <option key={id} value={id}>

@@ -1,4 +1,4 @@
-/** What the form of a campaign holds. */
+/** The values of a campaign's form. */
 import type { z } from 'zod'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
 import { nameOfCopy } from '../../ground/ui/clone.tsx'
@@ -6,14 +6,14 @@ import { nameOfCopy } from '../../ground/ui/clone.tsx'
 export type Draft = z.input<typeof CampaignDraft>
 type CampaignRow = z.input<typeof Campaign>
 
-/** What the form of a copy starts from: all of the original but its key. */
+/** The values of a copy: all of the original except its key. */
 export const copyOf = (campaign: CampaignRow): Draft => ({
   ...draftOf(campaign),
   name: nameOfCopy(campaign.name),
   key: null,
 })
 
-/** What the form starts from. */
+/** The form's initial values. */
 export function draftOf(campaign: CampaignRow | undefined): Draft {
   if (campaign === undefined)
     return {
@@ -57,12 +57,12 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
   }
 }
 
-/** The currency is left to the server: there is one. */
+/** Without a currency: the server knows only one. */
 function costOf(cost: CampaignRow['cost'] | undefined): NonNullable<Draft['cost']> {
   return { model: cost?.model ?? 'none', amount: cost?.amount ?? null, max: cost?.max ?? null }
 }
 
-/** With every field, as the form holds it: else it would be taken for changed once it is shown. */
+/** With every field present: otherwise the form counts as changed as soon as it is shown. */
 function sourceOf(source: CampaignRow['source']): NonNullable<Draft['source']> {
   const names = Object.fromEntries(SOURCE_FIELDS.map(field => [field, source[field] ?? null]))
   return { ...names, template: (source.template as NonNullable<Draft['source']>['template']) ?? null }

@@ -1,4 +1,4 @@
-/** Which conversions are the campaign's: those that the workspace has chosen, else those that its offers pay for; or its own. */
+/** The campaign's goal: its own types, or the workspace's, or those that its offers pay for. */
 import type { UseFormReturn } from 'react-hook-form'
 import { GoalTypes } from '../../ground/figures/goal-types.tsx'
 import { typesInWords, useEventSettings } from '../../ground/figures/goals.ts'
@@ -13,19 +13,19 @@ export function GoalField({ form }: { form: UseFormReturn<Draft, unknown, Draft>
     <>
       <SelectField
         label="Goal"
-        hint="The conversions that its CR and CPA count, for the past as well."
+        hint="The conversions that CR and CPA count, also for past days."
         className="max-w-xs"
         value={own === null ? 'usual' : 'own'}
         onChange={event => set(event.target.value === 'usual' ? null : [...(usual ?? [])])}
       >
         <option value="usual">
-          {usual === null ? 'What its offers pay for' : `As the workspace: ${typesInWords(usual)}`}
+          {usual === null ? 'What its offers pay for' : `Same as workspace: ${typesInWords(usual)}`}
         </option>
-        <option value="own">Its own…</option>
+        <option value="own">Custom…</option>
       </SelectField>
       {own !== null && (
         <GoalTypes
-          legend="Conversions that are its goal"
+          legend="Goal conversions"
           types={own}
           error={form.formState.errors.goal === undefined ? undefined : 'Tick at least one.'}
           onChange={set}

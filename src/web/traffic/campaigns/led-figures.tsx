@@ -1,4 +1,4 @@
-/** Figures of what campaigns lead to, and what they are of, said where they stand. */
+/** Figures of funnels, click flows and sources, and the note above them that says which clicks they count. */
 import { useQuery } from '@tanstack/react-query'
 import { readDestinationFigures } from '../../../reading/figures/api.ts'
 import { ask } from '../../ground/call.ts'
@@ -6,7 +6,7 @@ import { type Figures, NO_FIGURES } from '../../ground/figures/list-figures.tsx'
 import { type Days, daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 
-/** Of all funnels, of all click flows, or of all traffic sources, and why there are none. */
+/** Figures of all funnels, all click flows or all traffic sources; `error` says why they are missing. */
 export function useLedFigures(
   type: 'funnel' | 'click_flow' | 'traffic_source',
   days: Days,
@@ -15,13 +15,12 @@ export function useLedFigures(
   return { figures: data === undefined ? NO_FIGURES : { rows: data.rows, missing: 'none' }, error }
 }
 
-/** What the figures below are of. */
 export function LedWords({ error }: { error: Error | null }) {
   return (
     <>
       <RefusalNote refused={error} className="mb-3" />
       <p className="mb-2 text-sm text-ink-soft">
-        The figures are of all clicks, in these days, of the campaigns that lead here now.
+        Figures count all clicks in these days of the campaigns that lead here now.
       </p>
     </>
   )

@@ -1,4 +1,4 @@
-/** The offer of a campaign, chosen or made on the spot: where its visitors go, or what its conversions earn. */
+/** The offer of a campaign, chosen or created here: its destination, or only the payout of its conversions. */
 import { useQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
@@ -16,7 +16,7 @@ type Form = UseFormReturn<Draft, unknown, Draft>
 
 const offersQuery = ask(listOffers, { query: { limit: 200 } })
 
-/** The offer that the form names. */
+/** The offer that is chosen in the form. */
 export function useChosenOffer(form: Form): OfferRow | undefined {
   const known = useQuery(offersQuery).data?.data ?? []
   const chosen = form.watch('offer_id')
@@ -45,8 +45,8 @@ export function OfferField({ form }: { form: Form }) {
           optional={!isDestination}
           hint={
             isDestination
-              ? 'Visitors go to its address, also when that is changed. A conversion without a payout earns the offer’s.'
-              : 'What a conversion earns that brings no payout of its own.'
+              ? 'Visitors go to its address, also after that changes. Its payout is used when the postback has no payout.'
+              : 'Used when the postback has no payout.'
           }
           className="flex-1 basis-72"
           error={isDestination && fault !== undefined && chosen === '' ? 'Choose an offer, or add one.' : fault}
@@ -85,7 +85,7 @@ export function OfferField({ form }: { form: Form }) {
   )
 }
 
-/** What is wrong with the offer, as a destination or beside one. */
+/** The error of the offer, as the destination or beside one. */
 function faultOf(form: Form): string | undefined {
   const { destination, offer_id } = form.formState.errors
   const followed = destination === undefined ? undefined : form.getFieldState('destination.offer_id').error

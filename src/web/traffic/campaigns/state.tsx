@@ -1,4 +1,4 @@
-/** Whether a campaign takes traffic: the switch, and the items of its menu that archive and delete it. */
+/** The state of a campaign: the switch that pauses it, and the menu items that archive and delete it. */
 import { useMutation } from '@tanstack/react-query'
 import { Archive, ArchiveRestore } from 'lucide-react'
 import type { z } from 'zod'
@@ -25,30 +25,30 @@ import { notify } from '../../ground/ui/toast.tsx'
 type CampaignRow = Pick<z.input<typeof Campaign>, 'id' | 'name' | 'status' | 'fallback_url'>
 type Status = CampaignRow['status']
 
-const SHOW_IT = [listCampaigns, readCampaign, readClicksWhilePaused]
-/** What shows which campaigns there are, and who leads where. */
+const SHOW_STATUS = [listCampaigns, readCampaign, readClicksWhilePaused]
+/** The queries that show campaigns, or how many of them lead somewhere. */
 export const SHOW_CAMPAIGNS = [listCampaigns, readCampaign, listOffers, listFunnels, listClickFlows]
 
-const turn = (id: string, status: Status) => call(setCampaignStatus, { params: { id }, body: { status } })
+const setStatus = (id: string, status: Status) => call(setCampaignStatus, { params: { id }, body: { status } })
 
-/** Where visitors go while it takes none. */
+/** Where visitors go while the campaign takes no traffic. */
 const whereTo = ({ fallback_url }: CampaignRow) =>
   fallback_url === null
-    ? 'Visitors see a page that says the offer is closed: it has no fallback.'
-    : `Visitors go to its fallback, ${fallback_url}`
+    ? 'It has no fallback, so visitors see a page that says the offer is closed.'
+    : `Visitors go to its fallback, ${fallback_url}.`
 
 export function StateSwitch({ campaign }: { campaign: CampaignRow }) {
   const { role } = useActive()
   const refresh = useRefresh()
   const { id, name, status } = campaign
   const set = useMutation({
-    mutationFn: (on: boolean) => turn(id, on ? 'active' : 'paused'),
+    mutationFn: (on: boolean) => setStatus(id, on ? 'active' : 'paused'),
     onSuccess: async saved => {
-      await refresh(...SHOW_IT)
-      if (saved.status === 'active') notify(`${name} is active`, 'It takes traffic from the next visit on.')
+      await refresh(...SHOW_STATUS)
+      if (saved.status === 'active') notify(`${name} is active`, 'It takes traffic from the next click.')
       else notify(`${name} is paused`, whereTo(saved))
     },
-    onError: refused => notify(`${name} is as it was`, refused.message),
+    onError: refused => notify(`${name} is unchanged`, refused.message),
   })
   return (
     <Switch
@@ -57,14 +57,14 @@ export function StateSwitch({ campaign }: { campaign: CampaignRow }) {
       pending={set.isPending}
       reason={
         reasonAgainst(setCampaignStatus, role) ??
-        (status === 'archived' ? 'It is archived. Its menu takes it out of the archive.' : undefined)
+        (status === 'archived' ? 'It is archived. Unarchive it in its menu.' : undefined)
       }
       onTurn={on => set.mutate(on)}
     />
   )
 }
 
-/** Archives, and takes out of the archive again, then paused: nothing runs because a row was tidied. */
+/** Archives and unarchives. An unarchived campaign is paused, so that tidying the list starts no traffic. */
 export function ArchiveCampaignItem({ campaign }: { campaign: CampaignRow }) {
   const confirm = useConfirm()
   const { role } = useActive()
@@ -72,14 +72,14 @@ export function ArchiveCampaignItem({ campaign }: { campaign: CampaignRow }) {
   const isArchived = status === 'archived'
   const ask = () =>
     confirm({
-      title: isArchived ? `Take ${name} out of the archive?` : `Archive ${name}?`,
+      title: isArchived ? `Unarchive ${name}?` : `Archive ${name}?`,
       words: isArchived
-        ? 'It is listed again, and paused until it is switched on.'
-        : `It takes no more traffic and leaves the list. ${whereTo(campaign)} Reports stay, and conversions of earlier clicks count.`,
+        ? 'It is listed again, and stays paused until you switch it on.'
+        : `It stops taking traffic and leaves the list. ${whereTo(campaign)} Its reports stay, and conversions of earlier clicks still count.`,
       action: isArchived ? 'Unarchive' : 'Archive',
       look: 'primary',
-      deed: () => turn(id, isArchived ? 'paused' : 'archived'),
-      refresh: SHOW_IT,
+      deed: () => setStatus(id, isArchived ? 'paused' : 'archived'),
+      refresh: SHOW_STATUS,
       news: isArchived ? `${name} is paused` : `${name} is archived`,
     })
   return (
@@ -95,10 +95,8 @@ export function ArchiveCampaignItem({ campaign }: { campaign: CampaignRow }) {
 
 export function DeleteCampaignItem({ campaign }: { campaign: CampaignRow }) {
   const { id, name, status, fallback_url } = campaign
-  const then =
-    fallback_url === null
-      ? 'It has no fallback, so its address answers 404 from then on'
-      : `Its address redirects to ${fallback_url} from then on`
+  const consequence =
+    fallback_url === null ? 'It has no fallback, so its link answers 404' : `Its link redirects to ${fallback_url}`
   return (
     <DeleteItem
       name={name}
@@ -106,7 +104,7 @@ export function DeleteCampaignItem({ campaign }: { campaign: CampaignRow }) {
       endpoint={deleteCampaign}
       refresh={SHOW_CAMPAIGNS}
       before={status === 'archived' ? undefined : 'Archive it first.'}
-      words={`${then} and records nothing. Reports stay, and late conversions still count. It cannot be brought back.`}
+      words={`${consequence} and records no clicks. Its reports stay, and late conversions still count. This cannot be undone.`}
       deed={() => call(deleteCampaign, { params: { id } })}
     />
   )

@@ -1,4 +1,4 @@
-/** A campaign that leads into Telegram: what opens, which, and how. */
+/** The destination fields of a campaign that leads into Telegram: a bot, a Mini App or a channel. */
 import { Link } from '@tanstack/react-router'
 import type { UseFormReturn } from 'react-hook-form'
 import { SelectField } from '../../ground/ui/field.tsx'
@@ -29,7 +29,7 @@ export function TelegramFields({ form }: { form: Form }) {
   return (
     <>
       <SelectField
-        label="What opens"
+        label="Opens"
         className="max-w-xs"
         value={destination.type}
         onChange={({ target }) => {
@@ -68,14 +68,14 @@ function BotFields({ form, destination, change }: BotProps) {
         hint={
           bots?.length === 0 ? (
             <>
-              There is none yet. Add one under{' '}
+              None yet. Add one under{' '}
               <Link to="/bots" className="text-accent underline-offset-2 hover:underline">
                 Bots
               </Link>
               .
             </>
           ) : (
-            'Clicks are bound to it: what its people do belongs to the click they came by.'
+            'What people do in this bot is credited to the click that brought them.'
           )
         }
         error={fault !== undefined && bot_id === '' ? 'Choose a bot.' : fault}
@@ -100,7 +100,7 @@ function BotFields({ form, destination, change }: BotProps) {
   )
 }
 
-/** What is wrong with a field. Reading the errors first subscribes to them. */
+/** The error of a field. Reading `errors` first subscribes to them. */
 function faultOf(
   form: Form,
   name: 'destination.bot_id' | 'destination.app' | 'destination.start' | 'destination.channel_id',

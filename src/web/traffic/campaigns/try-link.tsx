@@ -1,4 +1,4 @@
-/** What a campaign would read of an address, before there is any traffic: the one its source fills, or one from the source's own preview. */
+/** Shows which parameters a campaign would read from a link, before there is any traffic: a sample link, or one from the source's preview. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -25,8 +25,8 @@ export function TryLinkButton({ campaign: { id } }: { campaign: { id: string } }
       <Dialog
         open={open}
         onClose={() => setOpen(false)}
-        title="Try the address"
-        description="What a click would keep of it. Nothing is recorded, and nobody is sent anywhere."
+        title="Try the link"
+        description="Shows what a click would save. Nothing is recorded."
         width="wide"
       >
         <TryLink id={id} />
@@ -47,8 +47,8 @@ function TryLink({ id }: { id: string }) {
     <DialogForm onSubmit={() => attempt.mutate(url)}>
       <DialogBody>
         <TextArea
-          label="Address as a visitor opens it"
-          hint="Filled with sample values. Paste one from your source’s preview to see what comes of it."
+          label="Link as a visitor opens it"
+          hint="Filled with sample values. Or paste a link from your source’s preview."
           rows={3}
           spellCheck={false}
           className="[&_textarea]:font-mono [&_textarea]:text-sm"
@@ -56,51 +56,51 @@ function TryLink({ id }: { id: string }) {
           onChange={event => setTyped(event.target.value)}
         />
         <RefusalNote refused={attempt.error ?? sample.error} />
-        {attempt.error === null && read !== undefined && <WhatWasRead read={read} />}
+        {attempt.error === null && read !== undefined && <ReadFields read={read} />}
       </DialogBody>
       <DialogFoot>
         <TestClick id={id} url={url} />
         <Button type="submit" look="primary" pending={attempt.isPending}>
-          Read it
+          Check
         </Button>
       </DialogFoot>
     </DialogForm>
   )
 }
 
-/** Opens the address in earnest: it leads where visitors come, as a test click, which counts nowhere. */
+/** Opens the link as a test click: it leads where visitors go, and is not counted. */
 function TestClick({ id, url }: { id: string; url: string }) {
   const link = useQuery(ask(readTestLink, { params: { id } })).data
   const [, query] = /\?([^#]*)/.exec(url) ?? []
   if (link === undefined || query === undefined) return null
   return (
     <a href={`${addressOf(link)}&${query}`} target="_blank" rel="noreferrer" className={buttonLook('plain')}>
-      Open it as a test click
+      Open as a test click
     </a>
   )
 }
 
-/** Why nothing is kept, and whether that is a fault of the address. */
+/** Why a value is not saved, and whether the link is at fault. */
 const STATES: Record<Exclude<Field['state'], 'read'>, readonly [words: string, isFault: boolean]> = {
-  not_sent: ['Not in the address', false],
+  not_sent: ['Not in the link', false],
   empty: ['Empty', false],
-  unreplaced: ['Nothing: still the macro', true],
-  too_long: ['Nothing: longer than 500 bytes', true],
-  unusable: ['Nothing: no click id of an ad platform', true],
-  unreadable: ['No cost: no amount such as 0.015', true],
-  unused: ['Nothing: its cost model takes no cost from the link', false],
+  unreplaced: ['Not saved: macro not replaced', true],
+  too_long: ['Not saved: longer than 500 bytes', true],
+  unusable: ['Not saved: not an ad platform’s click id', true],
+  unreadable: ['No cost: not an amount such as 0.015', true],
+  unused: ['Not saved: the cost model ignores it', false],
 }
 
-function WhatWasRead({ read: { fields, unknown, cost } }: { read: Reply }) {
+function ReadFields({ read: { fields, unknown, cost } }: { read: Reply }) {
   return (
     <div aria-live="polite" className="flex flex-col gap-3">
-      <Table caption="What is read">
+      <Table caption="Parameters">
         <thead>
           <tr>
             <Head>Field</Head>
-            <Head>Arrives as</Head>
-            <Head>Came</Head>
-            <Head>A click keeps</Head>
+            <Head>Parameter</Head>
+            <Head>Received</Head>
+            <Head>Saved</Head>
           </tr>
         </thead>
         <tbody>
@@ -111,7 +111,7 @@ function WhatWasRead({ read: { fields, unknown, cost } }: { read: Reply }) {
               <Cell className="max-w-48 truncate font-mono text-sm" title={field.sent ?? undefined}>
                 {field.sent === null || field.sent === '' ? NONE : field.sent}
               </Cell>
-              <Kept field={field} cost={cost} />
+              <SavedCell field={field} cost={cost} />
             </Row>
           ))}
         </tbody>
@@ -123,28 +123,28 @@ function WhatWasRead({ read: { fields, unknown, cost } }: { read: Reply }) {
       )}
       {unknown.length > 0 && (
         <p className="text-sm text-ink-soft">
-          {'Nothing is kept of '}
+          {'Not saved: '}
           {unknown.map(({ parameter, sent }, at) => (
             <span key={parameter}>
               {at > 0 && ', '}
               <code className="font-mono break-all">{`${parameter}=${sent}`}</code>
             </span>
           ))}
-          {': no field is filled from it.'}
+          {'. No field uses these parameters.'}
         </p>
       )}
     </div>
   )
 }
 
-/** It is an amount, and is not taken. */
+/** Why an amount that can be read is still not the click's cost. */
 const tooMuch = ({ currency }: NonNullable<Reply['cost']>) =>
   currency === 'USD'
-    ? 'No cost: more than the campaign takes'
-    : `No cost: more than it takes, or no rate of ${currency}`
+    ? 'No cost: above the campaign’s highest cost'
+    : `No cost: above the highest cost, or no rate for ${currency}`
 
-function Kept({ field, cost }: { field: Field; cost: Reply['cost'] }) {
-  // Of a cost the amount is kept, not what was written.
+function SavedCell({ field, cost }: { field: Field; cost: Reply['cost'] }) {
+  // A cost is saved as an amount in US dollars, not as the text that was sent.
   if (field.state === 'read')
     return (
       <Cell className="max-w-56 truncate">

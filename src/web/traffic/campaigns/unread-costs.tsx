@@ -1,4 +1,4 @@
-/** How many clicks of a campaign should have said what they cost, and did not. */
+/** How many clicks of a campaign should have had a cost in their link, but had no readable one. */
 import { useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
@@ -13,7 +13,7 @@ export function UnreadCosts({ campaign_id }: { campaign_id: string }) {
   if (totals === undefined || totals.unread_costs === 0) return null
   return (
     <span>
-      {`In the last 30 days ${count(totals.unread_costs)} of ${count(totals.clicks)} clicks brought no readable cost.`}
+      {`In the last 30 days ${count(totals.unread_costs)} of ${count(totals.clicks)} clicks had no readable cost.`}
     </span>
   )
 }

@@ -1,4 +1,4 @@
-/** A cap, new or changed: how much is taken in which period, and where visitors go then. */
+/** The dialog that creates or edits a cap: its limit, its period, and where visitors go once it is reached. */
 import { useQuery } from '@tanstack/react-query'
 import type { DefaultValues } from 'react-hook-form'
 import type { z } from 'zod'
@@ -26,7 +26,7 @@ import { ZoneOptions } from './zones.tsx'
 export type CapRow = z.input<typeof Cap>
 type Draft = z.input<typeof CapDraft>
 
-/** What a cap is of; `earns` are the types of conversions that an offer pays for. */
+/** The offer or campaign that is capped; `earns` are the conversion types that an offer pays for. */
 export type Capped = { object: CapRow['object']; id: string; name: string; earns?: readonly string[] }
 
 type CapDialogProps = { capped: Capped; cap: CapRow | undefined; open: boolean; onClose: () => void }
@@ -37,7 +37,7 @@ export function CapDialog({ capped, cap, open, onClose }: CapDialogProps) {
       open={open}
       onClose={onClose}
       title={cap === undefined ? `New cap on ${capped.name}` : `Cap on ${capped.name}`}
-      description="From its limit on new visitors go elsewhere. Conversions of earlier clicks still count."
+      description="Once the limit is reached, new visitors go elsewhere. Conversions of earlier clicks still count."
     >
       <CapForm capped={capped} cap={cap} onClose={onClose} />
     </Dialog>
@@ -82,7 +82,7 @@ function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
       onSaved={saved =>
         notify(
           cap === undefined ? 'The cap is added' : 'The cap is saved',
-          saved.state === 'reached' ? 'It is reached: new visitors go elsewhere from now on.' : 'It holds from now on.',
+          saved.state === 'reached' ? 'It is reached: new visitors go elsewhere now.' : 'It applies now.',
         )
       }
     >
@@ -91,7 +91,7 @@ function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
           label="Limit"
           inputMode="numeric"
           autoComplete="off"
-          error={errors.limit && 'Enter a whole number from 1 on.'}
+          error={errors.limit && 'Enter a whole number, 1 or more.'}
           {...form.register('limit', { setValueAs: typed => (typed === '' ? Number.NaN : Number(typed)) })}
         />
         <SelectField label="Per" {...form.register('period')}>
@@ -114,17 +114,17 @@ function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
         )}
         {metric === 'clicks' && (
           <SelectField
-            label="If the database is away"
-            hint="When the places at hand are used."
+            label="If the database is down"
+            hint="Once the clicks reserved by this server are used up."
             {...form.register('when_unknown')}
           >
-            <option value="closed">Take nobody more</option>
-            <option value="open">Take everybody</option>
+            <option value="closed">Take no more visitors</option>
+            <option value="open">Take all visitors</option>
           </SelectField>
         )}
         {metric === 'cost' && (
           <p className="self-center text-sm text-ink-faint">
-            What their link or the campaign’s cost model says, some seconds late.
+            Cost from the link or the campaign’s cost model, counted a few seconds late.
           </p>
         )}
         {isOfConversions && (

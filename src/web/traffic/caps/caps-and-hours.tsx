@@ -1,4 +1,4 @@
-/** How much an offer or a campaign takes and when: its caps with what they have used, and its open hours. */
+/** The caps of an offer or a campaign, with how much of each is used, and its open hours. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Clock, Gauge, Pencil } from 'lucide-react'
 import { useState } from 'react'
@@ -54,9 +54,9 @@ function CapLine({ of, cap }: { of: Capped; cap: CapRow }) {
     mutationFn: () => call(reopenCap, { params: { id } }),
     onSuccess: async () => {
       await refresh(listCaps)
-      notify('The cap is open again', 'Visitors come in until its period ends, whatever is used.')
+      notify('The cap is open again', 'It does not limit visitors until its period ends.')
     },
-    onError: refused => notify('The cap is as it was', refused.message),
+    onError: refused => notify('The cap is unchanged', refused.message),
   })
   const isReached = state === 'reached'
   return (
@@ -87,7 +87,7 @@ function CapLine({ of, cap }: { of: Capped; cap: CapRow }) {
               what="cap"
               endpoint={deleteCap}
               refresh={[listCaps]}
-              words={`Nothing limits ${of.name} by it any more.`}
+              words={`It no longer limits ${of.name}.`}
               deed={() => call(deleteCap, { params: { id } })}
             />
           </RowMenu>
@@ -99,13 +99,13 @@ function CapLine({ of, cap }: { of: Capped; cap: CapRow }) {
           style={{ width: `${Math.min(100, (used / limit) * 100)}%` }}
         />
       </div>
-      <CapWords cap={cap} />
+      <CapSummary cap={cap} />
       <CapDialog capped={of} cap={cap} open={editing} onClose={() => setEditing(false)} />
     </li>
   )
 }
 
-function CapWords({ cap }: { cap: CapRow }) {
+function CapSummary({ cap }: { cap: CapRow }) {
   const { used, limit, over_by, reserved, reached_at, reopened_at, reopened_by, resets_at, then_offer_id, timezone } =
     cap
   const offers = useQuery({ ...ask(listOffers, { query: { limit: 200 } }), enabled: then_offer_id !== null })
@@ -141,7 +141,7 @@ function HoursLine({ of }: { of: Capped }) {
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
       <p className="min-w-0 flex-1 basis-60 text-ink-soft">
-        {open_hours === null ? 'Open at all hours.' : inShort(open_hours)}{' '}
+        {open_hours === null ? 'Open at all hours.' : hoursInWords(open_hours)}{' '}
         {!is_open && <Badge tone="warn">Closed now</Badge>}
       </p>
       <Button icon={Clock} size="sm" reason={reasonAgainst(setOfferHours, role)} onClick={() => setEditing(true)}>
@@ -153,7 +153,7 @@ function HoursLine({ of }: { of: Capped }) {
 }
 
 /** "Mon–Fri 09:00–18:00, Sat 10:00–14:00, in Europe/Kyiv." */
-function inShort({ week, timezone }: Hours): string {
+function hoursInWords({ week, timezone }: Hours): string {
   const days = week.map(spansOf)
   const parts: string[] = []
   for (let from = 0; from < days.length; ) {

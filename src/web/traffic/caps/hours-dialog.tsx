@@ -1,4 +1,4 @@
-/** When an offer or a campaign takes visitors: the half hours of a week, drawn with the pointer or turned one by one. */
+/** The dialog that edits the open hours of an offer or a campaign: the half hours of a week, painted with the pointer or toggled one by one. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -34,8 +34,8 @@ export function HoursDialog({ of, hours, open, onClose }: HoursDialogProps) {
       title={`Open hours of ${of.name}`}
       description={
         of.object === 'offer'
-          ? 'Outside of them it gets no visitors, as if it were archived.'
-          : 'Outside of them it takes no traffic, as if it were paused.'
+          ? 'Outside these hours it gets no visitors, as if it were archived.'
+          : 'Outside these hours it takes no traffic, as if it were paused.'
       }
     >
       <HoursForm of={of} hours={hours} onClose={onClose} />
@@ -46,7 +46,7 @@ export function HoursDialog({ of, hours, open, onClose }: HoursDialogProps) {
 const day = (from: number, to: number) => '0'.repeat(from) + '1'.repeat(to - from) + '0'.repeat(48 - to)
 const SHUT = day(0, 0)
 const ALWAYS = Array.from({ length: 7 }, () => day(0, 48))
-/** What offices and call centres keep: Monday to Friday, 9:00 to 18:00. */
+/** The usual hours of offices and call centres: Monday to Friday, 9:00 to 18:00. */
 const WORKDAYS = ALWAYS.map((_, at) => (at < 5 ? day(18, 36) : SHUT))
 
 function HoursForm({ of, hours, onClose }: Omit<HoursDialogProps, 'open'>) {
@@ -94,4 +94,4 @@ function HoursForm({ of, hours, onClose }: Omit<HoursDialogProps, 'open'>) {
   )
 }
 
-const NEVER = 'It would never be open: pause or archive it instead.'
+const NEVER = 'It would never be open. Pause or archive it instead.'

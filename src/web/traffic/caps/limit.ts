@@ -1,4 +1,4 @@
-/** A cap in a few words. */
+/** A short description of a cap. */
 import { count } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import type { CapRow } from './cap-dialog.tsx'

@@ -1,11 +1,11 @@
-/** A week of half hours. One press turns a cell, a drag paints what it passes; by keyboard the arrows move and space turns. */
+/** A week of half hours. A press toggles a cell, a drag paints the cells it crosses. On the keyboard, arrows move and space toggles. */
 import { clsx } from 'clsx'
 import { type KeyboardEvent, type PointerEvent, useRef, useState } from 'react'
 
 export const DAY_NAMES = ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun']
 const SLOTS = 48
 
-/** "09:30" of a half hour. */
+/** The start of a half hour, such as "09:30". */
 export const timeOf = (slot: number): string =>
   `${String(Math.floor(slot / 2)).padStart(2, '0')}:${slot % 2 === 0 ? '00' : '30'}`
 
@@ -17,28 +17,28 @@ export function WeekGrid({ week, onChange }: WeekGridProps) {
   const painting = useRef<'0' | '1'>(undefined)
   const [at, setAt] = useState<Cell>({ day: 0, slot: 18 })
   const isOpen = ({ day, slot }: Cell) => week[day]?.[slot] === '1'
-  /** Up to the cell from the one before, where both are of one day: a quick pointer passes by some between them. */
+  /** Paints from the previous cell to this one if both are in one day, because a fast pointer skips the cells between. */
   const paint = ({ day, slot }: Cell, to: '0' | '1', before: Cell) => {
     const [from, until] = before.day === day ? [Math.min(before.slot, slot), Math.max(before.slot, slot)] : [slot, slot]
     const painted = (one: string) => one.slice(0, from) + to.repeat(until - from + 1) + one.slice(until + 1)
     onChange(week.map((one, n) => (n === day ? painted(one) : one)))
     setAt({ day, slot })
   }
-  const begin = (event: PointerEvent, cell: Cell) => {
+  const startPainting = (event: PointerEvent, cell: Cell) => {
     if (event.button !== 0) return
-    // The cells that a finger passes are to hear of it.
+    // Without this, the events of a moving finger would all go to the first cell.
     event.currentTarget.releasePointerCapture(event.pointerId)
     painting.current = isOpen(cell) ? '0' : '1'
     paint(cell, painting.current, cell)
   }
-  const pass = (event: PointerEvent, cell: Cell) => {
+  const continuePainting = (event: PointerEvent, cell: Cell) => {
     if (painting.current !== undefined && event.buttons > 0) paint(cell, painting.current, at)
   }
   const move = (event: KeyboardEvent) => {
     const step = STEPS[event.key]
     if (step === undefined) return
     event.preventDefault()
-    if (step === 'turn') return paint(at, isOpen(at) ? '0' : '1', at)
+    if (step === 'toggle') return paint(at, isOpen(at) ? '0' : '1', at)
     const next = { day: (at.day + step[0] + 7) % 7, slot: (at.slot + step[1] + SLOTS) % SLOTS }
     setAt(next)
     grid.current?.querySelector<HTMLElement>(`[data-cell="${next.day} ${next.slot}"]`)?.focus()
@@ -74,8 +74,8 @@ export function WeekGrid({ week, onChange }: WeekGridProps) {
                     tabIndex={at.day === day && at.slot === slot ? 0 : -1}
                     onKeyDown={move}
                     onPointerUp={() => (painting.current = undefined)}
-                    onPointerDown={event => begin(event, cell)}
-                    onPointerEnter={event => pass(event, cell)}
+                    onPointerDown={event => startPainting(event, cell)}
+                    onPointerEnter={event => continuePainting(event, cell)}
                     title={`${name} ${timeOf(slot)}–${timeOf(slot + 1)}`}
                     className={clsx(
                       'block h-7 w-full focus-visible:relative',
@@ -92,11 +92,11 @@ export function WeekGrid({ week, onChange }: WeekGridProps) {
   )
 }
 
-const STEPS: Readonly<Record<string, readonly [number, number] | 'turn'>> = {
+const STEPS: Readonly<Record<string, readonly [number, number] | 'toggle'>> = {
   ArrowUp: [-1, 0],
   ArrowDown: [1, 0],
   ArrowLeft: [0, -1],
   ArrowRight: [0, 1],
-  ' ': 'turn',
-  Enter: 'turn',
+  ' ': 'toggle',
+  Enter: 'toggle',
 }

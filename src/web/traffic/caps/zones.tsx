@@ -1,7 +1,7 @@
-/** The time zones that the browser knows, for selects. */
+/** The options of a time zone select: the zones that the browser knows. */
 import { ZONE_NAMES } from '../../ground/zone-names.ts'
 
-/** `also`: one that was set by another name. */
+/** `also` is the saved zone, which may have a name that the browser's list lacks. */
 export function ZoneOptions({ also }: { also: string }) {
   const names = ['UTC', ...ZONE_NAMES.filter(name => name !== 'UTC')]
   const all = also === '' || names.includes(also) ? names : [also, ...names]

@@ -1,18 +1,18 @@
-/** The "+" on an edge and at an open end: a menu of the steps that may be put there. */
+/** The "+" on an edge or an open end: a menu of the steps that can be added there. */
 import { Plus } from 'lucide-react'
 import type { SyntheticEvent } from 'react'
 import { NODE_TYPES, type NodeType } from '../../../traffic/click-flows/api.ts'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
-import { leadsOn, type Place, TYPE_WORDS } from './graph.ts'
+import { leadsOn, type StepPlace, TYPE_WORDS } from './graph.ts'
 import type { Names } from './names.ts'
 import { ICONS } from './node-icons.ts'
 
-type AddStepProps = { place: Place; names: Names; onAdd: (type: NodeType, place: Place) => void }
+type AddStepProps = { place: StepPlace; names: Names; onAdd: (type: NodeType, place: StepPlace) => void }
 
 export function AddStep({ place, names, onAdd }: AddStepProps) {
   const { from, branch, to } = place
   const where = to === undefined ? `after ${names.get(from)}` : `between ${names.get(from)} and ${names.get(to)}`
-  // What is pressed in the menu would be taken by the canvas for the choice of the card it hangs on, and a key for moving it.
+  // Without this, the canvas would take a click in the menu for a click on the card, and a key for moving the card.
   const stop = (event: SyntheticEvent) => event.stopPropagation()
   return (
     <span role="presentation" className="flex" onClick={stop} onKeyDown={stop}>

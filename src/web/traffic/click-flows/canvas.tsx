@@ -1,4 +1,4 @@
-/** The graph as a drawing. Whatever is done here by pointer can be done in the list and the form by keyboard. */
+/** The graph as a drawing. Everything the pointer does here can be done by keyboard in the list and the form. */
 import {
   Background,
   type Connection,
@@ -14,13 +14,13 @@ import { useEffect, useMemo } from 'react'
 import type { NodeType } from '../../../traffic/click-flows/api.ts'
 import './canvas.css'
 import type { Choices } from './choices.ts'
-import { changed, connected, openEnds, type Place, type WireGraph, withoutNodes, withStep } from './graph.ts'
+import { changed, connected, openEnds, type StepPlace, type WireGraph, withoutNodes, withStep } from './graph.ts'
 import { InSight } from './in-sight.tsx'
-import { CARD_WIDTH, cardHeight, edgeId, isArranged, type Laid, laidOut, loose } from './layout.ts'
+import { CARD_WIDTH, cardHeight, edgeId, isArranged, type LaidOutGraph, laidOut, loose } from './layout.ts'
 import { type Names, subtitle } from './names.ts'
 import { shareOf } from './next-steps.tsx'
-import { type Card, DrawnContext, StepCard } from './step-card.tsx'
-import { type Way, WayEdge } from './way-edge.tsx'
+import { type NodeCard, CanvasContext, StepCard } from './step-card.tsx'
+import { type CanvasEdge, WayEdge } from './way-edge.tsx'
 
 type Props = {
   graph: WireGraph
@@ -37,7 +37,7 @@ const CARDS = { step: StepCard }
 const WAYS = { way: WayEdge }
 const MARKER = { type: MarkerType.ArrowClosed, color: 'var(--line-strong)' }
 
-function waysOf({ graph, ways }: Laid, chosen: readonly Way[]): Way[] {
+function waysOf({ graph, ways }: LaidOutGraph, chosen: readonly CanvasEdge[]): CanvasEdge[] {
   const selected = new Set(chosen.filter(edge => edge.selected).map(({ id }) => id))
   return graph.edges.map(edge => {
     const { from, to, branch, weight } = edge
@@ -62,11 +62,11 @@ function waysOf({ graph, ways }: Laid, chosen: readonly Way[]): Way[] {
 
 export function Canvas({ graph, choices, names, chosen, faulty, onChoose, onChange, onAdded }: Props) {
   const laid = useMemo(() => laidOut(graph), [graph])
-  const [nodes, setNodes, onNodesChange] = useNodesState<Card>([])
-  const [edges, setEdges, onEdgesChange] = useEdgesState<Way>([])
+  const [nodes, setNodes, onNodesChange] = useNodesState<NodeCard>([])
+  const [edges, setEdges, onEdgesChange] = useEdgesState<CanvasEdge>([])
   useEffect(() => {
     setNodes(before => {
-      // What the library has measured of a card is kept with it.
+      // Keeps the sizes that the library has measured.
       const known = new Map(before.map(card => [card.id, card]))
       return laid.graph.nodes.map(node => ({
         ...known.get(node.id),
@@ -86,7 +86,7 @@ export function Canvas({ graph, choices, names, chosen, faulty, onChoose, onChan
     const branch = sourceHandle === 'yes' || sourceHandle === 'no' ? sourceHandle : undefined
     onChange(connected(graph, source, target, branch))
   }
-  const settle = (moved: readonly Card[]) =>
+  const savePositions = (moved: readonly NodeCard[]) =>
     onChange(
       moved.reduce(
         (all, { id, position }) => changed(all, id, { x: Math.round(position.x), y: Math.round(position.y) }),
@@ -96,14 +96,14 @@ export function Canvas({ graph, choices, names, chosen, faulty, onChoose, onChan
   const drawn = useMemo(
     () => ({
       names,
-      onAdd: (type: NodeType, place: Place) => onAdded(...withStep(graph, type, place)),
+      onAdd: (type: NodeType, place: StepPlace) => onAdded(...withStep(graph, type, place)),
     }),
     [graph, names, onAdded],
   )
   return (
     <div className="h-[min(70dvh,44rem)] min-h-80 overflow-hidden rounded-lg border border-line">
-      <DrawnContext value={drawn}>
-        <ReactFlow<Card, Way>
+      <CanvasContext value={drawn}>
+        <ReactFlow<NodeCard, CanvasEdge>
           aria-label="Canvas"
           nodes={nodes}
           edges={edges}
@@ -117,14 +117,14 @@ export function Canvas({ graph, choices, names, chosen, faulty, onChoose, onChan
           onPaneClick={() => onChoose(undefined)}
           onEdgesChange={onEdgesChange}
           onConnect={connect}
-          onNodeDragStop={(_, __, moved) => settle(moved)}
-          onDelete={gone => {
-            const edgeIds = new Set(gone.edges.map(({ id }) => id))
+          onNodeDragStop={(_, __, moved) => savePositions(moved)}
+          onDelete={deleted => {
+            const edgeIds = new Set(deleted.edges.map(({ id }) => id))
             const rest = { ...graph, edges: graph.edges.filter(edge => !edgeIds.has(edgeId(edge))) }
             onChange(
               withoutNodes(
                 rest,
-                gone.nodes.map(({ id }) => id),
+                deleted.nodes.map(({ id }) => id),
               ),
             )
           }}
@@ -136,7 +136,9 @@ export function Canvas({ graph, choices, names, chosen, faulty, onChoose, onChan
           <Controls showInteractive={false} fitViewOptions={{ maxZoom: 1, padding: 0.1 }}>
             <ControlButton
               aria-label="Tidy"
-              title={isArranged(graph) ? 'Tidy: lay the cards out anew' : 'The cards are laid out by themselves'}
+              title={
+                isArranged(graph) ? 'Tidy: arrange the cards automatically' : 'The cards are arranged automatically'
+              }
               onClick={() => onChange(loose(graph))}
             >
               <Wand aria-hidden />
@@ -144,7 +146,7 @@ export function Canvas({ graph, choices, names, chosen, faulty, onChoose, onChan
           </Controls>
           <InSight laid={laid} chosen={chosen} />
         </ReactFlow>
-      </DrawnContext>
+      </CanvasContext>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-/** What nodes may name: the landings, offers, bots and channels of the workspace. */
+/** The landings, offers, bots and channels of the workspace that nodes can use. */
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { listBots } from '../../../telegram/bots/api.ts'
@@ -10,17 +10,17 @@ import { ask } from '../../ground/call.ts'
 type Choice = { readonly id: string; readonly name: string; readonly isArchived: boolean }
 export type Choices = Record<'landing' | 'offer' | 'bot' | 'channel', readonly Choice[]>
 
-const MOST = { query: { limit: 200 } } as const
+const PAGE = { query: { limit: 200 } } as const
 
 export function useChoices(): Choices {
-  const landings = useQuery(ask(listLandings, MOST)).data
-  const offers = useQuery(ask(listOffers, MOST)).data
-  const bots = useQuery(ask(listBots, MOST)).data
-  const channels = useQuery(ask(listChannels, MOST)).data
+  const landings = useQuery(ask(listLandings, PAGE)).data
+  const offers = useQuery(ask(listOffers, PAGE)).data
+  const bots = useQuery(ask(listBots, PAGE)).data
+  const channels = useQuery(ask(listChannels, PAGE)).data
   return useMemo(
     () => ({
-      landing: (landings?.data ?? []).map(named),
-      offer: (offers?.data ?? []).map(named),
+      landing: (landings?.data ?? []).map(choiceOf),
+      offer: (offers?.data ?? []).map(choiceOf),
       bot: (bots?.data ?? []).map(({ id, username }) => ({ id, name: `@${username}`, isArchived: false })),
       channel: (channels?.data ?? []).map(({ id, title }) => ({ id, name: title, isArchived: false })),
     }),
@@ -28,7 +28,7 @@ export function useChoices(): Choices {
   )
 }
 
-const named = ({ id, name, status }: { id: string; name: string; status: string }): Choice => ({
+const choiceOf = ({ id, name, status }: { id: string; name: string; status: string }): Choice => ({
   id,
   name,
   isArchived: status === 'archived',

@@ -1,4 +1,4 @@
-/** What a condition asks. */
+/** The fields of a condition. */
 import { useState } from 'react'
 import { MOST_HOURS } from '../../../contract/flow-graph.ts'
 import { CONDITION_FIELDS, DAYS, DEVICES, MATCHES } from '../../../traffic/click-flows/api.ts'
@@ -9,7 +9,7 @@ import { FIELD_WORDS } from './names.ts'
 
 type Props = { node: WireNode; change: (changes: Partial<WireNode>) => void }
 
-const NOTHING = {
+const NO_VALUES = {
   match: null,
   values: null,
   days: null,
@@ -23,10 +23,10 @@ export function ConditionFields({ node, change }: Props) {
   return (
     <>
       <SelectField
-        label="Asks about"
+        label="Condition"
         value={node.field ?? ''}
         onChange={event =>
-          change({ ...NOTHING, field: CONDITION_FIELDS.find(field => field === event.target.value) ?? null })
+          change({ ...NO_VALUES, field: CONDITION_FIELDS.find(field => field === event.target.value) ?? null })
         }
       >
         <option value="">Choose …</option>
@@ -36,12 +36,12 @@ export function ConditionFields({ node, change }: Props) {
           </option>
         ))}
       </SelectField>
-      <Asked node={node} change={change} />
+      <ValueFields node={node} change={change} />
     </>
   )
 }
 
-function Asked({ node, change }: Props) {
+function ValueFields({ node, change }: Props) {
   const { field } = node
   if (field == null || field === 'bot') return null
   if (field === 'uniqueness') return <VisitsField node={node} change={change} />
@@ -54,7 +54,7 @@ function Asked({ node, change }: Props) {
     <>
       {isFree && (
         <SelectField
-          label="Compared"
+          label="Match"
           value={node.match ?? 'is'}
           onChange={event => change({ match: MATCHES.find(match => match === event.target.value) ?? null })}
         >
@@ -73,15 +73,15 @@ function VisitsField({ node, change }: Props) {
   const hours = node.within_hours ?? null
   return (
     <TextField
-      label="Not here in the last, hours"
+      label="No visit in the last, hours"
       optional
       type="number"
       min={1}
       max={MOST_HOURS}
       hint={
         hours === null
-          ? 'Yes for who comes for the first time, to whatever campaign. With hours: for who has not come to this campaign in them, 720 at most.'
-          : 'Yes for who has not come to this campaign in these hours, as a cookie says; who keeps none is new.'
+          ? 'Yes on the first visit to any of your campaigns. With hours (at most 720): yes if there was no visit to this campaign in that time.'
+          : 'Yes if the visitor’s cookie shows no visit to this campaign in these hours. Visitors without cookies count as new.'
       }
       value={hours ?? ''}
       onChange={event => change({ within_hours: hoursOf(event.target.value) })}
@@ -95,7 +95,7 @@ function hoursOf(typed: string): number | null {
 }
 
 const EXAMPLES: Record<string, string> = {
-  language: 'en takes every English, pt-BR the Brazilian alone',
+  language: 'en matches every English, pt-BR only Brazilian Portuguese',
   os: 'Android, iOS, Windows, macOS, Linux',
   browser: 'Chrome, Mobile Chrome, Safari, Mobile Safari, Firefox',
 }
@@ -103,12 +103,12 @@ const EXAMPLES: Record<string, string> = {
 const split = (text: string): string[] => [...new Set(text.split(/[,\n]/).map(value => value.trim()))].filter(Boolean)
 
 function ValuesField({ node, change }: Props) {
-  // What is typed is kept as typed: a comma at the end is not a value yet.
+  // The text stays as typed, because a trailing comma is not a value yet.
   const [text, setText] = useState((node.values ?? []).join(', '))
   return (
     <TextField
       label="Values, separated by commas"
-      hint={EXAMPLES[node.field ?? ''] ?? 'Any of these leads to yes; case never matters'}
+      hint={EXAMPLES[node.field ?? ''] ?? 'Yes if any of these matches; case does not matter'}
       autoComplete="off"
       value={text}
       onChange={event => {
@@ -123,7 +123,7 @@ function DeviceFields({ node, change }: Props) {
   const values = node.values ?? []
   return (
     <fieldset>
-      <legend className="mb-1 font-medium">Any of these leads to yes</legend>
+      <legend className="mb-1 font-medium">Yes if any of these matches</legend>
       <div className="grid grid-cols-2 gap-2">
         {DEVICES.map(device => (
           <Checkbox
@@ -176,7 +176,7 @@ function TimeFields({ node, change }: Props) {
       <TextField
         label="Time zone"
         placeholder="UTC"
-        hint="Such as Europe/Berlin. From later than to means over midnight."
+        hint="Such as Europe/Berlin. From 22:00 to 06:00 spans midnight."
         value={node.time_zone ?? ''}
         onChange={event => change({ time_zone: event.target.value || null })}
       />

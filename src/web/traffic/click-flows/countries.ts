@@ -1,8 +1,8 @@
-/** Countries by their code and their names, as people type them. */
+/** Finds countries by code or by the names that people type. */
 
 import { COUNTRIES } from '../../../contract/countries.ts'
 
-const plain = (name: string): string =>
+const normalized = (name: string): string =>
   name
     .normalize('NFD')
     .replace(/\p{M}/gu, '')
@@ -11,13 +11,13 @@ const plain = (name: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, ' ')
     .trim()
 
-/** Codes by every name there is for them: in English, in short, and in the languages of the browser. */
+/** Country codes by name: in English, short and long, and in the browser's languages. */
 const byName = new Map<string, string>()
 for (const code of COUNTRIES.keys())
   for (const languages of ['en', ...navigator.languages])
     for (const style of ['long', 'short'] as const) {
       const name = new Intl.DisplayNames(languages, { type: 'region', fallback: 'none', style }).of(code)
-      if (name !== undefined && !byName.has(plain(name))) byName.set(plain(name), code)
+      if (name !== undefined && !byName.has(normalized(name))) byName.set(normalized(name), code)
     }
 for (const [name, code] of [
   ['uk', 'GB'],
@@ -28,14 +28,14 @@ for (const [name, code] of [
 ] as const)
   byName.set(name, code)
 
-/** The code of a country that is named by its code or a name; undefined for what is none. */
+/** The code of a country by its code or name; undefined if there is no such country. */
 export function codeOf(text: string): string | undefined {
   const code = text.trim().toUpperCase()
-  return COUNTRIES.has(code) ? code : byName.get(plain(text))
+  return COUNTRIES.has(code) ? code : byName.get(normalized(text))
 }
 
-/** A country whose name begins like this. */
+/** A country whose name begins with the same three letters. */
 export function countryLike(text: string): string | undefined {
-  const begin = plain(text).slice(0, 3)
-  return begin.length < 3 ? undefined : [...COUNTRIES.values()].find(name => plain(name).startsWith(begin))
+  const start = normalized(text).slice(0, 3)
+  return start.length < 3 ? undefined : [...COUNTRIES.values()].find(name => normalized(name).startsWith(start))
 }

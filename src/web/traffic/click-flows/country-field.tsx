@@ -1,4 +1,4 @@
-/** The countries of a condition: typed by code or name, or chosen; what is no country is refused at once. */
+/** The countries of a condition, typed by code or name, or chosen. A text that is no country shows an error at once. */
 import { useState } from 'react'
 import { COUNTRIES } from '../../../contract/countries.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
@@ -8,7 +8,7 @@ type CountryFieldProps = { values: readonly string[]; onChange: (values: string[
 
 const parts = (text: string): string[] => text.split(/[,;\n]/).map(part => part.trim())
 
-/** Names are taken as codes; what is none stays as it was typed, so that it is neither lost nor published. */
+/** Names become codes. A text that is no country stays as typed: it is not lost, and publishing refuses it. */
 const valuesOf = (text: string): string[] => [
   ...new Set(
     parts(text)
@@ -18,13 +18,13 @@ const valuesOf = (text: string): string[] => [
 ]
 
 export function CountryField({ values, onChange, className }: CountryFieldProps) {
-  // What is typed is kept as typed while one types: a comma at the end is not a value yet.
+  // The text stays as typed, because a trailing comma is not a value yet.
   const [typed, setTyped] = useState<string>()
   const text = typed ?? values.join(', ')
-  // The last word may be the beginning of one.
-  const judged = typed === undefined ? values : parts(typed).slice(0, -1).filter(Boolean)
-  const wrong = judged.find(part => codeOf(part) === undefined)
-  const meant = wrong === undefined ? undefined : countryLike(wrong)
+  // The last part is not checked while typing, because it may be incomplete.
+  const checked = typed === undefined ? values : parts(typed).slice(0, -1).filter(Boolean)
+  const unknown = checked.find(part => codeOf(part) === undefined)
+  const suggestion = unknown === undefined ? undefined : countryLike(unknown)
   const names = values.flatMap(code => COUNTRIES.get(code) ?? [])
   return (
     <div className={className}>
@@ -36,9 +36,9 @@ export function CountryField({ values, onChange, className }: CountryFieldProps)
         value={text}
         {...(names.length === 0 ? { hint: 'Codes or names: DE, Austria' } : { hint: names.join(', ') })}
         error={
-          wrong === undefined
+          unknown === undefined
             ? undefined
-            : `“${wrong}” is no country.${meant === undefined ? ' Type a name or a code such as DE.' : ` Did you mean ${meant}?`}`
+            : `“${unknown}” is not a country.${suggestion === undefined ? ' Type a name or a code such as DE.' : ` Did you mean ${suggestion}?`}`
         }
         onChange={({ target }) => {
           setTyped(target.value)

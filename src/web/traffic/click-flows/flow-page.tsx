@@ -1,4 +1,4 @@
-/** One click flow: its draft to edit, and what puts it into traffic. */
+/** One click flow: the editor of its draft, and the buttons to test and publish it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
@@ -46,7 +46,7 @@ export function FlowPage() {
   )
 }
 
-/** What is on screen, and how it is saved. */
+/** The draft on screen, and how it is saved. */
 function useFlowDraft(flow: FlowRow) {
   const queries = useQueryClient()
   const changed = useFlowsChanged()
@@ -54,35 +54,35 @@ function useFlowDraft(flow: FlowRow) {
   const [name, setName] = useState(flow.name)
   const [graph, setGraph] = useState<WireGraph>(flow.graph)
   const isDirty = name !== before.name || isChanged(graph, before.graph)
-  const begin = (from: FlowRow) => {
+  const startFrom = (from: FlowRow) => {
     setBefore(from)
     setName(from.name)
     setGraph(from.graph)
   }
-  // What someone else has saved is taken over while there is nothing of one's own to lose.
-  if (!isDirty && (flow.draft_tag !== before.draft_tag || flow.name !== before.name)) begin(flow)
+  // A change that someone else saved replaces the draft on screen if that has no unsaved changes.
+  if (!isDirty && (flow.draft_tag !== before.draft_tag || flow.name !== before.name)) startFrom(flow)
   useUnsaved(isDirty, 'the draft')
-  const take = async (saved: FlowRow) => {
+  const showSaved = async (saved: FlowRow) => {
     queries.setQueryData(ask(readClickFlow, { params: { id: flow.id } }).queryKey, saved)
-    begin(saved)
+    startFrom(saved)
     await changed()
   }
   const save = useMutation({
     mutationFn: () =>
       call(replaceClickFlow, { params: { id: flow.id }, body: { name, graph, draft_tag: before.draft_tag } }),
     onSuccess: async saved => {
-      await take(saved)
+      await showSaved(saved)
       notifyDone(
         'The draft is saved',
         saved,
-        saved.problems.length === 0 ? 'It can be published.' : `It cannot be published yet: see its problems.`,
+        saved.problems.length === 0 ? 'It can be published.' : `Solve its problems before you publish it.`,
       )
     },
   })
-  return { name, setName, graph, setGraph, isDirty, take, save }
+  return { name, setName, graph, setGraph, isDirty, showSaved, save }
 }
 
-/** An empty flow is written as a table. A canvas that fits a phone cannot be read. */
+/** The first view: the table for an empty flow, the list on a phone, whose screen is too small for the canvas. */
 function viewFor({ nodes }: WireGraph): string {
   if (nodes.length <= 1) return 'table'
   return matchMedia('(width < 40rem)').matches ? 'list' : 'canvas'
@@ -91,11 +91,10 @@ function viewFor({ nodes }: WireGraph): string {
 function FlowEditor({ flow }: { flow: FlowRow }) {
   const { role } = useActive()
   const choices = useChoices()
-  const { name, setName, graph, setGraph, isDirty, take, save } = useFlowDraft(flow)
+  const { name, setName, graph, setGraph, isDirty, showSaved, save } = useFlowDraft(flow)
   const [chosen, setChosen] = useState<string>()
   const [added, setAdded] = useState<string>()
   const names = useMemo(() => namesOf(graph, choices), [graph, choices])
-  // A canvas that fits a phone cannot be read.
   const [view, setView] = useState(() => viewFor(flow.graph))
   const node = graph.nodes.find(({ id }) => id === chosen)
   const faulty = useMemo(() => new Set(flow.problems.flatMap(({ node_id }) => node_id ?? [])), [flow.problems])
@@ -121,7 +120,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
           </span>
         }
       >
-        <Deeds flow={flow} isDirty={isDirty} onTaken={take} />
+        <FlowActions flow={flow} isDirty={isDirty} onSaved={showSaved} />
         <Button
           pending={save.isPending}
           reason={reasonAgainst(replaceClickFlow, role) ?? (isDirty ? undefined : 'Everything is saved.')}
@@ -146,7 +145,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
               <MenuItem
                 key={type}
                 onSelect={() => {
-                  // Where it is clear what leads to it, it is connected at once.
+                  // The new node is connected to the chosen one if that has an open end.
                   const place = node && openEnds(graph, node)[0]
                   onAdded(...(place === undefined ? withNode(graph, type) : withStep(graph, type, place)))
                 }}
@@ -173,7 +172,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
           </Suspense>
         )}
         {node !== undefined && view !== 'table' && (
-          <aside aria-label="The chosen node" className="rounded-lg border border-line bg-surface p-4">
+          <aside aria-label="Selected node" className="rounded-lg border border-line bg-surface p-4">
             <NodeForm
               key={node.id}
               graph={graph}
@@ -182,7 +181,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
               names={names}
               problems={flow.problems
                 .filter(({ node_id }) => node_id === node.id)
-                .map(({ message }) => calledAsHere(message, flow, node.id, names))}
+                .map(({ message }) => withNodeName(message, flow, node.id, names))}
               isNew={node.id === added}
               onChange={setGraph}
               onAdded={onAdded}
@@ -202,7 +201,7 @@ function Problems({ flow, names, isDirty, onChoose }: ProblemsProps) {
   return (
     <section aria-label="Problems" className="mb-4 rounded-md border-l-3 border-l-warn bg-warn-soft px-3 py-2">
       <h2 className="text-base">
-        Before it can be published{isDirty && <span className="font-normal"> (as last saved)</span>}
+        Solve before publishing{isDirty && <span className="font-normal"> (as last saved)</span>}
       </h2>
       <ul className="mt-1 flex list-disc flex-col gap-0.5 pl-5">
         {flow.problems.map(({ node_id, message }) => (
@@ -211,7 +210,7 @@ function Problems({ flow, names, isDirty, onChoose }: ProblemsProps) {
               message
             ) : (
               <button type="button" className="text-left align-top hover:underline" onClick={() => onChoose(node_id)}>
-                {calledAsHere(message, flow, node_id, names)}
+                {withNodeName(message, flow, node_id, names)}
               </button>
             )}
           </li>
@@ -221,16 +220,16 @@ function Problems({ flow, names, isDirty, onChoose }: ProblemsProps) {
   )
 }
 
-/** A problem begins with the id of its node; here the node is called as everywhere on the screen. */
-function calledAsHere(message: string, { graph }: FlowRow, node_id: string, names: Names): string {
+/** A problem's message begins with the id of its node. This puts the node's name on screen in its place. */
+function withNodeName(message: string, { graph }: FlowRow, node_id: string, names: Names): string {
   const label = graph.nodes.find(({ id }) => id === node_id)?.label
-  const begin = `Node ${label ? `${node_id} (${label})` : node_id}: `
-  return message.startsWith(begin) ? `${names.get(node_id) ?? node_id}: ${message.slice(begin.length)}` : message
+  const prefix = `Node ${label ? `${node_id} (${label})` : node_id}: `
+  return message.startsWith(prefix) ? `${names.get(node_id) ?? node_id}: ${message.slice(prefix.length)}` : message
 }
 
-type DeedsProps = { flow: FlowRow; isDirty: boolean; onTaken: (flow: FlowRow) => Promise<void> }
+type FlowActionsProps = { flow: FlowRow; isDirty: boolean; onSaved: (flow: FlowRow) => Promise<void> }
 
-function Deeds({ flow, isDirty, onTaken }: DeedsProps) {
+function FlowActions({ flow, isDirty, onSaved }: FlowActionsProps) {
   const { role } = useActive()
   const confirm = useConfirm()
   const [open, setOpen] = useState<'try' | 'versions'>()
@@ -246,8 +245,8 @@ function Deeds({ flow, isDirty, onTaken }: DeedsProps) {
       look: 'primary',
       deed: async () => {
         const published = await call(publishClickFlow, { params: { id: flow.id } })
-        await onTaken(published)
-        notifyDone(`Version ${published.published_version} is in traffic`, published)
+        await onSaved(published)
+        notifyDone(`Version ${published.published_version} is live`, published)
       },
     })
   return (
@@ -259,13 +258,13 @@ function Deeds({ flow, isDirty, onTaken }: DeedsProps) {
         Try it
       </Button>
       <Button
-        // Bright only where there is something to publish; the same again puts a flow that is off traffic back into it.
+        // Primary only if there are changes. Publishing an unchanged draft makes a paused flow active again.
         look={flow.is_draft_published ? 'plain' : 'primary'}
         icon={Upload}
         reason={
           reasonAgainst(publishClickFlow, role) ??
           unsaved ??
-          (flow.problems.length > 0 ? 'Its problems must be put right first.' : undefined) ??
+          (flow.problems.length > 0 ? 'Solve its problems first.' : undefined) ??
           (flow.is_draft_published && flow.status === 'active' ? 'There are no changes to publish.' : undefined)
         }
         onClick={publish}
@@ -278,7 +277,7 @@ function Deeds({ flow, isDirty, onTaken }: DeedsProps) {
         open={open === 'versions'}
         onClose={() => setOpen(undefined)}
         onRestored={restored => {
-          void onTaken(restored)
+          void onSaved(restored)
           setOpen(undefined)
         }}
       />

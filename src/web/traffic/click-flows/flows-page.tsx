@@ -1,4 +1,4 @@
-/** Click flows: what decides where a campaign's visitors go. */
+/** The list of click flows, which decide where the visitors of a campaign go. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Waypoints } from 'lucide-react'
@@ -29,7 +29,7 @@ import { LedWords, useLedFigures } from '../campaigns/led-figures.tsx'
 import { EMPTY, type WireGraph } from './graph.ts'
 import { FlowMenu, StatusBadge } from './status.tsx'
 
-type FlowRow = z.input<typeof ListedFlow>
+type ListedFlowRow = z.input<typeof ListedFlow>
 
 const route = getRouteApi('/inside/click-flows')
 
@@ -40,7 +40,7 @@ export function FlowsPage() {
   return (
     <ListPage
       title="Click flows"
-      words="A graph that parts visitors by who they are, and sends each on its way."
+      words="Route visitors by country, device, time or weight."
       filters={
         <>
           <NameAndStatus address={address} statuses={FLOW_STATUSES} />
@@ -51,7 +51,7 @@ export function FlowsPage() {
       address={address}
       empty={{
         icon: Waypoints,
-        words: 'Draw who goes where: by country, device, time, by weights, to landings, offers, bots and addresses.',
+        words: 'Send visitors to landings, offers, bots or addresses by country, device, time or weight.',
       }}
       add={{
         endpoint: createClickFlow,
@@ -91,7 +91,7 @@ const HEADS = [
   <Head key="created">Created</Head>,
 ]
 
-function FlowLine({ flow, figures }: { flow: FlowRow; figures: ReactNode }) {
+function FlowLine({ flow, figures }: { flow: ListedFlowRow; figures: ReactNode }) {
   return (
     <Row className={flow.status === 'archived' ? 'text-ink-faint' : ''}>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={flow.name}>
@@ -118,9 +118,9 @@ function FlowLine({ flow, figures }: { flow: FlowRow; figures: ReactNode }) {
   )
 }
 
-const Named = z.object({ name: FlowDraft.shape.name })
+const NewFlow = z.object({ name: FlowDraft.shape.name })
 
-/** A flow and the graph that a copy of it begins with: what is in traffic, and the draft where nothing was published. */
+/** A flow and the graph that its copy starts with: the published version, or the draft if there is none. */
 type Original = { flow: z.input<typeof ClickFlow>; graph: WireGraph }
 
 async function readOriginal(id: string): Promise<Original> {
@@ -133,14 +133,14 @@ async function readOriginal(id: string): Promise<Original> {
 function wordsFor({ flow, graph }: Original): string {
   const nodes = graph.nodes.length === 1 ? 'its one node' : `its ${graph.nodes.length} nodes`
   if (flow.published_version === null) return `A draft with ${nodes}. It takes traffic once you publish it.`
-  const left = flow.is_draft_published ? '' : ' What was changed in its draft since is not taken over.'
+  const left = flow.is_draft_published ? '' : ' Unpublished changes of its draft are not copied.'
   return `A draft with ${nodes} as published in version ${flow.published_version}.${left} It takes traffic once you publish it.`
 }
 
 function NewFlowForm({ original, onClose }: { original: Original | undefined; onClose: () => void }) {
   const navigate = useNavigate()
   const name = original === undefined ? '' : nameOfCopy(original.flow.name)
-  const form = useDraft<z.input<typeof Named>>(Named, { name })
+  const form = useDraft<z.input<typeof NewFlow>>(NewFlow, { name })
   return (
     <DraftForm
       form={form}
@@ -149,7 +149,7 @@ function NewFlowForm({ original, onClose }: { original: Original | undefined; on
       deed={({ name }) => call(createClickFlow, { body: { name, graph: original?.graph ?? EMPTY } })}
       refresh={[listClickFlows]}
       onClose={onClose}
-      // In place of the address that has opened the copy's form, so that Back does not open it again.
+      // Replaces the address that opened the copy's form, so that Back does not open the form again.
       onSaved={({ id }) => void navigate({ to: '/click-flows/$id', params: { id }, replace: original !== undefined })}
     >
       <TextField

@@ -1,4 +1,4 @@
-/** Changing a graph: pure, each answers a new one. */
+/** Pure functions that change a graph: each returns a new one. */
 import type { z } from 'zod'
 import type { ClickFlow, FlowEdge, FlowNode, Graph, NodeType } from '../../../traffic/click-flows/api.ts'
 
@@ -21,16 +21,16 @@ export const TYPE_WORDS: Record<NodeType, string> = {
 
 const ENDS: ReadonlySet<NodeType> = new Set<NodeType>(['offer', 'bot', 'mini_app', 'channel', 'redirect'])
 
-/** What may lead on to a next step. */
+/** Whether a node of this type can have a next step. */
 export const leadsOn = (type: NodeType): boolean => !ENDS.has(type)
 
-/** What a new flow begins with. */
+/** The graph of a new flow. */
 export const EMPTY: WireGraph = { nodes: [{ id: 'entry', type: 'entry' }], edges: [] }
 
-/** Where a step is put: behind a node, by a branch of it where it is a condition, or into an edge where `to` says which. */
-export type Place = { from: string; branch?: 'yes' | 'no' | undefined; to?: string | undefined }
+/** Where a step is added: after the node `from`, at `branch` if that is a condition, and into the edge to `to` if it is set. */
+export type StepPlace = { from: string; branch?: 'yes' | 'no' | undefined; to?: string | undefined }
 
-/** An id of this type that none of the nodes has, such as `split-2`. */
+/** An unused id for a node of this type, such as `split-2`. */
 export function freeId(nodes: readonly WireNode[], type: NodeType): string {
   const taken = new Set(nodes.map(({ id }) => id))
   for (let number = 1; ; number += 1) {
@@ -45,8 +45,8 @@ export function withNode(graph: WireGraph, type: NodeType): [WireGraph, string] 
   return [{ ...graph, nodes: [...graph.nodes, { id, type }] }, id]
 }
 
-/** A graph with a new node in its place, and its id. In an edge what the edge led to follows the new node, where anything can. */
-export function withStep(graph: WireGraph, type: NodeType, { from, branch, to }: Place): [WireGraph, string] {
+/** The graph with a new node at the place, and the node's id. In an edge, the old target follows the new node if that can have a next step. */
+export function withStep(graph: WireGraph, type: NodeType, { from, branch, to }: StepPlace): [WireGraph, string] {
   const [grown, id] = withNode(graph, type)
   if (to === undefined) return [connected(grown, from, id, branch), id]
   const edges = grown.edges.map(edge =>
@@ -54,9 +54,9 @@ export function withStep(graph: WireGraph, type: NodeType, { from, branch, to }:
       ? { ...edge, to: id }
       : edge,
   )
-  // Who fits a new condition goes a new way; all others go on as before.
-  const led = { ...grown, edges }
-  return [leadsOn(type) ? connected(led, id, to, type === 'condition' ? 'no' : undefined) : led, id]
+  // The branch "no" of a new condition keeps the old target; "yes" is open.
+  const redirected = { ...grown, edges }
+  return [leadsOn(type) ? connected(redirected, id, to, type === 'condition' ? 'no' : undefined) : redirected, id]
 }
 
 export function changed(graph: WireGraph, id: string, changes: Partial<WireNode>): WireGraph {
@@ -64,39 +64,39 @@ export function changed(graph: WireGraph, id: string, changes: Partial<WireNode>
 }
 
 export function withoutNodes(graph: WireGraph, ids: readonly string[]): WireGraph {
-  const gone = new Set(ids)
+  const removed = new Set(ids)
   return {
-    nodes: graph.nodes.filter(({ id }) => !gone.has(id)),
-    edges: graph.edges.filter(({ from, to }) => !gone.has(from) && !gone.has(to)),
+    nodes: graph.nodes.filter(({ id }) => !removed.has(id)),
+    edges: graph.edges.filter(({ from, to }) => !removed.has(from) && !removed.has(to)),
   }
 }
 
-/** The edges that leave a node are replaced by these. */
+/** Replaces the edges that leave a node. */
 export function leading(graph: WireGraph, from: string, edges: readonly WireEdge[]): WireGraph {
   return { ...graph, edges: [...graph.edges.filter(edge => edge.from !== from), ...edges] }
 }
 
-/** Weights that read as percents: 100 shared as evenly as whole numbers can be, the first getting what is left over. */
+/** Gives weights that read as percents: 100 is split evenly into whole numbers, and the first parts get the remainder. */
 export function evenly<T extends { weight?: number | null | undefined }>(parts: readonly T[]): T[] {
   const each = Math.floor(100 / parts.length)
   const over = 100 - each * parts.length
   return parts.map((part, at) => ({ ...part, weight: each + (at < over ? 1 : 0) }))
 }
 
-/** Whether weights differ by no more than what cannot be shared. */
+/** Whether the weights are equal, apart from a remainder of 1. */
 export function isEven(parts: readonly { weight?: number | null | undefined }[]): boolean {
   const weights = parts.map(({ weight }) => weight ?? 0)
   return Math.max(...weights) - Math.min(...weights) <= 1
 }
 
-/** One more part with its even share: who shared evenly go on to; of other weights the new part gets the average. */
+/** Adds a part. Even weights stay even; otherwise the new part gets the average weight. */
 export function withPart<T extends { weight?: number | null | undefined }>(parts: readonly T[], part: T): T[] {
   if (parts.length === 0 || isEven(parts)) return evenly([...parts, part])
   const total = parts.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   return [...parts, { ...part, weight: Math.max(1, Math.round(total / parts.length)) }]
 }
 
-/** A graph in which `from` leads to `to`, by the branch where it is a condition. What led elsewhere by the same way no longer does. */
+/** Connects `from` to `to`, at `branch` if `from` is a condition. Replaces the edge that left there before. */
 export function connected(graph: WireGraph, from: string, to: string, branch: 'yes' | 'no' | undefined): WireGraph {
   const node = graph.nodes.find(({ id }) => id === from)
   if (node === undefined || from === to || !leadsOn(node.type)) return graph
@@ -112,8 +112,8 @@ export function connected(graph: WireGraph, from: string, to: string, branch: 'y
   return leading(graph, from, [{ from, to }])
 }
 
-/** Where a step behind a node is missing, or another one may follow. */
-export function openEnds({ edges }: WireGraph, { id, type }: WireNode): Place[] {
+/** The places after a node where a step is missing or another one can be added. */
+export function openEnds({ edges }: WireGraph, { id, type }: WireNode): StepPlace[] {
   if (!leadsOn(type)) return []
   const own = edges.filter(({ from }) => from === id)
   if (type === 'split') return [{ from: id }]

@@ -1,25 +1,25 @@
-/** Keeps in sight what one works on. */
+/** Moves the canvas's view so that the graph and the selected card are visible. */
 import { useReactFlow, useStore } from '@xyflow/react'
 import { useEffect, useRef } from 'react'
-import { CARD_WIDTH, cardHeight, type Laid } from './layout.ts'
+import { CARD_WIDTH, cardHeight, type LaidOutGraph } from './layout.ts'
 
-/** Below this cards cannot be read. */
+/** The smallest zoom at which cards can be read. */
 const SMALLEST = 0.55
 const MARGIN = 28
-/** What the "+" behind a card takes up. */
+/** The width of the "+" behind a card. */
 const OPEN_END = 32
 
-type InSightProps = { laid: Laid; chosen: string | undefined }
+type InSightProps = { laid: LaidOutGraph; chosen: string | undefined }
 
 /**
- * Has the whole drawing in sight at the beginning, and after a step has come or gone or all was laid out anew; its beginning where it is
- * too large to be read. The chosen step is in sight in any case.
+ * Shows the whole graph at first, after a step was added or removed, and after a new layout; if it is too large to be readable, its
+ * beginning. The selected step is always visible.
  */
 export function InSight({ laid: { graph, ways }, chosen }: InSightProps) {
   const { setViewport, getViewport } = useReactFlow()
   const width = useStore(({ width }) => width)
   const height = useStore(({ height }) => height)
-  const shown = useRef('')
+  const shownShape = useRef('')
   const shape = `${graph.nodes.map(({ id }) => id).join(' ')} ${ways.size > 0 ? 'laid' : 'arranged'}`
   useEffect(() => {
     if (width === 0 || height === 0) return
@@ -28,7 +28,7 @@ export function InSight({ laid: { graph, ways }, chosen }: InSightProps) {
       return { id, left, top, right: left + CARD_WIDTH + OPEN_END, bottom: top + cardHeight(type) }
     })
     let view = getViewport()
-    if (shown.current !== shape && boxes.length > 0) {
+    if (shownShape.current !== shape && boxes.length > 0) {
       const [left, right] = [Math.min(...boxes.map(box => box.left)), Math.max(...boxes.map(box => box.right))]
       const [top, bottom] = [Math.min(...boxes.map(box => box.top)), Math.max(...boxes.map(box => box.bottom))]
       const fits = Math.min((width - 2 * MARGIN) / (right - left), (height - 2 * MARGIN) / (bottom - top))
@@ -39,25 +39,25 @@ export function InSight({ laid: { graph, ways }, chosen }: InSightProps) {
         y: (height - (top + bottom) * zoom) / 2,
       }
     }
-    shown.current = shape
+    shownShape.current = shape
     const box = boxes.find(({ id }) => id === chosen)
     if (box !== undefined) {
       const { x, y, zoom } = view
       view = {
         zoom,
-        x: x + into(box.left * zoom + x, box.right * zoom + x, width),
-        y: y + into(box.top * zoom + y, box.bottom * zoom + y, height),
+        x: x + shiftInto(box.left * zoom + x, box.right * zoom + x, width),
+        y: y + shiftInto(box.top * zoom + y, box.bottom * zoom + y, height),
       }
     }
     void setViewport(view)
-    // Nothing is moved under the hand of who drags or looks around: only what was chosen, came or went moves the view.
+    // The graph itself is no dependency: dragging a card must not move the view.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [shape, chosen, width, height])
   return null
 }
 
-/** How far to move what lies from `from` to `to` so that all of it is within `size`. */
-function into(from: number, to: number, size: number): number {
+/** How far to move the range `from` to `to` so that it lies within `size`. */
+function shiftInto(from: number, to: number, size: number): number {
   if (to > size - MARGIN) return size - MARGIN - to
   return from < MARGIN ? MARGIN - from : 0
 }

@@ -1,43 +1,43 @@
-/** Where cards stand and how edges run between them. Loaded with the canvas, which alone needs it. */
+/** The layout of the canvas: positions of cards and lines of edges. Loaded only with the canvas. */
 import { Graph as Drawing, type EdgeLabel, type GraphLabel, layout, type NodeLabel, type Point } from '@dagrejs/dagre'
 import type { NodeType } from '../../../traffic/click-flows/api.ts'
 import type { WireEdge, WireGraph } from './graph.ts'
 
-/** What a card takes up, in pixels. A condition has a line for each of its branches. */
+/** The size of a card in pixels. A condition has a line for each branch. */
 export const CARD_WIDTH = 208
 export const cardHeight = (type: NodeType): number => (type === 'condition' ? 100 : 60)
-/** What an edge's words and its button take up. */
+/** The size of an edge's label with its button, in pixels. */
 const LABEL = { width: 56, height: 24 }
 
 export const edgeId = ({ from, to, branch }: WireEdge): string => `${from} ${branch ?? ''} ${to}`
 
-export type Laid = {
-  /** Every node with its place. */
+export type LaidOutGraph = {
+  /** The graph with a position for every node. */
   readonly graph: WireGraph
-  /** The points an edge passes between its ends, by its id; none where a person has arranged the cards. */
+  /** The inner points of each edge, by its id; empty if a person has arranged the cards. */
   readonly ways: ReadonlyMap<string, readonly Point[]>
 }
 
-/** Whether a person has put the cards where they are. */
+/** Whether a person has arranged the cards. */
 export function isArranged({ nodes }: WireGraph): boolean {
   return nodes.some(({ type, x, y }) => type !== 'entry' && x != null && y != null)
 }
 
-/** The graph without places, so that it is laid out by itself. */
+/** The graph without positions, so that it is laid out automatically. */
 export function loose(graph: WireGraph): WireGraph {
   return { ...graph, nodes: graph.nodes.map(({ x: _x, y: _y, ...node }) => node) }
 }
 
-/** Every node with a place: as arranged, new ones behind what leads to them; else in layers from left to right. */
-export function laidOut(graph: WireGraph): Laid {
-  return isArranged(graph) ? { graph: filledIn(graph), ways: new Map() } : inLayers(graph)
+/** Gives every node a position. An arranged graph keeps its positions, and new nodes get one; any other graph is laid out in layers from left to right. */
+export function laidOut(graph: WireGraph): LaidOutGraph {
+  return isArranged(graph) ? { graph: withMissingPositions(graph), ways: new Map() } : inLayers(graph)
 }
 
-type Drawn = Drawing<GraphLabel, NodeLabel, EdgeLabel>
+type FlowDrawing = Drawing<GraphLabel, NodeLabel, EdgeLabel>
 
-function inLayers(graph: WireGraph): Laid {
-  // In the order of the ways (yes above no, branches as they are listed), unless another order has fewer crossings.
-  const [ordered, fewest] = [drawn(graph, true), drawn(graph, false)]
+function inLayers(graph: WireGraph): LaidOutGraph {
+  // Keeps the order of the edges (yes above no, branches as listed), unless another order has fewer crossings.
+  const [ordered, fewest] = [drawingOf(graph, true), drawingOf(graph, false)]
   const drawing = crossings(ordered) <= crossings(fewest) ? ordered : fewest
   const nodes = graph.nodes.map(node => {
     const { x = 0, y = 0 } = drawing.node(node.id)
@@ -46,13 +46,13 @@ function inLayers(graph: WireGraph): Laid {
   const columns = drawing.nodes().map(id => drawing.node(id).x ?? 0)
   const ways = drawing.edges().map(edge => {
     const inner = (drawing.edge(edge).points ?? []).slice(1, -1)
-    return [edge.name ?? '', inner.flatMap(point => past(point, columns))] as const
+    return [edge.name ?? '', inner.flatMap(point => straightPast(point, columns))] as const
   })
   return { graph: { ...graph, nodes }, ways: new Map(ways) }
 }
 
-function drawn(graph: WireGraph, isInOrder: boolean): Drawn {
-  const drawing: Drawn = new Drawing({ multigraph: true })
+function drawingOf(graph: WireGraph, isInOrder: boolean): FlowDrawing {
+  const drawing: FlowDrawing = new Drawing({ multigraph: true })
   drawing.setGraph({ rankdir: 'LR', nodesep: 28, edgesep: 20, ranksep: 44 })
   drawing.setDefaultEdgeLabel(() => ({}))
   const edges = [...graph.edges].sort((a, b) => Number(a.branch === 'no') - Number(b.branch === 'no'))
@@ -69,7 +69,7 @@ function drawn(graph: WireGraph, isInOrder: boolean): Drawn {
 }
 
 /** How many times edges cross. */
-function crossings(drawing: Drawn): number {
+function crossings(drawing: FlowDrawing): number {
   const lines = drawing.edges().map(edge => drawing.edge(edge).points ?? [])
   let count = 0
   for (const [at, line] of lines.entries())
@@ -83,15 +83,15 @@ const doCross = (a: readonly Point[], b: readonly Point[]): boolean =>
     return to !== undefined && b.some((start, index) => doMeet(from, to, start, b[index + 1]))
   })
 
-/** Whether two stretches cross somewhere between their ends. */
+/** Whether two line segments cross between their ends. */
 function doMeet(a: Point, b: Point, c: Point, d: Point | undefined): boolean {
   if (d === undefined) return false
   const side = (p: Point, q: Point, r: Point) => (q.x - p.x) * (r.y - p.y) - (q.y - p.y) * (r.x - p.x)
   return side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0
 }
 
-/** An edge that passes a column of cards runs straight for as long as a card is wide, because it may have one above and below it. */
-function past({ x, y }: Point, columns: readonly number[]): Point[] {
+/** An edge that passes a column of cards runs straight for the width of a card, because there may be cards above and below it. */
+function straightPast({ x, y }: Point, columns: readonly number[]): Point[] {
   if (columns.every(column => Math.abs(column - x) > 1)) return [{ x, y }]
   return [
     { x: x - CARD_WIDTH / 2, y },
@@ -99,23 +99,23 @@ function past({ x, y }: Point, columns: readonly number[]): Point[] {
   ]
 }
 
-/** The ids of the nodes as one meets them on the ways from the entry, then those that nothing leads to. */
+/** The ids of the nodes in depth-first order from the entry, then the unreachable ones. */
 function inOrder({ nodes }: WireGraph, edges: readonly WireEdge[]): Set<string> {
-  const met = new Set<string>()
-  const meet = (id: string): void => {
-    if (met.has(id)) return
-    met.add(id)
-    for (const { from, to } of edges) if (from === id) meet(to)
+  const visited = new Set<string>()
+  const visit = (id: string): void => {
+    if (visited.has(id)) return
+    visited.add(id)
+    for (const { from, to } of edges) if (from === id) visit(to)
   }
-  for (const { id, type } of nodes) if (type === 'entry') meet(id)
-  for (const { id } of nodes) meet(id)
-  return met
+  for (const { id, type } of nodes) if (type === 'entry') visit(id)
+  for (const { id } of nodes) visit(id)
+  return visited
 }
 
 const STEP = { x: CARD_WIDTH + 92, y: 120 }
 
-/** Nodes without a place get a free one to the right of what leads to them; nothing that was arranged moves. */
-function filledIn(graph: WireGraph): WireGraph {
+/** Nodes without a position get a free one to the right of the node that leads to them. Arranged nodes do not move. */
+function withMissingPositions(graph: WireGraph): WireGraph {
   const places = new Map(
     graph.nodes.flatMap(({ id, x, y }) => (x == null || y == null ? [] : [[id, { x, y }] as const])),
   )
@@ -132,7 +132,7 @@ function filledIn(graph: WireGraph): WireGraph {
   return { ...graph, nodes: graph.nodes.map(node => ({ ...node, ...places.get(node.id) })) }
 }
 
-/** The line of an edge through the points it passes, curved where it changes its height. */
+/** The SVG path of an edge through its points, curved between different heights. */
 export function lineThrough(points: readonly Point[]): string {
   const [first, ...rest] = points
   if (first === undefined) return ''

@@ -1,8 +1,8 @@
-/** What nodes are called on screen: their label, else what they do. */
+/** The names of nodes on screen: the label, or else a description. */
 import type { Choices } from './choices.ts'
 import { TYPE_WORDS, type WireGraph, type WireNode } from './graph.ts'
 
-/** The name of every node by its id. Two that would be called alike carry their ids. */
+/** The name of every node by its id. Nodes with equal names get their ids added. */
 export type Names = ReadonlyMap<string, string>
 
 export function namesOf(graph: WireGraph, choices: Choices): Names {
@@ -17,7 +17,7 @@ export function namesOf(graph: WireGraph, choices: Choices): Names {
   )
 }
 
-/** A split is what it parts visitors among; one behind another is told by its id. */
+/** A split is named after its targets; a split that leads to an unlabelled split keeps its id. */
 function splitName({ id }: WireNode, { nodes, edges }: WireGraph, names: Names): string {
   const targets = edges.filter(({ from }) => from === id).map(({ to }) => to)
   const isNamed = targets.every(to => nodes.some(node => node.id === to && (node.type !== 'split' || node.label)))
@@ -27,7 +27,7 @@ function splitName({ id }: WireNode, { nodes, edges }: WireGraph, names: Names):
   return `Split ${[first, second].filter(Boolean).join(' / ')}${more}`
 }
 
-/** What a node does, in a few words. */
+/** A short description of a node. */
 export function described(node: WireNode, choices: Choices): string {
   switch (node.type) {
     case 'entry':
@@ -50,7 +50,7 @@ export function described(node: WireNode, choices: Choices): string {
 
 const hostOf = (url: string): string => /^https?:\/\/([^/?#]+)/i.exec(url)?.[1] ?? url
 
-/** What a condition may ask about. */
+/** The labels of a condition's fields. */
 export const FIELD_WORDS: Readonly<Record<string, string>> = {
   geo: 'Country',
   device: 'Device',
@@ -75,9 +75,9 @@ function conditionInWords({
   time_zone,
   within_hours,
 }: WireNode): string {
-  if (field == null) return 'Condition, asks nothing yet'
+  if (field == null) return 'Condition, not set yet'
   if (field === 'uniqueness')
-    return within_hours == null ? 'Is a new visitor' : `Not here in the last ${within_hours} hours`
+    return within_hours == null ? 'Is a new visitor' : `No visit in the last ${within_hours} hours`
   if (field === 'bot') return 'Is a bot'
   if (field === 'time') {
     const hours = from_time == null && to_time == null ? '' : `${from_time ?? '00:00'}–${to_time ?? '24:00'}`
@@ -88,14 +88,14 @@ function conditionInWords({
   const all = values ?? []
   const some = all.slice(0, MOST_VALUES).join(', ')
   const more = all.length > MOST_VALUES ? ` +${all.length - MOST_VALUES}` : ''
-  return all.length === 0 ? `${word}, nothing asked yet` : `${word} ${SIGNS[match ?? 'is']} ${some}${more}`
+  return all.length === 0 ? `${word}, no values yet` : `${word} ${SIGNS[match ?? 'is']} ${some}${more}`
 }
 
-/** What stands below the name of a node: its kind, and where its label is another name, what it does. */
+/** The text below a node's name: its type, or its description if it has a label. */
 export function subtitle(node: WireNode, choices: Choices): string {
-  if (node.type === 'entry') return 'Visitors begin here'
+  if (node.type === 'entry') return 'Visitors start here'
   if (node.type === 'redirect')
     return node.url && !node.label ? `Redirect · ${node.url}` : `Redirect · ${described(node, choices)}`
-  if (node.type === 'split') return 'By weight, stable for a visitor'
+  if (node.type === 'split') return 'By weight, fixed for each visitor'
   return node.label ? described(node, choices) : TYPE_WORDS[node.type]
 }

@@ -1,4 +1,4 @@
-/** Where a node leads, as selects: the way to draw edges without a pointer. */
+/** Selects for the next steps of a node: how to draw edges without a pointer. */
 import { X } from 'lucide-react'
 import { MOST_WEIGHT, NODE_TYPES } from '../../../traffic/click-flows/api.ts'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
@@ -40,14 +40,14 @@ export function NextSteps(props: Props) {
 
 const NEW = 'new '
 
-/** What was chosen of `Targets`: a new step of a type, or a node. */
+/** Applies a choice of `Targets`: connects to a node, or adds a new one. */
 function choose({ graph, node, onChange, onAdded }: Props, value: string, branch: 'yes' | 'no' | undefined): void {
   const type = NODE_TYPES.find(type => value === NEW + type)
   if (type === undefined) onChange(connected(graph, node.id, value, branch))
   else onAdded(...withStep(graph, type, { from: node.id, branch }))
 }
 
-/** Every node that may follow, and every kind of new one. */
+/** The options of a next step: every node that can follow, and every type of new node. */
 function Targets({
   graph,
   node,
@@ -90,7 +90,7 @@ function NextStep({ label, branch, ...props }: Props & { label: string; branch: 
         target.value === '' ? onChange(leading(graph, node.id, rest)) : choose(props, target.value, branch)
       }
     >
-      <option value="">{node.type === 'landing' ? 'Nothing behind it' : 'Nowhere yet'}</option>
+      <option value="">{node.type === 'landing' ? 'No next step' : 'Not set'}</option>
       <Targets graph={graph} node={node} names={names} />
     </SelectField>
   )
@@ -112,7 +112,7 @@ function Shares(props: Props) {
   }
   return (
     <fieldset className="flex min-w-0 flex-col gap-2">
-      <legend className="mb-1 font-medium">Parts visitors among</legend>
+      <legend className="mb-1 font-medium">Split visitors among</legend>
       {edges.map(({ to, weight }) => {
         const name = names.get(to) ?? to
         return (
@@ -133,7 +133,7 @@ function Shares(props: Props) {
             <span className="w-10 text-right text-ink-faint">{shareOf(weight ?? 0, total)}</span>
             <IconButton
               icon={X}
-              label={`Leave out ${name}`}
+              label={`Remove ${name}`}
               size="sm"
               onClick={() =>
                 onChange(
@@ -150,10 +150,10 @@ function Shares(props: Props) {
       })}
       {edges.length > 1 && !isEven(edges) && (
         <Button size="sm" look="quiet" onClick={() => onChange(leading(graph, node.id, evenly(edges)))}>
-          Share evenly
+          Split evenly
         </Button>
       )}
-      <SelectField label="Add a branch to" value="" onChange={event => choose(props, event.target.value, undefined)}>
+      <SelectField label="Add a branch" value="" onChange={event => choose(props, event.target.value, undefined)}>
         <option value="">Choose …</option>
         <Targets graph={graph} node={node} names={names} taken={edges.map(({ to }) => to)} />
       </SelectField>
@@ -161,6 +161,5 @@ function Shares(props: Props) {
   )
 }
 
-/** A share in percent. */
 export const shareOf = (weight: number, total: number): string =>
   total === 0 ? '–' : `${Math.round((weight / total) * 100)} %`

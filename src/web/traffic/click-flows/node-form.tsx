@@ -1,4 +1,4 @@
-/** The form of one node: what it does, and where it leads. Everything a canvas can do can be done here without one. */
+/** The form of one node: its fields and next steps. Everything the canvas does can be done here without a pointer. */
 import { Trash2 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { faultOfApp, faultOfStart } from '../../../contract/telegram.ts'
@@ -22,10 +22,10 @@ type Props = {
   choices: Choices
   names: Names
   problems: readonly string[]
-  /** Whether the node was made a moment ago: one goes on by filling it in. */
+  /** Whether the node was just added: its first field gets the focus. */
   isNew: boolean
   onChange: (graph: WireGraph) => void
-  /** Something was added behind the node. */
+  /** A node was added behind this one. */
   onAdded: (graph: WireGraph, id: string) => void
   onRemoved: () => void
 }
@@ -82,8 +82,8 @@ export function NodeForm(props: Props) {
 type OwnProps = { node: WireNode; choices: Choices; change: (changes: Partial<WireNode>) => void }
 
 const HINTS = {
-  landing: 'Its link leads on to what is behind it: an offer, a bot, a Mini App or a channel.',
-  offer: 'The click belongs to it and earns its payout.',
+  landing: 'Its link leads to the next step: an offer, a bot, a Mini App or a channel.',
+  offer: 'The click is credited to this offer and earns its payout.',
 }
 
 function TelegramFields({ type, node, choices, change }: OwnProps & { type: 'bot' | 'mini_app' }) {
@@ -97,7 +97,7 @@ function TelegramFields({ type, node, choices, change }: OwnProps & { type: 'bot
       <ObjectField
         type="bot"
         label="Bot"
-        hint="The click is bound to it, and what its people do belongs to the click."
+        hint="What people do in this bot is credited to the click that brought them."
         none="Choose …"
         choices={choices}
         chosen={bot_id}
@@ -115,7 +115,7 @@ function ChannelNodeFields({ node, choices, change }: OwnProps) {
       <ObjectField
         type="channel"
         label="Channel"
-        hint="Each visitor gets an invite link of their own, so that a join belongs to its click."
+        hint="Each visitor gets their own invite link, so that a join is credited to its click."
         none="Choose …"
         choices={choices}
         chosen={channel_id}
@@ -170,8 +170,8 @@ export function RedirectFields({ node, choices, change }: OwnProps) {
       <AddressPreview address={node.url ?? ''} preview={url => call(previewOffer, { body: { url } })} />
       <ObjectField
         type="offer"
-        label="Earns for"
-        hint="The offer that these clicks belong to. None: they count for no offer, whatever the campaign names."
+        label="Credit to offer"
+        hint="These clicks count for this offer. Blank = for no offer, whichever the campaign has."
         none="No offer"
         choices={choices}
         chosen={node.earns_for_offer_id ?? ''}

@@ -1,4 +1,4 @@
-/** What nodes are known by on the canvas and in menus. */
+/** The icons of node types on the canvas and in menus. */
 import {
   AppWindow,
   Bot,

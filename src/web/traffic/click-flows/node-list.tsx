@@ -1,4 +1,4 @@
-/** The nodes as a table: the same graph, for keyboards, readers and telephones. */
+/** The nodes as a table: the same graph for keyboards, screen readers and phones. */
 import { clsx } from 'clsx'
 import { TriangleAlert } from 'lucide-react'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
@@ -22,8 +22,8 @@ export function NodeList({ graph, choices, names, chosen, faulty, onChoose }: Pr
       <thead>
         <tr>
           <Head stay>Node</Head>
-          <Head>Kind</Head>
-          <Head>What it does</Head>
+          <Head>Type</Head>
+          <Head>Description</Head>
           <Head>Leads to</Head>
         </tr>
       </thead>
@@ -46,7 +46,7 @@ export function NodeList({ graph, choices, names, chosen, faulty, onChoose }: Pr
             <Cell className="max-w-72 truncate">
               {node.type === 'redirect' ? node.url || described(node, choices) : described(node, choices)}
             </Cell>
-            <Cell className="max-w-96 truncate">{waysOn(graph, node, names)}</Cell>
+            <Cell className="max-w-96 truncate">{nextStepsInWords(graph, node, names)}</Cell>
           </Row>
         ))}
       </tbody>
@@ -54,7 +54,7 @@ export function NodeList({ graph, choices, names, chosen, faulty, onChoose }: Pr
   )
 }
 
-function waysOn(graph: WireGraph, node: WireNode, names: Names): string {
+function nextStepsInWords(graph: WireGraph, node: WireNode, names: Names): string {
   const edges = graph.edges.filter(({ from }) => from === node.id)
   const total = edges.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   return edges

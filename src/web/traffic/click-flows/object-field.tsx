@@ -1,4 +1,4 @@
-/** Chooses a landing, an offer, a bot or a channel; a landing or an offer may be made on the spot, and is then what is chosen. */
+/** Chooses a landing, an offer, a bot or a channel. A landing or an offer can be created here and is then chosen. */
 import { useState } from 'react'
 import { createLanding } from '../../../traffic/landings/api.ts'
 import { createOffer } from '../../../traffic/offers/api.ts'
@@ -15,11 +15,11 @@ type ObjectFieldProps = {
   label: string
   hideLabel?: boolean
   hint?: string
-  /** What choosing none is called. */
+  /** The label of the empty choice. */
   none: string
   choices: Choices
   chosen: string
-  /** Left out of what may be chosen. */
+  /** Ids that cannot be chosen. */
   without?: readonly string[]
   onChoose: (id: string | null) => void
   className?: string
@@ -32,9 +32,13 @@ export function ObjectField(props: ObjectFieldProps) {
   const { type, none, choices, chosen, without = [], onChoose, label, hideLabel, hint, className } = props
   const { role } = useActive()
   const [creating, setCreating] = useState(false)
-  const known = choices[type]
+  const objects = choices[type]
   const mayCreate = type !== 'bot' && type !== 'channel' && reasonAgainst(CREATES[type], role) === undefined
-  const made = { open: creating, onClose: () => setCreating(false), onSaved: ({ id }: { id: string }) => onChoose(id) }
+  const dialog = {
+    open: creating,
+    onClose: () => setCreating(false),
+    onSaved: ({ id }: { id: string }) => onChoose(id),
+  }
   return (
     <>
       <SelectField
@@ -46,8 +50,8 @@ export function ObjectField(props: ObjectFieldProps) {
         onChange={({ target }) => (target.value === NEW ? setCreating(true) : onChoose(target.value || null))}
       >
         <option value="">{none}</option>
-        {chosen !== '' && known.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
-        {known
+        {chosen !== '' && objects.every(({ id }) => id !== chosen) && <option value={chosen}>{chosen}</option>}
+        {objects
           .filter(({ id, isArchived }) => (!isArchived || id === chosen) && !without.includes(id))
           .map(({ id, name, isArchived }) => (
             <option key={id} value={id}>
@@ -56,8 +60,8 @@ export function ObjectField(props: ObjectFieldProps) {
           ))}
         {mayCreate && <option value={NEW}>{`New ${type} …`}</option>}
       </SelectField>
-      {type === 'landing' && <LandingDialog landing={undefined} {...made} />}
-      {type === 'offer' && <OfferDialog offer={undefined} {...made} />}
+      {type === 'landing' && <LandingDialog landing={undefined} {...dialog} />}
+      {type === 'offer' && <OfferDialog offer={undefined} {...dialog} />}
     </>
   )
 }

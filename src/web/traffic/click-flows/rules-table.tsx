@@ -1,4 +1,4 @@
-/** The flow as rows: if this, then those landings, then those offers; else. The same graph as on the canvas, written in one go. */
+/** The flow as a table of rules: a condition, then landings, then offers; and a last row for everyone else. It edits the same graph as the canvas. */
 import { ArrowUp, Plus, X } from 'lucide-react'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
@@ -6,7 +6,7 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import type { Choices } from './choices.ts'
 import { ConditionFields } from './condition-fields.tsx'
 import type { WireGraph } from './graph.ts'
-import { graphOf, NO_WAY, type Rule, type Rules, rulesOf, type Way } from './rules.ts'
+import { graphOf, NO_PATH, type Rule, type Rules, rulesOf, type RulePath } from './rules.ts'
 import { EndsField, PartsField } from './way-fields.tsx'
 
 type RulesTableProps = {
@@ -35,9 +35,9 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
       <Table caption="Rules">
         <thead>
           <tr>
-            <Head>Who</Head>
-            <Head>See one of these landings</Head>
-            <Head>Go on to</Head>
+            <Head>Visitors</Head>
+            <Head>See a landing</Head>
+            <Head>Go to</Head>
             <Head unseen>Actions</Head>
           </tr>
         </thead>
@@ -63,8 +63,8 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
                     <IconButton
                       icon={ArrowUp}
                       size="sm"
-                      label={`Ask rule ${at + 1} earlier`}
-                      onClick={() => write({ rules: earlier(rules.rules, at) })}
+                      label={`Move rule ${at + 1} up`}
+                      onClick={() => write({ rules: movedUp(rules.rules, at) })}
                     />
                   )}
                 </span>
@@ -78,7 +78,9 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
                 size="sm"
                 icon={Plus}
                 onClick={() =>
-                  write({ rules: [...rules.rules, { when: { id: '', type: 'condition', field: 'geo' }, way: NO_WAY }] })
+                  write({
+                    rules: [...rules.rules, { when: { id: '', type: 'condition', field: 'geo' }, way: NO_PATH }],
+                  })
                 }
               >
                 Add a rule
@@ -93,13 +95,13 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
   )
 }
 
-function earlier(rules: readonly Rule[], at: number): Rule[] {
+function movedUp(rules: readonly Rule[], at: number): Rule[] {
   const [rule] = rules.slice(at, at + 1)
   const rest = rules.filter((_, other) => other !== at)
   return rule === undefined ? rest : rest.toSpliced(at - 1, 0, rule)
 }
 
-function WayCells({ way, choices, onChange }: { way: Way; choices: Choices; onChange: (way: Way) => void }) {
+function WayCells({ way, choices, onChange }: { way: RulePath; choices: Choices; onChange: (way: RulePath) => void }) {
   const [end] = way.ends
   const isAway = way.landings.length === 0 && end?.node.type === 'redirect'
   return (

@@ -1,37 +1,38 @@
 /**
- * A flow as a table of rules: who fits the first condition goes one way, who fits the second another, everyone else the last. Read from a
- * graph and written back as one; a graph of another shape is told to be so and stays as it is. Pure.
+ * A flow as a table of rules. Visitors who match the first condition follow its path, those who match the second follow the second, and
+ * everyone else follows the last. The rules are read from a graph and written back to one. A graph of another shape is not changed:
+ * `rulesOf` returns the reason. Pure.
  */
 import { freeId, leadsOn, type WireEdge, type WireGraph, type WireNode } from './graph.ts'
 
-export type Part = { readonly node: WireNode; readonly weight: number }
+export type RulePart = { readonly node: WireNode; readonly weight: number }
 
-/** Landings side by side, and behind them offers side by side; or one redirect, bot or Mini App. Splits are kept to keep their visitors. */
-export type Way = {
-  readonly landings: readonly Part[]
-  readonly ends: readonly Part[]
+/** A choice of landings, then a choice of offers or a single redirect, bot, Mini App or channel. Splits keep their ids, so that visitors keep their branch. */
+export type RulePath = {
+  readonly landings: readonly RulePart[]
+  readonly ends: readonly RulePart[]
   readonly landingSplit: WireNode | undefined
   readonly endSplit: WireNode | undefined
 }
-export type Rule = { readonly when: WireNode; readonly way: Way }
-export type Rules = { readonly entry: WireNode; readonly rules: readonly Rule[]; readonly otherwise: Way }
+export type Rule = { readonly when: WireNode; readonly way: RulePath }
+export type Rules = { readonly entry: WireNode; readonly rules: readonly Rule[]; readonly otherwise: RulePath }
 
-export const NO_WAY: Way = { landings: [], ends: [], landingSplit: undefined, endSplit: undefined }
+export const NO_PATH: RulePath = { landings: [], ends: [], landingSplit: undefined, endSplit: undefined }
 
-/** Thrown while a graph is read that the table cannot show. */
+/** Thrown for a graph that the table cannot show. */
 class OtherShape extends Error {}
 
 /** The rules of a graph, or why the table cannot show it. */
 export function rulesOf(graph: WireGraph): Rules | string {
   try {
-    return new Reading(graph).rules()
+    return new RulesReader(graph).rules()
   } catch (error) {
     if (error instanceof OtherShape) return error.message
     throw error
   }
 }
 
-class Reading {
+class RulesReader {
   readonly #graph: WireGraph
   readonly #nodes: ReadonlyMap<string, WireNode>
   readonly #leaving: ReadonlyMap<string, readonly WireEdge[]>
@@ -59,9 +60,9 @@ class Reading {
     return { entry, rules, otherwise }
   }
 
-  /** A step belongs to one row; only what ends a path may end several. */
+  /** A step belongs to one row. Only the last step of a path may be shared by several. */
   #take(node: WireNode): WireNode {
-    if (this.#read.has(node.id) && leadsOn(node.type)) throw new OtherShape('Several ways lead to one step.')
+    if (this.#read.has(node.id) && leadsOn(node.type)) throw new OtherShape('Several paths lead to one step.')
     this.#read.add(node.id)
     return node
   }
@@ -82,13 +83,13 @@ class Reading {
     return this.#to(edges[0])
   }
 
-  #way(node: WireNode | undefined): Way {
-    if (node === undefined) return NO_WAY
+  #way(node: WireNode | undefined): RulePath {
+    if (node === undefined) return NO_PATH
     const { split, parts } = this.#parts(node)
     if (parts.every(part => part.node.type !== 'landing'))
-      return { ...NO_WAY, ends: this.#ends(parts), endSplit: split }
+      return { ...NO_PATH, ends: this.#ends(parts), endSplit: split }
     if (parts.some(part => part.node.type !== 'landing'))
-      throw new OtherShape('A split parts visitors among landings and other steps.')
+      throw new OtherShape('A split leads to landings and to other steps.')
     for (const part of parts) this.#take(part.node)
     const behind = new Set(parts.map(part => this.#only(part.node)))
     const [next] = behind
@@ -97,7 +98,7 @@ class Reading {
     return { landings: parts, landingSplit: split, ends: this.#ends(after.parts), endSplit: after.split }
   }
 
-  #parts(node: WireNode): { split: WireNode | undefined; parts: Part[] } {
+  #parts(node: WireNode): { split: WireNode | undefined; parts: RulePart[] } {
     if (node.type !== 'split') return { split: undefined, parts: [{ node, weight: 0 }] }
     const parts = (this.#leaving.get(node.id) ?? []).flatMap(edge => {
       const target = this.#to(edge)
@@ -106,44 +107,44 @@ class Reading {
     return { split: this.#take(node), parts }
   }
 
-  #ends(parts: readonly Part[]): Part[] {
+  #ends(parts: readonly RulePart[]): RulePart[] {
     const [first] = parts
     const isOne = parts.length === 1 && first !== undefined && first.node.type !== 'offer' && !leadsOn(first.node.type)
     if (!isOne && parts.some(({ node }) => node.type !== 'offer'))
-      throw new OtherShape('A condition or a split stands where the table has offers.')
+      throw new OtherShape('A condition or a split comes where the table has offers.')
     return parts.map(part => ({ ...part, node: this.#take(part.node) }))
   }
 }
 
-/** The graph of rules. Steps keep their ids, so that splits keep their visitors. */
+/** The graph of the rules. Steps keep their ids, so that visitors keep their branch of a split. */
 export function graphOf({ entry, rules, otherwise }: Rules): WireGraph {
   const kept = [...rules.flatMap(({ when, way }) => [when, ...stepsOf(way)]), ...stepsOf(otherwise)]
-  const writing = new Writing(entry, kept)
+  const writer = new GraphWriter(entry, kept)
   let from = { from: entry.id } as Omit<WireEdge, 'to'>
   for (const { when, way } of rules) {
-    const id = writing.put(when)
-    writing.lead(from, id)
-    writing.way({ from: id, branch: 'yes' }, way)
+    const id = writer.put(when)
+    writer.connect(from, id)
+    writer.way({ from: id, branch: 'yes' }, way)
     from = { from: id, branch: 'no' }
   }
-  writing.way(from, otherwise)
-  return writing.graph
+  writer.way(from, otherwise)
+  return writer.graph
 }
 
-const stepsOf = ({ landings, ends, landingSplit, endSplit }: Way): WireNode[] =>
+const stepsOf = ({ landings, ends, landingSplit, endSplit }: RulePath): WireNode[] =>
   [...landings, ...ends].map(({ node }) => node).concat(landingSplit ?? [], endSplit ?? [])
 
-class Writing {
+class GraphWriter {
   graph: WireGraph
   readonly #kept: readonly WireNode[]
 
-  /** `kept`: steps whose ids no new one may take. */
+  /** A new step never gets the id of a step in `kept`. */
   constructor(entry: WireNode, kept: readonly WireNode[]) {
     this.#kept = kept
     this.graph = { nodes: [entry], edges: [] }
   }
 
-  /** Adds a step, unless it is there; one that has come to differ from another of its id becomes a step of its own. */
+  /** Adds a step unless an equal one is there. A step that differs from another with its id gets a new id. */
   put(node: WireNode): string {
     const known = this.graph.nodes.find(({ id }) => id === node.id)
     if (known !== undefined && JSON.stringify(known) === JSON.stringify(node)) return known.id
@@ -152,29 +153,29 @@ class Writing {
     return id
   }
 
-  lead(from: Omit<WireEdge, 'to'>, to: string): void {
+  connect(from: Omit<WireEdge, 'to'>, to: string): void {
     this.graph = { ...this.graph, edges: [...this.graph.edges, { ...from, to }] }
   }
 
-  way(from: Omit<WireEdge, 'to'>, { landings, ends, landingSplit, endSplit }: Way): void {
+  way(from: Omit<WireEdge, 'to'>, { landings, ends, landingSplit, endSplit }: RulePath): void {
     const pages = this.#spread([from], landings, landingSplit)
     this.#spread(landings.length === 0 ? [from] : pages.map(id => ({ from: id })), ends, endSplit)
   }
 
-  /** Leads to the only part, or by a split to all of them; answers their ids. */
-  #spread(froms: readonly Omit<WireEdge, 'to'>[], parts: readonly Part[], split: WireNode | undefined): string[] {
+  /** Connects to the only part, or through a split to all parts. Returns their ids. */
+  #spread(froms: readonly Omit<WireEdge, 'to'>[], parts: readonly RulePart[], split: WireNode | undefined): string[] {
     const [only] = parts
     if (only === undefined) return []
     if (parts.length === 1) {
       const id = this.put(only.node)
-      for (const from of froms) this.lead(from, id)
+      for (const from of froms) this.connect(from, id)
       return [id]
     }
     const fork = this.put(split ?? { id: '', type: 'split' })
-    for (const from of froms) this.lead(from, fork)
+    for (const from of froms) this.connect(from, fork)
     return parts.map(({ node, weight }) => {
       const id = this.put(node)
-      this.lead({ from: fork, weight }, id)
+      this.connect({ from: fork, weight }, id)
       return id
     })
   }

@@ -1,4 +1,4 @@
-/** The status of a click flow, and the deeds that change it. */
+/** The status of a click flow, and the menu items that change it. */
 import { useNavigate } from '@tanstack/react-router'
 import { Archive, Pause, Play } from 'lucide-react'
 import type { z } from 'zod'
@@ -22,7 +22,7 @@ import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 
-type FlowRow = z.input<typeof ListedFlow>
+type ListedFlowRow = z.input<typeof ListedFlow>
 
 const TONES: Record<FlowStatus, Tone> = { draft: 'accent', active: 'good', paused: 'warn', archived: 'plain' }
 
@@ -32,24 +32,24 @@ export function StatusBadge({ status }: { status: FlowStatus }) {
 
 const SHOW_FLOWS = [listClickFlows, readClickFlow, listClickFlowVersions]
 
-/** Everything that shows flows is read anew. */
+/** Reloads everything that shows click flows. */
 export function useFlowsChanged(): () => Promise<unknown> {
   const refresh = useRefresh()
   return () => refresh(...SHOW_FLOWS)
 }
 
-/** Whose visitors a deed reaches, as the end of a sentence. */
-export function reachOf({ campaigns }: Pick<FlowRow, 'campaigns'>): string {
+/** A sentence that names the campaigns which lead to the flow. */
+export function reachOf({ campaigns }: Pick<ListedFlowRow, 'campaigns'>): string {
   if (campaigns.length === 0) return 'No campaign leads to it.'
   return `Campaigns that lead to it: ${campaigns.map(({ name }) => name).join(', ')}.`
 }
 
-export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnItsPage?: boolean }) {
+export function FlowMenu({ flow, isOnItsPage = false }: { flow: ListedFlowRow; isOnItsPage?: boolean }) {
   const confirm = useConfirm()
   const navigate = useNavigate()
   const { role } = useActive()
   const reason = reasonAgainst(setClickFlowStatus, role)
-  const turn = (status: 'active' | 'paused' | 'archived', action: string, words: string, news: string) =>
+  const confirmStatus = (status: 'active' | 'paused' | 'archived', action: string, words: string, news: string) =>
     confirm({
       title: `${action} ${flow.name}?`,
       words: `${words} ${reachOf(flow)}`,
@@ -59,7 +59,7 @@ export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnIts
       refresh: SHOW_FLOWS,
       news: `${flow.name} ${news}`,
     })
-  const off = 'Visitors go to the fallback of their campaign at once.'
+  const consequence = 'Visitors go to the fallback of their campaign at once.'
   return (
     <RowMenu name={flow.name}>
       <CloneItem id={flow.id} endpoint={createClickFlow} to={isOnItsPage ? '/click-flows' : undefined} />
@@ -68,19 +68,32 @@ export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnIts
           icon={Play}
           reason={reason}
           onSelect={() =>
-            turn('active', 'Set active', `Version ${flow.published_version} takes traffic again.`, 'is active again')
+            confirmStatus(
+              'active',
+              'Set active',
+              `Version ${flow.published_version} takes traffic again.`,
+              'is active again',
+            )
           }
         >
           Set active
         </MenuItem>
       )}
       {flow.status !== 'paused' && (
-        <MenuItem icon={Pause} reason={reason} onSelect={() => turn('paused', 'Pause', off, 'is paused')}>
+        <MenuItem
+          icon={Pause}
+          reason={reason}
+          onSelect={() => confirmStatus('paused', 'Pause', consequence, 'is paused')}
+        >
           Pause
         </MenuItem>
       )}
       {flow.status !== 'archived' && (
-        <MenuItem icon={Archive} reason={reason} onSelect={() => turn('archived', 'Archive', off, 'is archived')}>
+        <MenuItem
+          icon={Archive}
+          reason={reason}
+          onSelect={() => confirmStatus('archived', 'Archive', consequence, 'is archived')}
+        >
           Archive
         </MenuItem>
       )}
@@ -90,7 +103,7 @@ export function FlowMenu({ flow, isOnItsPage = false }: { flow: FlowRow; isOnIts
         what="click flow"
         endpoint={deleteClickFlow}
         refresh={SHOW_FLOWS}
-        words={`Visitors of its campaigns go to the fallback from then on. ${reachOf(flow)}`}
+        words={`Visitors of its campaigns go to the fallback. ${reachOf(flow)} This cannot be undone.`}
         deed={async () => {
           const deleted = await call(deleteClickFlow, { params: { id: flow.id } })
           if (isOnItsPage) await navigate({ to: '/click-flows' })

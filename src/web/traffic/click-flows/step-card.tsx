@@ -5,22 +5,22 @@ import { TriangleAlert } from 'lucide-react'
 import { createContext, useContext } from 'react'
 import type { NodeType } from '../../../traffic/click-flows/api.ts'
 import { AddStep } from './add-step.tsx'
-import { leadsOn, type Place, type WireNode } from './graph.ts'
+import { leadsOn, type StepPlace, type WireNode } from './graph.ts'
 import { CARD_WIDTH, cardHeight } from './layout.ts'
 import type { Names } from './names.ts'
 import { ICONS } from './node-icons.ts'
 
-/** What cards and edges can do with the graph they are drawn from. */
-type Drawn = { names: Names; onAdd: (type: NodeType, place: Place) => void }
-export const DrawnContext = createContext<Drawn>({ names: new Map(), onAdd: () => undefined })
+/** What cards and edges share: the names of nodes, and how to add a step. */
+type CanvasActions = { names: Names; onAdd: (type: NodeType, place: StepPlace) => void }
+export const CanvasContext = createContext<CanvasActions>({ names: new Map(), onAdd: () => undefined })
 
-export type Card = Node<{ node: WireNode; words: string; isFaulty: boolean; open: readonly Place[] }, 'step'>
+export type NodeCard = Node<{ node: WireNode; words: string; isFaulty: boolean; open: readonly StepPlace[] }, 'step'>
 
 /** Heights of a condition's branches above the bottom of its card, in pixels. */
 const BRANCH_BOTTOM = { yes: 33, no: 12 } as const
 
-export function StepCard({ data: { node, words, isFaulty, open }, selected }: NodeProps<Card>) {
-  const { names, onAdd } = useContext(DrawnContext)
+export function StepCard({ data: { node, words, isFaulty, open }, selected }: NodeProps<NodeCard>) {
+  const { names, onAdd } = useContext(CanvasContext)
   const Icon = ICONS[node.type]
   return (
     <div
@@ -60,7 +60,7 @@ export function StepCard({ data: { node, words, isFaulty, open }, selected }: No
         <span
           key={place.branch ?? ''}
           className="absolute left-full ml-2.5 flex"
-          // A split has edges where others have their open end.
+          // The edges of a split leave where other cards have their "+".
           style={{
             bottom: place.branch === undefined ? (node.type === 'split' ? -10 : 20) : BRANCH_BOTTOM[place.branch] - 10,
           }}

@@ -1,4 +1,4 @@
-/** What a try has shown: how many would go elsewhere, and each visitor's way with its reasons. */
+/** The result of a test: how many visitors would go elsewhere, and each visitor's path with the reasons. */
 import type { z } from 'zod'
 import type { Tried, Way } from '../../../traffic/click-flows/api.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
@@ -8,13 +8,13 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 type Reply = z.input<typeof Tried>
 type WireWay = z.input<typeof Way>
 
-/** More ways than this are told in the summary alone. */
+/** Visitors beyond these appear only in the summary. */
 const MOST_SHOWN = 50
 
 export function TriedNote({ tried }: { tried: Reply }) {
   const { visitors, ends } = tried
   const [only] = visitors
-  if (only === undefined) return <Note>There are no clicks to try it with yet.</Note>
+  if (only === undefined) return <Note>There are no clicks to test with yet.</Note>
   return (
     <div aria-live="polite" className="flex flex-col gap-4">
       {tried.tried > 1 && (
@@ -22,7 +22,7 @@ export function TriedNote({ tried }: { tried: Reply }) {
           <Note kind={tried.changed > 0 ? 'warning' : 'plain'}>
             Publishing the draft would send <strong>{tried.changed}</strong> of {tried.tried} clicks elsewhere.
           </Note>
-          <Table caption="Where they end">
+          <Table caption="Destinations">
             <thead>
               <tr>
                 <Head>Leads to</Head>
@@ -54,11 +54,11 @@ export function TriedNote({ tried }: { tried: Reply }) {
             {is_changed && published !== null && <Badge tone="warn">Changed</Badge>}
           </summary>
           <div className="mt-2 grid gap-4 sm:grid-cols-2">
-            <Steps title="By the draft" way={draft} />
+            <Steps title="Draft" way={draft} />
             {published === null ? (
               <p className="text-ink-faint">Nothing is published yet.</p>
             ) : (
-              <Steps title="By the published version" way={published} />
+              <Steps title="Published version" way={published} />
             )}
           </div>
         </details>
@@ -83,10 +83,12 @@ function Steps({ title, way }: { title: string; way: WireWay }) {
       </p>
       {way.address !== null && way.outcome !== 'redirect' && (
         <p className="text-sm text-ink-soft">
-          The visitor is sent to <span className="font-mono break-all">{way.address}</span>
+          Address: <span className="font-mono break-all">{way.address}</span>
         </p>
       )}
-      <p className="text-ink-soft">{way.earns_for === null ? 'Earns for no offer.' : `Earns for ${way.earns_for}.`}</p>
+      <p className="text-ink-soft">
+        {way.earns_for === null ? 'Credited to no offer.' : `Credited to ${way.earns_for}.`}
+      </p>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-/** Which way visitors would go, and why: someone described, or the last real clicks; the draft against what is published. */
+/** Tests a flow: where a described visitor or the last real clicks would go, and why, by the draft and by the published version. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -22,7 +22,7 @@ export function TryDialog({ flow, open, onClose }: { flow: FlowRow; open: boolea
       open={open}
       onClose={onClose}
       title="Try it"
-      description="Nothing is recorded, and nobody is sent anywhere."
+      description="Shows where visitors would go and why. Nothing is recorded."
       width="wide"
     >
       <TryForm flow={flow} />
@@ -58,7 +58,7 @@ function TryForm({ flow }: { flow: FlowRow }) {
   return (
     <DialogForm onSubmit={() => attempt.mutate()}>
       <DialogBody>
-        <SelectField label="Who" value={isReal ? 'clicks' : 'visitor'} onChange={() => setReal(!isReal)}>
+        <SelectField label="Visitors" value={isReal ? 'clicks' : 'visitor'} onChange={() => setReal(!isReal)}>
           <option value="visitor">A visitor I describe</option>
           <option value="clicks">The last real clicks</option>
         </SelectField>
@@ -76,7 +76,7 @@ function TryForm({ flow }: { flow: FlowRow }) {
               }
             />
             <SelectField
-              label="Of"
+              label="Campaign"
               className="w-64"
               value={campaign}
               onChange={event => setCampaign(event.target.value)}

@@ -1,4 +1,4 @@
-/** The published versions of a flow, and the way back to one of them. */
+/** The published versions of a flow, each with a button that restores it. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Undo2 } from 'lucide-react'
 import { listClickFlowVersions, restoreClickFlowVersion } from '../../../traffic/click-flows/api.ts'
@@ -40,7 +40,7 @@ function Versions({ flow, onRestored }: Pick<Props, 'flow' | 'onRestored'>) {
       call(restoreClickFlowVersion, { params: { id: flow.id, version: String(version) } }),
     onSuccess: (restored, version) => {
       onRestored(restored)
-      notify(`Version ${version} is in the draft`, 'Publish it to put it into traffic.')
+      notify(`Version ${version} is in the draft`, 'Publish it to make it live.')
     },
   })
   return (
@@ -49,7 +49,7 @@ function Versions({ flow, onRestored }: Pick<Props, 'flow' | 'onRestored'>) {
       <Asked query={versions}>
         {({ data }) =>
           data.length === 0 ? (
-            <p className="text-ink-soft">Nothing was published yet.</p>
+            <p className="text-ink-soft">Nothing has been published yet.</p>
           ) : (
             <Table caption="Versions">
               <thead>
@@ -66,7 +66,7 @@ function Versions({ flow, onRestored }: Pick<Props, 'flow' | 'onRestored'>) {
                     <RowHead>
                       {version}{' '}
                       {version === flow.published_version && flow.status === 'active' && (
-                        <Badge tone="good">In traffic</Badge>
+                        <Badge tone="good">Live</Badge>
                       )}
                     </RowHead>
                     <Cell>{moment(published_at)}</Cell>

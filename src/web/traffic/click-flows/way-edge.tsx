@@ -1,19 +1,22 @@
-/** An edge on the canvas: the line, its branch or share, and a "+" that puts a step into it. */
+/** An edge on the canvas: the line, its branch or share, and a "+" that inserts a step. */
 
 import type { Point } from '@dagrejs/dagre'
 import { BaseEdge, type Edge, EdgeLabelRenderer, type EdgeProps, getBezierPath } from '@xyflow/react'
 import { useContext } from 'react'
 import { AddStep } from './add-step.tsx'
-import type { Place } from './graph.ts'
+import type { StepPlace } from './graph.ts'
 import { lineThrough } from './layout.ts'
-import { DrawnContext } from './step-card.tsx'
+import { CanvasContext } from './step-card.tsx'
 
-export type Way = Edge<{ place: Place; words: string | undefined; points: readonly Point[] | undefined }, 'way'>
+export type CanvasEdge = Edge<
+  { place: StepPlace; words: string | undefined; points: readonly Point[] | undefined },
+  'way'
+>
 
-export function WayEdge(props: EdgeProps<Way>) {
+export function WayEdge(props: EdgeProps<CanvasEdge>) {
   const { id, sourceX, sourceY, targetX, targetY, markerEnd, data } = props
-  const { names, onAdd } = useContext(DrawnContext)
-  const { line, x, y } = drawn(props)
+  const { names, onAdd } = useContext(CanvasContext)
+  const { line, x, y } = lineOf(props)
   return (
     <>
       <BaseEdge id={id} path={line} {...(markerEnd === undefined ? {} : { markerEnd })} />
@@ -34,10 +37,10 @@ export function WayEdge(props: EdgeProps<Way>) {
   )
 }
 
-function drawn(props: EdgeProps<Way>): { line: string; x: number; y: number } {
+function lineOf(props: EdgeProps<CanvasEdge>): { line: string; x: number; y: number } {
   const { sourceX, sourceY, targetX, targetY, data } = props
   const points = data?.points ?? []
-  // The first point stands just behind where the edge leaves, apart from those of the other edges that leave there.
+  // The label stands at the first point, near the card, because edges from the same card are already apart there.
   const [label] = points
   if (label === undefined) {
     const [line, x, y] = getBezierPath(props)

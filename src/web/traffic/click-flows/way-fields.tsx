@@ -1,4 +1,4 @@
-/** The cells of a rule: what visitors may see or go on to, with the weights of several. */
+/** The cells of a rule: its landings, and its offers or other destination, with weights. */
 import { X } from 'lucide-react'
 import { MOST_WEIGHT } from '../../../traffic/click-flows/api.ts'
 import { IconButton } from '../../ground/ui/button.tsx'
@@ -8,20 +8,20 @@ import { withPart } from './graph.ts'
 import { shareOf } from './next-steps.tsx'
 import { RedirectFields } from './node-form.tsx'
 import { ObjectField } from './object-field.tsx'
-import type { Part } from './rules.ts'
+import type { RulePart } from './rules.ts'
 
 type PartsProps = {
   type: 'landing' | 'offer'
-  parts: readonly Part[]
+  parts: readonly RulePart[]
   choices: Choices
-  onChange: (parts: Part[]) => void
+  onChange: (parts: RulePart[]) => void
 }
 
-/** Chosen ones with their weights, and below them what one more is chosen with. */
+/** The chosen landings or offers with their weights, and a select that adds one. */
 export function PartsField({ type, parts, choices, onChange }: PartsProps) {
   const key = `${type}_id` as const
   const total = parts.reduce((sum, { weight }) => sum + weight, 0)
-  const put = (at: number, changes: Partial<Part>) =>
+  const put = (at: number, changes: Partial<RulePart>) =>
     onChange(parts.map((part, other) => (other === at ? { ...part, ...changes } : part)))
   const add = (id: string | null) => {
     const part = { node: { id: '', type, [key]: id }, weight: 0 }
@@ -62,14 +62,14 @@ export function PartsField({ type, parts, choices, onChange }: PartsProps) {
             <IconButton
               icon={X}
               size="sm"
-              label={`Leave out ${name}`}
+              label={`Remove ${name}`}
               onClick={() => onChange(parts.filter((_, other) => other !== at))}
             />
           </div>
         )
       })}
       <ObjectField
-        // Made anew after each choice, so that it begins with none again.
+        // A new key after each choice resets the select.
         key={parts.length}
         type={type}
         label={`Add ${type === 'landing' ? 'a landing' : 'an offer'}`}
@@ -87,10 +87,10 @@ export function PartsField({ type, parts, choices, onChange }: PartsProps) {
 const weightOf = (text: string): number => Math.min(MOST_WEIGHT, Math.max(0, Math.round(Number(text)) || 0))
 
 type EndsProps = {
-  ends: readonly Part[]
+  ends: readonly RulePart[]
   hasLandings: boolean
   choices: Choices
-  onChange: (ends: Part[]) => void
+  onChange: (ends: RulePart[]) => void
 }
 
 const KINDS = {
@@ -102,7 +102,7 @@ const KINDS = {
 } as const
 type Kind = keyof typeof KINDS
 
-/** Offers, or one address, bot, Mini App or channel instead. */
+/** Offers, or a single address, bot, Mini App or channel. */
 export function EndsField({ ends, hasLandings, choices, onChange }: EndsProps) {
   const [first] = ends
   const kind = first !== undefined && first.node.type in KINDS ? (first.node.type as Kind) : 'offer'
@@ -120,7 +120,7 @@ export function EndsField({ ends, hasLandings, choices, onChange }: EndsProps) {
         }
       >
         {Object.entries(KINDS)
-          // Behind a landing no other address can follow.
+          // A redirect cannot follow a landing.
           .filter(([type]) => type !== 'redirect' || !hasLandings || kind === 'redirect')
           .map(([type, words]) => (
             <option key={type} value={type}>

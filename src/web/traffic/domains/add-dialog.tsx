@@ -1,4 +1,4 @@
-/** Adds domains: a name a line, each by itself. What became of each stays beside it. */
+/** The dialog that adds domains, one name per line. Each name is added separately, and its result is shown. */
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Check, X } from 'lucide-react'
@@ -13,7 +13,7 @@ import { useRefresh } from '../../ground/ui/refresh.ts'
 import { notify } from '../../ground/ui/toast.tsx'
 import { SHOW_DOMAINS } from './state.tsx'
 
-const MOST = 20
+const MOST_NAMES = 20
 
 type Outcome = { line: string; id?: string; fault?: string }
 
@@ -36,7 +36,7 @@ function AddForm({ onClose }: { onClose: () => void }) {
   const add = useMutation({
     mutationFn: async () => {
       const done: Outcome[] = []
-      for (const line of linesOf(typed)) done.push(await added(line))
+      for (const line of linesOf(typed)) done.push(await addDomain(line))
       return done
     },
     onSuccess: async done => {
@@ -47,21 +47,25 @@ function AddForm({ onClose }: { onClose: () => void }) {
         onClose()
         notify(
           done.length === 1 ? 'The domain is added' : `${done.length} domains are added`,
-          'Set their records in DNS.',
+          'Set their DNS records next.',
         )
         if (done.length === 1 && only?.id !== undefined)
           await navigate({ to: '/settings/domains/$id', params: { id: only.id } })
         return
       }
       setOutcomes(done)
-      // What is there already is not sent again.
+      // Names that were added are not sent again.
       setTyped(faults.map(({ line }) => line).join('\n'))
     },
   })
   const lines = linesOf(typed)
   const reason =
     reasonAgainst(createDomain, role) ??
-    (lines.length === 0 ? 'Type a name first.' : lines.length > MOST ? `${MOST} at once are the most.` : undefined)
+    (lines.length === 0
+      ? 'Type a name first.'
+      : lines.length > MOST_NAMES
+        ? `Add at most ${MOST_NAMES} at once.`
+        : undefined)
   return (
     <DialogForm
       onSubmit={() => {
@@ -73,7 +77,7 @@ function AddForm({ onClose }: { onClose: () => void }) {
           label="Names"
           rows={5}
           placeholder={'go.example.com\noffers.example.net'}
-          hint="One a line, 20 at most. www.example.com and example.com are two."
+          hint="One per line, at most 20. www.example.com and example.com are two domains."
           spellCheck={false}
           autoCapitalize="none"
           autoComplete="off"
@@ -81,7 +85,7 @@ function AddForm({ onClose }: { onClose: () => void }) {
           onChange={event => setTyped(event.target.value)}
         />
         {outcomes.length > 0 && (
-          <ul className="flex flex-col gap-1" aria-label="What became of them">
+          <ul className="flex flex-col gap-1" aria-label="Results">
             {outcomes.map(({ line, fault }) => (
               <li key={line} className="flex gap-2">
                 {fault === undefined ? (
@@ -110,11 +114,11 @@ function AddForm({ onClose }: { onClose: () => void }) {
   )
 }
 
-async function added(line: string): Promise<Outcome> {
+async function addDomain(line: string): Promise<Outcome> {
   try {
     return { line, id: (await call(createDomain, { body: { name: line } })).id }
   } catch (error) {
-    // Which field it is nobody has to be told: there is one.
+    // The form has one field, so its name in the message says nothing.
     return { line, fault: (error instanceof Error ? error.message : String(error)).replace(/^name: /, '') }
   }
 }

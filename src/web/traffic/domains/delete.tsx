@@ -1,4 +1,4 @@
-/** Deleting a domain: its name is typed, because links that stand in ads end with it. */
+/** Deletes a domain. Its name must be typed, because links in running ads stop working. */
 import { Trash2 } from 'lucide-react'
 import { deleteDomain } from '../../../traffic/domains/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
@@ -8,21 +8,21 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { MenuItem } from '../../ground/ui/menu.tsx'
 import { type DomainRow, SHOW_DOMAINS } from './state.tsx'
 
-/** Asks, then deletes; `onDone` goes where the domain is not any more. */
+/** Asks for confirmation, then deletes. `onDone` leaves a page that no longer exists. */
 export function useDeleteDomain(domain: DomainRow, onDone?: () => void): () => void {
   const confirm = useConfirm()
   const { id, name, unicode_name, campaigns } = domain
-  const shown =
+  const campaignWords =
     campaigns === 0
-      ? 'No campaign is shown on it.'
-      : `${campaigns === 1 ? 'One campaign is' : `${count(campaigns)} campaigns are`} shown on it, and on the default domain or the main address from then on.`
+      ? 'No campaign link uses it.'
+      : `The ${campaigns === 1 ? 'link of one campaign moves' : `links of ${count(campaigns)} campaigns move`} to the default domain or the main address.`
   return () =>
     confirm({
       title: `Delete ${unicode_name}?`,
       words: (
         <>
-          Its links end at once, also those in ads that run. {shown} No other workspace gets the name without a TXT
-          record.
+          Its links stop working at once, also in running ads. {campaignWords} Another workspace needs a TXT record to
+          add the name.
         </>
       ),
       typed: name,

@@ -1,4 +1,4 @@
-/** One domain: what to set in DNS and what was found there, its certificate, and what it answers. */
+/** One domain: its DNS records and the last check, its certificate, and its settings. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -34,13 +34,13 @@ type Changes = z.input<typeof DomainChanges>
 
 const route = getRouteApi('/inside/settings/domains/$id')
 
-const AGAIN_MS = 5000
+const REFETCH_MS = 5000
 
 export function DomainPage() {
   const { id } = route.useParams()
   const domain = useQuery({
     ...ask(readDomain, { params: { id } }),
-    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? AGAIN_MS : false),
+    refetchInterval: ({ state }) => (state.data?.status === 'pending' ? REFETCH_MS : false),
   })
   return (
     <>
@@ -57,7 +57,7 @@ export function DomainPage() {
 
 function DomainDetail({ domain }: { domain: DomainRow }) {
   const { unicode_name, name, created_at, last_visit_at, is_default } = domain
-  const visited = last_visit_at === null ? 'Nobody has come by it yet.' : `Last visit ${ago(last_visit_at)}.`
+  const visited = last_visit_at === null ? 'No visits yet.' : `Last visit ${ago(last_visit_at)}.`
   return (
     <>
       <PageHeader
@@ -74,22 +74,18 @@ function DomainDetail({ domain }: { domain: DomainRow }) {
       >
         <CheckButton domain={domain} />
       </PageHeader>
-      <Setting
-        wide
-        title="DNS"
-        words="What to set at whoever keeps the DNS of the name. A change takes minutes, at times hours."
-      >
+      <Setting wide title="DNS" words="Records for your DNS provider. A change takes minutes, sometimes hours.">
         <div className="flex flex-col gap-4">
           <RecordsTable domain={domain} />
-          <Suspicion domain={domain} />
-          <Findings domain={domain} />
+          <WebRiskNote domain={domain} />
+          <CheckResult domain={domain} />
         </div>
       </Setting>
-      <Setting title="Certificate" words="Of https for this name.">
+      <Setting title="HTTPS certificate" words="The certificate that visitors of this domain see.">
         <CertificateCard domain={domain} />
       </Setting>
-      <Answers domain={domain} />
-      <Setting title="Delete" danger words="Its links end at once, also those in ads that run.">
+      <DomainSettings domain={domain} />
+      <Setting title="Delete" danger words="Its links stop working at once, also in running ads.">
         <DeleteButton domain={domain} />
       </Setting>
     </>
@@ -113,20 +109,20 @@ function CheckButton({ domain: { id } }: { domain: DomainRow }) {
   )
 }
 
-function Findings({ domain: { check, status } }: { domain: DomainRow }) {
+function CheckResult({ domain: { check, status } }: { domain: DomainRow }) {
   if (check === null)
     return (
       <p aria-live="polite" className="text-ink-soft">
-        The first check is under way.
+        The first check is running.
       </p>
     )
   const { problems, checked_at, next_at, addresses } = check
   const next =
     next_at === null
-      ? 'It is not checked again by itself.'
+      ? 'There is no further automatic check.'
       : status === 'pending'
-        ? 'It is checked again by itself.'
-        : `Next ${moment(next_at)}.`
+        ? 'It is checked again automatically.'
+        : `Next check ${moment(next_at)}.`
   return (
     <div aria-live="polite" className="flex flex-col gap-2">
       {problems.map(({ code, text, cure }) => (
@@ -136,7 +132,7 @@ function Findings({ domain: { check, status } }: { domain: DomainRow }) {
       ))}
       {check.arrived && problems.length === 0 && (
         <Note>
-          <strong>Requests for this name come here.</strong>
+          <strong>Requests for this name reach Sluice.</strong>
         </Note>
       )}
       <p className="text-sm text-ink-faint">
@@ -146,25 +142,25 @@ function Findings({ domain: { check, status } }: { domain: DomainRow }) {
   )
 }
 
-function Suspicion({ domain: { flagged } }: { domain: DomainRow }) {
+function WebRiskNote({ domain: { flagged } }: { domain: DomainRow }) {
   if (flagged === null) return null
   return (
     <Note kind="warning">
-      <strong>{`Google Web Risk suspects this name of ${flagged.threats.join(', ').toLowerCase().replaceAll('_', ' ')}, since ${day(flagged.since)}.`}</strong>{' '}
-      Browsers may warn of it. It may be wrong, or over already: ask Google for a review, and show campaigns on another
-      domain meanwhile.
+      <strong>{`Google Web Risk lists this name for ${flagged.threats.join(', ').toLowerCase().replaceAll('_', ' ')} since ${day(flagged.since)}.`}</strong>{' '}
+      Browsers may warn visitors. The entry may be wrong or outdated: ask Google for a review, and use another domain
+      for your campaigns meanwhile.
     </Note>
   )
 }
 
-/** What a problem means for visitors, by whose certificate it is and whether it is in service. */
+/** What a problem means for visitors, by the state of the certificate. */
 const PROBLEM_WORDS = {
   external: 'Browsers refuse it',
-  active: 'It is in service, and could not be renewed',
-  failing: 'It could not be had',
-  ordering: 'It could not be had, and is tried again',
-  waiting: 'It could not be had',
-  limited: 'The last try failed',
+  active: 'It is in use, but could not be renewed',
+  failing: 'It could not be ordered',
+  ordering: 'It could not be ordered, and is tried again',
+  waiting: 'It could not be ordered',
+  limited: 'The last order failed',
 } as const
 
 function CertificateCard({ domain: { certificate, status } }: { domain: DomainRow }) {
@@ -173,20 +169,20 @@ function CertificateCard({ domain: { certificate, status } }: { domain: DomainRo
     return (
       <p className="text-ink-soft">
         {status === 'pending'
-          ? 'Nothing is known of it before the name leads here.'
-          : 'Nothing answers by https for this name, so its links are shown with http. A proxy in front can order a certificate for it by itself.'}
+          ? 'It is ordered once the name leads here.'
+          : 'This name has no https, so its links use http. A proxy in front of Sluice can order a certificate for it.'}
       </p>
     )
   const lines = [
     issuer === null ? undefined : `Issued by ${issuer}.`,
-    not_after === null ? undefined : `Good until ${moment(not_after)}.`,
-    renews_at === null ? undefined : `Renewed ${moment(renews_at)}.`,
+    not_after === null ? undefined : `Valid until ${moment(not_after)}.`,
+    renews_at === null ? undefined : `Renews ${moment(renews_at)}.`,
     state === 'limited'
-      ? `This workspace has ordered ${MOST_NEW_A_DAY} certificates for new names within a day, which is the limit. http opens links meanwhile.`
+      ? `This workspace has reached the limit of ${MOST_NEW_A_DAY} new certificates a day. Links work over http meanwhile.`
       : undefined,
-    next_try_at === null ? undefined : `${state === 'limited' ? 'Ordered' : 'Tried again'} ${moment(next_try_at)}.`,
-    state === 'external' ? 'It is served, and renewed, by the server in front.' : undefined,
-    state === 'waiting' || state === 'ordering' ? 'It is being ordered. http opens links meanwhile.' : undefined,
+    next_try_at === null ? undefined : `${state === 'limited' ? 'It is ordered' : 'Next try'} ${moment(next_try_at)}.`,
+    state === 'external' ? 'The server in front of Sluice serves and renews it.' : undefined,
+    state === 'waiting' || state === 'ordering' ? 'It is being ordered. Links work over http meanwhile.' : undefined,
   ]
   return (
     <div className="flex flex-col gap-2">
@@ -201,14 +197,14 @@ function CertificateCard({ domain: { certificate, status } }: { domain: DomainRo
 }
 
 const HTTPS_WORDS = {
-  optional: 'http and https both open links',
-  only: 'https alone: http leads over to it',
+  optional: 'HTTP and HTTPS',
+  only: 'HTTPS only: HTTP redirects to HTTPS',
 } as const
-const ROBOTS_WORDS = { refuse: 'Keep them out', allow: 'Let them in' } as const
+const ROBOTS_WORDS = { refuse: 'Keep out', allow: 'Allow' } as const
 const SCANNERS =
-  'A click is recorded for whoever tries a path. A new certificate is public within minutes, and scanners follow it.'
+  'Every request of an unknown path counts as a click. New certificates are public within minutes, and scanners try them.'
 
-function Answers({ domain }: { domain: DomainRow }) {
+function DomainSettings({ domain }: { domain: DomainRow }) {
   const { role } = useActive()
   const refresh = useRefresh()
   const [changes, setChanges] = useState<Changes>({})
@@ -220,18 +216,18 @@ function Answers({ domain }: { domain: DomainRow }) {
     onSuccess: async () => {
       await refresh(...SHOW_DOMAINS)
       setChanges({})
-      notify('The domain is saved', 'It holds for the next visitor.')
+      notify('The domain is saved', 'Applies from the next visit.')
     },
   })
   const isServed = domain.status === 'active' || domain.status === 'failing'
-  const shown =
+  const campaignWords =
     domain.campaigns === 0
-      ? 'No campaign is shown on it.'
+      ? 'No campaign link uses it.'
       : domain.campaigns === 1
-        ? 'One campaign is shown on it.'
-        : `${count(domain.campaigns)} campaigns are shown on it.`
+        ? 'One campaign link uses it.'
+        : `${count(domain.campaigns)} campaign links use it.`
   return (
-    <Setting title="What it answers" words="Beside the links of your campaigns, which open at /c/key and at /key.">
+    <Setting title="Settings" words="Campaign links always work, at /c/key and at /key.">
       <PartForm
         action="Save domain"
         onSubmit={() => save.mutate()}
@@ -240,14 +236,14 @@ function Answers({ domain }: { domain: DomainRow }) {
       >
         <Checkbox
           label="Default domain"
-          words={`Campaigns that name no other are shown on it. ${shown}`}
-          reason={isServed ? undefined : 'It can be once it leads here.'}
+          words={`Links of campaigns without their own domain use it. ${campaignWords}`}
+          reason={isServed ? undefined : 'The name must lead here first.'}
           checked={now.is_default}
           onChange={event => set({ is_default: event.target.checked })}
         />
         <SelectField
-          label="https"
-          hint="Before a certificate is in service, http opens links in any case."
+          label="HTTPS"
+          hint="Until there is a certificate, links work over HTTP in any case."
           value={now.https}
           onChange={event => set({ https: HTTPS_MODES.find(mode => mode === event.target.value) ?? 'optional' })}
         >

@@ -1,4 +1,4 @@
-/** Settings, domains: names of one's own that campaigns are shown on. */
+/** Settings, domains: the workspace's own names for campaign links. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Globe, RefreshCw, Star } from 'lucide-react'
@@ -21,27 +21,27 @@ import { CertificateBadge, type DomainRow, FlaggedBadge, PointingBadge, SHOW_DOM
 
 const route = getRouteApi('/inside/settings/domains')
 
-/** While one waits for its DNS, somebody may be looking on. */
-const AGAIN_MS = 5000
+/** A domain that waits for its DNS is reloaded, because somebody may be watching. */
+const REFETCH_MS = 5000
 
 export function DomainsPage() {
   const address = useListAddress(route.useSearch())
   const domains = useQuery({
     ...ask(listDomains, { query: address.search }),
     placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) => (state.data?.data.some(({ status }) => status === 'pending') ? AGAIN_MS : false),
+    refetchInterval: ({ state }) => (state.data?.data.some(({ status }) => status === 'pending') ? REFETCH_MS : false),
   })
   return (
     <ListPage
       title="Domains"
-      words="Names of your own that lead here. Every campaign opens on each of them."
+      words="Your own domains for campaign links. Every campaign works on each of them."
       filters={<NameAndStatus address={address} statuses={DOMAIN_STATUSES} />}
       query={domains}
       address={address}
       empty={{
         icon: Globe,
         words:
-          'Show campaigns under a name of your own, so that what happens to its reputation happens to it alone. A name in trouble is exchanged without breaking ads that run.',
+          'Use your own domain for campaign links, so that its reputation is yours alone. You can replace a flagged domain without breaking running ads.',
       }}
       add={{
         endpoint: createDomain,
@@ -54,10 +54,10 @@ export function DomainsPage() {
           <thead>
             <tr>
               <Head stay>Name</Head>
-              <Head>Pointing</Head>
+              <Head>DNS</Head>
               <Head>Certificate</Head>
               <Head>At /</Head>
-              <Head numeric title="Campaigns whose address is shown on it">
+              <Head numeric title="Campaigns whose link uses it">
                 Campaigns
               </Head>
               <Head>Last visit</Head>
@@ -82,7 +82,7 @@ function DomainLine({ domain }: { domain: DomainRow }) {
   const makeDefault = async () => {
     await call(updateDomain, { params: { id }, body: { is_default: true } })
     await refresh(...SHOW_DOMAINS)
-    notify(`${unicode_name} is the default domain`, 'Campaigns that name no other are shown on it.')
+    notify(`${unicode_name} is the default domain`, 'Links of campaigns without their own domain use it.')
   }
   const checkNow = async () => {
     await call(checkDomain, { params: { id } })
@@ -97,7 +97,7 @@ function DomainLine({ domain }: { domain: DomainRow }) {
             {unicode_name}
           </Link>
           {is_default && (
-            <span title="Campaigns that name no other domain are shown on it">
+            <span title="Links of campaigns without their own domain use it">
               <Star aria-hidden className="size-3.5 shrink-0 fill-accent text-accent" />
               <span className="sr-only">Default</span>
             </span>
@@ -132,11 +132,11 @@ function DomainLine({ domain }: { domain: DomainRow }) {
             icon={Star}
             reason={
               reasonAgainst(updateDomain, role) ??
-              (is_default ? 'It is the default one.' : isServed ? undefined : 'It does not lead here yet.')
+              (is_default ? 'It is the default already.' : isServed ? undefined : 'It does not lead here yet.')
             }
             onSelect={() => void makeDefault()}
           >
-            Make it the default
+            Make default
           </MenuItem>
           <DeleteDomainItem domain={domain} />
         </RowMenu>

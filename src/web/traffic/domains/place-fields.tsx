@@ -1,4 +1,4 @@
-/** What is answered at a place of a domain: nothing, a redirect, a campaign. */
+/** What a domain answers at a path: 404, a redirect, or a campaign. */
 import type { z } from 'zod'
 import type { Place } from '../../../traffic/domains/api.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
@@ -22,7 +22,7 @@ type PlaceFieldsProps = {
   label: string
   place: PlaceRow
   onChange: (place: PlaceRow) => void
-  /** What to beware of where it is a campaign. */
+  /** The warning shown if a campaign is chosen. */
   warning?: string
 }
 
@@ -47,7 +47,7 @@ export function PlaceFields({ label, place, onChange, warning }: PlaceFieldsProp
         <TextField
           label={`Address for ${label.toLowerCase()}`}
           placeholder="https://"
-          hint="The same for everybody: neither path nor query is passed on."
+          hint="Path and query are not passed on."
           value={place.url}
           onChange={event => onChange({ type: 'redirect', url: event.target.value })}
         />

@@ -1,4 +1,4 @@
-/** What to set in DNS, each record with a button that copies it and what the last check found in its place. */
+/** The DNS records to set, each with copy buttons and what the last check found. */
 import { Check, X } from 'lucide-react'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
@@ -8,14 +8,14 @@ import type { DomainRow } from './state.tsx'
 
 type DnsRecord = DomainRow['records'][number]
 
-const WHY = { pointing: 'Points it here', proof: 'Proves whose it is' } as const
+const WHY = { pointing: 'Points it here', proof: 'Proves ownership' } as const
 
 export function RecordsTable({ domain: { records, check, status } }: { domain: DomainRow }) {
   if (records.length === 0)
     return (
       <Note>
-        Point the name at the public address of this server. Once <code className="font-mono">BASE_URL</code> is set,
-        the records stand here.
+        Point the name at the public address of this server. Set <code className="font-mono">BASE_URL</code> to see the
+        records here.
       </Note>
     )
   const pointing = records.filter(({ why }) => why === 'pointing')
@@ -31,7 +31,7 @@ export function RecordsTable({ domain: { records, check, status } }: { domain: D
             <Head>Type</Head>
             <Head>Name</Head>
             <Head>Value</Head>
-            <Head>What for</Head>
+            <Head>Purpose</Head>
             <Head>Found</Head>
           </tr>
         </thead>
@@ -41,31 +41,31 @@ export function RecordsTable({ domain: { records, check, status } }: { domain: D
               <RowHead>
                 <Badge>{record.type}</Badge>
               </RowHead>
-              <Copied text={record.name} about="name" />
-              <Copied text={record.value} about="value" />
+              <CopyCell text={record.name} about="name" />
+              <CopyCell text={record.value} about="value" />
               <Cell>
                 {WHY[record.why]}
-                {!record.is_needed && <span className="text-ink-faint"> instead</span>}
+                {!record.is_needed && <span className="text-ink-faint"> (alternative)</span>}
               </Cell>
-              <Cell>{check !== null && <Found record={record} isProven={isProven} />}</Cell>
+              <Cell>{check !== null && <FoundValue record={record} isProven={isProven} />}</Cell>
             </Row>
           ))}
         </tbody>
       </Table>
       <p className="text-sm text-ink-faint">
         {hasChoice &&
-          'The alias (CNAME) follows this server wherever it moves; where your DNS takes none, set the addresses instead. '}
+          'The alias (CNAME) follows this server when it moves. If your DNS does not allow one here, set the addresses instead. '}
         {proof !== undefined &&
           (isServed
-            ? 'The TXT record keeps the name yours. The domain is in service, and stays so without it.'
-            : // Once there was a check, its finding says why.
+            ? 'The TXT record proves that the name is yours. The domain works without it.'
+            : // After a check, its result gives the reason.
               check === null && `The TXT record is needed. ${proof.reason ?? ''}`)}
       </p>
     </div>
   )
 }
 
-function Copied({ text, about }: { text: string; about: string }) {
+function CopyCell({ text, about }: { text: string; about: string }) {
   return (
     <Cell>
       <span className="inline-flex items-center gap-1 font-mono text-sm">
@@ -76,8 +76,8 @@ function Copied({ text, about }: { text: string; about: string }) {
   )
 }
 
-/** A domain that leads here by another way, such as a proxy, lacks nothing. */
-function Found({ record: { value, found, is_needed, why }, isProven }: { record: DnsRecord; isProven: boolean }) {
+/** No record counts as missing for a domain that reaches Sluice in another way, such as through a proxy. */
+function FoundValue({ record: { value, found, is_needed, why }, isProven }: { record: DnsRecord; isProven: boolean }) {
   const isThere = found.includes(value)
   if (isThere)
     return (

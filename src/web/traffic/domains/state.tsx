@@ -1,4 +1,4 @@
-/** How a domain stands, in a badge or two. */
+/** Badges for the state of a domain and its certificate. */
 import type { z } from 'zod'
 import { type Domain, listDomains, readDomain } from '../../../traffic/domains/api.ts'
 import { listCampaigns, readCampaign, readCampaignLink } from '../../../traffic/campaigns/api.ts'
@@ -9,28 +9,28 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 
 export type DomainRow = z.input<typeof Domain>
 
-/** What shows a domain, or an address that stands on it. */
+/** The queries that show a domain, or a link that uses it. */
 export const SHOW_DOMAINS = [listDomains, readDomain, listCampaigns, readCampaign, readCampaignLink, readTestLink]
 
 const POINTING: Record<DomainRow['status'], [tone: Tone, words: string]> = {
   pending: ['plain', 'Pending'],
   active: ['good', 'Leads here'],
   failing: ['bad', 'Does not lead here'],
-  lost: ['bad', 'Belongs to others'],
+  lost: ['bad', 'Taken by another workspace'],
 }
 
-/** What a domain that is not proven waits for. */
-function awaited(check: DomainRow['check']): string {
+/** What an unproven domain waits for. */
+function pendingWords(check: DomainRow['check']): string {
   const codes = check?.problems.map(({ code }) => code) ?? []
   if (check?.arrived === true) return 'Waiting for TXT'
   return codes.length === 0 || codes.includes('no_such_name') ? 'Waiting for DNS' : 'Leads elsewhere'
 }
 
 export function PointingBadge({ domain: { status, check } }: { domain: DomainRow }) {
-  const [tone, said] = POINTING[status]
-  const words = status === 'pending' ? awaited(check) : said
+  const [tone, usual] = POINTING[status]
+  const words = status === 'pending' ? pendingWords(check) : usual
   const first = check?.problems[0]
-  // What stands in the way of some visitors is worth a look before it is a failure.
+  // A problem that affects some visitors is shown before it becomes a failure.
   if (status === 'active' && first !== undefined)
     return (
       <Badge tone="warn" title={first.text}>
@@ -47,22 +47,22 @@ export function PointingBadge({ domain: { status, check } }: { domain: DomainRow
 const DAY_MS = 86_400_000
 const SOON_DAYS = 14
 
-/** Google's own words for it, with its name: it may be wrong. */
+/** Names Google as the source, because its list may be wrong. */
 export function FlaggedBadge({ domain: { flagged } }: { domain: DomainRow }) {
   if (flagged === null) return null
   return (
     <Badge tone="bad" title={`${flagged.threats.join(', ')}, since ${day(flagged.since)}`}>
-      Suspected by Google
+      Flagged by Google
     </Badge>
   )
 }
 
 export function CertificateBadge({ domain: { certificate, status } }: { domain: DomainRow }) {
   const now = useNow()
-  // Of a name that leads elsewhere nothing is known here.
+  // Nothing is known about the certificate of a name that leads elsewhere.
   if (status === 'pending') return null
   const { state, not_after, problem } = certificate
-  if (state === 'off') return <Badge title="Nothing answers by https">No https</Badge>
+  if (state === 'off') return <Badge title="This name has no https">No https</Badge>
   if (problem !== null && state === 'active')
     return (
       <Badge tone="warn" title={problem}>

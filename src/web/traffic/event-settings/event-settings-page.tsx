@@ -1,4 +1,4 @@
-/** Settings, events: what the workspace calls them, and which of them are its conversion. */
+/** Settings, events: the workspace's names for event types, and the types that are its goal. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -28,7 +28,10 @@ export function EventSettingsPage() {
   const settings = useQuery(eventSettings)
   return (
     <>
-      <PageHeader title="Events" words="What your team reads and counts. What is sent and received goes by the type." />
+      <PageHeader
+        title="Events"
+        words="Names and goal for your team’s screens. Postbacks and the API keep the original types."
+      />
       <Asked query={settings}>{found => <SettingsForm key={`${found.updated_at}`} settings={found} />}</Asked>
     </>
   )
@@ -44,7 +47,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
   const isDirty = isChanged([inOrder(names), draft.goal], [inOrder(before.names), before.goal])
   useUnsaved(isDirty, 'the events')
   const checked = EventSettingsDraft.safeParse({ names, goal: draft.goal })
-  const wrong = (...path: string[]) => checked.error?.issues.find(issue => issue.path.join() === path.join())?.message
+  const faultAt = (...path: string[]) => checked.error?.issues.find(issue => issue.path.join() === path.join())?.message
   const save = useMutation({
     mutationFn: () => call(replaceEventSettings, { body: { names, goal: draft.goal } }),
     onSuccess: async saved => {
@@ -63,7 +66,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
     >
       <Setting
         title="Goal"
-        words="The conversions that CR and CPA count, of every campaign that has no goal of its own. It holds for the past as well."
+        words="The conversions that CR and CPA count, for campaigns without their own goal. Applies to past days too."
       >
         <fieldset disabled={reason !== undefined} className="flex flex-col gap-4">
           <SelectField
@@ -73,11 +76,11 @@ function SettingsForm({ settings }: { settings: Settings }) {
             onChange={event => setDraft({ ...draft, goal: event.target.value === 'offers' ? null : [] })}
           >
             <option value="offers">What each campaign’s offers pay for</option>
-            <option value="chosen">These, in every campaign…</option>
+            <option value="chosen">The same types in every campaign…</option>
           </SelectField>
           {draft.goal !== null && (
             <GoalTypes
-              legend="Conversions that are the goal"
+              legend="Goal conversions"
               types={draft.goal}
               error={draft.goal.length === 0 ? 'Tick at least one.' : undefined}
               onChange={goal => setDraft({ ...draft, goal })}
@@ -85,7 +88,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
           )}
         </fieldset>
       </Setting>
-      <Setting title="Names" words="Shown wherever the event is. Left empty, it goes by its own name.">
+      <Setting title="Names" words="Shown wherever the event appears. Blank = the original name.">
         <fieldset disabled={reason !== undefined} className="grid max-w-2xl gap-3 sm:grid-cols-2">
           {NAMED_TYPES.map(type => (
             <TextField
@@ -95,7 +98,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
               autoComplete="off"
               maxLength={40}
               value={draft.names[type] ?? ''}
-              error={wrong('names', type)}
+              error={faultAt('names', type)}
               onChange={event => setDraft({ ...draft, names: { ...draft.names, [type]: event.target.value } })}
             />
           ))}

@@ -1,4 +1,4 @@
-/** A funnel, new or changed: its name, its landings and its offers with their weights. */
+/** The dialog that creates or edits a funnel: its name, and its landings and offers with weights. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -27,7 +27,7 @@ type Draft = z.input<typeof FunnelDraft>
 
 type FunnelDialogProps = {
   funnel: FunnelRow | undefined
-  /** The id of the funnel that a new one is a copy of. */
+  /** The id of the funnel to copy. */
   clone?: string | undefined
   open: boolean
   onClose: () => void
@@ -55,9 +55,9 @@ export function FunnelDialog({ funnel, clone, open, onClose }: FunnelDialogProps
   )
 }
 
-const MOST = 200
+const PAGE_SIZE = 200
 
-/** The newest of a kind, and those that the funnel has already. */
+/** The newest landings or offers, and the members that the funnel has already. */
 function choosable(known: readonly Choosable[] | undefined, own: readonly Choosable[]): Choosable[] {
   const newest = known ?? []
   return [...newest, ...own.filter(({ id }) => newest.every(one => one.id !== id))]
@@ -84,7 +84,7 @@ function draftOf(funnel: FunnelRow | undefined): Draft {
 
 const isOpen = ({ status }: { status: string }) => status === 'active'
 
-/** A new funnel takes no members that get nobody. */
+/** A copy leaves out archived and deleted members, which get no visitors. */
 const copyOf = (funnel: FunnelRow): FunnelRow => ({
   ...funnel,
   name: nameOfCopy(funnel.name),
@@ -95,10 +95,10 @@ const copyOf = (funnel: FunnelRow): FunnelRow => ({
 function LeftOut({ of: { landings, offers } }: { of: FunnelRow }) {
   const left = [...landings, ...offers].filter(member => !isOpen(member))
   if (left.length === 0) return null
-  return <Note>Not taken over: {left.map(({ name, status }) => `${name} (${status})`).join(', ')}.</Note>
+  return <Note>Not copied: {left.map(({ name, status }) => `${name} (${status})`).join(', ')}.</Note>
 }
 
-/** The draft with what is chosen beside the buttons and not yet added. */
+/** The draft with the landing and offer that are chosen but not yet added. */
 const withChosen = (draft: Draft, landing: string, offer: string): Draft => ({
   ...draft,
   landings: asLandings(withWanted(landingsOf(draft), landing)),
@@ -111,8 +111,8 @@ const save = (funnel: FunnelRow | undefined, body: Draft) =>
 type FormProps = { funnel: FunnelRow | undefined; original?: FunnelRow | undefined; onClose: () => void }
 
 function FunnelForm({ funnel, original, onClose }: FormProps) {
-  const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
-  const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
+  const landings = useQuery(ask(listLandings, { query: { limit: PAGE_SIZE } })).data?.data
+  const offers = useQuery(ask(listOffers, { query: { limit: PAGE_SIZE } })).data?.data
   const form = useDraft<Draft>(FunnelDraft, draftOf(funnel ?? (original && copyOf(original))))
   const [landing, setLanding] = useState('')
   const [offer, setOffer] = useState('')
@@ -128,7 +128,7 @@ function FunnelForm({ funnel, original, onClose }: FormProps) {
       refresh={[listFunnels]}
       onClose={onClose}
       onSaved={({ name }) =>
-        notify(`${name} is ${funnel === undefined ? 'ready' : 'saved'}`, 'It holds for the next click.')
+        notify(`${name} is ${funnel === undefined ? 'ready' : 'saved'}`, 'Applies from the next click.')
       }
     >
       <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
@@ -136,7 +136,7 @@ function FunnelForm({ funnel, original, onClose }: FormProps) {
       <MembersField
         legend="Landings"
         one="landing"
-        words="What a visitor sees first. None: straight to an offer."
+        words="The page a visitor sees first. Without landings, visitors go straight to an offer."
         members={landingsOf({ landings: form.watch('landings') })}
         known={choosable(
           landings,
@@ -150,7 +150,7 @@ function FunnelForm({ funnel, original, onClose }: FormProps) {
       <MembersField
         legend="Offers"
         one="offer"
-        words="Where a visitor goes on to. Chosen at the click, and kept."
+        words="Where a visitor goes next. Chosen at the click, and kept for the visitor."
         members={offersOf({ offers: form.watch('offers') })}
         known={choosable(
           offers,

@@ -1,4 +1,4 @@
-/** Funnels: which landings and offers share visitors, and in what proportion. */
+/** The list of funnels: the landings and offers that share visitors by weight, and figures. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Funnel as FunnelIcon, Pencil } from 'lucide-react'
@@ -32,7 +32,7 @@ export function FunnelsPage() {
   return (
     <ListPage
       title="Funnels"
-      words="A visitor gets one landing and then one offer, and keeps both when he comes again."
+      words="Each visitor gets one landing and one offer, and the same ones on later visits."
       filters={
         <>
           <SearchField value={search.q} onSeek={q => narrow({ q })} />
@@ -43,7 +43,7 @@ export function FunnelsPage() {
       address={address}
       empty={{
         icon: FunnelIcon,
-        words: 'Put landings and offers together, weigh them, and let a campaign lead to the funnel.',
+        words: 'Combine landings and offers with weights, then choose the funnel in a campaign.',
       }}
       add={{
         endpoint: createFunnel,
@@ -125,9 +125,9 @@ function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void 
     const { data } = await queries.fetchQuery(
       ask(listCampaigns, { query: { funnel_id: id, status: 'all', limit: 200 } }),
     )
-    if (data.length === 0) return 'No campaign leads to it. It cannot be brought back.'
-    const led = data.map(campaign => campaign.name).join(', ')
-    return `${led}: visitors go to the fallback from then on. It cannot be brought back.`
+    if (data.length === 0) return 'No campaign leads to it. This cannot be undone.'
+    const campaignNames = data.map(campaign => campaign.name).join(', ')
+    return `${campaignNames}: visitors will go to the fallback. This cannot be undone.`
   }
   return (
     <RowMenu name={name}>

@@ -1,4 +1,4 @@
-/** The members of a funnel with their weights, and the share of the visitors that each comes to. */
+/** The members of a funnel with their weights, and the share of visitors that each one gets. */
 import { Plus, X } from 'lucide-react'
 import { useId } from 'react'
 import { percent } from '../../ground/figures/figures.ts'
@@ -7,31 +7,31 @@ import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 
 export type Member = { id: string; weight: number }
-/** What may be chosen, and how it stands. */
+/** A landing or offer that can be chosen, with its state. */
 export type Choosable = { id: string; name: string; status: 'active' | 'archived' | 'deleted' }
 
 type MembersProps = {
   legend: string
-  /** One of them, in a sentence. */
+  /** The singular noun: "landing" or "offer". */
   one: string
   words: string
   members: readonly Member[]
   known: readonly Choosable[]
   onChange: (members: Member[]) => void
-  /** What is chosen beside the button and not a member yet; empty for nothing. */
+  /** The id that is chosen but not yet added; empty for none. */
   wanted: string
   onWant: (id: string) => void
-  /** What is wrong with a weight, by its place. */
+  /** The error of the weight at an index. */
   faultOf: (at: number) => string | undefined
 }
 
-/** The share of the visitors that a member gets: only active ones get any. */
+/** The share of visitors that a member gets, 0 to 1. Only active members get any. */
 export function shareOf(member: Member, members: readonly Member[], isOpen: (id: string) => boolean): number {
   const whole = members.reduce((sum, { id, weight }) => sum + (isOpen(id) ? weight || 0 : 0), 0)
   return isOpen(member.id) && whole > 0 ? member.weight / whole : 0
 }
 
-/** The members with what was chosen and not yet added: who presses Save with a choice made means it. */
+/** The members with the one that is chosen but not yet added: saving includes it. */
 export function withWanted(members: readonly Member[], wanted: string): Member[] {
   const isNew = wanted !== '' && members.every(({ id }) => id !== wanted)
   return isNew ? [...members, { id: wanted, weight: members.at(-1)?.weight || 1 }] : [...members]
@@ -87,7 +87,7 @@ export function MembersField(props: MembersProps) {
               </output>
               <IconButton
                 icon={X}
-                label={`Take ${name} out`}
+                label={`Remove ${name}`}
                 onClick={() => onChange(members.filter(({ id }) => id !== member.id))}
               />
             </li>

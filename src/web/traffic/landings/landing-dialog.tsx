@@ -1,4 +1,4 @@
-/** A landing, new or changed. Saving replaces it whole, as the API does. */
+/** The dialog that creates or edits a landing. Saving replaces all of its fields, as the API does. */
 import type { z } from 'zod'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
@@ -24,7 +24,7 @@ type Draft = z.input<typeof LandingDraft>
 
 type LandingDialogProps = {
   landing: LandingRow | undefined
-  /** The id of the landing that a new one is a copy of. */
+  /** The id of the landing to copy. */
   clone?: string | undefined
   open: boolean
   onClose: () => void
@@ -94,7 +94,7 @@ function LandingForm({ landing, original, onClose, onSaved }: FormProps) {
       <AddressPreview
         address={form.watch('url')}
         preview={url => call(previewLanding, { body: { url } })}
-        withoutClick="Without click_id={click_id} in it the script on the page does not know the click."
+        withoutClick="Without click_id={click_id} the script on the page does not know the click."
       />
     </DraftForm>
   )

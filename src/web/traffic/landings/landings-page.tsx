@@ -1,4 +1,4 @@
-/** Landings: the pages visitors see before an offer, and what to put on them. */
+/** The list of landings, with figures, and the code to put on a landing page. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { AppWindow, Pencil } from 'lucide-react'
@@ -42,7 +42,7 @@ export function LandingsPage() {
   return (
     <ListPage
       title="Landings"
-      words="Pages of yours that visitors see before an offer. A funnel shares visitors among them."
+      words="Your pages that visitors see before an offer. A funnel splits visitors among them."
       filters={
         <>
           <NameAndStatus address={address} statuses={LANDING_STATUSES} />
@@ -53,7 +53,7 @@ export function LandingsPage() {
       address={address}
       empty={{
         icon: AppWindow,
-        words: 'Add a page that stands on your server, then put it into a funnel with an offer.',
+        words: 'Add a page on your server, then put it into a funnel with an offer.',
       }}
       add={{
         endpoint: createLanding,
@@ -65,7 +65,7 @@ export function LandingsPage() {
       {rows => (
         <>
           <RefusalNote refused={counted.error} className="mb-3" />
-          {counted.data !== undefined && <WhatIsCounted counted={counted.data} from={days.from} />}
+          {counted.data !== undefined && <CountedDaysNote counted={counted.data} from={days.from} />}
           <FiguredTable
             caption="Landings"
             rows={rows}
@@ -84,14 +84,14 @@ export function LandingsPage() {
 
 type Counted = z.input<(typeof readLandingFigures)['reply']>
 
-/** Where the figures are not of all the days. */
-function WhatIsCounted({ counted, from }: { counted: Counted; from: string }) {
+/** Shown if the figures do not cover all of the chosen days. */
+function CountedDaysNote({ counted, from }: { counted: Counted; from: string }) {
   if (counted.is_counted && counted.date_from <= from) return null
   return (
     <p className="mb-3 text-sm text-ink-soft">
       {counted.is_counted
-        ? `Clicks made before ${day(counted.date_from)} are no longer kept: landings are counted from then on.`
-        : `These days hold more than ${count(MOST_LOOKED_AT)} clicks, too many to count by landing. Choose fewer days to see the figures.`}
+        ? `Clicks before ${day(counted.date_from)} are no longer stored, so figures of landings begin there.`
+        : `These days have more than ${count(MOST_LOOKED_AT)} clicks, too many to count by landing. Choose fewer days to see figures.`}
     </p>
   )
 }
@@ -134,8 +134,8 @@ function LandingMenu({ landing, onEdit }: { landing: LandingRow; onEdit: () => v
         endpoint={setLandingStatus}
         refresh={[listLandings, listFunnels]}
         status={status}
-        words="It gets no new visitors: funnels send them to their other landings, or straight to an offer. Who is on the page already still comes to the offer."
-        wordsBack="The funnels it is in send visitors to it again."
+        words="It gets no new visitors: funnels send them to their other landings, or straight to an offer. Visitors who are on the page already can still go on to the offer."
+        wordsBack="Its funnels send visitors to it again."
         deed={next => call(setLandingStatus, { params: { id }, body: { status: next } })}
       />
       <MenuLine />
@@ -144,7 +144,7 @@ function LandingMenu({ landing, onEdit }: { landing: LandingRow; onEdit: () => v
         what="landing"
         endpoint={deleteLanding}
         refresh={[listLandings, listFunnels]}
-        words="Funnels go on without it. It cannot be brought back."
+        words="Its funnels continue without it. This cannot be undone."
         deed={() => call(deleteLanding, { params: { id } })}
       />
     </RowMenu>

@@ -1,4 +1,4 @@
-/** What visitors will see of an address that is being typed: its macros filled in by example, and those that do not exist. */
+/** A preview of an address while it is typed: its macros filled with sample values, and the macros that do not exist. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { z } from 'zod'
@@ -7,33 +7,33 @@ import { Address, type Preview } from '../../../contract/address.ts'
 const PAUSE_MS = 300
 
 type PreviewProps = {
-  /** As it stands in the field. */
+  /** The text of the field. */
   address: string
   preview: (url: string) => Promise<z.input<typeof Preview>>
-  /** Said of an address that does not hand the click on; left out where that is nothing to say. */
+  /** The warning shown if the address has no {click_id}; absent if that is fine. */
   withoutClick?: string
 }
 
 export function AddressPreview({ address, preview, withoutClick }: PreviewProps) {
-  const typed = useSettled(address.trim())
+  const typed = useDebounced(address.trim())
   const isAddress = Address.safeParse(typed).success
-  const shown = useQuery({
+  const filled = useQuery({
     queryKey: ['address preview', typed],
     queryFn: () => preview(typed),
     enabled: isAddress,
     placeholderData: keepPreviousData,
   }).data
-  if (!isAddress || shown === undefined) return null
-  const unknown = shown.unknown_macros.map(name => `{${name}}`)
+  if (!isAddress || filled === undefined) return null
+  const unknown = filled.unknown_macros.map(name => `{${name}}`)
   return (
     <div className="flex flex-col gap-1 text-sm" aria-live="polite">
       <p className="text-ink-faint">
-        A visitor is sent to <span className="font-mono break-all text-ink-soft">{shown.url}</span>
+        Preview: <span className="font-mono break-all text-ink-soft">{filled.url}</span>
       </p>
       {unknown.length > 0 && (
         <p className="text-warn">
-          {unknown.join(', ')}{' '}
-          {unknown.length === 1 ? 'is no macro of Sluice and is' : 'are no macros of Sluice and are'} left out.
+          {unknown.join(', ')} {unknown.length === 1 ? 'is not a macro and will be' : 'are not macros and will be'} left
+          blank.
         </p>
       )}
       {withoutClick !== undefined && !/(\{|%7b)click_id(\}|%7d)/i.test(typed) && (
@@ -43,8 +43,8 @@ export function AddressPreview({ address, preview, withoutClick }: PreviewProps)
   )
 }
 
-/** A text once it has not changed for a moment. */
-function useSettled(text: string): string {
+/** The text, once it has not changed for PAUSE_MS. */
+function useDebounced(text: string): string {
   const [settled, setSettled] = useState(text)
   useEffect(() => {
     const timer = setTimeout(() => setSettled(text), PAUSE_MS)

@@ -1,17 +1,17 @@
-/** Which conversions an offer pays for: one type, as most do; every type; or several. */
+/** Which conversions earn an offer's payout: usually one type, else several or every type. */
 import { useState } from 'react'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
 
 type EarnedByProps = {
-  /** None: every type. Null: not chosen yet. */
+  /** An empty array means every type; null means not chosen yet. */
   types: EventType[] | null
   error: string | undefined
   onChange: (types: EventType[] | null) => void
 }
 
-/** First in the list, where nearly everyone finds theirs. */
+/** The types that networks usually pay for, listed first. */
 const USUAL: readonly EventType[] = ['lead', 'registration', 'deposit', 'ftd', 'purchase', 'subscription_renewed']
 
 const optionOf = (type: EventType) => (
@@ -37,11 +37,11 @@ export function EarnedBy({ types, error, onChange }: EarnedByProps) {
   return (
     <>
       <SelectField
-        label="Earned by"
+        label="Pays on"
         hint={
           now === 'every'
-            ? 'A click earns the payout with each of its conversions, whatever they are.'
-            : 'The conversion the network pays for. One that brings a payout of its own keeps it.'
+            ? 'Every conversion of a click earns the payout, whatever its type.'
+            : 'The conversion the network pays for. A payout in the postback overrides this.'
         }
         className="max-w-xs"
         error={error}
@@ -59,7 +59,7 @@ export function EarnedBy({ types, error, onChange }: EarnedByProps) {
       {isSeveral && (
         <fieldset>
           <legend className="mb-2 text-sm text-ink-faint">
-            Each of them earns the payout: a lead and the deposit after it earn it twice.
+            Each type earns the payout: a lead and the deposit after it earn it twice.
           </legend>
           <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
             {EVENT_TYPES.map(type => (

@@ -1,4 +1,4 @@
-/** An offer, new or changed. Saving replaces it whole, as the API does. */
+/** The dialog that creates or edits an offer. Saving replaces all of its fields, as the API does. */
 import { z } from 'zod'
 import { EventType } from '../../../contract/event-types.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
@@ -27,18 +27,18 @@ import { RepeatedPayouts } from './repeated-payouts.tsx'
 
 export type OfferRow = z.input<typeof Offer>
 
-/** The form's own: null where nobody has said yet what the payout is for, which the API would read as every type. */
+/** In the form, null means that the types are not chosen yet; the API would read a missing value as every type. */
 const OfferForm = OfferDraft.extend({ payout_types: z.array(EventType).nullable() }).superRefine((offer, context) => {
   if (offer.payout != null && offer.payout_types === null)
-    context.addIssue({ code: 'custom', path: ['payout_types'], message: 'Choose what the payout is for.' })
+    context.addIssue({ code: 'custom', path: ['payout_types'], message: 'Choose what the offer pays on.' })
 })
 type Draft = z.input<typeof OfferForm>
 
 type OfferDialogProps = {
   offer: OfferRow | undefined
-  /** What the address of a new one starts from. */
+  /** The initial address of a new offer. */
   address?: string
-  /** The id of the offer that a new one is a copy of. */
+  /** The id of the offer to copy. */
   clone?: string | undefined
   open: boolean
   onClose: () => void
@@ -71,14 +71,14 @@ export function OfferDialog({ open, clone, ...rest }: OfferDialogProps) {
 function draftOf(offer: OfferRow | undefined, address: string): Draft {
   if (offer === undefined) return { name: '', url: address, payout: '', payout_currency: '', payout_types: null }
   const { name, url, payout, payout_currency, payout_types } = offer
-  // Without a payout nobody was asked which types earn it.
-  const isAsked = payout !== null || payout_types.length > 0
+  // An offer without a payout was saved without a choice of types.
+  const hasChosenTypes = payout !== null || payout_types.length > 0
   return {
     name,
     url,
     payout: payout ?? '',
     payout_currency: payout_currency ?? '',
-    payout_types: isAsked ? payout_types : null,
+    payout_types: hasChosenTypes ? payout_types : null,
   }
 }
 
@@ -125,14 +125,14 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
       <TextField
         label="Address"
         placeholder="https://example.com/offer?subid={click_id}"
-        hint="The network must send {click_id} back with the conversion. Further macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
+        hint="The network must return {click_id} in its postback. Other macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
         error={errors.url?.message}
         {...form.register('url')}
       />
       <AddressPreview
         address={form.watch('url')}
         preview={url => call(previewOffer, { body: { url } })}
-        withoutClick="Without {click_id} in it the network cannot say which click a conversion belongs to."
+        withoutClick="Without {click_id} the network cannot report which click converted."
       />
       {offer?.payout != null && <RepeatedPayouts offer={offer} />}
       {hasPayout && (

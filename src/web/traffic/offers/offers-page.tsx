@@ -1,4 +1,4 @@
-/** Offers: what a conversion pays, and where visitors are sent for it. */
+/** The list of offers: payout, address and figures. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Pencil, Tag } from 'lucide-react'
@@ -46,7 +46,7 @@ export function OffersPage() {
   return (
     <ListPage
       title="Offers"
-      words="A click earns by its offer: a conversion without a payout of its own takes the offer’s."
+      words="An offer’s payout is used when the postback has no payout."
       filters={
         <>
           <NameAndStatus address={address} statuses={OFFER_STATUSES} />
@@ -55,7 +55,7 @@ export function OffersPage() {
       }
       query={offers}
       address={address}
-      empty={{ icon: Tag, words: 'Add what you promote with its payout, and attach it to campaigns.' }}
+      empty={{ icon: Tag, words: 'Add what you promote and its payout, then choose it in a campaign.' }}
       add={{
         endpoint: createOffer,
         words: 'New offer',
@@ -85,7 +85,7 @@ const HEADS = [
   <Head key="payout" numeric>
     Payout, $
   </Head>,
-  <Head key="earned">Earned by</Head>,
+  <Head key="earned">Pays on</Head>,
   <Head key="status">Status</Head>,
   <Head key="address">Address</Head>,
   <Head key="campaigns" numeric>
@@ -106,8 +106,8 @@ function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) 
       </RowHead>
       {figures}
       <Cell numeric>{offer.payout === null ? NONE : payoutOf(offer.payout, offer.payout_currency)}</Cell>
-      <Cell className="max-w-48 truncate" title={earnedBy(offer)}>
-        {earnedBy(offer)}
+      <Cell className="max-w-48 truncate" title={payingTypes(offer)}>
+        {payingTypes(offer)}
       </Cell>
       <Cell>
         <span className="flex gap-1.5">
@@ -130,13 +130,13 @@ function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) 
   )
 }
 
-/** "3", or "3 + 1 own" where one redirects to an address of its own. */
+/** "3", or "3 + 1 own" if one campaign redirects to its own address. */
 function leadingOf({ campaigns: { following, own_address, by_funnel, by_click_flow } }: OfferRow): string {
   const leading = following + by_funnel + by_click_flow
   return own_address === 0 ? String(leading) : `${leading} + ${own_address} own`
 }
 
-function earnedBy({ payout, payout_types }: OfferRow): string {
+function payingTypes({ payout, payout_types }: OfferRow): string {
   if (payout === null) return NONE
   return payout_types.length === 0 ? 'Every conversion' : payout_types.map(inWords).join(', ')
 }
@@ -154,8 +154,8 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
         endpoint={setOfferStatus}
         refresh={[listOffers, listFunnels]}
         status={status}
-        words={`It gets no new clicks: campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks it already has keep earning its payout. ${reachOf(offer)}`}
-        wordsBack="Campaigns and funnels that name it send visitors to it again."
+        words={`It gets no new clicks: campaigns send its visitors to their fallback, funnels to their other offers. Earlier clicks still earn its payout. ${reachOf(offer)}`}
+        wordsBack="Campaigns and funnels that use it send visitors to it again."
         deed={next => call(setOfferStatus, { params: { id }, body: { status: next } })}
       />
       <MenuLine />
@@ -164,7 +164,7 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
         what="offer"
         endpoint={deleteOffer}
         refresh={[listOffers, listFunnels]}
-        words={`Campaigns that name it send visitors to their fallback, funnels to their other offers. Clicks made before keep it, so their late conversions still earn. ${reachOf(offer)}`}
+        words={`Campaigns send its visitors to their fallback, funnels to their other offers. Late conversions of earlier clicks still earn its payout. ${reachOf(offer)}`}
         deed={() => call(deleteOffer, { params: { id } })}
       />
     </RowMenu>

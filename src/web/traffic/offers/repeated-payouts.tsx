@@ -1,4 +1,4 @@
-/** Says where an offer's payout was earned twice by one click, which the network may have paid for once; or by no conversion at all. */
+/** Warns if one click earned an offer's payout twice, which the network may pay only once; or notes that no conversion earned it. */
 import { useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { type Offer, readRepeatedPayouts } from '../../../traffic/offers/api.ts'
@@ -8,7 +8,7 @@ import { useNow } from '../../ground/figures/now.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Note } from '../../ground/ui/refusal.tsx'
 
-/** More would be a list of rarities. */
+/** Combinations beyond these are rare. */
 const MOST_NAMED = 4
 const NEARLY_30_DAYS_MS = 29.9 * 86_400_000
 
@@ -28,10 +28,10 @@ export function RepeatedPayouts({ offer }: { offer: OfferRow }) {
   return (
     <Note kind="warning">
       <strong>
-        {`${when} it was earned more than once on ${count(clicks)} ${clicks === 1 ? 'click' : 'clicks'}.`}
+        {`${when} ${count(clicks)} ${clicks === 1 ? 'click' : 'clicks'} earned the payout more than once.`}
       </strong>{' '}
       {`${named.join(', ')}${together.length > named.length ? ' and others' : ''}. `}
-      Where the network pays once, choose one conversion; what is recorded stays.
+      If the network pays once, choose one conversion. Recorded conversions do not change.
     </Note>
   )
 }
@@ -42,17 +42,17 @@ type UnearnedProps = {
   unearned: z.input<(typeof readRepeatedPayouts)['reply']>['unearned']
 }
 
-/** Conversions came, and no money: by types that do not earn it, or with a payout of 0 of their own. It may be early: no warning. */
+/** Conversions that earned nothing: their type does not earn the payout, or their own payout was 0. Often it is only early, so this is no warning. */
 function Unearned({ offer: { payout_types: earning }, when, unearned }: UnearnedProps) {
-  const withNothing = unearned.filter(({ type }) => earning.length === 0 || earning.includes(type))
+  const withZeroPayout = unearned.filter(({ type }) => earning.length === 0 || earning.includes(type))
   const named = unearned.slice(0, MOST_NAMED).map(({ type, conversions }) => `${inWords(type)}: ${count(conversions)}`)
   return (
     <Note>
       <strong>{`${when} no conversion earned the payout.`}</strong>{' '}
       {`${named.join(', ')}${unearned.length > named.length ? ' and others' : ''}. `}
-      {withNothing.length === 0
-        ? `It is earned by ${earning.map(inWords).join(', ')}: choose what the network pays for, for the conversions to come.`
-        : `${withNothing.map(({ type }) => inWords(type)).join(', ')} came with a payout of 0, as under “Not paid yet” of a network.`}
+      {withZeroPayout.length === 0
+        ? `The offer pays on ${earning.map(inWords).join(', ')}: choose what the network pays for. It applies to new conversions.`
+        : `${withZeroPayout.map(({ type }) => inWords(type)).join(', ')} came with a payout of 0, as a network’s “Not paid yet” does.`}
     </Note>
   )
 }

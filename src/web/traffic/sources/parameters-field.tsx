@@ -1,4 +1,4 @@
-/** What a source calls its values: a line for each field it fills. */
+/** The parameters of a source: a line for each field it fills. */
 import { clsx } from 'clsx'
 import { Trash2 } from 'lucide-react'
 import { FILLED_FIELDS, type FilledField, type SourceParameter } from '../../../traffic/sources/api.ts'
@@ -21,7 +21,7 @@ export function ParametersField({ parameters, onChange }: ParametersFieldProps) 
         <fieldset
           key={one.field}
           aria-label={`Parameter for ${one.field}`}
-          // Side by side the first line's labels are the heads of the columns; one above the other each has its own.
+          // In columns, the labels of the first line are the column heads. On a phone each line shows its own.
           className={clsx(
             'grid grid-cols-2 items-end gap-2 sm:grid-cols-[7rem_1fr_1.4fr_1fr_auto]',
             at > 0 && 'sm:[&_label]:sr-only',
@@ -39,7 +39,7 @@ export function ParametersField({ parameters, onChange }: ParametersFieldProps) 
             ))}
           </SelectField>
           <TextField
-            label="Arrives as"
+            label="Parameter"
             className="[&_input]:font-mono"
             spellCheck={false}
             autoComplete="off"
@@ -49,7 +49,7 @@ export function ParametersField({ parameters, onChange }: ParametersFieldProps) 
           <TextField
             label="Macro"
             className="[&_input]:font-mono"
-            placeholder="none: added by itself"
+            placeholder="none: source appends it"
             spellCheck={false}
             autoComplete="off"
             value={one.macro ?? ''}

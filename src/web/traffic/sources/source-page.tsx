@@ -1,4 +1,4 @@
-/** One traffic source: what it calls what it knows of a click, what its amounts are, whom it is told by. */
+/** One traffic source: its name, parameters and cost settings. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -45,12 +45,12 @@ export function SourcePage() {
   )
 }
 
-const named = (campaigns: number) =>
+const campaignsInWords = (campaigns: number) =>
   campaigns === 0
-    ? 'No campaign names it yet.'
+    ? 'No campaign uses it yet.'
     : campaigns === 1
-      ? 'One campaign names it.'
-      : `${count(campaigns)} campaigns name it.`
+      ? 'One campaign uses it.'
+      : `${count(campaigns)} campaigns use it.`
 
 const UNITS = { cpc: 'One click', cpm: 'A thousand clicks' }
 
@@ -68,13 +68,13 @@ function SourceSettings({ source }: { source: SourceRow }) {
         [readTrafficSource, listTrafficSources].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
       )
       setChanges({})
-      notify('The source is saved', 'It holds for the next click of its campaigns.')
+      notify('The source is saved', 'Applies from the next click of its campaigns.')
     },
   })
   const passesCost = now.parameters.some(({ field }) => field === 'cost')
   return (
     <>
-      <PageHeader title={source.name} words={named(source.campaigns)}>
+      <PageHeader title={source.name} words={campaignsInWords(source.campaigns)}>
         <Link to="/postbacks" search={{ source: source.id }} className={buttonLook('plain')}>
           Postbacks
         </Link>
@@ -86,28 +86,28 @@ function SourceSettings({ source }: { source: SourceRow }) {
           save.mutate()
         }}
       >
-        <Setting title="Name" words="As campaigns and rules call it.">
+        <Setting title="Name" words="Shown in campaigns and postback rules.">
           <TextField label="Name" value={now.name} onChange={event => set({ name: event.target.value })} />
         </Setting>
         <Setting
           wide
           title="Parameters"
-          words="Under which name each field arrives, and which macro the source replaces in the address for the ads. Without a macro the source appends the parameter by itself."
+          words="The parameter and the source’s macro for each field. Blank macro = the source appends the parameter itself."
         >
           <TemplateNote source={now} onTake={set} />
           <ParametersField parameters={now.parameters} onChange={parameters => set({ parameters })} />
         </Setting>
         <Setting
           title="Cost"
-          words={passesCost ? 'What the amount in the address is.' : 'It passes no cost in the address.'}
+          words={passesCost ? 'Unit and currency of the cost in the link.' : 'This source sends no cost in the link.'}
         >
           <div className="grid gap-4 sm:grid-cols-2">
             <SelectField
-              label="An amount is for"
+              label="Cost is per"
               value={now.cost_unit ?? ''}
               onChange={event => set({ cost_unit: COST_UNITS.find(unit => unit === event.target.value) ?? null })}
             >
-              <option value="">None comes</option>
+              <option value="">Not sent</option>
               {COST_UNITS.map(unit => (
                 <option key={unit} value={unit}>
                   {UNITS[unit]}

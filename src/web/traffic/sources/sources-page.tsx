@@ -1,4 +1,4 @@
-/** Traffic sources: who sends visitors, and what their campaigns came to. */
+/** The list of traffic sources: parameters, today's clicks, and figures of their campaigns. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Signpost } from 'lucide-react'
@@ -37,11 +37,11 @@ export function SourcesPage() {
   const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
   const sources = useQuery({ ...ask(listTrafficSources, { query }), placeholderData: keepPreviousData })
   const { figures, error } = useLedFigures('traffic_source', days)
-  const today = useArrived()
+  const today = useClicksToday()
   return (
     <ListPage
       title="Sources"
-      words="Who sends you visitors: under which names and macros a source passes its click id, zones and cost."
+      words="Where your traffic comes from, and which macros pass its click id, zones and cost."
       filters={
         <>
           <SearchField value={address.search.q} onSeek={q => address.narrow({ q })} />
@@ -52,7 +52,7 @@ export function SourcesPage() {
       address={address}
       empty={{
         icon: Signpost,
-        words: 'Add a source from its template, name it in a campaign, and enter the filled address in your ads.',
+        words: 'Add a source from a template, choose it in a campaign, and use the campaign link in your ads.',
       }}
       add={{
         endpoint: createTrafficSource,
@@ -68,7 +68,7 @@ export function SourcesPage() {
         <>
           <RefusalNote refused={error} className="mb-3" />
           <p className="mb-2 text-sm text-ink-soft">
-            The figures are of all clicks, in these days, of the campaigns that name the source now.
+            Figures count all clicks in these days of the campaigns that use the source now.
           </p>
           <FiguredTable
             caption="Sources"
@@ -91,8 +91,8 @@ type Today = {
   shares: { clicks: number; with_ref_id: number; with_cost: number } | undefined
 }
 
-/** What came on this UTC day, which the shares are of, by source: how much, and the shares of the newest of it. */
-function useArrived(): (id: string) => Today {
+/** By source: the clicks of this UTC day, and which share of its newest clicks has a click id and a cost. The API counts the shares by UTC days. */
+function useClicksToday(): (id: string) => Today {
   const day = new Date(useNow()).toISOString().slice(0, 10)
   const query = { type: 'traffic_source', date_from: day, date_to: day } as const
   const rows = useQuery(ask(readDestinationFigures, { query })).data?.rows
@@ -110,7 +110,7 @@ const HEADS = [
   <Head
     key="ref_id"
     numeric
-    title="Share of today’s clicks with the source’s click id, which it is told conversions by"
+    title="Share of today’s clicks with the source’s click id, which conversions are reported by"
   >
     With id
   </Head>,
@@ -124,8 +124,8 @@ const HEADS = [
   <Head key="created">Created</Head>,
 ]
 
-/** Faint where there is nothing to expect: no clicks, or a source that passes no such thing. */
-function Share({ part, of, isPassed }: { part: number | undefined; of: number | undefined; isPassed: boolean }) {
+/** Faint if no share is expected: there were no clicks, or the source does not send the value. */
+function ShareCell({ part, of, isPassed }: { part: number | undefined; of: number | undefined; isPassed: boolean }) {
   if (part === undefined || of === undefined || (part === 0 && !isPassed))
     return (
       <Cell numeric faint>
@@ -154,12 +154,12 @@ function SourceLine({ source, figures, today: { clicks, shares } }: SourceLinePr
       <Cell numeric faint={!clicks}>
         {clicks ? count(clicks) : NONE}
       </Cell>
-      <Share part={shares?.with_ref_id} of={shares?.clicks} isPassed={fills(parameters, 'ref_id')} />
-      <Share part={shares?.with_cost} of={shares?.clicks} isPassed={fills(parameters, 'cost')} />
+      <ShareCell part={shares?.with_ref_id} of={shares?.clicks} isPassed={fills(parameters, 'ref_id')} />
+      <ShareCell part={shares?.with_cost} of={shares?.clicks} isPassed={fills(parameters, 'cost')} />
       <Cell numeric faint={campaigns === 0}>
         {campaigns === 0 ? NONE : count(campaigns)}
       </Cell>
-      <Cell className="max-w-72 truncate">{passed(parameters)}</Cell>
+      <Cell className="max-w-72 truncate">{passedFields(parameters)}</Cell>
       <Cell>{day(source.created_at)}</Cell>
       <ActionCell>
         <RowMenu name={name}>
@@ -168,8 +168,8 @@ function SourceLine({ source, figures, today: { clicks, shares } }: SourceLinePr
             what="source"
             endpoint={deleteTrafficSource}
             refresh={[listTrafficSources]}
-            before={campaigns === 0 ? undefined : 'Campaigns name it.'}
-            words="It cannot be brought back. Rules that tell it of conversions stay under Postbacks."
+            before={campaigns === 0 ? undefined : 'Campaigns use it.'}
+            words="This cannot be undone. Its postback rules stay under Postbacks."
             deed={() => call(deleteTrafficSource, { params: { id } })}
           />
         </RowMenu>
@@ -180,7 +180,7 @@ function SourceLine({ source, figures, today: { clicks, shares } }: SourceLinePr
 
 const fills = (parameters: SourceRow['parameters'], field: string) => parameters.some(one => one.field === field)
 
-function passed(parameters: SourceRow['parameters']): string {
+function passedFields(parameters: SourceRow['parameters']): string {
   const subs = parameters.flatMap(({ field, label }) => (field.startsWith('sub') ? [label ?? field] : []))
   return [
     fills(parameters, 'ref_id') ? 'Click id' : 'No click id',
@@ -196,7 +196,7 @@ function NewSourceForm({ onClose }: { onClose: () => void }) {
   const chosen = templates.find(({ slug }) => slug === form.watch('template'))
   const pick = (slug: string) => {
     const name = templates.find(one => one.slug === slug)?.name
-    // A name that somebody typed stays.
+    // A typed name is not overwritten.
     if (name !== undefined && (form.getValues('name') === '' || form.getValues('name') === chosen?.name))
       form.setValue('name', name, { shouldDirty: true })
   }
@@ -215,12 +215,12 @@ function NewSourceForm({ onClose }: { onClose: () => void }) {
         optional
         hint={
           chosen === undefined
-            ? 'What is known of a source. You can change all of it afterwards.'
-            : `${chosen.is_confirmed ? 'As the source documents it' : 'As another tracker has it: hold it against your account at the source'}. Read ${chosen.checked_on}, ${chosen.evidence}`
+            ? 'Fills in the source’s parameters. You can change them afterwards.'
+            : `${chosen.is_confirmed ? 'From the source’s documentation' : 'From another tracker: compare it with your account at the source'}. Read ${chosen.checked_on}, ${chosen.evidence}`
         }
         {...form.register('template', { ...noneIfBlank, onChange: event => pick(event.target.value) })}
       >
-        <option value="">None: write its names yourself</option>
+        <option value="">None (enter parameters yourself)</option>
         {templates.map(({ slug, name }) => (
           <option key={slug} value={slug}>
             {name}

@@ -1,4 +1,4 @@
-/** A channel that visitors are led into: which, under which name of Telegram, and whether it is ready to take them. */
+/** The destination fields of a channel: which channel, which host of Telegram, and whether the channel is ready for visitors. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { z } from 'zod'
@@ -10,23 +10,23 @@ import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 
 type ChannelRow = z.input<typeof Channel>
-type Place = {
+type Entrance = {
   readonly open?: 'direct' | 'page' | null | undefined
   readonly link_host?: (typeof LINK_HOSTS)[number] | null | undefined
 }
 
-/** The channels of the workspace, newest first; undefined while they are asked for. Looked at again, because a bot may lose its right. */
+/** The channels of the workspace, newest first; undefined while they load. Reloaded every 30 seconds, because a bot may lose its right. */
 function useChannels(): readonly ChannelRow[] | undefined {
   return useQuery({ ...ask(listChannels, { query: { limit: 200 } }), refetchInterval: 30_000 }).data?.data
 }
 
 type FieldProps = {
-  place: Place & { readonly channel_id: string }
+  place: Entrance & { readonly channel_id: string }
   fault: string | undefined
-  change: (changes: Partial<Place> & { channel_id?: string }) => void
+  change: (changes: Partial<Entrance> & { channel_id?: string }) => void
 }
 
-/** Chooses a channel and says how it is entered. */
+/** Chooses a channel and how its link opens. */
 export function ChannelField({ place, fault, change }: FieldProps) {
   const channels = useChannels()
   const { channel_id } = place
@@ -38,10 +38,10 @@ export function ChannelField({ place, fault, change }: FieldProps) {
         hint={
           channels?.length === 0 ? (
             <>
-              There is none yet. Add one under <ChannelsLink />.
+              None yet. Add one under <ChannelsLink />.
             </>
           ) : (
-            'Each click gets an invite link of its own, so that a join belongs to the click it came by.'
+            'Each click gets its own invite link, so that a join is credited to its click.'
           )
         }
         error={fault !== undefined && channel_id === '' ? 'Choose a channel.' : fault}
@@ -63,7 +63,7 @@ export function ChannelField({ place, fault, change }: FieldProps) {
   )
 }
 
-type EntranceProps = { place: Place; channel_id: string; change: (changes: Partial<Place>) => void }
+type EntranceProps = { place: Entrance; channel_id: string; change: (changes: Partial<Entrance>) => void }
 
 export function EntranceFields({ place, channel_id, change }: EntranceProps) {
   const channel = useChannels()?.find(({ id }) => id === channel_id)
@@ -73,7 +73,7 @@ export function EntranceFields({ place, channel_id, change }: EntranceProps) {
       <SelectField
         label="Link host"
         className="max-w-xs"
-        hint="Both lead to the same place. Some networks refuse one of them."
+        hint="Both open the same chat. Some networks refuse one of them."
         value={place.link_host ?? short}
         onChange={({ target }) => change({ link_host: target.value === long ? long : short })}
       >
@@ -82,8 +82,8 @@ export function EntranceFields({ place, channel_id, change }: EntranceProps) {
         ))}
       </SelectField>
       <Checkbox
-        label="Open by a page of its own"
-        words="For ads inside other apps, whose browsers keep visitors from Telegram: the page tries to open it, and shows a button."
+        label="Open through a page"
+        words="For ads inside other apps, whose browsers do not open Telegram: the page tries to open it and shows a button."
         checked={place.open === 'page'}
         onChange={({ target }) => change({ open: target.checked ? 'page' : 'direct' })}
       />
@@ -92,13 +92,13 @@ export function EntranceFields({ place, channel_id, change }: EntranceProps) {
   )
 }
 
-/** How the channel is, and how many visitors it could take at once. */
+/** The state of the channel, and how many visitors it could take now. */
 function Readiness({ channel }: { channel: ChannelRow }) {
   const { state, state_reason, title, pool, is_public } = channel
   if (state !== 'ready')
     return (
       <Note kind="warning">
-        <strong>No links can be made for {title}.</strong> {state_reason} Links that are ready are still given; see{' '}
+        <strong>No links can be made for {title}.</strong> {state_reason} Links made before are still given out. See{' '}
         <ChannelsLink />.
       </Note>
     )
@@ -107,9 +107,9 @@ function Readiness({ channel }: { channel: ChannelRow }) {
     <Note kind={is_public ? 'warning' : 'plain'}>
       {ready === 0
         ? 'Its first links are being made.'
-        : `Ready: ${count(ready)} links wait for clicks, and more are made as they are used.`}
+        : `Ready: ${count(ready)} invite links. More are made as they are used.`}
       {is_public &&
-        ' It is public: who opens it by its name joins without a link, so not every join can be told to belong to a click. A private channel is sure.'}
+        ' It is public: people can join by its name without a link, so some joins cannot be matched to a click. A private channel matches every join.'}
     </Note>
   )
 }

@@ -1,4 +1,4 @@
-/** How a link leads into Telegram: which app, with what parameter, by which name of Telegram's; and whether what happens there is recorded. */
+/** The fields of a link into Telegram: app, start parameter, host; and whether starts or launches are recorded. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { z } from 'zod'
@@ -14,7 +14,7 @@ import { Note } from '../../ground/ui/refusal.tsx'
 type BotRow = z.input<typeof Bot>
 type Changes = Partial<Omit<TelegramPlace, 'type'>>
 
-/** The bots of the workspace, newest first; undefined while they are asked for. */
+/** The bots of the workspace, newest first; undefined while they load. */
 export function useBots(): readonly BotRow[] | undefined {
   return useQuery(ask(listBots, { query: { limit: 200 } })).data?.data
 }
@@ -37,7 +37,7 @@ export function PlaceFields({ place, bot_id, faults = {}, change }: PlaceProps) 
           optional
           autoComplete="off"
           className="max-w-xs"
-          hint="As in t.me/your_bot/play. Left empty, the bot’s main Mini App opens."
+          hint="As in t.me/your_bot/play. Blank = the bot’s main Mini App."
           error={faults.app}
           value={place.app ?? ''}
           onChange={({ target }) => change({ app: target.value.trim() || null })}
@@ -49,7 +49,7 @@ export function PlaceFields({ place, bot_id, faults = {}, change }: PlaceProps) 
         autoComplete="off"
         placeholder="{click_id}"
         className="max-w-xs"
-        hint="Your own words may stand in front, ending with - or _: promo-{click_id}"
+        hint="May begin with your own text ending in - or _: promo-{click_id}"
         error={faults.start}
         value={place.start ?? ''}
         onChange={({ target }) => change({ start: target.value.trim() || null })}
@@ -57,7 +57,7 @@ export function PlaceFields({ place, bot_id, faults = {}, change }: PlaceProps) 
       <SelectField
         label="Link host"
         className="max-w-xs"
-        hint="Both lead to the same place. Some networks refuse one of them."
+        hint="Both open the same chat. Some networks refuse one of them."
         value={place.link_host ?? short}
         onChange={({ target }) => change({ link_host: target.value === long ? long : short })}
       >
@@ -66,8 +66,8 @@ export function PlaceFields({ place, bot_id, faults = {}, change }: PlaceProps) 
         ))}
       </SelectField>
       <Checkbox
-        label="Open by a page of its own"
-        words="For ads inside other apps, whose browsers keep visitors from Telegram: the page tries to open it, and shows a button."
+        label="Open through a page"
+        words="For ads inside other apps, whose browsers do not open Telegram: the page tries to open it and shows a button."
         checked={place.open === 'page'}
         onChange={({ target }) => change({ open: target.checked ? 'page' : 'direct' })}
       />
@@ -76,13 +76,13 @@ export function PlaceFields({ place, bot_id, faults = {}, change }: PlaceProps) 
   )
 }
 
-/** Where the link leads, and what Sluice hears of those who followed it. */
+/** A preview of the link, and whether Sluice records starts or launches. */
 function Readiness({ place, bot }: { place: TelegramPlace; bot: BotRow }) {
   const { url } = telegramLink(bot.username, place)
   return (
     <>
       <p className="text-sm text-ink-faint">
-        A visitor is sent to <span className="font-mono break-all text-ink-soft">{url}</span>
+        Preview: <span className="font-mono break-all text-ink-soft">{url}</span>
       </p>
       {place.type === 'mini_app' ? <LaunchNote bot={bot} /> : <StartNote bot={bot} />}
     </>
@@ -90,14 +90,14 @@ function Readiness({ place, bot }: { place: TelegramPlace; bot: BotRow }) {
 }
 
 function StartNote({ bot: { username, hook_error } }: { bot: BotRow }) {
-  if (hook_error === null) return <Note>Ready: starts of @{username} are recorded by themselves.</Note>
+  if (hook_error === null) return <Note>Ready: starts of @{username} are recorded.</Note>
   return (
     <Note kind="warning">
       <strong>Starts of @{username} are not recorded yet.</strong> {sentence(hook_error)} See{' '}
       <Link to="/bots" className="text-accent underline-offset-2 hover:underline">
         Bots
       </Link>
-      . Visitors get there all the same.
+      . Visitors still reach the bot.
     </Note>
   )
 }
@@ -107,8 +107,8 @@ function LaunchNote({ bot }: { bot: BotRow }) {
   return (
     <div className="flex flex-col gap-2">
       <p className="text-sm text-ink-faint">
-        Telegram tells a bot nothing of who opens its app. With this line in the app’s page, Sluice records each launch.
-        {!tracker.startsWith('https:') && ' It needs Sluice at a public https address (BASE_URL).'}
+        Telegram does not report who opens an app. Add this line to the app’s page, and Sluice records each launch.
+        {!tracker.startsWith('https:') && ' Sluice must have a public https address (BASE_URL).'}
       </p>
       <CodeBlock label="In the Mini App" text={`<script src="${tracker}/sluice.js" data-bot="${bot.id}"></script>`} />
     </div>
