@@ -4,22 +4,16 @@
  * down: a periodic job finds the low balances.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
-import { MINUTE_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
-import { mailOwners } from '../../ground/mail/owners.ts'
-import type { Context, Ground } from '../../ground/room.ts'
-import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import { type NoticeGround, type Notices, openNotices, sendNotices } from '../../ground/mail/notices.ts'
+import type { Context } from '../../ground/room.ts'
+import type { Rounds } from '../../ground/rounds.ts'
 import type * as api from './api.ts'
 
-const POLL_MS = 5000
-/** Longer than a mail server may take for all owners. A mail that no server accepted is retried after it. */
-const LEASE_MS = 10 * MINUTE_MS
-
-type Noticing = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
 type Standing = { balance: string; low_balance_threshold: string | null; hold_when_empty: boolean }
 
 /** Whether the balance is low or empty now, for the banner. With a price of 0 it counts only if deliveries wait for a top-up. */
@@ -70,13 +64,12 @@ const UNSENT = (among: Among) => `
   from low_balance_notices n
   where n.ended_at is null and n.mailed_at is null and (n.claimed_until is null or n.claimed_until < now())${among('n.org_id')}`
 
-/** Checks all balances once: begins new notices and sends unsent mails. */
-export async function noticeLowBalances(ground: Noticing): Promise<void> {
+/** Begins the notices of all low balances and sends the mails that are due. */
+export async function noticeLowBalances(ground: NoticeGround): Promise<void> {
   const { db, database } = ground
   const fallen = await askEverywhere<{ org_id: number }>(database.worker, FALLEN)
   for (const { org_id } of fallen.rows) await beginNotice(db, org_id)
-  const unsent = await askEverywhere<{ org_id: number; id: string }>(database.worker, UNSENT)
-  for (const { org_id, id } of unsent.rows) await sendNotice(ground, org_id, id)
+  await sendNotices(ground, notices)
 }
 
 async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
@@ -95,34 +88,40 @@ async function beginNotice(db: Kysely<Tables>, org_id: number): Promise<void> {
   })
 }
 
-type Letter = { balance: string; threshold: string; price_per_person: string; hold_when_empty: boolean }
+type LowBalance = { balance: string; threshold: string; price_per_person: string; hold_when_empty: boolean }
 
-/** Claims the notice and sends its mails. It is done once one owner was reached; otherwise it is claimed again after the lease. */
-async function sendNotice(ground: Noticing, org_id: number, id: string): Promise<void> {
-  const { db } = ground
-  const { rows: clock } = await sql<{ until: string }>`
-    select now() + ${LEASE_MS}::int * interval '1 millisecond' as until`.execute(db)
-  const claimed = await sql`
-    update low_balance_notices set claimed_until = ${clock[0]?.until}
-    where org_id = ${org_id} and id = ${id} and ended_at is null and mailed_at is null
-      and (claimed_until is null or claimed_until < now())`.execute(db)
-  if (claimed.numAffectedRows !== 1n) return
-  const letters = await sql<Letter>`
-    select b.balance, n.threshold, b.price_per_person, b.hold_when_empty
-    from low_balance_notices n
-    join balances b on b.org_id = n.org_id
-    where n.org_id = ${org_id} and n.id = ${id}`.execute(db)
-  const [letter] = letters.rows
-  if (letter === undefined) return
-  const outcomes = await mailOwners(ground, org_id, name => words(name, letter, ground.config))
-  if (outcomes.every(outcome => outcome === 'failed')) return
-  await sql`
-    update low_balance_notices set mailed_at = ${new Date().toISOString()}
-    where org_id = ${org_id} and id = ${id}`.execute(db)
+type LowBalanceNotice = { org_id: number; id: string }
+
+const notices: Notices<LowBalanceNotice> = {
+  readDue: async ({ database }) => (await askEverywhere<LowBalanceNotice>(database.worker, UNSENT)).rows,
+  async claim(db, { org_id, id }, until) {
+    const { numAffectedRows } = await sql`
+      update low_balance_notices set claimed_until = ${until}
+      where org_id = ${org_id} and id = ${id} and ended_at is null and mailed_at is null
+        and (claimed_until is null or claimed_until < now())`.execute(db)
+    return numAffectedRows === 1n
+  },
+  async letterOf({ db, config }, { org_id, id }) {
+    const { rows } = await sql<LowBalance>`
+      select b.balance, n.threshold, b.price_per_person, b.hold_when_empty
+      from low_balance_notices n
+      join balances b on b.org_id = n.org_id
+      where n.org_id = ${org_id} and n.id = ${id}`.execute(db)
+    const [balance] = rows
+    return balance && { org_id, write: name => letterTo(config, name, balance) }
+  },
+  async markSent(db, { org_id, id }, { until, sent_at }) {
+    await sql`
+      update low_balance_notices set mailed_at = ${sent_at}, claimed_until = null
+      where org_id = ${org_id} and id = ${id} and claimed_until = ${until}`.execute(db)
+  },
 }
 
-function words(name: string, letter: Letter, config: Ground['config']): { subject: string; text: string } {
-  const { balance, threshold, price_per_person, hold_when_empty } = letter
+function letterTo(
+  config: NoticeGround['config'],
+  name: string,
+  { balance, threshold, price_per_person, hold_when_empty }: LowBalance,
+): { subject: string; text: string } {
   const empty = hold_when_empty
     ? 'Below zero, postbacks and ad account events wait for a top-up.'
     : 'Below zero, conversions are still recorded and deliveries still sent.'
@@ -136,12 +135,7 @@ function words(name: string, letter: Letter, config: Ground['config']): { subjec
   }
 }
 
-/** Checks all balances every few seconds until it is closed. Any number of processes may do this. */
-export function openLowBalanceWatch(ground: Noticing): Rounds {
-  return openRounds(
-    'billing/low-balance',
-    POLL_MS,
-    () => noticeLowBalances(ground),
-    error => ground.log.warn({ err: error }, 'could not check balances; retrying'),
-  )
+/** Checks all balances every few seconds until it is closed. */
+export function openLowBalanceWatch(ground: NoticeGround): Rounds {
+  return openNotices('billing/low-balance', ground, () => noticeLowBalances(ground))
 }

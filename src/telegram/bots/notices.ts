@@ -1,23 +1,14 @@
 /**
- * Writes to owners that a bot's hook was taken or removed, or that Telegram refuses its token; each once. Whoever claims a notice sends it, so that no two
- * processes write the same mail.
+ * Mails to owners that a bot's webhook was taken over or removed, or that Telegram refuses its token, each once.
  */
 import { sql } from 'kysely'
-import { MINUTE_MS } from '../../contract/days.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
-import { mailOwners } from '../../ground/mail/owners.ts'
-import type { Ground } from '../../ground/room.ts'
-import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import { momentIn } from './claims.ts'
+import { type NoticeGround, type Notices, openNotices, sendNotices } from '../../ground/mail/notices.ts'
+import type { Rounds } from '../../ground/rounds.ts'
 
-const POLL_MS = 5000
-/** Longer than a mail server may take for all owners; a mail that no server took is tried again after it. */
-const LEASE_MS = 10 * MINUTE_MS
-
-type Noticing = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
-type Due = {
+type BotNotice = {
   org_id: number
   id: string
   username: string
@@ -25,31 +16,27 @@ type Due = {
   hook_error: string | null
 }
 
-const UNSENT = (among: Among) => `
+const DUE = (among: Among) => `
   select b.org_id, b.id, b.username, b.notice, b.hook_error
   from bots b
   where b.notice is not null and b.mailed_at is null and b.deleted_at is null
     and (b.claimed_until is null or b.claimed_until < now())${among('b.org_id')}`
 
-async function noticeBots(ground: Noticing): Promise<void> {
-  const { rows } = await askEverywhere<Due>(ground.database.worker, UNSENT)
-  for (const due of rows) await sendNotice(ground, due)
-}
-
-async function sendNotice(ground: Noticing, due: Due): Promise<void> {
-  const { db } = ground
-  const { org_id, id, notice } = due
-  const until = await momentIn(db, LEASE_MS)
-  const claimed = await sql`
-    update bots set claimed_until = ${until}
-    where org_id = ${org_id} and id = ${id} and notice = ${notice} and mailed_at is null
-      and (claimed_until is null or claimed_until < now())`.execute(db)
-  if (claimed.numAffectedRows !== 1n) return
-  const outcomes = await mailOwners(ground, org_id, () => words(due, ground.config))
-  if (outcomes.length > 0 && outcomes.every(outcome => outcome === 'failed')) return
-  await sql`
-    update bots set mailed_at = ${new Date().toISOString()}, claimed_until = null
-    where org_id = ${org_id} and id = ${id} and notice = ${notice}`.execute(db)
+const notices: Notices<BotNotice> = {
+  readDue: async ({ database }) => (await askEverywhere<BotNotice>(database.worker, DUE)).rows,
+  async claim(db, { org_id, id, notice }, until) {
+    const { numAffectedRows } = await sql`
+      update bots set claimed_until = ${until}
+      where org_id = ${org_id} and id = ${id} and notice = ${notice} and mailed_at is null
+        and (claimed_until is null or claimed_until < now())`.execute(db)
+    return numAffectedRows === 1n
+  },
+  letterOf: async ({ config }, notice) => ({ org_id: notice.org_id, write: () => letterTo(config, notice) }),
+  async markSent(db, { org_id, id }, { until, sent_at }) {
+    await sql`
+      update bots set mailed_at = ${sent_at}, claimed_until = null
+      where org_id = ${org_id} and id = ${id} and claimed_until = ${until}`.execute(db)
+  },
 }
 
 const SUBJECTS = {
@@ -58,7 +45,7 @@ const SUBJECTS = {
   revoked: 'Telegram refuses its token',
 } as const
 
-function words({ id, username, notice, hook_error }: Due, config: Ground['config']): { subject: string; text: string } {
+function letterTo(config: NoticeGround['config'], { id, username, notice, hook_error }: BotNotice) {
   const link = linkTo(config, `/bots/${toWireId(id)}`, undefined)
   const what =
     notice === 'revoked'
@@ -74,12 +61,7 @@ function words({ id, username, notice, hook_error }: Due, config: Ground['config
   }
 }
 
-/** Looks every few seconds until it is closed; any number of processes may. */
-export function openBotNotices(ground: Noticing): Rounds {
-  return openRounds(
-    'bots/notices',
-    POLL_MS,
-    () => noticeBots(ground),
-    error => ground.log.warn({ err: error }, 'bots could not be looked at for notices; it is tried again'),
-  )
+/** Sends notices every few seconds until it is closed. */
+export function openBotNotices(ground: NoticeGround): Rounds {
+  return openNotices('bots/notices', ground, () => sendNotices(ground, notices))
 }

@@ -1,47 +1,43 @@
-/**
- * Writes to owners that a bot has lost its right in a channel, or that its links run out; each once. Whoever claims a notice sends it, so that no two
- * processes write the same mail.
- */
+/** Mails to owners that a bot has lost its right in a channel, or that its invite links run out, each once. */
 import { sql } from 'kysely'
-import { MINUTE_MS } from '../../contract/days.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
-import { mailOwners } from '../../ground/mail/owners.ts'
-import type { Ground } from '../../ground/room.ts'
-import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import { momentIn } from '../bots/claims.ts'
+import { type NoticeGround, type Notices, openNotices, sendNotices } from '../../ground/mail/notices.ts'
+import type { Rounds } from '../../ground/rounds.ts'
 
-const POLL_MS = 5000
-/** Longer than a mail server may take for all owners; a mail that no server took is tried again after it. */
-const LEASE_MS = 10 * MINUTE_MS
+type ChannelNotice = {
+  org_id: number
+  id: string
+  title: string
+  notice: 'pool' | 'rights'
+  state_reason: string | null
+}
 
-type Noticing = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
-type Due = { org_id: number; id: string; title: string; notice: 'pool' | 'rights'; state_reason: string | null }
-
-const UNSENT = (among: Among) => `
+const DUE = (among: Among) => `
   select c.org_id, c.id, c.title, c.notice, c.state_reason
   from channels c
   where c.notice is not null and c.mailed_at is null and c.deleted_at is null
     and (c.claimed_until is null or c.claimed_until < now())${among('c.org_id')}`
 
-async function sendNotice(ground: Noticing, due: Due): Promise<void> {
-  const { db } = ground
-  const { org_id, id, notice } = due
-  const until = await momentIn(db, LEASE_MS)
-  const { numAffectedRows } = await sql`
-    update channels set claimed_until = ${until}
-    where org_id = ${org_id} and id = ${id} and notice = ${notice} and mailed_at is null
-      and (claimed_until is null or claimed_until < now())`.execute(db)
-  if (numAffectedRows !== 1n) return
-  const outcomes = await mailOwners(ground, org_id, () => words(due, ground.config))
-  if (outcomes.length > 0 && outcomes.every(outcome => outcome === 'failed')) return
-  await sql`
-    update channels set mailed_at = ${new Date().toISOString()}, claimed_until = null
-    where org_id = ${org_id} and id = ${id} and notice = ${notice}`.execute(db)
+const notices: Notices<ChannelNotice> = {
+  readDue: async ({ database }) => (await askEverywhere<ChannelNotice>(database.worker, DUE)).rows,
+  async claim(db, { org_id, id, notice }, until) {
+    const { numAffectedRows } = await sql`
+      update channels set claimed_until = ${until}
+      where org_id = ${org_id} and id = ${id} and notice = ${notice} and mailed_at is null
+        and (claimed_until is null or claimed_until < now())`.execute(db)
+    return numAffectedRows === 1n
+  },
+  letterOf: async ({ config }, notice) => ({ org_id: notice.org_id, write: () => letterTo(config, notice) }),
+  async markSent(db, { org_id, id }, { until, sent_at }) {
+    await sql`
+      update channels set mailed_at = ${sent_at}, claimed_until = null
+      where org_id = ${org_id} and id = ${id} and claimed_until = ${until}`.execute(db)
+  },
 }
 
-function words({ id, title, notice, state_reason }: Due, config: Ground['config']): { subject: string; text: string } {
+function letterTo(config: NoticeGround['config'], { id, title, notice, state_reason }: ChannelNotice) {
   const link = `See how it is: ${linkTo(config, `/channels/${toWireId(id)}`, undefined)}`
   if (notice === 'rights')
     return {
@@ -62,15 +58,7 @@ function words({ id, title, notice, state_reason }: Due, config: Ground['config'
   }
 }
 
-/** Looks every few seconds until it is closed; any number of processes may. */
-export function openChannelNotices(ground: Noticing): Rounds {
-  return openRounds(
-    'channels/notices',
-    POLL_MS,
-    async () => {
-      const { rows } = await askEverywhere<Due>(ground.database.worker, UNSENT)
-      for (const due of rows) await sendNotice(ground, due)
-    },
-    error => ground.log.warn({ err: error }, 'channels could not be looked at for notices; it is tried again'),
-  )
+/** Sends notices every few seconds until it is closed. */
+export function openChannelNotices(ground: NoticeGround): Rounds {
+  return openNotices('channels/notices', ground, () => sendNotices(ground, notices))
 }
