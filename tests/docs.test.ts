@@ -29,6 +29,18 @@ test('files and pages that the documents name exist', () => {
   assert.deepEqual(missing, [])
 })
 
+test('files that comments and texts of the source name exist', () => {
+  const source = globSync(['{src,tests,demo,bench,scripts}/**/*.{ts,tsx,css}'], { cwd: ROOT })
+  const path =
+    /(?<![\w./-])((?:src|tests|docs|demo|bench|scripts|migrations|deploy)\/[\w./-]+\.(?:md|tsx?|css|sql|txt))\b/g
+  const files = source.flatMap(file => [...read(file).matchAll(path)].map(([, name = '']) => ({ file, name })))
+  assert.ok(files.length > 50, 'the source was read')
+  assert.deepEqual(
+    files.filter(({ name }) => !existsSync(join(ROOT, name))),
+    [],
+  )
+})
+
 test('every setting is explained, with its default', () => {
   const rows = read('docs/settings.md').split('\n')
   /** Not shown as they are: resolved against the folder of the start, and the long addresses of the platforms. */

@@ -1,14 +1,14 @@
 /**
- * acme-client with its manners set: it is loaded when the first certificate is ordered, tries nothing again by itself, waits for nobody for ever,
- * and its errors say what the authority has said, or what the connection was ended by. As it comes, it would sleep through a Retry-After
- * of any length with the order in its hands, and then leave nothing of it but a sentence (docs/decisions/018-acme-client.md).
+ * Configures the library acme-client. It is loaded when the first certificate is ordered, does not retry, has a timeout for every answer, and its
+ * errors carry the authority's words or the network error. By default it would wait through a Retry-After of any length during an order, and then
+ * report only a sentence (docs/decisions/017-certificates.md).
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type * as acme from 'acme-client'
 import { retryAfter_ms } from './retry-after.ts'
 
-/** An authority's refusal. `type` without its `urn:ietf:params:acme:error:`; the message is the authority's own. */
-export class Refused extends Error {
+/** An authority's refusal. `type` has no `urn:ietf:params:acme:error:` prefix; the message is the authority's own. */
+export class AuthorityRefusal extends Error {
   readonly type: string
   readonly status: number
   readonly retry_ms: number | undefined
@@ -20,31 +20,31 @@ export class Refused extends Error {
   }
 }
 
-type Problem = { type?: unknown; detail?: unknown; subproblems?: unknown }
+type ProblemDocument = { type?: unknown; detail?: unknown; subproblems?: unknown }
 
-/** An authority's problem document in one line, with what it says of each name. */
-export function refusedOf(status: number, problem: Problem, retry_ms?: number): Refused {
-  const parts = Array.isArray(problem.subproblems) ? (problem.subproblems as Problem[]) : []
+/** The refusal of an authority's problem document: its details in one line, including those of each name. */
+export function refusalOf(status: number, problem: ProblemDocument, retry_ms?: number): AuthorityRefusal {
+  const parts = Array.isArray(problem.subproblems) ? (problem.subproblems as ProblemDocument[]) : []
   const words = [problem, ...parts].map(({ detail }) => (typeof detail === 'string' ? detail : '')).filter(Boolean)
   const type = typeof problem.type === 'string' ? problem.type.replace('urn:ietf:params:acme:error:', '') : ''
   const line = words.join('; ').replace(/\s+/g, ' ').slice(0, 1000)
-  return new Refused(type, status, line === '' ? `it answered with ${status}` : line, retry_ms)
+  return new AuthorityRefusal(type, status, line === '' ? `it answered with ${status}` : line, retry_ms)
 }
 
-/** Each answer, the largest of which is a chain of certificates, has to come whole in this time. */
+/** The time and size limits of an answer. The largest answer is a certificate chain. */
 const ANSWER_MS = 30_000
 const MOST_BYTES = 1024 * 1024
 
-/** Whose wish to end holds for the requests made inside. */
+/** The abort signal of all requests that are made inside `run`. */
 export const within = new AsyncLocalStorage<AbortSignal>()
 
-/** When an answer's object is to be asked for again at the soonest, where the authority has said so. */
+/** How long to wait before asking for an object again, if the authority said so in its answer. */
 const pauses = new WeakMap<object, number>()
 export const pauseOf = (answer: object): number | undefined => pauses.get(answer)
 
 let loaded: Promise<typeof acme> | undefined
 
-/** The library, the same for the whole process: its settings are of all its clients. */
+/** The library. There is one per process, because its settings apply to all clients. */
 export function loadLibrary(): Promise<typeof acme> {
   loaded ??= load()
   return loaded
@@ -54,7 +54,7 @@ async function load(): Promise<typeof acme> {
   const library = await import('acme-client')
   const { defaults, interceptors } = library.axios
   Object.assign(defaults, { timeout: ANSWER_MS, maxContentLength: MOST_BYTES, maxRedirects: 0 })
-  // They try again, each time longer, and lose what a connection was ended by.
+  // The library's own interceptors retry with growing pauses and lose the cause of a network error.
   interceptors.request.clear()
   interceptors.response.clear()
   interceptors.request.use(config => {
@@ -67,10 +67,10 @@ async function load(): Promise<typeof acme> {
     const isObject = typeof data === 'object' && data !== null
     if (isObject && retry_ms !== undefined) pauses.set(data, retry_ms)
     if (status < 400) return response
-    const refused = refusedOf(status, isObject ? data : {}, retry_ms)
-    // The library asks again by itself, with a new nonce.
-    if (refused.type === 'badNonce') return response
-    throw refused
+    const refusal = refusalOf(status, isObject ? data : {}, retry_ms)
+    // The library repeats the request with a new nonce.
+    if (refusal.type === 'badNonce') return response
+    throw refusal
   })
   return library
 }
