@@ -1,7 +1,11 @@
 // The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
 import { decide, trafficOf } from '../src/intake/clicks/decide.ts'
 import { costText, type StoredCost } from '../src/traffic/campaigns/cost.ts'
-import { intoChannel, intoTelegram, type StoredDestination } from '../src/traffic/campaigns/destination.ts'
+import {
+  storedChannelDestination,
+  storedBotDestination,
+  type StoredDestination,
+} from '../src/traffic/campaigns/destination.ts'
 import type { LiveCampaign } from '../src/traffic/campaigns/live.ts'
 import { placeAccount } from './ad-account.ts'
 import { CAMPAIGNS } from './campaigns.ts'
@@ -86,7 +90,7 @@ async function placeDestination(
       funnel_id: await placeFunnel(founding, standing, { name, ...leadsTo.funnel }, offerId),
     }
   if ('app' in leadsTo)
-    return intoTelegram(BOT.username, {
+    return storedBotDestination(BOT.username, {
       type: 'mini_app',
       bot_id,
       app: leadsTo.app,
@@ -94,7 +98,7 @@ async function placeDestination(
       open: 'page',
     })
   if ('channel' in leadsTo)
-    return intoChannel(null, { type: 'channel', channel_id: channelId(leadsTo.channel) }, undefined)
+    return storedChannelDestination(null, { type: 'channel', channel_id: channelId(leadsTo.channel) }, undefined)
   const click_flow_id = await placeFlow(founding, standing, leadsTo.flow, { offer: offerId, bot: bot_id })
   return { type: 'click_flow', click_flow_id }
 }

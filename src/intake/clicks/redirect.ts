@@ -7,7 +7,7 @@ import { type Answer, isOfHost, type Visit } from '../../ground/room.ts'
 import { plainAddress } from '../../ground/trusted.ts'
 import { intoChannel } from '../../traffic/addresses/into-channel.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
-import { MOST_LED_ON } from '../../traffic/caps/api.ts'
+import { MOST_CHAINED_OFFERS } from '../../traffic/caps/api.ts'
 import { capsOnClick } from '../../traffic/caps/closed.ts'
 import type { Spending } from '../../traffic/caps/spending.ts'
 import type { Places } from '../../traffic/caps/places.ts'
@@ -109,7 +109,7 @@ function led(parts: RedirectParts, arrival: Arrival, visit: Visit): Course | Pro
   async function withPlaces(first: Course, wanted: LiveCap[]): Promise<Course> {
     let [at, needed] = [first, wanted]
     // Each try finds one more cap spent, and leads on by no more offers than a chain has.
-    for (let tries = 0; tries <= MOST_LED_ON + 1 && needed.length > 0; tries += 1) {
+    for (let tries = 0; tries <= MOST_CHAINED_OFFERS + 1 && needed.length > 0; tries += 1) {
       if (await places.take(needed, arrival.ms)) return at
       at = decide(arrival.traffic, view, arrival)
       needed = capsTakenBy(parts, arrival, at, visit)

@@ -9,7 +9,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { factsOf } from '../../contract/source-templates/all.ts'
 import { TEXT_BYTES } from '../../contract/texts.ts'
 import { type Context, idOf } from '../../ground/room.ts'
-import { type Filling, namesOf } from '../../traffic/campaigns/link.ts'
+import { type LinkParameter, namesOf } from '../../traffic/campaigns/link.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { domainAddresses } from '../../traffic/domains/addresses.ts'
 import type * as api from './api.ts'
@@ -64,7 +64,7 @@ async function originOf({ db, actor, origin }: Context<typeof api.tryLink>, id: 
   return addressOf(campaign?.domain_id ?? null)?.origin ?? origin ?? ''
 }
 
-function readAs(traffic: Traffic, fillings: readonly Filling[], url: string, usdPerUnit: UsdPerUnit) {
+function readAs(traffic: Traffic, fillings: readonly LinkParameter[], url: string, usdPerUnit: UsdPerUnit) {
   const opened = asOpened(url)
   const heard: Heard[] = []
   const parameters = traffic.read(opened, (field, parameter, sent, value) =>
@@ -141,17 +141,17 @@ function namesIn(opened: string): ReadonlyMap<string, string> {
 }
 
 /** What the campaign's address holds for its source to fill in, and what the source appends by itself. */
-function fillingsOf({ campaign, source }: Traffic): Filling[] {
+function fillingsOf({ campaign, source }: Traffic): LinkParameter[] {
   const names = namesOf(campaign.source, source)
   const template = factsOf(campaign.source['template'])?.parameters.map(([field, macro]) => ({ field, macro }))
   const isLink = campaign.cost?.model === 'link'
   const usual = ['ref_id', 'sub1', ...(isLink ? ['cost'] : [])].map(field => ({ field, macro: null }))
-  const fillings: readonly Omit<Filling, 'parameter'>[] = source?.parameters ?? template ?? usual
+  const fillings: readonly Omit<LinkParameter, 'parameter'>[] = source?.parameters ?? template ?? usual
   return fillings.map(({ field, macro }) => ({ field, macro, parameter: names[field] ?? field }))
 }
 
 /** The address as a source would open it, with values that tell what they stand for. */
-function sampleOf(url: string, { source }: Traffic, fillings: readonly Filling[]): string {
+function sampleOf(url: string, { source }: Traffic, fillings: readonly LinkParameter[]): string {
   const samples: Readonly<Record<string, string>> = { cost: '0.01', currency: source?.cost_currency ?? 'USD' }
   const filled = fillings.map(({ field, parameter, macro }) => {
     const value = macro !== null && isConstant(macro) ? macro : (samples[field] ?? `sample-${field.replace('_', '-')}`)

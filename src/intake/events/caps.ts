@@ -1,5 +1,5 @@
 // What a batch adds to the counts of caps, and which of them it fills: in the transaction of the conversions themselves.
-import { msOf, type Period, periodAt } from '../../traffic/caps/period.ts'
+import { msOf, type CapPeriodSpan, periodAt } from '../../traffic/caps/period.ts'
 import type { CapPeriod } from '../../traffic/caps/api.ts'
 
 /** What of a conversion says which caps it counts for. */
@@ -23,7 +23,7 @@ type Filled = { org_id: number; id: string; closed_until: string }
 /** The count of one cap in the period of the batch. */
 class Tally {
   readonly #cap: CapRow
-  readonly #period: Period
+  readonly #period: CapPeriodSpan
   readonly #before: number
   #used: number
 

@@ -5,7 +5,7 @@ import { LANDED } from '../../contract/ladder.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { openSharing } from '../../ground/db/sharing.ts'
 import type { Ground } from '../../ground/room.ts'
-import { announceChange, type Named } from '../../traffic/campaigns/live.ts'
+import { announceChange, type ChangedObject } from '../../traffic/campaigns/live.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
 import { type ChatType, eventId, inChatId, onceId, ownNonce, startId } from './identity.ts'
 import type { Conversion, Revision } from './items.ts'
@@ -96,7 +96,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     log: ground.log,
     terms: { stillAllowed, unsettled, rateOrder },
     onDeliveries: hint.give,
-    onFilled: (caps: readonly Named[]) => {
+    onFilled: (caps: readonly ChangedObject[]) => {
       for (const { org_id, id } of caps) void tracked(announceChange(database.kysely, org_id, id))
     },
     unreached: new Map<number, number>(),

@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { tellLater } from '../../contract/refusals.ts'
 import type { Absence } from '../../ground/db/absence.ts'
 import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable, isUnsaid } from '../../ground/db/faults.ts'
-import type { Named } from '../../traffic/campaigns/live.ts'
+import type { ChangedObject } from '../../traffic/campaigns/live.ts'
 import type { Outcome } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, type Decided, decideBatch, type Terms, TooSlow } from './transact.ts'
@@ -25,7 +25,7 @@ export type LaneTools = {
   terms: Terms
   onDeliveries: () => void
   /** Is told of caps whose limit a batch has reached. */
-  onFilled: (caps: readonly Named[]) => void
+  onFilled: (caps: readonly ChangedObject[]) => void
   /** Organizations that could not be reached a moment ago, and until when that counts: they are tried, and not again and again. */
   unreached: Map<number, number>
 }

@@ -4,7 +4,7 @@ import { Refusal } from '../../contract/refusals.ts'
 import { ask, flightOf, type Question } from '../../ground/db/flight.ts'
 import { Changes } from './changes.ts'
 import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
-import type { Named } from '../../traffic/campaigns/live.ts'
+import type { ChangedObject } from '../../traffic/campaigns/live.ts'
 import type { Item, UsedKey } from './items.ts'
 import { type Asked, readKnown, readStarts } from './read-known.ts'
 import { readBatchRates } from './batch-rates.ts'
@@ -30,7 +30,12 @@ export type Terms = {
  * What becomes of each item, if the writes are committed; nothing of an organization whose lock someone else holds. `filled` are the caps
  * whose limit is then reached.
  */
-export type Decided = { outcomes: Map<Item, Outcome>; writes: Question[]; hasDeliveries: boolean; filled: Named[] }
+export type Decided = {
+  outcomes: Map<Item, Outcome>
+  writes: Question[]
+  hasDeliveries: boolean
+  filled: ChangedObject[]
+}
 
 const KEY_IS_STALE_MS = 1000
 /** So much for the reading, that with the writing it stays below the four seconds. */

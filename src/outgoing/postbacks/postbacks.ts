@@ -16,7 +16,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { requireScope } from '../../ground/scope.ts'
 import { betweenConversions } from '../../money/billing/balance.ts'
 import { requireCampaign } from '../../traffic/campaigns/campaigns.ts'
-import { requireTrafficSource } from '../../traffic/campaigns/named.ts'
+import { requireTrafficSource } from '../../traffic/campaigns/references.ts'
 import { resetBreaker } from '../deliveries/breaker.ts'
 import * as api from './api.ts'
 

@@ -1,13 +1,13 @@
-/** Invite links as visitors are led to them: under the name of Telegram that is wished for, or by a page that opens the app. */
+/** Invite links as visitors get them: under the chosen host of Telegram, directly or through a page that opens the app. */
 import { chatLink } from '../../contract/telegram.ts'
 
-/** How a channel is entered; what is left out is as it is by default. */
+/** How a channel's link opens; missing fields have their defaults. */
 export type ChannelPlace = {
   readonly open?: 'direct' | 'page' | null | undefined
   readonly link_host?: 't.me' | 'telegram.me' | null | undefined
 }
 
-/** `app_link` is what the page that opens the app tries; undefined where no page is wanted. */
+/** `app_link` is the link that the page opens in the app; undefined if no page is wanted. */
 export function intoChannel(
   link: string,
   { open, link_host }: ChannelPlace,

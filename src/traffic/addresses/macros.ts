@@ -1,9 +1,9 @@
-// The macros in addresses that visitors are sent to: redirects, fallbacks, offers, landings. An address is compiled once and filled in per
-// click. Values come from visitors, so they are percent-encoded and never stand in scheme, host or port.
+// The macros in the addresses of redirects, fallbacks, offers and landings. An address is compiled once and filled per click. Values come from
+// visitors, so they are percent-encoded, and macros are not allowed in scheme, host or port.
 import { domainToASCII } from 'node:url'
 import { SUBS } from '../../contract/fields.ts'
 
-/** The macros there are. Any other `{name}` is removed, because what stands behind it would not be understood there anyway. */
+/** All macros. Any other `{name}` is removed: a literal macro would mean nothing to the target. */
 export const MACROS = [
   'click_id',
   'campaign_id',
@@ -20,25 +20,25 @@ export const MACROS = [
 
 type Macro = (typeof MACROS)[number]
 
-/** What macros stand for: ids as on the wire, `timestamp` in Unix seconds. Null is empty; none may be forgotten where clicks lead on. */
+/** The value of every macro: ids as on the wire, `timestamp` in Unix seconds. Null fills in nothing. No macro can be left out. */
 export type MacroValues = { readonly [M in Macro]: string | null }
 
-/** A compiled address. `fill` answers an address fit for a Location header; `unknown` are the macros it leaves out. */
+/** A compiled address. `fill` returns an address fit for a Location header; `unknown` are the macros that it removes. */
 export type Template = {
   readonly macros: readonly Macro[]
   readonly unknown: readonly string[]
   fill(values: MacroValues): string
 }
 
-const known: ReadonlySet<string> = new Set(MACROS)
-const isMacro = (name: string): name is Macro => known.has(name)
+const macroNames: ReadonlySet<string> = new Set(MACROS)
+const isMacro = (name: string): name is Macro => macroNames.has(name)
 
 const PARTS = /^(https?:\/\/)([^/?#\\\s{}]+)((?:[/?#].*)?)$/is
-// Some editors percent-encode the braces; unless they are understood, the macro never fills in.
+// Also matches percent-encoded braces, which some editors write.
 const MACRO = /(?:\{|%7b){1,2}([a-z][a-z0-9_.]{0,63})(?:\}|%7d){1,2}/gi
 const UNSAFE = /[^\x21-\x7e]+/g
 
-/** Compiles an address, or answers undefined for one that nobody can be sent to: not http or https, or without a plain host. */
+/** Compiles an address. Returns undefined if it is not http or https, or has no plain host. */
 export function compileTemplate(address: string): Template | undefined {
   const [, scheme = '', authority = '', rest = ''] = PARTS.exec(address.trim()) ?? []
   const host = asciiAuthority(authority)
@@ -49,7 +49,7 @@ export function compileTemplate(address: string): Template | undefined {
   let from = 0
   for (const match of rest.matchAll(MACRO)) {
     const name = (match[1] ?? '').toLowerCase()
-    literals[macros.length] += safe(rest.slice(from, match.index))
+    literals[macros.length] += asciiOf(rest.slice(from, match.index))
     from = match.index + match[0].length
     if (!isMacro(name)) {
       unknown.push(name)
@@ -58,7 +58,7 @@ export function compileTemplate(address: string): Template | undefined {
     macros.push(name)
     literals.push('')
   }
-  literals[macros.length] += safe(rest.slice(from))
+  literals[macros.length] += asciiOf(rest.slice(from))
   return { macros, unknown, fill: values => fill(literals, macros, values) }
 }
 
@@ -72,8 +72,8 @@ function fill(literals: readonly string[], macros: readonly Macro[], values: Mac
   return out
 }
 
-/** A header holds ASCII only, so what an address bar would encode is encoded here. */
-function safe(text: string): string {
+/** Percent-encodes everything but printable ASCII, because a header holds nothing else. */
+function asciiOf(text: string): string {
   return text.toWellFormed().replace(UNSAFE, encodeURIComponent)
 }
 

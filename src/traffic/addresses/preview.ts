@@ -1,9 +1,9 @@
-// What an address looks like to a visitor, by the example of a click that was never made.
+// Previews of addresses, filled with the values of a made-up click.
 import { eachSub } from '../../contract/fields.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { compileTemplate, type MacroValues } from './macros.ts'
 
-/** The values of a click that was never made. */
+/** The values of a made-up click. */
 export const EXAMPLE: MacroValues = {
   click_id: '01jb2k7q4nf7mrk0t5c8h3v9xz',
   campaign_id: '01jazt5y0qfk8a2m4n6p8r0s2t',
@@ -18,12 +18,12 @@ export const EXAMPLE: MacroValues = {
   timestamp: '1767225600',
 }
 
-/** The names in addresses that are no macros and are left out, each once. */
+/** The unknown macros of the addresses, each once. */
 export function unknownMacros(...addresses: readonly (string | null)[]): string[] {
   return [...new Set(addresses.flatMap(address => compileTemplate(address ?? '')?.unknown ?? []))]
 }
 
-/** An address with its macros filled in, and the names of those that are none. Refuses `invalid_request` where nobody can be sent to it. */
+/** The address with its macros filled, and its unknown macros. Refuses `invalid_request` if it is no usable address. */
 export function previewOf(address: string): { url: string; unknown_macros: string[] } {
   const template = compileTemplate(address)
   if (template === undefined) refuse('invalid_request', { error: 'url: is not an address' })

@@ -1,13 +1,12 @@
-// The addresses of what campaigns lead to, compiled once per version of the object.
+// The addresses of offers and landings, compiled once per version of the object.
 import { compileTemplate, type Template } from './macros.ts'
 
-/** An offer or a landing. */
-type Leading = { readonly url: string }
+type OfferOrLanding = { readonly url: string }
 
-const templates = new WeakMap<Leading, Template | undefined>()
+const templates = new WeakMap<OfferOrLanding, Template | undefined>()
 
-/** The address of an offer or a landing. */
-export function templateOf(object: Leading): Template | undefined {
+/** The compiled address of an offer or a landing. */
+export function templateOf(object: OfferOrLanding): Template | undefined {
   if (!templates.has(object)) templates.set(object, compileTemplate(object.url))
   return templates.get(object)
 }

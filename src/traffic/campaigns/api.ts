@@ -1,4 +1,4 @@
-/** Campaigns over HTTP: the addresses traffic is sent to, and where it goes from there. */
+/** The endpoints of campaigns: their links and their destinations. */
 import { z } from 'zod'
 import { Address, UnknownMacros } from '../../contract/address.ts'
 import { CampaignCost, CampaignCostDraft } from '../../contract/campaign-cost.ts'
@@ -11,7 +11,7 @@ import { AppName, LinkHost, Opening, StartOf } from '../../contract/telegram.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { Goal } from '../event-settings/api.ts'
 
-/** The query parameters a traffic source fills differently: our name, and the name it arrives under. */
+/** The fields for which a traffic source may use its own parameter names. */
 export const SOURCE_FIELDS = ['ref_id', ...SUBS] as const
 
 const Parameter = z
@@ -22,8 +22,8 @@ const Parameter = z
 
 type Field = (typeof SOURCE_FIELDS)[number]
 
-/** Fields whose incoming name fills another field too: one named before it, or the one whose own name it is, which is always read. */
-function takenTwice(source: { readonly [F in Field]?: string | null | undefined }): [Field, Field][] {
+/** Pairs of fields that the same parameter would fill: `[field, taker]`. A field's own name always fills that field. */
+function fieldsFilledTwice(source: { readonly [F in Field]?: string | null | undefined }): [Field, Field][] {
   const takers = new Map<string, Field>()
   const twice: [Field, Field][] = []
   for (const field of SOURCE_FIELDS) {
@@ -42,32 +42,29 @@ const Source = z
     ...eachSub(() => z.string()),
     template: z
       .string()
-      .meta({ description: 'Whose macros fill the address for the ads while no traffic source is named' }),
+      .meta({ description: 'The template whose macros fill the link while the campaign has no traffic source' }),
   })
   .partial()
 
-/** Those that campaigns named before there were traffic sources of the organization's own. */
+/** The templates that campaigns could name before organizations had their own traffic sources. */
 const OLD_TEMPLATES = ['meta', 'tiktok', 'google', 'propellerads', 'richads', 'mgid', 'taboola', 'exoclick'] as const
 
 const SourceDraft = z
   .strictObject({
     ref_id: Parameter.nullish(),
     ...eachSub(() => Parameter.nullish()),
-    template: z
-      .enum(OLD_TEMPLATES)
-      .nullish()
-      .meta({ description: 'Of before traffic_source_id, which takes its place', deprecated: true }),
+    template: z.enum(OLD_TEMPLATES).nullish().meta({ description: 'Replaced by traffic_source_id', deprecated: true }),
   })
   .superRefine((source, context) => {
-    for (const [field, taker] of takenTwice(source))
+    for (const [field, taker] of fieldsFilledTwice(source))
       context.addIssue({
         code: 'custom',
         path: [field],
-        message: `"${source[field]}" fills ${taker} already: an incoming name fills one field`,
+        message: `"${source[field]}" fills ${taker} already: a parameter fills one field`,
       })
   })
   .meta({
-    description: 'Which incoming query parameter fills which field, where the traffic source uses names of its own',
+    description: 'By field: the query parameter that fills it, if the traffic source uses its own names',
   })
 
 export const CAMPAIGN_STATUSES = ['active', 'paused', 'archived'] as const
@@ -98,12 +95,12 @@ const DestinationDraft = z.discriminatedUnion('type', [
   z.object({ type: z.literal('redirect'), url: Address }),
   z
     .object({ type: z.literal('offer'), offer_id: Id })
-    .meta({ description: "The offer's address, as it is at each click; clicks earn for it" }),
+    .meta({ description: "The offer's address at the time of each click; clicks are credited to the offer" }),
   z.object({ type: z.literal('funnel'), funnel_id: Id }),
   z.object({ type: z.literal('click_flow'), click_flow_id: Id }),
   z
     .object({ type: z.literal('bot'), bot_id: Id, start: StartOf('bot').nullish(), ...openedAs })
-    .meta({ description: 'A Telegram bot, started with the click id; clicks are bound to the bot' }),
+    .meta({ description: 'A Telegram bot, started with the click id' }),
   z
     .object({
       type: z.literal('mini_app'),
@@ -112,16 +109,16 @@ const DestinationDraft = z.discriminatedUnion('type', [
       start: StartOf('mini_app').nullish(),
       ...openedAs,
     })
-    .meta({ description: 'A Mini App of a Telegram bot, opened with the click id; clicks are bound to the bot' }),
+    .meta({ description: 'A Mini App of a Telegram bot, opened with the click id' }),
   z
     .object({ type: z.literal('channel'), channel_id: Id, ...openedAs })
-    .meta({ description: 'A Telegram channel or group: each click gets an invite link of its own' }),
+    .meta({ description: 'A Telegram channel or group: each click gets its own invite link' }),
 ])
 
 const Key = z
   .string()
   .regex(/^[a-z0-9-]{3,64}$/, { message: 'must be 3 to 64 of a-z, 0-9 and -' })
-  .meta({ description: 'The part of the public address that names the campaign; never changes' })
+  .meta({ description: 'The last part of the campaign link; never changes' })
 
 export const Campaign = z
   .object({
@@ -129,25 +126,23 @@ export const Campaign = z
     name: z.string(),
     key: z.string(),
     url: z.string().meta({
-      description:
-        'The public address that traffic is sent to, on its domain; without one a path alone while BASE_URL is not set',
+      description: 'The campaign link on its domain. Without a domain and without BASE_URL it is only a path',
     }),
     filled_url: z
       .string()
-      .meta({ description: 'The same with the macros of its traffic source, to be entered in the ads' }),
+      .meta({ description: 'The campaign link with the macros of its traffic source, for the ads' }),
     destination: Destination,
     offer_id: Id.nullable(),
     fallback_url: z.string().nullable(),
     unknown_macros: UnknownMacros,
     ad_account_id: Id.nullable(),
     traffic_source_id: Id.nullable(),
-    domain_id: Id.nullable().meta({ description: 'null: the default domain of the organization, else BASE_URL' }),
+    domain_id: Id.nullable().meta({ description: 'null: the default domain of the organization, or else BASE_URL' }),
     source: Source,
     strict_filter: z.boolean(),
     cost: CampaignCost,
     goal: z.array(EventType).nullable().meta({
-      description:
-        'null: none is chosen. Then the goal of the workspace counts, and without one what its offers pay for',
+      description: 'null: the goal of the workspace, or else the types that its offers pay for',
     }),
     status: CampaignStatus,
     created_at: Instant,
@@ -156,32 +151,30 @@ export const Campaign = z
   .meta({ id: 'Campaign' })
 export type Campaign = z.output<typeof Campaign>
 
-/** A campaign with what is to be said of it. */
+/** A campaign with its warnings. */
 const WrittenCampaign = Campaign.extend({ warnings: Warnings }).meta({ id: 'WrittenCampaign' })
 
 export const CampaignDraft = z.object({
   name: Name(),
   key: Key.nullish(),
   destination: DestinationDraft,
-  offer_id: Id.nullish().meta({ description: 'The offer whose payout a conversion inherits' }),
-  fallback_url: Address.nullish().meta({ description: 'Where visitors go while the destination cannot take them' }),
+  offer_id: Id.nullish().meta({ description: 'The offer whose payout is used for conversions without one' }),
+  fallback_url: Address.nullish().meta({ description: 'Where visitors go while the destination is not available' }),
   ad_account_id: Id.nullish().meta({
-    description: 'The ad account its conversions are reported to; without one the click id of the visitor decides',
+    description: 'The ad account that conversions are reported to; without one it is chosen by the click id',
   }),
   traffic_source_id: Id.nullish().meta({
-    description:
-      'The traffic source it gets its visitors from: by which names its clicks are read, and by which macros its link is filled',
+    description: 'The traffic source: its parameter names are read, and its macros fill the link',
   }),
   domain_id: Id.nullish().meta({
-    description:
-      'The domain its address is shown on; it opens on every domain of the organization. Only people change it',
+    description: 'The domain of the link, which works on every domain of the organization. API keys cannot change it',
   }),
   source: SourceDraft.nullish(),
-  strict_filter: z.boolean().nullish().meta({ description: 'Also keep generic HTTP libraries out of the counts' }),
+  strict_filter: z.boolean().nullish().meta({ description: 'Also exclude generic HTTP libraries from the counts' }),
   cost: CampaignCostDraft.nullish(),
   goal: Goal.nullish().meta({
     description:
-      'The types of events that are its conversion; null: those of the workspace, else those its offers pay for',
+      'The event types that CR and CPA count; null: those of the workspace, or else those that its offers pay for',
   }),
 })
 export type CampaignDraft = z.output<typeof CampaignDraft>
@@ -197,11 +190,11 @@ export const listCampaigns = endpoint({
     q: Search.meta({ description: 'Part of the name or key' }),
     offer_id: Id.optional(),
     funnel_id: Id.optional(),
-    domain_id: Id.optional().meta({ description: 'Those that name it' }),
+    domain_id: Id.optional().meta({ description: 'Campaigns whose link uses this domain' }),
     status: z
       .enum([...CAMPAIGN_STATUSES, 'all'])
       .optional()
-      .meta({ description: 'Left out: active and paused ones' }),
+      .meta({ description: 'Without it: active and paused campaigns' }),
   }),
   reply: Page(Campaign),
 })
@@ -217,16 +210,16 @@ export const readCampaign = endpoint({
 export const readCampaignLink = endpoint({
   route: 'GET /api/campaigns/:id/link',
   access: { session: 'member' },
-  summary: 'The address for the ads, filled by its traffic source',
+  summary: 'Read the campaign link with the macros of its traffic source',
   description:
-    'Macros stand as the source replaces them, not percent-encoded. Where one holds a #, a browser takes what is behind it for a fragment: such a link works only once the source has filled it.',
+    'Macros are not percent-encoded, so that the source recognizes them. If a macro contains a #, the link works only after the source has filled it, because a browser does not send the part after a #.',
   reply: z.object({
     url: z.string().meta({
-      description: 'A path alone while BASE_URL is not set and the caller came by no address of this machine',
+      description: 'Only a path if BASE_URL is not set and the request did not come to an address of this machine',
     }),
     parameters: z.array(z.object({ field: z.string(), parameter: z.string(), macro: z.string() })),
     traffic_source: z.object({ id: Id, name: z.string() }).nullable(),
-    has_fragment: z.boolean().meta({ description: 'Whether a macro holds a #' }),
+    has_fragment: z.boolean().meta({ description: 'Whether a macro contains a #' }),
   }),
   refuses: ['object_not_found'],
 })
@@ -235,7 +228,7 @@ export const createCampaign = endpoint({
   route: 'POST /api/campaigns',
   access: { session: 'admin', key: 'campaigns' },
   summary: 'Create a campaign',
-  description: 'A key restricted to campaigns may create one; its list does not grow by it.',
+  description: 'A key restricted to campaigns can create one, but it is not added to the key’s campaigns.',
   body: CampaignDraft,
   reply: WrittenCampaign,
   status: 201,
@@ -246,8 +239,7 @@ export const updateCampaign = endpoint({
   route: 'PATCH /api/campaigns/:id',
   access: { session: 'admin', key: 'campaigns:update' },
   summary: 'Change a campaign',
-  description:
-    'Fields that are not sent stay as they are; null clears a field that may be empty. What is equal already is left as it is.',
+  description: 'Fields that are not sent do not change; null clears an optional field. Equal values change nothing.',
   body: CampaignChanges,
   reply: WrittenCampaign,
   receipt: ['status'],
@@ -257,9 +249,9 @@ export const updateCampaign = endpoint({
 export const setCampaignStatus = endpoint({
   route: 'PUT /api/campaigns/:id/status',
   access: { session: 'admin' },
-  summary: 'Pause or archive a campaign, or set it active again',
+  summary: 'Pause, archive or activate a campaign',
   description:
-    'From the answer on visitors of a paused or archived campaign go to its fallback, and without one see a page that says the offer is closed. Their clicks are stored with tracked=false and counted apart. Conversions of earlier clicks count as ever.',
+    'Visitors of a paused or archived campaign go to its fallback; without one they see a page that says the offer is closed. Their clicks are stored with tracked=false and counted separately. Conversions of earlier clicks still count. It applies from the answer on.',
   body: z.object({ status: CampaignStatus }),
   reply: Campaign,
   refuses: ['object_not_found'],
@@ -270,31 +262,30 @@ export const deleteCampaign = endpoint({
   access: { session: 'admin', key: 'campaigns:delete' },
   summary: 'Delete a campaign',
   description:
-    'Its address redirects to the fallback from then on, without one it answers 404, and it records nothing; reports and late conversions go on. Its key is never given out again. In the dashboard only archived campaigns are deleted.',
+    'Its link then redirects to the fallback, or answers 404 without one, and records no clicks. Its reports stay, and late conversions still count. Its key is never used again. People can delete only archived campaigns.',
   reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'campaign_not_archived'],
 })
 
-/** What rows that outlive their campaigns are shown with. */
+/** Names for rows that outlive their campaigns, such as clicks and spend. */
 export const NamedCampaigns = z
   .array(z.object({ id: Id, name: z.string(), is_deleted: z.boolean() }))
-  .meta({ description: 'The campaigns that the rows name, deleted ones too' })
+  .meta({ description: 'The campaigns of the rows, including deleted ones' })
 export type NamedCampaigns = z.output<typeof NamedCampaigns>
 
-const MOST_NAMED = 200
+const MOST_IDS = 200
 
 export const nameCampaigns = endpoint({
   route: 'GET /api/campaigns/names',
   access: { session: 'member' },
-  summary: 'Name campaigns by their ids, deleted ones too',
-  description:
-    'For rows that outlive their campaigns, such as spend. An id that is none of the workspace’s is left out.',
+  summary: 'Read the names of campaigns, including deleted ones',
+  description: 'For rows that outlive their campaigns, such as spend. Ids outside the workspace are left out.',
   query: z.object({
     ids: z
       .string()
       .transform(sent => sent.split(','))
-      .pipe(z.array(Id).max(MOST_NAMED))
-      .meta({ description: `Ids with commas between them, ${MOST_NAMED} at most` }),
+      .pipe(z.array(Id).max(MOST_IDS))
+      .meta({ description: `Ids separated by commas, at most ${MOST_IDS}` }),
   }),
   reply: z.object({ data: NamedCampaigns }),
 })

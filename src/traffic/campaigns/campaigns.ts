@@ -1,6 +1,6 @@
 /**
- * Campaigns: the addresses traffic is sent to. Owns `campaigns` and `campaign_keys`. A key names one campaign for ever, over all
- * organizations and after deletion, because it stays in ads that someone has paid for. Deletion is soft.
+ * Campaigns. Owns `campaigns` and `campaign_keys`. A key belongs to withLink campaign for ever, across all organizations and after deletion,
+ * because it stays in paid ads. Deletion is soft.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
@@ -15,9 +15,9 @@ import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
 import type * as api from './api.ts'
 import { costText, storedCost } from './cost.ts'
 import { takeKey } from './key.ts'
-import { addressed, type Row, shownLink } from './link.ts'
+import { withLinks, type CampaignRow, campaignLink } from './link.ts'
 import { announceChange } from './live.ts'
-import { ledTo, requireAdAccount, requireDomainChange, requireTrafficSource } from './named.ts'
+import { checkedDestination, requireAdAccount, requireDomainChange, requireTrafficSource } from './references.ts'
 import { placeWarnings, warningsOn } from './warnings.ts'
 
 const COLUMNS = [
@@ -39,7 +39,7 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-/** Campaigns of the organization, newest first; `q` looks into name and key. Archived ones only where `status` asks for them. */
+/** Campaigns of the organization, newest first; `q` searches name and key. Archived ones only if `status` asks for them. */
 export async function listCampaigns(
   context: Context<typeof api.listCampaigns>,
   { query }: Call<typeof api.listCampaigns>,
@@ -52,8 +52,8 @@ export async function listCampaigns(
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
   if (domain_id !== undefined) rows = rows.where('domain_id', '=', domain_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: await addressed(context, data), next_cursor }
+  const { data, next_cursor } = await newestFirst(rows.$castTo<CampaignRow>(), query)
+  return { data: await withLinks(context, data), next_cursor }
 }
 
 /** One campaign. Refuses `object_not_found`. */
@@ -63,20 +63,20 @@ export async function readCampaign(
 ) {
   const { db, actor } = context
   const row = await campaignOf(db, actor.org_id, idOf(params.id))
-  return { ...(await one(context, row)), warnings: await placeWarnings(db, actor.org_id, row.destination) }
+  return { ...(await withLink(context, row)), warnings: await placeWarnings(db, actor.org_id, row.destination) }
 }
 
-/** The address for the ads, filled by the campaign's source. Refuses `object_not_found`. */
+/** The campaign link with the macros of its source. Refuses `object_not_found`. */
 export async function readCampaignLink(
   context: Context<typeof api.readCampaignLink>,
   { params }: Call<typeof api.readCampaignLink>,
 ) {
-  return await shownLink(context, await campaignOf(context.db, context.actor.org_id, idOf(params.id)))
+  return await campaignLink(context, await campaignOf(context.db, context.actor.org_id, idOf(params.id)))
 }
 
 /**
- * Creates a campaign. Refuses `already_exists` for a key someone has or had, `invalid_request` for a destination, offer, ad
- * account or traffic source that is not there. A restricted key's list does not grow by it.
+ * Creates a campaign. Refuses `already_exists` for a key that was ever used, and `invalid_request` for a destination, offer, ad account or
+ * traffic source that does not exist. The campaign is not added to the list of a restricted API key.
  */
 export async function createCampaign(
   context: Context<typeof api.createCampaign>,
@@ -84,7 +84,7 @@ export async function createCampaign(
 ) {
   const { db, actor } = context
   await requireDomainChange(db, actor, body.domain_id, null)
-  const { destination, offer_id } = await ledTo(db, actor.org_id, body)
+  const { destination, offer_id } = await checkedDestination(db, actor.org_id, body)
   const id = newId()
   const isBinding = body.ad_account_id != null || body.traffic_source_id != null
   const row = await change(db, actor.org_id, isBinding, async (trx, now) => {
@@ -113,14 +113,14 @@ export async function createCampaign(
         updated_at: now,
       })
       .returning(COLUMNS)
-      .$castTo<Row>()
+      .$castTo<CampaignRow>()
       .executeTakeFirstOrThrow()
   })
   await announceChange(db, actor.org_id, id)
-  return { ...(await one(context, row)), warnings: await warningsOn(context, body, row) }
+  return { ...(await withLink(context, row)), warnings: await warningsOn(context, body, row) }
 }
 
-/** Changes the fields that are sent; null clears one that may be empty. The key stays: it is in ads. */
+/** Changes the fields that are sent; null clears an optional field. Refuses another key, because the old withLink is in ads. */
 export async function updateCampaign(
   context: Context<typeof api.updateCampaign>,
   { params, body }: Call<typeof api.updateCampaign>,
@@ -130,11 +130,11 @@ export async function updateCampaign(
   requireScope(actor, now.id)
   if (body.key != null && body.key !== now.key)
     refuse('invalid_request', {
-      error: 'key: a campaign keeps its key',
-      hint: 'Running ads hold it. Create another campaign for another key.',
+      error: 'key: cannot be changed',
+      hint: 'Running ads use it. Create another campaign for another key.',
     })
   await requireDomainChange(db, actor, body.domain_id, now.domain_id)
-  const { destination, offer_id } = await ledTo(db, actor.org_id, body, now)
+  const { destination, offer_id } = await checkedDestination(db, actor.org_id, body, now)
   const changes = {
     ...(body.name === undefined ? {} : { name: body.name }),
     ...(destination === undefined ? {} : { destination }),
@@ -149,7 +149,7 @@ export async function updateCampaign(
     ...(body.goal === undefined ? {} : { goal: body.goal }),
   }
   if (isDeepStrictEqual({ ...now, ...changes }, now))
-    return { ...(await one(context, now)), warnings: await warningsOn(context, body, now) }
+    return { ...(await withLink(context, now)), warnings: await warningsOn(context, body, now) }
   const isBinding = body.ad_account_id !== undefined || body.traffic_source_id !== undefined
   const row = await change(db, actor.org_id, isBinding, async (trx, at) => {
     const bound = await campaignOf(trx, actor.org_id, now.id)
@@ -164,26 +164,26 @@ export async function updateCampaign(
     } as Changes)
   })
   await announceChange(db, actor.org_id, now.id)
-  return { ...(await one(context, row)), warnings: await warningsOn(context, body, row) }
+  return { ...(await withLink(context, row)), warnings: await warningsOn(context, body, row) }
 }
 
-/** Pauses, archives, or sets active again. A status it has already is no fault: someone else was faster. */
+/** Pauses, archives or activates. Repeating the current status is a no-op, because someone else may have been faster. */
 export async function setCampaignStatus(
   context: Context<typeof api.setCampaignStatus>,
   { params, body }: Call<typeof api.setCampaignStatus>,
 ) {
   const { db, actor } = context
   const now = await campaignOf(db, actor.org_id, idOf(params.id))
-  if (now.status === body.status) return await one(context, now)
+  if (now.status === body.status) return await withLink(context, now)
   const at = await readMoment(db, actor.org_id)
   const row = await writeCampaign(db, actor.org_id, now.id, at, { status: body.status })
   await announceChange(db, actor.org_id, row.id)
-  return await one(context, row)
+  return await withLink(context, row)
 }
 
 /**
- * Deletes softly: the address goes to the fallback and stores nothing, reports go on, late conversions and whom they are told to
- * too. A person deletes from the archive only, and refuses `campaign_not_archived` else; the right of a key has no such step.
+ * Deletes softly. The link then redirects to the fallback and records no clicks; reports stay, and late conversions still count and are
+ * reported. Refuses `campaign_not_archived` if a person deletes a campaign that is not archived; API keys need no such step.
  */
 export async function deleteCampaign(
   context: Context<typeof api.deleteCampaign>,
@@ -197,17 +197,17 @@ export async function deleteCampaign(
   const now = await readMoment(db, actor.org_id)
   await writeCampaign(db, actor.org_id, id, now, { deleted_at: now }, mustBeArchived)
   await announceChange(db, actor.org_id, id)
-  // One that was paused or archived has sent its visitors there before.
+  // A paused or archived campaign sent its visitors to the fallback before.
   return { ok: true as const, id, campaigns_on_fallback: status === 'active' ? [{ id, name }] : [] }
 }
 
-const one = async (context: Parameters<typeof addressed>[0], row: Row): Promise<api.Campaign> =>
-  (await addressed(context, [row]))[0] ?? refuse('object_not_found')
+const withLink = async (context: Parameters<typeof withLinks>[0], row: CampaignRow): Promise<api.Campaign> =>
+  (await withLinks(context, [row]))[0] ?? refuse('object_not_found')
 
 /**
- * Does a change in a transaction, at the moment it is given (the database's text). One that names an ad account or a
- * traffic source, or none instead of one, goes between conversions: they are told to it, and it is disconnected or deleted there too. At nothing
- * else of a campaign does a conversion look.
+ * Runs a change in a transaction and passes it the time (the database's text). `isBinding` says that it sets or clears the ad account or the
+ * traffic source. Such a change runs between conversions, because conversions read both, and their deletion runs between conversions too.
+ * Conversions read nothing else of a campaign.
  */
 function change<T>(
   db: Kysely<Tables>,
@@ -222,8 +222,8 @@ function change<T>(
 type Changes = Updateable<Tables['campaigns']>
 
 /**
- * Writes the changes to a live campaign and answers the row. Refuses `object_not_found`. A change that waited for another may have been
- * given its moment before that one: the campaign is never older than its binding.
+ * Writes the changes to a campaign that is not deleted, and returns the row. Refuses `object_not_found`. `updated_at` never goes back: a change
+ * that waited for another withLink may have got its time before that withLink.
  */
 async function writeCampaign(
   db: Kysely<Tables>,
@@ -232,7 +232,7 @@ async function writeCampaign(
   at: string,
   changes: Changes,
   mustBeArchived = false,
-): Promise<Row> {
+): Promise<CampaignRow> {
   let written = db
     .updateTable('campaigns')
     .set({ ...changes, updated_at: sql<string>`greatest(updated_at, ${at}::timestamptz)` })
@@ -240,17 +240,17 @@ async function writeCampaign(
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
   if (mustBeArchived) written = written.where('status', '=', 'archived')
-  const row = await written.returning(COLUMNS).$castTo<Row>().executeTakeFirst()
+  const row = await written.returning(COLUMNS).$castTo<CampaignRow>().executeTakeFirst()
   if (row !== undefined) return row
-  // Someone may have taken it out of the archive meanwhile.
+  // Someone may have unarchived it in the meantime.
   if (mustBeArchived && (await live(db, org_id).select('id').where('id', '=', id).executeTakeFirst()) !== undefined)
     refuse('campaign_not_archived')
   return refuse('object_not_found')
 }
 
 /**
- * Refuses `invalid_request` with "no such campaign" unless the organization has it, and `campaign_scope_forbidden` where the actor is
- * restricted to others; for rooms whose rows name a campaign. Another organization's campaign is as if it were not there.
+ * For rooms whose rows name a campaign. Refuses `invalid_request` unless the organization has it, and `campaign_scope_forbidden` if the
+ * actor is restricted to other campaigns.
  */
 export async function requireCampaign(
   { db, actor }: Pick<Context<typeof api.createCampaign>, 'db' | 'actor'>,
@@ -262,8 +262,8 @@ export async function requireCampaign(
 }
 
 /**
- * Refuses `campaign_scope_forbidden` unless the actor may act on every campaign that leads to the object. One that no campaign
- * leads to is anybody's who has the right: nothing outside the list changes with it.
+ * Refuses `campaign_scope_forbidden` unless the actor may change every campaign that leads to the funnel or click flow. If no campaign leads
+ * to it, any actor with the right may change it.
  */
 export async function requireScopeOfAll(
   { db, actor }: Pick<Context<typeof api.createCampaign>, 'db' | 'actor'>,
@@ -273,7 +273,7 @@ export async function requireScopeOfAll(
   const campaigns = await live(db, actor.org_id).select('id').where(leadsTo(type, id)).execute()
   if (!campaigns.every(campaign => isInScope(actor, campaign.id)))
     refuse('campaign_scope_forbidden', {
-      hint: `The ${type.replace('_', ' ')} carries traffic of a campaign that this key does not list. It needs all that lead there.`,
+      hint: `The ${type.replace('_', ' ')} is the destination of a campaign that this key does not list. The key needs all campaigns that lead there.`,
     })
 }
 
@@ -283,8 +283,8 @@ const leadsTo = (type: 'funnel' | 'click_flow', id: string) =>
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('campaigns').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-async function campaignOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+async function campaignOf(db: Kysely<Tables>, org_id: number, id: string): Promise<CampaignRow> {
+  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<CampaignRow>().executeTakeFirst()
   return row ?? refuse('object_not_found')
 }
 

@@ -1,23 +1,24 @@
 /**
- * Where a campaign leads, as it is stored and as it is shown. Owns no table. A campaign that leads to an offer is stored as a redirect to the
- * offer's address at that time with the offer's id beside it, and one that leads into Telegram as a redirect to the link with the place beside
- * it: a process of a version that knows no such destination goes on by the address, and what it writes follows no offer and binds to no bot.
- * The address of a channel is the link that the campaign's clicks share, once that is made.
+ * The destination of a campaign, as it is stored and as the API shows it. Owns no table. A campaign that leads to an offer is stored as a
+ * redirect to the offer's address at that time, with the offer's id in the same object. One that leads into Telegram is stored as a redirect to
+ * the link, with the place. So a process of an older version, which does not know these destinations, can still use the address. If that
+ * process changes the campaign, the change drops the offer's id or the place. The address of a channel is the shared invite link of the
+ * campaign, once there is one.
  */
 import { publicChat, TELEGRAM, telegramLink } from '../../contract/telegram.ts'
 import type * as api from './api.ts'
 
-type Shown = api.Campaign['destination']
-type IntoTelegram = { type: 'bot' | 'mini_app' }
-type IntoChannel = { type: 'channel' }
+type ApiDestination = api.Campaign['destination']
+type BotType = { type: 'bot' | 'mini_app' }
+type ChannelType = { type: 'channel' }
 
-/** Where a campaign leads in Telegram, with everything said. */
-export type TelegramDestination = Extract<Shown, IntoTelegram>
+/** A bot or a Mini App as destination, with all defaults filled in. */
+export type TelegramDestination = Extract<ApiDestination, BotType>
 
-/** The channel a campaign leads to, with everything said. */
-export type ChannelDestination = Extract<Shown, IntoChannel>
+/** A channel as destination, with all defaults filled in. */
+export type ChannelDestination = Extract<ApiDestination, ChannelType>
 
-/** A destination as the database holds it. */
+/** A destination as it is stored. */
 export type StoredDestination =
   | {
       readonly type: 'redirect'
@@ -26,17 +27,17 @@ export type StoredDestination =
       readonly telegram?: TelegramDestination
       readonly channel?: ChannelDestination
     }
-  | Exclude<Shown, { type: 'redirect' | 'offer' } | IntoTelegram | IntoChannel>
+  | Exclude<ApiDestination, { type: 'redirect' | 'offer' } | BotType | ChannelType>
 
-export type Leading = { readonly destination: StoredDestination; readonly offer_id: string | null }
+export type DestinationAndOffer = { readonly destination: StoredDestination; readonly offer_id: string | null }
 
-/** Whether a campaign's visitors go to the address that its offer has now. The two ids differ where an older version changed the offer. */
-export function isFollowing({ destination, offer_id }: Leading): boolean {
+/** Whether visitors go to the current address of the campaign's offer. The two ids differ if an older version changed the offer. */
+export function isFollowing({ destination, offer_id }: DestinationAndOffer): boolean {
   return destination.type === 'redirect' && offer_id !== null && destination.offer_id === offer_id
 }
 
-/** The destination as the API says it. */
-export function shownDestination(campaign: Leading): Shown {
+/** The destination as the API shows it. */
+export function apiDestination(campaign: DestinationAndOffer): ApiDestination {
   const { destination, offer_id } = campaign
   if (destination.type !== 'redirect') return destination
   if (destination.telegram !== undefined) return destination.telegram
@@ -45,10 +46,10 @@ export function shownDestination(campaign: Leading): Shown {
   return { type: 'redirect', url: destination.url }
 }
 
-/** A destination in Telegram as the database holds it; `username` is the bot's. */
-export function intoTelegram(
+/** The stored form of a bot or Mini App as destination; `username` is the bot's. */
+export function storedBotDestination(
   username: string,
-  sent: Extract<api.CampaignDraft['destination'], IntoTelegram>,
+  sent: Extract<api.CampaignDraft['destination'], BotType>,
 ): StoredDestination {
   const { start = null, open, link_host } = sent
   const common = { bot_id: sent.bot_id, start, open: open ?? 'direct', link_host: link_host ?? 't.me' } as const
@@ -57,10 +58,10 @@ export function intoTelegram(
   return { type: 'redirect', url: telegramLink(username, telegram).url, telegram }
 }
 
-/** A channel as the database holds it; `username` is its own. The link that was made for the campaign before stays its address. */
-export function intoChannel(
+/** The stored form of a channel as destination; `username` is the channel's. The campaign's shared link stays its address if the channel is the same. */
+export function storedChannelDestination(
   username: string | null,
-  { channel_id, open, link_host }: Extract<api.CampaignDraft['destination'], IntoChannel>,
+  { channel_id, open, link_host }: Extract<api.CampaignDraft['destination'], ChannelType>,
   before: StoredDestination | undefined,
 ): StoredDestination {
   const isKept = before?.type === 'redirect' && before.channel?.channel_id === channel_id

@@ -1,10 +1,10 @@
-// The keys of campaigns: each names one for ever, whatever becomes of it.
+// The keys of campaigns. A key belongs to one campaign for ever, also after its deletion.
 import { randomInt } from 'node:crypto'
 import type { Transaction } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 
-// Without letters and digits that people mistake for each other.
+// Without letters and digits that look alike.
 const KEY_LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789'
 const KEY_LENGTH = 8
 const newKey = () => Array.from({ length: KEY_LENGTH }, () => KEY_LETTERS[randomInt(KEY_LETTERS.length)]).join('')

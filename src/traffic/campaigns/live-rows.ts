@@ -1,4 +1,4 @@
-// The statements behind the campaigns in memory: all of them once, and what has changed lately.
+// The statements that fill the memory of campaigns: one reads all rows, one reads the rows that changed since a time.
 import type pg from 'pg'
 import type { Graph } from '../../contract/flow-graph.ts'
 import { NIL_ID } from '../../contract/ids.ts'
@@ -6,10 +6,10 @@ import { type Among, askEverywhere, type Everywhere } from '../../ground/db/ever
 import type { CampaignStatus } from './api.ts'
 import type { StoredCost } from './cost.ts'
 import type { StoredDestination } from './destination.ts'
-import type { Filling } from './link.ts'
+import type { LinkParameter } from './link.ts'
 
-/** A campaign's row as traffic needs it, deleted ones included. */
-export type CampaignRow = {
+/** The columns of a campaign that the redirect needs. Deleted campaigns are included. */
+export type LiveCampaignRow = {
   readonly org_id: number
   readonly id: string
   readonly key: string
@@ -25,32 +25,28 @@ export type CampaignRow = {
   readonly is_deleted: boolean
 }
 
-/** What every live object but a campaign has. Replaced as a whole when it changes, so what is compiled for it can be kept by the object. */
+/** The common columns of the other objects. An object is replaced when it changes and never mutated, so caches can use it as their key. */
 type LiveRow = { readonly org_id: number; readonly id: string; readonly is_deleted: boolean }
 
-/** An offer's row as traffic needs it. */
 export type LiveOffer = LiveRow & { readonly url: string; readonly payout: string | null; readonly status: string }
 
-/** A landing's row as traffic needs it. */
 export type LiveLanding = LiveRow & { readonly url: string; readonly status: string }
 
-/** A funnel's row as traffic needs it. */
 export type LiveFunnel = LiveRow & {
   readonly landings: readonly { readonly landing_id: string; readonly weight: number }[]
   readonly offers: readonly { readonly offer_id: string; readonly weight: number }[]
 }
 
-/** A click flow as traffic needs it: the graph of its published version while it is active, else null. */
+/** A click flow; `graph` is the published version's while the flow is active, otherwise null. */
 export type LiveFlow = LiveRow & {
   readonly status: string
   readonly version: number | null
   readonly graph: Graph | null
 }
 
-/** A bot as traffic needs it. */
 type LiveBot = LiveRow & { readonly username: string }
 
-/** A channel as traffic needs it. Its links are of the chat and of one mode: when either changes they are made anew. */
+/** A channel. Its links belong to one chat and one join mode: if either changes, new links are made. */
 export type LiveChannel = LiveRow & {
   readonly chat_id: string
   readonly username: string | null
@@ -59,24 +55,23 @@ export type LiveChannel = LiveRow & {
   readonly link_days: number
 }
 
-/** The link into a channel that a campaign's clicks share where there is none of their own. */
+/** The invite link of a campaign into a channel that clicks share when no link of their own is ready. */
 export type LiveSharedLink = LiveRow & {
   readonly channel_id: string
   readonly campaign_id: string
   readonly url: string
 }
 
-/** An ad account as traffic needs it. `wants_ip`: it is in use, and matches by the visitor's address. */
+/** An ad account. `wants_ip`: it is in use and matches by the visitor's IP address. */
 type LiveAdAccount = LiveRow & { readonly wants_ip: boolean }
 
-/** A traffic source as traffic needs it. */
 export type LiveTrafficSource = LiveRow & {
-  readonly parameters: readonly Filling[]
+  readonly parameters: readonly LinkParameter[]
   readonly cost_unit: string | null
   readonly cost_currency: string
 }
 
-/** A cap as traffic needs it, with the offer or campaign it is of. While its limit is reached it is closed until `closed_ms` (Unix). */
+/** A cap; `object_id` is its offer or campaign. A reached cap is closed until `closed_ms` (Unix). */
 export type LiveCap = LiveRow & {
   readonly object_id: string
   readonly then_offer_id: string | null
@@ -85,14 +80,14 @@ export type LiveCap = LiveRow & {
   readonly limit: number
   readonly period: 'day' | 'month' | 'total'
   readonly timezone: string
-  /** Of a cap on clicks: what happens to visitors for whom no place can be asked for. */
+  /** For a cap on clicks: what happens to visitors while the database cannot be asked for places. */
   readonly when_unknown: 'closed' | 'open'
 }
 
-/** When an offer or a campaign takes visitors: the half hours of a week in a zone. `id` is the object's. */
+/** The open hours of an offer or a campaign: the half hours of a week in a time zone. `id` is the object's. */
 type LiveOpenHours = LiveRow & { readonly timezone: string; readonly week: readonly string[] }
 
-/** What campaigns lead to or report to, by kind; kept in memory like the campaigns themselves. */
+/** The objects in memory besides campaigns, by kind. */
 export type LiveObjects = {
   offer: LiveOffer
   landing: LiveLanding
@@ -108,15 +103,15 @@ export type LiveObjects = {
 }
 export type LiveKind = keyof LiveObjects
 
-/** Something that is known to have changed. */
-export type Named = { readonly org_id: number; readonly id: string }
+/** The id of an object that was announced as changed. */
+export type ChangedObject = { readonly org_id: number; readonly id: string }
 
 const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.traffic_source_id, c.source, c.strict_filter,
   c.cost, c.status, c.deleted_at is not null as is_deleted`
 
 const PAGE = 5000
 
-/** By kind: what is read of the rows, up to the condition that says which. */
+/** The select of each kind, without its condition. */
 const SELECTS = {
   offer: `select o.org_id, o.id, o.url, o.payout, o.status, o.deleted_at is not null as is_deleted from offers o`,
   landing: `select o.org_id, o.id, o.url, o.status, o.deleted_at is not null as is_deleted from landings o`,
@@ -144,8 +139,8 @@ const SELECTS = {
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]
 
-/** Every campaign of every organization, page by page, deleted ones too: their addresses stay in ads. */
-export function readAllCampaigns(pool: pg.Pool): Promise<Everywhere<CampaignRow>> {
+/** All campaigns of all organizations, page by page. Deleted ones are included, because their links stay in ads. */
+export function readAllCampaigns(pool: pg.Pool): Promise<Everywhere<LiveCampaignRow>> {
   return readPages(
     pool,
     among =>
@@ -153,7 +148,7 @@ export function readAllCampaigns(pool: pg.Pool): Promise<Everywhere<CampaignRow>
   )
 }
 
-/** Every object of a kind. */
+/** All objects of a kind. */
 export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<Everywhere<LiveObjects[K]>> {
   return readPages(
     pool,
@@ -162,25 +157,24 @@ export function readAll<K extends LiveKind>(pool: pg.Pool, kind: K): Promise<Eve
   )
 }
 
-/** Objects of a kind that changed since then (the database's text), and the named ones. */
+/** The objects of a kind that changed since a time (the database's text), and the announced ones. */
 export function readChangedOf<K extends LiveKind>(
   pool: pg.Pool,
   kind: K,
   since: string,
-  named: readonly Named[],
+  announced: readonly ChangedObject[],
 ): Promise<Everywhere<LiveObjects[K]>> {
   return readChanged(
     pool,
     among =>
       `${SELECTS[kind]} where (o.updated_at >= $1 or (o.org_id = any($2) and o.id = any($3)))${among('o.org_id')}`,
     since,
-    named,
+    announced,
   )
 }
 
 /**
- * The kinds of which something changed since then (the database's text). An idle process asks this each second, and nothing else: one statement
- * instead of one for each kind.
+ * The kinds that changed since a time (the database's text). An idle process asks only this each second: one statement instead of one per kind.
  */
 export async function readChangedKinds(
   pool: pg.Pool,
@@ -199,24 +193,24 @@ export async function readChangedKinds(
   return { kinds: new Set(rows.map(({ kind }) => kind)), isWhole }
 }
 
-/** Campaigns changed since then (the database's text), and the named ones. */
+/** The campaigns that changed since a time (the database's text), and the announced ones. */
 export function readChangedCampaigns(
   pool: pg.Pool,
   since: string,
-  named: readonly Named[],
-): Promise<Everywhere<CampaignRow>> {
+  announced: readonly ChangedObject[],
+): Promise<Everywhere<LiveCampaignRow>> {
   return readChanged(
     pool,
     among =>
       `select ${CAMPAIGN} from campaigns c where (c.updated_at >= $1 or (c.org_id = any($2) and c.id = any($3)))${among('c.org_id')}`,
     since,
-    named,
+    announced,
   )
 }
 
-/** The campaigns behind these keys, for visits that come before the news of them. */
-export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]): Promise<CampaignRow[]> {
-  const { rows } = await askEverywhere<CampaignRow>(
+/** The campaigns of these keys, for visits that arrive before the announcement of a new campaign. */
+export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]): Promise<LiveCampaignRow[]> {
+  const { rows } = await askEverywhere<LiveCampaignRow>(
     pool,
     among =>
       `select ${CAMPAIGN} from campaign_keys k join campaigns c on c.org_id = k.org_id and c.id = k.campaign_id where k.key = any($1)${among('c.org_id')}`,
@@ -225,31 +219,31 @@ export async function readCampaignsOfKeys(pool: pg.Pool, keys: readonly string[]
   return rows
 }
 
-/** Before everything that is written down. */
+/** A time before every row. */
 export const BEGINNING = '-infinity'
 
-/** Covers transactions that committed after their `updated_at`, and clocks of a sharded database's nodes. */
+/** Covers transactions that commit after their `updated_at`, and the different clocks of a cluster's nodes. */
 const OVERLAP = `interval '10 seconds'`
 
 /**
- * Whose campaigns only lead to their fallbacks; and since when the reading after this one is to look for changes, by the clock that they
- * are written by.
+ * The deleted organizations, whose campaigns lead only to their fallbacks, and the time from which the next read must look for changes, by the
+ * database's clock.
  */
-export async function readDeletedOrganizations(pool: pg.Pool): Promise<{ gone: Set<number>; since: string }> {
-  const { rows } = await pool.query<{ gone: number[]; since: string }>(
-    `select array(select org_id from organizations where deleted_at is not null) as gone, clock_timestamp() - ${OVERLAP} as since`,
+export async function readDeletedOrganizations(pool: pg.Pool): Promise<{ deleted: Set<number>; since: string }> {
+  const { rows } = await pool.query<{ deleted: number[]; since: string }>(
+    `select array(select org_id from organizations where deleted_at is not null) as deleted, clock_timestamp() - ${OVERLAP} as since`,
   )
   const [row] = rows
-  return { gone: new Set(row?.gone), since: row?.since ?? BEGINNING }
+  return { deleted: new Set(row?.deleted), since: row?.since ?? BEGINNING }
 }
 
-async function readPages<Row extends Named & pg.QueryResultRow>(
+async function readPages<Row extends ChangedObject & pg.QueryResultRow>(
   pool: pg.Pool,
   text: (among: Among) => string,
 ): Promise<Everywhere<Row>> {
   const all: Row[] = []
   let isWhole = true
-  for (let last: Named = { org_id: 0, id: NIL_ID }; ; ) {
+  for (let last: ChangedObject = { org_id: 0, id: NIL_ID }; ; ) {
     const { rows, isWhole: isPageWhole } = await askEverywhere<Row>(pool, text, [last.org_id, last.id])
     for (const row of rows) all.push(row)
     isWhole &&= isPageWhole
@@ -262,8 +256,8 @@ function readChanged<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   text: (among: Among) => string,
   since: string,
-  named: readonly Named[],
+  announced: readonly ChangedObject[],
 ): Promise<Everywhere<Row>> {
-  const ids = named.filter(({ id }) => id !== '')
+  const ids = announced.filter(({ id }) => id !== '')
   return askEverywhere<Row>(pool, text, [since, ids.map(({ org_id }) => org_id), ids.map(({ id }) => id)])
 }

@@ -1,14 +1,15 @@
-// Every campaign in memory, as the redirect needs it; while the database is away what is here goes on being served. Owns no table; reads
-// campaigns, their keys, what they lead and report to, and which organizations are deleted.
+// All campaigns in memory, for the redirect, which goes on while the database is away. Owns no table; reads campaigns, their keys, the objects
+// that they lead to or report to, and which organizations are deleted.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import { followed } from '../../ground/following.ts'
 import type { Ground } from '../../ground/room.ts'
-import { type Named, readCampaignsOfKeys } from './lately.ts'
+import { type ChangedObject, readCampaignsOfKeys } from './live-rows.ts'
 import { type LiveCampaign, type Memory, openMemory } from './memory.ts'
 import { searcher } from './search.ts'
 
 export type {
+  ChangedObject,
   LiveCap,
   LiveChannel,
   LiveFlow,
@@ -17,15 +18,14 @@ export type {
   LiveObjects,
   LiveOffer,
   LiveTrafficSource,
-  Named,
-} from './lately.ts'
+} from './live-rows.ts'
 export type { LiveCampaign } from './memory.ts'
 
 export type LiveCampaigns = Pick<Memory, 'find' | 'campaign' | 'object' | 'capsOf' | 'sharedLink' | 'all'> & {
-  /** The same for a key that `find` does not know: looks into the database, unless that was done a moment ago. Never rejects. */
+  /** Looks in the database for a key that `find` does not know, unless that was done a moment ago. Never rejects. */
   search: (key: string) => Promise<LiveCampaign | undefined>
-  /** Reads what has changed, and `named` in any case; resolves when this process serves it. */
-  refresh: (named?: Named) => Promise<void>
+  /** Reads the changes, and `changed` in any case. Resolves when this process serves them. */
+  refresh: (changed?: ChangedObject) => Promise<void>
   close: () => Promise<void>
 }
 
@@ -37,14 +37,14 @@ export async function openLiveCampaigns(ground: Ground): Promise<LiveCampaigns> 
   const memory = openMemory(pool)
   const { refresh, close } = await traffic.follow(ground, {
     read: memory.read,
-    told: said => memory.want(namedIn(said)),
+    told: text => memory.want(changedObject(text)),
     missed: () => memory.want('all'),
   })
   return {
     find: memory.find,
     search: searcher(async keys => {
       const rows = await readCampaignsOfKeys(pool, keys)
-      // What a campaign made a moment ago leads to is as new as the campaign.
+      // The objects that a new campaign leads to may be new as well.
       if (rows.length > 0) await refresh()
       return rows
     }, memory.remember),
@@ -53,26 +53,26 @@ export async function openLiveCampaigns(ground: Ground): Promise<LiveCampaigns> 
     capsOf: memory.capsOf,
     sharedLink: memory.sharedLink,
     all: memory.all,
-    async refresh(named) {
-      if (named !== undefined) memory.want(named)
+    async refresh(changed) {
+      if (changed !== undefined) memory.want(changed)
       await refresh()
     },
     close,
   }
 }
 
-/** What is said of a change. */
-const sayingOf = ({ org_id, id }: Named): string => `${org_id} ${id}`
+/** The text of an announcement. */
+const announcementOf = ({ org_id, id }: ChangedObject): string => `${org_id} ${id}`
 
-function namedIn(said: string): Named {
-  const [org_id = '', id = ''] = said.split(' ')
+function changedObject(announcement: string): ChangedObject {
+  const [org_id = '', id = ''] = announcement.split(' ')
   return { org_id: Number(org_id), id }
 }
 
-/** Tells every process that a campaign, or what one leads to, has changed: after the commit, before the answer. Never rejects. */
+/** Tells every process that a campaign, or an object that campaigns lead to, has changed. Call it after the commit and before the answer. Never rejects. */
 export const announceChange = (db: Kysely<Tables>, org_id: number, id: string): Promise<void> =>
-  traffic.announce(db, sayingOf({ org_id, id }))
+  traffic.announce(db, announcementOf({ org_id, id }))
 
-/** `announceChange` for the deletion or restoring of an organization. */
+/** Announces that an organization was deleted or restored. */
 export const announceOrganization = (db: Kysely<Tables>, org_id: number): Promise<void> =>
   announceChange(db, org_id, '')

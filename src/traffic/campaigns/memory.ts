@@ -1,63 +1,63 @@
-// The campaigns in memory and what they lead to, brought up to date by what has changed since they were last read.
+// The campaigns in memory and the objects they lead to. Each read brings the changes since the last one.
 import type pg from 'pg'
 import {
   BEGINNING,
-  type CampaignRow,
+  type LiveCampaignRow,
   LIVE_KINDS,
   type LiveCap,
   type LiveKind,
   type LiveObjects,
   type LiveSharedLink,
-  type Named,
+  type ChangedObject,
   readAll,
   readAllCampaigns,
   readChangedCampaigns,
   readChangedKinds,
   readChangedOf,
   readDeletedOrganizations,
-} from './lately.ts'
+} from './live-rows.ts'
 
-/** While the database is away, names of what has changed are kept up to this many; it is read by its time as well. */
-const MOST_NAMED = 1000
+/** How many announcements are kept while the database is away. Changes beyond these are found by their time. */
+const MOST_ANNOUNCEMENTS = 1000
 
-/** A campaign of traffic. Replaced as a whole when it changes, so what is compiled for it can be kept by the object. */
-export type LiveCampaign = CampaignRow & {
+/** A campaign in memory. It is replaced when it changes and never mutated, so caches can use it as their key. */
+export type LiveCampaign = LiveCampaignRow & {
   /** Shared by the organization's campaigns and kept up to date. */
   readonly organization: { is_deleted: boolean }
 }
 
 export type Memory = {
-  /** The campaign of a key, from memory. */
+  /** The campaign of a key. */
   find: (key: string) => LiveCampaign | undefined
   /** A campaign by its id, deleted ones included. */
   campaign: (id: string) => LiveCampaign | undefined
-  /** What a campaign leads to: an offer, landing … of that id, archived and deleted ones included. */
+  /** The object of a kind by its id, archived and deleted ones included. */
   object: <K extends LiveKind>(kind: K, id: string) => LiveObjects[K] | undefined
-  /** The caps of an offer or campaign that are in use, the oldest first. */
+  /** The active caps of an offer or campaign, oldest first. */
   capsOf: (object_id: string) => readonly LiveCap[] | undefined
-  /** The link into a channel that a campaign's clicks share. */
+  /** The shared invite link of a campaign into a channel. */
   sharedLink: (channel_id: string, campaign_id: string) => LiveSharedLink | undefined
-  /** Every campaign, deleted ones included. */
+  /** All campaigns, deleted ones included. */
   all: () => Iterable<LiveCampaign>
-  /** Has the next read bring something that is known to have changed, or everything anew. */
-  want: (what: Named | 'all') => void
+  /** Makes the next read include an announced object, or everything. */
+  want: (what: ChangedObject | 'all') => void
   read: () => Promise<void>
-  remember: (row: CampaignRow) => LiveCampaign
+  remember: (row: LiveCampaignRow) => LiveCampaign
 }
 
-/** An empty memory; its first read brings everything. */
+/** An empty memory. Its first read brings everything. */
 export function openMemory(pool: pg.Pool): Memory {
   let campaigns = new Map<string, LiveCampaign>()
   let campaignsById = new Map<string, LiveCampaign>()
   let objects = openObjects()
-  let found = indexed(objects)
+  let indexes = indexesOf(objects)
   const organizations = new Map<number, { is_deleted: boolean }>()
   let since = BEGINNING
-  let wanted: { named: Named[]; all: boolean } = { named: [], all: true }
-  /** While a node of a cluster is away its organizations' changes are missed. */
+  let wanted: { announced: ChangedObject[]; all: boolean } = { announced: [], all: true }
+  /** Whether the last read missed the organizations of a cluster's node that was away. */
   let isMissingSome = false
 
-  const remember = (row: CampaignRow): LiveCampaign => {
+  const remember = (row: LiveCampaignRow): LiveCampaign => {
     const organization = organizations.get(row.org_id) ?? { is_deleted: false }
     organizations.set(row.org_id, organization)
     const campaign = { ...row, organization }
@@ -66,26 +66,26 @@ export function openMemory(pool: pg.Pool): Memory {
     return campaign
   }
 
-  const apply = async ({ named, all }: typeof wanted) => {
-    const { gone, since: since_next } = await readDeletedOrganizations(pool)
+  const apply = async ({ announced, all }: typeof wanted) => {
+    const { deleted, since: since_next } = await readDeletedOrganizations(pool)
     const fresh = openObjects()
-    // Something named may be of any kind.
-    const changed = all || named.length > 0 ? undefined : await readChangedKinds(pool, since)
+    // An announced object may be of any kind.
+    const changed = all || announced.length > 0 ? undefined : await readChangedKinds(pool, since)
     const mayDiffer = (kind: LiveKind | 'campaign') => changed?.kinds.has(kind) ?? true
     let isWhole = changed?.isWhole ?? true
-    // Before the campaigns, so that what a new campaign leads to is known; one by one, to leave the clicks their connections.
+    // Objects come before campaigns, so that a new campaign's destination is known. One kind at a time, to leave connections for clicks.
     for (const kind of LIVE_KINDS)
-      if (mayDiffer(kind)) isWhole = (await readKind(pool, fresh, kind, all ? 'all' : { since, named })) && isWhole
-    const readCampaigns = () => (all ? readAllCampaigns(pool) : readChangedCampaigns(pool, since, named))
+      if (mayDiffer(kind)) isWhole = (await readKind(pool, fresh, kind, all ? 'all' : { since, announced })) && isWhole
+    const readCampaigns = () => (all ? readAllCampaigns(pool) : readChangedCampaigns(pool, since, announced))
     const read = mayDiffer('campaign') ? await readCampaigns() : { rows: [], isWhole }
     isWhole &&= read.isWhole
     if (all && isWhole) [campaigns, campaignsById, objects] = [new Map(), new Map(), fresh]
     else addObjects(objects, fresh)
-    if (all || fresh.cap.size + fresh.shared_link.size > 0) found = indexed(objects)
+    if (all || fresh.cap.size + fresh.shared_link.size > 0) indexes = indexesOf(objects)
     for (const row of read.rows) remember(row)
-    for (const [org_id, organization] of organizations) organization.is_deleted = gone.has(org_id)
+    for (const [org_id, organization] of organizations) organization.is_deleted = deleted.has(org_id)
     since = since_next
-    // Read anew once every node is there again, because what was missed meanwhile lies before `since`.
+    // Once every node is back, everything is read again, because the missed changes lie before `since`.
     if (isWhole && isMissingSome && !all) wanted.all = true
     isMissingSome = !isWhole
   }
@@ -94,21 +94,22 @@ export function openMemory(pool: pg.Pool): Memory {
     find: key => campaigns.get(key),
     campaign: id => campaignsById.get(id),
     object: (kind, id) => objects[kind].get(id),
-    capsOf: id => found.caps.get(id),
-    sharedLink: (...of) => found.shared.get(of.join(' ')),
+    capsOf: id => indexes.caps.get(id),
+    sharedLink: (...of) => indexes.shared.get(of.join(' ')),
     all: () => campaignsById.values(),
     remember,
     want(what) {
       if (what === 'all') wanted.all = true
-      else wanted.named.push(what)
+      else wanted.announced.push(what)
     },
     async read() {
       const now = wanted
-      wanted = { named: [], all: false }
+      wanted = { announced: [], all: false }
       try {
         await apply(now)
       } catch (error) {
-        wanted = { named: [...now.named, ...wanted.named].slice(-MOST_NAMED), all: now.all || wanted.all }
+        const announced = [...now.announced, ...wanted.announced].slice(-MOST_ANNOUNCEMENTS)
+        wanted = { announced, all: now.all || wanted.all }
         throw error
       }
     },
@@ -132,10 +133,10 @@ const openObjects = (): Objects => ({
   open_hours: new Map(),
 })
 
-/** What is looked for by something else than its id. */
-const indexed = (objects: Objects) => ({ caps: inUse(objects.cap), shared: byCampaign(objects.shared_link) })
+/** Indexes for look-ups other than by id. */
+const indexesOf = (objects: Objects) => ({ caps: inUse(objects.cap), shared: byCampaign(objects.shared_link) })
 
-/** The caps that hold, by what they are of. */
+/** The active caps by their offer or campaign. */
 function inUse(caps: ReadonlyMap<string, LiveCap>): Map<string, LiveCap[]> {
   const all = [...caps.values()].filter(cap => !cap.is_deleted)
   return Map.groupBy(
@@ -144,7 +145,7 @@ function inUse(caps: ReadonlyMap<string, LiveCap>): Map<string, LiveCap[]> {
   )
 }
 
-/** The shared links that are in use, by what they are of. */
+/** The usable shared links by channel and campaign. */
 const byCampaign = (links: ReadonlyMap<string, LiveSharedLink>): Map<string, LiveSharedLink> =>
   new Map(
     [...links.values()]
@@ -152,15 +153,15 @@ const byCampaign = (links: ReadonlyMap<string, LiveSharedLink>): Map<string, Liv
       .map(link => [`${link.channel_id} ${link.campaign_id}`, link] as const),
   )
 
-/** Reads what there is or has changed of a kind into `objects`; false where a node's organizations could not be asked. */
+/** Reads all or the changed objects of a kind into `objects`. Returns false if a node of the cluster could not be asked. */
 async function readKind<K extends LiveKind>(
   pool: pg.Pool,
   objects: Objects,
   kind: K,
-  which: 'all' | { since: string; named: readonly Named[] },
+  which: 'all' | { since: string; announced: readonly ChangedObject[] },
 ): Promise<boolean> {
   const { rows, isWhole } =
-    which === 'all' ? await readAll(pool, kind) : await readChangedOf(pool, kind, which.since, which.named)
+    which === 'all' ? await readAll(pool, kind) : await readChangedOf(pool, kind, which.since, which.announced)
   for (const row of rows) objects[kind].set(row.id, row)
   return isWhole
 }

@@ -1,17 +1,17 @@
-/** The names of campaigns that rows of other rooms go by: clicks, conversions and deliveries outlive them. Reads `campaigns`. */
+/** The names of campaigns for rows of other rooms, such as clicks and deliveries, which outlive their campaigns. Reads `campaigns`. */
 import type pg from 'pg'
 import type { Call } from '../../contract/endpoint.ts'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import type { NamedCampaigns } from './api.ts'
 
-type Naming = { readonly campaign_id: string | null }
+type CampaignReference = { readonly campaign_id: string | null }
 
-/** Of the campaigns that the rows name, deleted ones too: their names are still what people know them by. Ids are uuids. */
+/** The names of the rows' campaigns, including deleted ones. Ids are uuids. */
 export async function campaignsNamed(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
-  rows: readonly Naming[],
+  rows: readonly CampaignReference[],
 ): Promise<NamedCampaigns> {
   const ids = new Set(rows.flatMap(({ campaign_id }) => campaign_id ?? []))
   if (ids.size === 0) return []
@@ -23,7 +23,7 @@ export async function campaignsNamed(
   return found
 }
 
-/** The same for whoever asks for them by their ids; those of nobody here are left out. */
+/** The names of campaigns by their ids. Ids outside the organization are left out. */
 export async function nameCampaigns(
   { database, actor }: Context<typeof api.nameCampaigns>,
   { query }: Call<typeof api.nameCampaigns>,

@@ -1,6 +1,6 @@
 /**
- * Which campaigns lose their way when what they lead to has closed: an offer or a landing that was archived or deleted, a funnel, a bot or a
- * channel that was deleted, a click flow that left active. Owns no table; reads what the redirect goes by, and must say what the redirect does.
+ * The campaigns whose visitors go to the fallback because their destination closed: an offer or a landing was archived or deleted; a funnel, a
+ * bot or a channel was deleted; a click flow is no longer active. Owns no table. Must agree with what the redirect does.
  */
 import { type Kysely, sql } from 'kysely'
 import type { OnFallback } from '../../contract/consequences.ts'
@@ -9,36 +9,41 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Key, Member } from '../../ground/room.ts'
 import { isInScope } from '../../ground/scope.ts'
 
-type Asking = { readonly db: Kysely<Tables>; readonly actor: Member | Key }
+type ActorAndDatabase = { readonly db: Kysely<Tables>; readonly actor: Member | Key }
 type Kind = 'offer' | 'landing' | 'funnel' | 'click_flow' | 'bot' | 'channel'
 
-/** Whether visitors of a campaign lose their way, by whether it has a fallback. */
-type Lost = (hasFallback: boolean) => boolean
-const ALWAYS: Lost = () => true
+/** Whether visitors of a campaign no longer reach its destination, depending on whether it has a fallback. */
+type IsClosed = (hasFallback: boolean) => boolean
+const ALWAYS: IsClosed = () => true
 
 /**
- * The active campaigns that send visitors, all or some, to their fallback or nowhere because this has closed, which was open before; by id, and
- * only those the actor may touch.
+ * The active campaigns that now send all or some visitors to their fallback or nowhere, because the object, open before, has closed. Ordered by
+ * id; only campaigns that the actor may access.
  */
-export async function campaignsOnFallback({ db, actor }: Asking, kind: Kind, id: string): Promise<OnFallback> {
+export async function campaignsOnFallback(
+  { db, actor }: ActorAndDatabase,
+  kind: Kind,
+  id: string,
+): Promise<OnFallback> {
   const { org_id } = actor
-  const lost = new Map<string, Lost>()
-  if (kind === 'click_flow' || kind === 'bot' || kind === 'channel') lost.set(id, ALWAYS)
-  if (kind === 'funnel') for (const [funnel, was] of await funnelsBefore(db, org_id, id)) lost.set(funnel, was)
+  const closed = new Map<string, IsClosed>()
+  if (kind === 'click_flow' || kind === 'bot' || kind === 'channel') closed.set(id, ALWAYS)
+  if (kind === 'funnel')
+    for (const [funnel, isClosed] of await funnelsBefore(db, org_id, id)) closed.set(funnel, isClosed)
   if (kind === 'offer' || kind === 'landing')
-    for (const [funnel, is] of await funnelsWithout(db, org_id, kind, id)) lost.set(funnel, is)
+    for (const [funnel, isClosed] of await funnelsWithout(db, org_id, kind, id)) closed.set(funnel, isClosed)
   if (kind !== 'funnel' && kind !== 'click_flow')
-    for (const [flow, is] of await flowsWithout(db, org_id, kind, id)) lost.set(flow, is)
-  const leading = await activeCampaigns(db, org_id, [...lost.keys()], kind === 'offer' ? id : null)
+    for (const [flow, isClosed] of await flowsWithout(db, org_id, kind, id)) closed.set(flow, isClosed)
+  const leading = await activeCampaigns(db, org_id, [...closed.keys()], kind === 'offer' ? id : null)
   return leading
-    .filter(({ to, fallback_url }) => (to === null ? () => true : lost.get(to))?.(fallback_url !== null) === true)
+    .filter(({ to, fallback_url }) => (to === null ? ALWAYS : closed.get(to))?.(fallback_url !== null) === true)
     .filter(campaign => isInScope(actor, campaign.id))
     .map(({ id, name }) => ({ id, name }))
 }
 
 /**
- * Active campaigns that lead to one of these, and those that redirect for the offer and have a fallback: without one their visitors go on to the
- * address. `to` is null for those.
+ * Active campaigns that lead to one of the ids, and those that redirect, have the offer, and have a fallback (without one their visitors still
+ * go to the address). `to` is null for the latter.
  */
 async function activeCampaigns(db: Kysely<Tables>, org_id: number, ids: string[], offer_id: string | null) {
   const to = sql<string | null>`coalesce(destination ->> 'funnel_id', destination ->> 'click_flow_id',
@@ -58,27 +63,27 @@ async function activeCampaigns(db: Kysely<Tables>, org_id: number, ids: string[]
 
 type Funnel = { id: string; landings: { landing_id: string }[]; offers: { offer_id: string }[] }
 
-/** As the redirect decides: whether a funnel has somewhere to send a visitor. */
-function takes({ landings, offers }: Funnel, open: ReadonlySet<string>, hasFallback: boolean): boolean {
+/** Whether a funnel can take visitors, by the same rule as the redirect. */
+function canTake({ landings, offers }: Funnel, open: ReadonlySet<string>, hasFallback: boolean): boolean {
   const hasOffer = offers.some(({ offer_id }) => open.has(offer_id))
   if (!hasOffer && offers.length > 0 && hasFallback) return false
   return hasOffer || landings.some(({ landing_id }) => open.has(landing_id))
 }
 
-/** A funnel that was deleted: who came through it before. */
-async function funnelsBefore(db: Kysely<Tables>, org_id: number, id: string): Promise<[string, Lost][]> {
+/** The deleted funnel: its visitors are affected if it could take them before. */
+async function funnelsBefore(db: Kysely<Tables>, org_id: number, id: string): Promise<[string, IsClosed][]> {
   const funnels = await funnelRows(db, org_id).where('id', '=', id).$castTo<Funnel>().execute()
   const open = await openMembers(db, org_id, funnels)
-  return funnels.map(funnel => [funnel.id, hasFallback => takes(funnel, open, hasFallback)])
+  return funnels.map(funnel => [funnel.id, hasFallback => canTake(funnel, open, hasFallback)])
 }
 
-/** The funnels that an offer or a landing was the last of. */
+/** The funnels that can no longer take visitors without the offer or landing. */
 async function funnelsWithout(
   db: Kysely<Tables>,
   org_id: number,
   kind: 'offer' | 'landing',
   id: string,
-): Promise<[string, Lost][]> {
+): Promise<[string, IsClosed][]> {
   const member = JSON.stringify([{ [`${kind}_id`]: id }])
   const funnels = await funnelRows(db, org_id)
     .where('deleted_at', 'is', null)
@@ -90,14 +95,14 @@ async function funnelsWithout(
   const before = new Set(others).add(id)
   return funnels.map(funnel => [
     funnel.id,
-    hasFallback => takes(funnel, before, hasFallback) && !takes(funnel, others, hasFallback),
+    hasFallback => canTake(funnel, before, hasFallback) && !canTake(funnel, others, hasFallback),
   ])
 }
 
 const funnelRows = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('funnels').select(['id', 'landings', 'offers']).where('org_id', '=', org_id)
 
-/** The landings and offers of the funnels that take visitors. */
+/** The active landings and offers of the funnels. */
 async function openMembers(db: Kysely<Tables>, org_id: number, funnels: readonly Funnel[]): Promise<Set<string>> {
   const idsOf = {
     landings: funnels.flatMap(({ landings }) => landings.map(({ landing_id }) => landing_id)),
@@ -119,15 +124,15 @@ async function openMembers(db: Kysely<Tables>, org_id: number, funnels: readonly
   return open
 }
 
-/** The flows in traffic some of whose paths end at an offer, a bot or a channel, or go over a landing. */
+/** The active flows that have a node for the offer, bot, channel or landing. */
 async function flowsWithout(
   db: Kysely<Tables>,
   org_id: number,
   kind: Exclude<Kind, 'funnel' | 'click_flow'>,
   id: string,
-): Promise<[string, Lost][]> {
+): Promise<[string, IsClosed][]> {
   const types: readonly FlowNode['type'][] = kind === 'bot' ? ['bot', 'mini_app'] : [kind]
-  const names = (node: FlowNode) => types.includes(node.type) && node[`${kind}_id`] === id
+  const refersToIt = (node: FlowNode) => types.includes(node.type) && node[`${kind}_id`] === id
   const holds = types.map(type => JSON.stringify({ nodes: [{ type, [`${kind}_id`]: id }] }))
   const flows = await db
     .selectFrom('click_flows as f')
@@ -146,17 +151,17 @@ async function flowsWithout(
     .execute()
   return flows.map(flow => [
     flow.id,
-    // Without a fallback a landing whose end is closed is shown all the same.
-    hasFallback => hasFallback || kind === 'landing' || isMetFirst(flow.graph, names),
+    // Without a fallback, visitors still see a landing before a closed step.
+    hasFallback => hasFallback || kind === 'landing' || isReachedWithoutLanding(flow.graph, refersToIt),
   ])
 }
 
-/** Whether a visitor can come to a node that names it without a landing before. */
-function isMetFirst({ nodes, edges }: Graph, names: (node: FlowNode) => boolean): boolean {
+/** Whether a path without a landing leads to a node that `matches`. */
+function isReachedWithoutLanding({ nodes, edges }: Graph, matches: (node: FlowNode) => boolean): boolean {
   const byId = new Map(nodes.map(node => [node.id, node]))
   const reached = new Set(nodes.filter(({ type }) => type === 'entry').map(node => node.id))
-  // A set that grows while it is walked yields what was added, too.
+  // Iterating over a Set also visits the entries that are added meanwhile.
   for (const from of reached)
     for (const edge of edges) if (edge.from === from && byId.get(edge.to)?.type !== 'landing') reached.add(edge.to)
-  return nodes.some(node => reached.has(node.id) && names(node))
+  return nodes.some(node => reached.has(node.id) && matches(node))
 }

@@ -1,62 +1,69 @@
-/** What a campaign names must be there when it is named: what it leads to, its offer, its ad account, its traffic source. Owns no table. */
+/** Checks that the objects which a campaign refers to exist: destination, offer, ad account, traffic source, domain. Owns no table. */
 import type { Kysely } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { requireDomain } from '../domains/addresses.ts'
 import type * as api from './api.ts'
-import { intoChannel, intoTelegram, isFollowing, type Leading, type StoredDestination } from './destination.ts'
+import {
+  type DestinationAndOffer,
+  isFollowing,
+  storedBotDestination,
+  storedChannelDestination,
+  type StoredDestination,
+} from './destination.ts'
 
-type Sent = { readonly [F in 'destination' | 'offer_id']?: api.CampaignDraft[F] | undefined }
+type SentFields = { readonly [F in 'destination' | 'offer_id']?: api.CampaignDraft[F] | undefined }
 
 /**
- * What a change of destination or offer comes to; what is left out stays. A campaign that leads to an offer names that offer, so another
- * offer alone moves it there. Refuses `invalid_request` for what is not there, and for an offer beside another one as destination.
+ * The destination and offer to store for a change; fields that stay are left out. If a campaign leads to its offer, sending another `offer_id`
+ * alone changes the destination too. Refuses `invalid_request` for an object that does not exist, and for an `offer_id` that differs from the
+ * offer of the destination.
  */
-export async function ledTo(
+export async function checkedDestination(
   db: Kysely<Tables>,
   org_id: number,
-  { destination, offer_id }: Sent,
-  before?: Leading,
-): Promise<Partial<Leading>> {
+  { destination, offer_id }: SentFields,
+  before?: DestinationAndOffer,
+): Promise<Partial<DestinationAndOffer>> {
   const followed = before !== undefined && isFollowing(before) ? before.offer_id : null
   if (destination?.type === 'offer') {
     if (offer_id != null && offer_id !== destination.offer_id)
       refuse('invalid_request', {
         error: 'offer_id: is another offer than the destination',
-        hint: 'Leave it out: clicks earn for the offer they are led to.',
+        hint: 'Leave it out: clicks are credited to the offer that they lead to.',
       })
     return destination.offer_id === followed
       ? {}
-      : await towards(db, org_id, destination.offer_id, before, 'destination.offer_id')
+      : await toOffer(db, org_id, destination.offer_id, before, 'destination.offer_id')
   }
   if (destination === undefined && followed !== null && offer_id !== undefined && offer_id !== followed) {
-    if (offer_id !== null) return await towards(db, org_id, offer_id, before, 'offer_id')
+    if (offer_id !== null) return await toOffer(db, org_id, offer_id, before, 'offer_id')
     refuse('invalid_request', {
       error: 'offer_id: the campaign leads to this offer',
       hint: 'Send another destination with it, such as {"type": "redirect", "url": …}.',
     })
   }
-  const led =
+  const stored =
     destination === undefined ? undefined : await requireDestination(db, org_id, destination, before?.destination)
   if (offer_id !== before?.offer_id) await requireOffer(db, org_id, offer_id)
-  return { ...(led === undefined ? {} : { destination: led }), ...(offer_id === undefined ? {} : { offer_id }) }
+  return { ...(stored === undefined ? {} : { destination: stored }), ...(offer_id === undefined ? {} : { offer_id }) }
 }
 
-async function towards(
+async function toOffer(
   db: Kysely<Tables>,
   org_id: number,
   id: string,
-  before: Leading | undefined,
+  before: DestinationAndOffer | undefined,
   field: string,
-): Promise<Leading> {
+): Promise<DestinationAndOffer> {
   const url = await requireOffer(db, org_id, id, { isKept: before?.offer_id === id, field })
   return { destination: { type: 'redirect', url, offer_id: id }, offer_id: id }
 }
 
 /**
- * What a campaign leads to must be there; of click flows also those that are not published yet; one that is archived may only stay.
- * Answers it as it is stored; refuses `invalid_request`.
+ * The stored form of a destination. Refuses `invalid_request` if it does not exist, or if it is an archived click flow that the campaign does
+ * not have already. Click flows that were never published are allowed.
  */
 async function requireDestination(
   db: Kysely<Tables>,
@@ -65,9 +72,9 @@ async function requireDestination(
   before?: StoredDestination,
 ): Promise<StoredDestination> {
   if (destination.type === 'bot' || destination.type === 'mini_app')
-    return intoTelegram(await requireBot(db, org_id, destination.bot_id), destination)
+    return storedBotDestination(await requireBot(db, org_id, destination.bot_id), destination)
   if (destination.type === 'channel')
-    return intoChannel(await requireChannel(db, org_id, destination.channel_id), destination, before)
+    return storedChannelDestination(await requireChannel(db, org_id, destination.channel_id), destination, before)
   if (destination.type === 'click_flow') {
     const isKept = before?.type === 'click_flow' && before.click_flow_id === destination.click_flow_id
     await requireFlow(db, org_id, destination.click_flow_id, isKept)
@@ -87,7 +94,7 @@ async function requireFunnel(db: Kysely<Tables>, org_id: number, id: string): Pr
   if (funnel === undefined) refuse('invalid_request', { error: 'destination.funnel_id: no such funnel' })
 }
 
-/** The name of a bot that is there. */
+/** The username of the bot. */
 async function requireBot(db: Kysely<Tables>, org_id: number, id: string): Promise<string> {
   const bot = await db
     .selectFrom('bots')
@@ -99,7 +106,7 @@ async function requireBot(db: Kysely<Tables>, org_id: number, id: string): Promi
   return bot?.username ?? refuse('invalid_request', { error: 'destination.bot_id: no such bot' })
 }
 
-/** The name of a channel that is there, null for a private one. */
+/** The username of the channel; null for a private one. */
 async function requireChannel(db: Kysely<Tables>, org_id: number, id: string): Promise<string | null> {
   const channel = await db
     .selectFrom('channels')
@@ -128,7 +135,7 @@ async function requireFlow(db: Kysely<Tables>, org_id: number, id: string, isKep
     })
 }
 
-/** Refuses `invalid_request` for an ad account that is not there. Asked between conversions: it is disconnected there too, and not meanwhile. */
+/** Refuses `invalid_request` unless the ad account exists. Call it between conversions, where accounts are disconnected too, so that it cannot disappear meanwhile. */
 export async function requireAdAccount(
   db: Kysely<Tables>,
   org_id: number,
@@ -145,7 +152,7 @@ export async function requireAdAccount(
   if (account === undefined) refuse('invalid_request', { error: 'ad_account_id: no such ad account' })
 }
 
-/** Refuses `invalid_request` for a traffic source that is not there. Asked between conversions: it is deleted there too, and not meanwhile. */
+/** Refuses `invalid_request` unless the traffic source exists. Call it between conversions, where sources are deleted too, so that it cannot disappear meanwhile. */
 export async function requireTrafficSource(
   db: Kysely<Tables>,
   org_id: number,
@@ -163,8 +170,8 @@ export async function requireTrafficSource(
 }
 
 /**
- * Refuses `invalid_request` for a domain that is not there or leads elsewhere, and `api_key_resource_forbidden` for a key that sends another
- * one than stands there: on which name links are shown is for people to say.
+ * Refuses `invalid_request` for a domain that does not exist or does not lead here, and `api_key_resource_forbidden` for an API key that
+ * sends another domain than the stored one: only people choose the domain of links.
  */
 export async function requireDomainChange(
   db: Kysely<Tables>,
@@ -177,7 +184,7 @@ export async function requireDomainChange(
   await requireDomain(db, actor.org_id, sent)
 }
 
-/** Refuses `invalid_request` for an offer that is not there or archived, unless it `isKept`; answers its address, empty for none. */
+/** The address of the offer, empty for none. Refuses `invalid_request` if it does not exist, or is archived and not `isKept`. */
 async function requireOffer(
   db: Kysely<Tables>,
   org_id: number,

@@ -1,14 +1,14 @@
-/** The address of a campaign that leads into a channel: the link that its clicks share, for a process of a version that knows no channels. Owns no table. */
+/** Stores a campaign's shared invite link as its address, for processes of older versions that do not know channels. Owns no table. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import { readMoment } from '../../money/billing/balance.ts'
 
-type Shared = Readonly<Record<'campaign_id' | 'channel_id' | 'url', string>> & { readonly org_id: number }
+type SharedLink = Readonly<Record<'campaign_id' | 'channel_id' | 'url', string>> & { readonly org_id: number }
 
-/** Makes the link the campaign's address, as long as it leads into that channel by itself. */
+/** Makes the link the campaign's address if the campaign still leads into that channel. */
 export async function nameSharedLink(
   db: Kysely<Tables>,
-  { org_id, campaign_id, channel_id, url }: Shared,
+  { org_id, campaign_id, channel_id, url }: SharedLink,
 ): Promise<void> {
   const now = await readMoment(db, org_id)
   await sql`

@@ -1,6 +1,6 @@
 /**
- * What is said beside a campaign: of one that was written, macros that are none and a click flow without a fallback behind it; of one that is read too,
- * that a place in Telegram it leads to is not ready. Owns no table.
+ * The warnings of a campaign. After a write: unknown macros, and a click flow without a fallback. After a read and a write: a bot or channel
+ * that is not ready. Owns no table.
  */
 import type { Kysely } from 'kysely'
 import { fieldsOf } from '../../contract/json.ts'
@@ -9,20 +9,20 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { unknownMacros } from '../addresses/preview.ts'
 import type * as api from './api.ts'
-import type { Leading, StoredDestination } from './destination.ts'
+import type { DestinationAndOffer, StoredDestination } from './destination.ts'
 
-type Sent = { readonly [F in 'destination' | 'fallback_url']?: api.CampaignDraft[F] | undefined }
+type SentFields = { readonly [F in 'destination' | 'fallback_url']?: api.CampaignDraft[F] | undefined }
 
-type Writing = Pick<Context<typeof api.updateCampaign>, 'db' | 'actor'>
+type ActorAndDatabase = Pick<Context<typeof api.updateCampaign>, 'db' | 'actor'>
 
 /**
- * What is to be said of the addresses that were sent, of a click flow that was left without a fallback by it, and of places in Telegram: to a key only
- * of those it has sent.
+ * The warnings after a write: about sent addresses, about a click flow that the write left without a fallback, and about bots and channels. An
+ * API key gets the latter only if it sent the destination.
  */
 export async function warningsOn(
-  { db, actor }: Writing,
-  { destination, fallback_url }: Sent,
-  row: Pick<api.Campaign, 'fallback_url'> & Leading,
+  { db, actor }: ActorAndDatabase,
+  { destination, fallback_url }: SentFields,
+  row: Pick<api.Campaign, 'fallback_url'> & DestinationAndOffer,
 ): Promise<Warning[]> {
   const url = destination?.type === 'redirect' ? destination.url : null
   const isOpenEnded =
@@ -39,25 +39,27 @@ export async function warningsOn(
   ]
 }
 
-type Place = { readonly kind: 'bot' | 'channel'; readonly id: string; readonly field: string }
+type TelegramTarget = { readonly kind: 'bot' | 'channel'; readonly id: string; readonly field: string }
 
-/** Where visitors are led and nobody is there to hear of it, or to let them in: by the campaign itself, or by the click flow in traffic. */
+/** Warnings about bots whose token is revoked and channels without invite links, which the campaign or its published click flow leads to. */
 export async function placeWarnings(
   db: Kysely<Tables>,
   org_id: number,
   destination: StoredDestination,
 ): Promise<Warning[]> {
-  const places = await placesOf(db, org_id, destination)
-  const ids = (kind: Place['kind']) => [...new Set(places.filter(one => one.kind === kind).map(({ id }) => id))]
+  const targets = await targetsOf(db, org_id, destination)
+  const ids = (kind: TelegramTarget['kind']) => [
+    ...new Set(targets.filter(one => one.kind === kind).map(({ id }) => id)),
+  ]
   const channels = await channelsOf(db, org_id, ids('channel'))
   const bots = await revokedBots(db, org_id, [...ids('bot'), ...channels.map(({ bot_id }) => bot_id)])
-  const fieldOf = (id: string) => places.find(place => place.id === id)?.field
+  const fieldOf = (id: string) => targets.find(target => target.id === id)?.field
   const unready = channels
     .filter(({ state }) => state !== 'ready')
     .map(({ id, title, state_reason }) => ({
       code: 'channel_not_ready' as const,
       field: fieldOf(id) ?? 'destination',
-      message: `${title}: no invite links can be made. ${state_reason ?? ''} Visitors get those that are ready, then the fallback.`,
+      message: `${title}: no invite links can be made. ${state_reason ?? ''} Visitors get the links that are left, then the fallback.`,
     }))
   const revoked = bots.map(({ id, username }) => ({
     code: 'bot_revoked' as const,
@@ -67,7 +69,11 @@ export async function placeWarnings(
   return [...unready, ...revoked]
 }
 
-async function placesOf(db: Kysely<Tables>, org_id: number, destination: StoredDestination): Promise<Place[]> {
+async function targetsOf(
+  db: Kysely<Tables>,
+  org_id: number,
+  destination: StoredDestination,
+): Promise<TelegramTarget[]> {
   if (destination.type === 'redirect') {
     const { telegram, channel } = destination
     return [
@@ -93,7 +99,7 @@ async function placesOf(db: Kysely<Tables>, org_id: number, destination: StoredD
     .where('f.deleted_at', 'is', null)
     .executeTakeFirst()
   const { nodes } = fieldsOf(published?.graph)
-  return (Array.isArray(nodes) ? nodes.map(fieldsOf) : []).flatMap(({ type, bot_id, channel_id }): Place[] => [
+  return (Array.isArray(nodes) ? nodes.map(fieldsOf) : []).flatMap(({ type, bot_id, channel_id }): TelegramTarget[] => [
     ...((type === 'bot' || type === 'mini_app') && typeof bot_id === 'string'
       ? [{ kind: 'bot' as const, id: bot_id, field }]
       : []),
@@ -132,5 +138,5 @@ const NO_FALLBACK: Warning = {
   code: 'no_fallback',
   field: 'fallback_url',
   message:
-    'Visitors the click flow cannot take, while it is paused or something on their path is archived, have nowhere to go. Give the campaign a fallback (fallback_url).',
+    'While the click flow is paused, or a step on their path is archived, visitors have nowhere to go. Give the campaign a fallback (fallback_url).',
 }
