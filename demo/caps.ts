@@ -2,7 +2,7 @@
 import { sql, type Transaction } from 'kysely'
 import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
-import { settle } from '../src/traffic/caps/settle.ts'
+import { recountCap } from '../src/traffic/caps/recount.ts'
 import type { Workspace } from './placing.ts'
 import { OFFERS, type OfferName } from './world.ts'
 
@@ -72,6 +72,6 @@ async function capOn(
     .insertInto('caps')
     .values({ ...cap, org_id, then_offer_id, when_unknown: 'closed', updated_at: at })
     .execute()
-  await settle(trx, org_id, cap, { now: at, so_far: { used: 0, until: at, by: '' }, isAnew: true })
+  await recountCap(trx, org_id, cap, { now: at, earlier: { used: 0, until: at, key: '' }, hasNewLimit: true })
   return cap.id
 }

@@ -168,7 +168,7 @@ test(
     await page.getByRole('button', { name: 'Save campaign' }).click()
     await expect(page.getByText(/Must be sent with cpm/)).toBeVisible()
     await model.selectOption('link')
-    await page.getByLabel(/Highest cost of a click/).fill('0.5')
+    await page.getByLabel(/Ignore costs above/).fill('0.5')
     await page.getByRole('button', { name: 'Save campaign' }).click()
     await expect(page.getByText('Priced is saved').first()).toBeVisible()
     const headers = {
@@ -179,7 +179,7 @@ test(
       expect((await owner.get(`/c/priced?cost=${cost}`, { maxRedirects: 0, headers })).status()).toBe(302)
     await page.goto(`/campaigns/${id}`)
     await expect(model).toHaveValue('link')
-    await expect(page.getByLabel(/Highest cost of a click/)).toHaveValue('0.5')
+    await expect(page.getByLabel(/Ignore costs above/)).toHaveValue('0.5')
     await expect(page.getByText('In the last 30 days 2 of 3 clicks had no readable cost.')).toBeVisible()
     await page.goto(`/?campaign=${id}&by=sub1`)
     await expect(page.getByText(/Cost from \(link\)/)).toBeVisible()

@@ -51,7 +51,7 @@ test('a domain is added, waits for its DNS, becomes active, and is used in campa
 
   await page.getByRole('link', { name: 'go.shop.test' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'go.shop.test' })).toBeVisible()
-  await expect(page.getByText('DNS knows no address of go.shop.test.').first()).toBeVisible()
+  await expect(page.getByText('DNS has no address for go.shop.test.').first()).toBeVisible()
   const record = page.getByRole('row', { name: /^A go\.shop\.test/ })
   await expect(record).toContainText(HERE)
   dns.set('go.shop.test', { A: [HERE] })

@@ -146,7 +146,7 @@ test(
     await page.getByRole('button', { name: 'Twice', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit Twice' })
     // Seen before the types it speaks of, of which there are more than a laptop has room for.
-    await expect(dialog.getByText('In the last 30 days it was earned more than once on 1 click.')).toBeInViewport()
+    await expect(dialog.getByText('In the last 30 days 1 click earned the payout more than once.')).toBeInViewport()
     await expect(dialog.getByText('Lead + Purchase: 1')).toBeVisible()
     await page.keyboard.press('Escape')
     const answered = page.waitForResponse(/repeated-payouts/)
@@ -180,7 +180,7 @@ test(
     await page.getByRole('button', { name: 'Unpaid', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit Unpaid' })
     await expect(dialog).toContainText('In the last 30 days no conversion earned the payout. Lead: 1.')
-    await expect(dialog).toContainText('Lead came with a payout of 0, as under “Not paid yet” of a network.')
+    await expect(dialog).toContainText('Lead came with a payout of 0, as a network’s “Not paid yet” does.')
     await page.goto(`/networks/${network.id}`)
     await expect(page.getByText('recorded with a payout of 0, whatever the offer pays')).toBeVisible()
     await expect(page.getByLabel('Ignored')).toHaveAccessibleDescription(/Nothing is recorded.*kept under Refused/)

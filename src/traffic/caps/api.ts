@@ -1,4 +1,4 @@
-/** Caps over HTTP: how much an offer or a campaign takes in a period, and where visitors go when it has. */
+/** The endpoints of caps: limits of an offer or a campaign per period, and where visitors go once a limit is reached. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
@@ -19,13 +19,13 @@ export type CapPeriod = z.infer<typeof CapPeriod>
 
 const WhenUnknown = z.enum(['closed', 'open']).meta({
   description:
-    'Of a cap on clicks, while the database is away and the places at hand are used: take nobody, or everybody',
+    'For a cap on clicks, once this server has used up its reserved clicks while the database is down: take no visitors, or all',
 })
 
 const Limit = z.int().min(1).max(1_000_000_000)
 
-/** How many offers a visitor may be led on by, one full after the other. */
-export const MOST_LED_ON = 5
+/** How many capped offers a visitor may pass through, one leading to the next. */
+export const MOST_CHAINED_OFFERS = 5
 
 export const Cap = z
   .object({
@@ -35,39 +35,39 @@ export const Cap = z
     object_name: z.string(),
     metric: CapMetric,
     event_types: z.array(EventType).meta({ description: 'The types of conversions that count; empty for all' }),
-    limit: z.int().meta({ description: 'Of cost: whole US dollars' }),
+    limit: z.int().meta({ description: 'For a cap on cost: whole US dollars' }),
     period: CapPeriod,
-    timezone: z.string().meta({ description: 'Whose midnights days and months begin at' }),
+    timezone: z.string().meta({ description: 'Days and months begin at midnight in this zone' }),
     then_offer_id: Id.nullable(),
     when_unknown: WhenUnknown,
     active: z.boolean(),
     state: z.enum(['open', 'reached']),
-    used: z.int().min(0).meta({ description: 'What this period has brought so far' }),
+    used: z.int().min(0).meta({ description: 'The count of this period so far' }),
     reserved: z.int().min(0).meta({
       description:
-        'Of a cap on clicks: places that processes hold, or held when they ended, without having told what became of them',
+        'For a cap on clicks: clicks that running servers have reserved, or that a server had reserved when it crashed',
     }),
     over_by: z.int().min(0).meta({
       description:
-        'How much of it lies above the limit: conversions of clicks that were sent before it was reached, clicks of while nobody could say',
+        'How much is above the limit: conversions of clicks from before it was reached, or clicks while the database was down',
     }),
     reached_at: Instant.nullable().meta({ description: 'When the limit of this period was reached' }),
-    reopened_at: Instant.nullable().meta({ description: 'When it was opened again in this period' }),
-    reopened_by: z.string().nullable().meta({ description: 'The name of who did' }),
+    reopened_at: Instant.nullable().meta({ description: 'When the cap was opened again in this period' }),
+    reopened_by: z.string().nullable().meta({ description: 'The name of the person who opened it again' }),
     counted_from: Instant.meta({
-      description: 'Since when it counts: the beginning of the period, of a total cap when it was made',
+      description: 'The start of the count: the start of the period, or the creation of a total cap',
     }),
-    resets_at: Instant.nullable().meta({ description: 'When the next period begins; null where the period is total' }),
+    resets_at: Instant.nullable().meta({ description: 'When the next period begins; null for a total cap' }),
     created_at: Instant,
   })
   .meta({ id: 'Cap' })
 export type Cap = z.output<typeof Cap>
 
-const Then = Id.nullish().meta({
+const ThenOffer = Id.nullish().meta({
   description:
-    'Of an offer: the offer that visitors are led to instead. Without one it is as if the offer were archived',
+    'For an offer: the offer that visitors go to instead. Without one, the capped offer acts as if it were archived',
 })
-const Types = z
+const EventTypes = z
   .array(EventType)
   .transform(types => EVENT_TYPES.filter(type => types.includes(type)))
   .nullish()
@@ -78,32 +78,34 @@ export const CapDraft = z
     object: CappedObject,
     object_id: Id,
     metric: CapMetric,
-    event_types: Types,
+    event_types: EventTypes,
     limit: Limit,
     period: CapPeriod,
-    timezone: TimeZone.nullish().meta({ description: 'Whose midnights days and months begin at; UTC unless given' }),
-    then_offer_id: Then,
+    timezone: TimeZone.nullish().meta({
+      description: 'Days and months begin at midnight in this zone; UTC if missing',
+    }),
+    then_offer_id: ThenOffer,
     when_unknown: WhenUnknown.nullish(),
     active: z.boolean().nullish(),
   })
   .superRefine(({ object, then_offer_id, metric, event_types }, context) => {
     if (metric !== 'conversions' && event_types != null && event_types.length > 0)
-      context.addIssue({ code: 'custom', path: ['event_types'], message: WORDS_ON_TYPES })
+      context.addIssue({ code: 'custom', path: ['event_types'], message: TYPES_FAULT })
     if (object === 'campaign' && then_offer_id != null)
-      context.addIssue({ code: 'custom', path: ['then_offer_id'], message: WORDS_ON_CAMPAIGNS })
+      context.addIssue({ code: 'custom', path: ['then_offer_id'], message: CAMPAIGN_FAULT })
   })
 export type CapDraft = z.output<typeof CapDraft>
 
-export const WORDS_ON_TYPES = 'only conversions have types'
-export const WORDS_ON_CAMPAIGNS = 'a campaign that is full sends its visitors to its fallback'
+export const TYPES_FAULT = 'only conversions have types'
+export const CAMPAIGN_FAULT = 'a capped campaign sends its visitors to its fallback'
 
 const CapChanges = z
   .object({
-    event_types: Types,
+    event_types: EventTypes,
     limit: Limit,
     period: CapPeriod,
     timezone: TimeZone,
-    then_offer_id: Then,
+    then_offer_id: ThenOffer,
     when_unknown: WhenUnknown,
     active: z.boolean(),
   })
@@ -115,7 +117,7 @@ export const listCaps = endpoint({
   summary: 'List caps, newest first',
   query: z.object({
     ...paging,
-    object_id: Id.optional().meta({ description: 'Of this offer or campaign' }),
+    object_id: Id.optional().meta({ description: 'Only caps of this offer or campaign' }),
   }),
   reply: Page(Cap),
 })
@@ -125,8 +127,8 @@ export const createCap = endpoint({
   access: { session: 'admin' },
   summary: 'Cap an offer or a campaign',
   description:
-    'From the limit on new visitors of an offer go to then_offer_id, or as if it were archived; those of a campaign as if it were paused. Nothing is refused or lost: conversions of ' +
-    'clicks sent before still count. A cap on a day or month counts what the period has brought before it was made.',
+    'Once the limit is reached, new visitors of an offer go to then_offer_id, or, without it, where they go if the offer is archived. New visitors of a campaign go where they go while it is paused. No conversion is refused: ' +
+    'those of earlier clicks still count. A daily or monthly cap on conversions also counts what the period had before the cap was created.',
   body: CapDraft,
   reply: Cap,
   status: 201,
@@ -138,7 +140,7 @@ export const updateCap = endpoint({
   access: { session: 'admin' },
   summary: 'Change a cap',
   description:
-    'Fields that are not sent stay as they are. What it counts is counted anew; another limit closes or opens it at once.',
+    'Fields that are not sent do not change. The count is made again; another limit closes or opens the cap at once.',
   body: CapChanges,
   reply: Cap,
   refuses: ['object_not_found', 'invalid_request', 'cap_cycle'],
@@ -155,8 +157,9 @@ export const deleteCap = endpoint({
 export const reopenCap = endpoint({
   route: 'POST /api/caps/:id/reopen',
   access: { session: 'admin' },
-  summary: 'Open a cap that was reached, until its period ends',
-  description: 'It counts on, above its limit. Who did it and when is shown with it. One that is open stays as it is.',
+  summary: 'Open a reached cap again, until its period ends',
+  description:
+    'It keeps counting above its limit. The cap shows who opened it and when. Nothing changes if it is open.',
   reply: Cap,
   refuses: ['object_not_found'],
 })

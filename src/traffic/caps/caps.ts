@@ -1,7 +1,7 @@
 /**
- * Caps: how much an offer or a campaign takes in a period. Owns `caps` and `cap_counts`, which the intake queue writes as well: a conversion
- * is counted in the transaction that records it. `closed_until` is all that traffic goes by, so nothing has to run when a period ends. What
- * is changed here is changed between conversions, each of which is counted by the cap as it was or as it is.
+ * Caps: limits of an offer or a campaign per period. Owns `caps` and `cap_counts`. The intake queue writes both as well, because a conversion is
+ * counted in the transaction that records it. The redirect reads only `closed_until`, so no job has to run when a period ends. Changes of caps
+ * run between conversions, so that each conversion is counted by the old cap or by the new one.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -15,22 +15,22 @@ import { announceChange } from '../campaigns/live.ts'
 import * as api from './api.ts'
 import { requireChain } from './chain.ts'
 import { msOf, periodAt } from './period.ts'
-import { type Counted, countConversions, settle } from './settle.ts'
-import { COLUMNS, isReached, type Row, shown } from './shown.ts'
+import { type CountedCap, countConversions, recountCap } from './recount.ts'
+import { CAP_COLUMNS, type CapRow, describeCaps, isReached } from './rows.ts'
 
-/** A workspace has no more, because every conversion is held against them. */
+/** The limit per workspace, because every conversion is checked against its caps. */
 const MOST_CAPS = 500
 
-/** Caps of the organization on what is not deleted, newest first. */
+/** The caps of the organization whose offer or campaign is not deleted, newest first. */
 export async function listCaps({ db, actor }: Context<typeof api.listCaps>, { query }: Call<typeof api.listCaps>) {
-  let rows = live(db, actor.org_id).select(COLUMNS)
+  let rows = live(db, actor.org_id).select(CAP_COLUMNS)
   if (query.object_id !== undefined) rows = rows.where('object_id', '=', query.object_id)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: await shown(db, actor.org_id, data), next_cursor }
+  const { data, next_cursor } = await newestFirst(rows.$castTo<CapRow>(), query)
+  return { data: await describeCaps(db, actor.org_id, data), next_cursor }
 }
 
 /**
- * Creates a cap, which counts what its period has brought so far. Refuses `invalid_request` for an offer or campaign that is not there, and
+ * Creates a cap and counts the conversions of its period so far. Refuses `invalid_request` for an offer or campaign that does not exist, and
  * `cap_cycle`.
  */
 export async function createCap({ db, actor }: Context<typeof api.createCap>, { body }: Call<typeof api.createCap>) {
@@ -38,7 +38,7 @@ export async function createCap({ db, actor }: Context<typeof api.createCap>, { 
   const id = newId()
   await requireObject(db, org_id, body)
   const before = await readMoment(db, org_id)
-  const cap: Counted = {
+  const cap: CountedCap = {
     id,
     object: body.object,
     object_id: body.object_id,
@@ -50,10 +50,10 @@ export async function createCap({ db, actor }: Context<typeof api.createCap>, { 
     active: body.active ?? true,
     created_at: before,
   }
-  const so_far = await countConversions(db, org_id, cap, before)
+  const earlier = await countConversions(db, org_id, cap, before)
   await betweenConversions(db, org_id, async (trx, now) => {
     await requireRoom(trx, org_id)
-    await requireThen(trx, org_id, cap, body.then_offer_id)
+    await requireThenOffer(trx, org_id, cap, body.then_offer_id)
     await trx
       .insertInto('caps')
       .values({
@@ -64,43 +64,42 @@ export async function createCap({ db, actor }: Context<typeof api.createCap>, { 
         updated_at: now,
       })
       .execute()
-    await settle(trx, org_id, cap, { now, so_far, isAnew: true })
+    await recountCap(trx, org_id, cap, { now, earlier, hasNewLimit: true })
   })
   await announceChange(db, org_id, id)
-  return one(db, org_id, id)
+  return describeCap(db, org_id, id)
 }
 
-/** Changes the fields that are sent, and counts anew. Refuses `object_not_found`, `invalid_request`, `cap_cycle`. */
+/** Changes the fields that are sent, and counts again. Refuses `object_not_found`, `invalid_request`, `cap_cycle`. */
 export async function updateCap(
   { db, actor }: Context<typeof api.updateCap>,
   { params, body }: Call<typeof api.updateCap>,
 ) {
   const { org_id } = actor
-  const was = await capOf(db, org_id, idOf(params.id))
-  if (was.object === 'campaign' && body.then_offer_id != null)
-    refuse('invalid_request', { error: `then_offer_id: ${api.WORDS_ON_CAMPAIGNS}` })
-  if (was.metric !== 'conversions' && (body.event_types?.length ?? 0) > 0)
-    refuse('invalid_request', { error: `event_types: ${api.WORDS_ON_TYPES}` })
-  const so_far = await countConversions(db, org_id, changed(was, body), await readMoment(db, org_id))
+  const stored = await capOf(db, org_id, idOf(params.id))
+  if (stored.object === 'campaign' && body.then_offer_id != null)
+    refuse('invalid_request', { error: `then_offer_id: ${api.CAMPAIGN_FAULT}` })
+  if (stored.metric !== 'conversions' && (body.event_types?.length ?? 0) > 0)
+    refuse('invalid_request', { error: `event_types: ${api.TYPES_FAULT}` })
+  const earlier = await countConversions(db, org_id, withChanges(stored, body), await readMoment(db, org_id))
   await betweenConversions(db, org_id, async (trx, now) => {
-    const before = await capOf(trx, org_id, was.id)
-    const cap = changed(before, body)
-    if (cap.then_offer_id !== before.then_offer_id) await requireThen(trx, org_id, cap, cap.then_offer_id)
+    const before = await capOf(trx, org_id, stored.id)
+    const cap = withChanges(before, body)
+    if (cap.then_offer_id !== before.then_offer_id) await requireThenOffer(trx, org_id, cap, cap.then_offer_id)
     const { event_types, limit, period, timezone, then_offer_id, when_unknown, active } = cap
     await trx
       .updateTable('caps')
       .set({ event_types, limit, period, timezone, then_offer_id, when_unknown, active, updated_at: now })
       .where('org_id', '=', org_id)
-      .where('id', '=', was.id)
+      .where('id', '=', stored.id)
       .execute()
-    await settle(trx, org_id, cap, { now, so_far, isAnew: limit !== before.limit })
+    await recountCap(trx, org_id, cap, { now, earlier, hasNewLimit: limit !== before.limit })
   })
-  await announceChange(db, org_id, was.id)
-  return one(db, org_id, was.id)
+  await announceChange(db, org_id, stored.id)
+  return describeCap(db, org_id, stored.id)
 }
 
-/** The cap with what is sent in the place of what it has. */
-const changed = (cap: Row, sent: Call<typeof api.updateCap>['body']): Row => ({
+const withChanges = (cap: CapRow, sent: Call<typeof api.updateCap>['body']): CapRow => ({
   ...cap,
   event_types: sent.event_types === undefined ? cap.event_types : (sent.event_types ?? []),
   limit: sent.limit ?? cap.limit,
@@ -111,7 +110,7 @@ const changed = (cap: Row, sent: Call<typeof api.updateCap>['body']): Row => ({
   active: sent.active ?? cap.active,
 })
 
-/** Deletes softly, so that other processes hear of it. Refuses `object_not_found`. */
+/** Deletes softly, so that other processes see the deletion. Refuses `object_not_found`. */
 export async function deleteCap({ db, actor }: Context<typeof api.deleteCap>, { params }: Call<typeof api.deleteCap>) {
   const { org_id } = actor
   const { id } = await capOf(db, org_id, idOf(params.id))
@@ -127,7 +126,7 @@ export async function deleteCap({ db, actor }: Context<typeof api.deleteCap>, { 
   return { ok: true as const }
 }
 
-/** Opens a cap that was reached until its period ends, and keeps who did. Refuses `object_not_found`. */
+/** Opens a reached cap until its period ends, and stores who did. Refuses `object_not_found`. */
 export async function reopenCap({ db, actor }: Context<typeof api.reopenCap>, { params }: Call<typeof api.reopenCap>) {
   const { org_id, user_id } = actor
   const { id } = await capOf(db, org_id, idOf(params.id))
@@ -142,7 +141,7 @@ export async function reopenCap({ db, actor }: Context<typeof api.reopenCap>, { 
       where org_id = ${org_id} and id = ${id}`.execute(trx)
   })
   await announceChange(db, org_id, id)
-  return one(db, org_id, id)
+  return describeCap(db, org_id, id)
 }
 
 const live = (db: Kysely<Tables>, org_id: number) =>
@@ -156,20 +155,20 @@ const live = (db: Kysely<Tables>, org_id: number) =>
         or exists (select from campaigns c where c.org_id = ${org_id} and c.id = caps.object_id and c.deleted_at is null))`,
     )
 
-async function capOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  const row = live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>()
+async function capOf(db: Kysely<Tables>, org_id: number, id: string): Promise<CapRow> {
+  const row = live(db, org_id).select(CAP_COLUMNS).where('id', '=', id).$castTo<CapRow>()
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
-const one = async (db: Kysely<Tables>, org_id: number, id: string): Promise<api.Cap> =>
-  (await shown(db, org_id, [await capOf(db, org_id, id)]))[0] ?? refuse('object_not_found')
+const describeCap = async (db: Kysely<Tables>, org_id: number, id: string): Promise<api.Cap> =>
+  (await describeCaps(db, org_id, [await capOf(db, org_id, id)]))[0] ?? refuse('object_not_found')
 
 async function requireRoom(trx: Transaction<Tables>, org_id: number): Promise<void> {
   const { count } = await live(trx, org_id).select(sql<number>`count(*)::int`.as('count')).executeTakeFirstOrThrow()
   if (count >= MOST_CAPS)
     refuse('invalid_request', {
       error: `a workspace has at most ${MOST_CAPS} caps`,
-      hint: 'Delete one that is not needed any more.',
+      hint: 'Delete one that is no longer needed.',
     })
 }
 
@@ -188,11 +187,11 @@ async function requireObject(
   if (found === undefined) refuse('invalid_request', { error: `object_id: no such ${object}` })
 }
 
-/** Where a full offer leads on to must be an active offer, from which no cap leads back. */
-async function requireThen(
+/** Refuses unless `then_offer_id` is an active offer from which no chain of caps leads back. */
+async function requireThenOffer(
   trx: Transaction<Tables>,
   org_id: number,
-  { id, object_id }: Pick<Counted, 'id' | 'object_id'>,
+  { id, object_id }: Pick<CountedCap, 'id' | 'object_id'>,
   then_offer_id: string | null | undefined,
 ): Promise<void> {
   if (then_offer_id == null) return

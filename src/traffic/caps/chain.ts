@@ -1,13 +1,13 @@
-// Where full offers lead on to: never round in a circle, and not through more than a few.
+// The chains of capped offers that lead to one another: they must not form a cycle, and their length is limited.
 import { refuse } from '../../contract/refusals.ts'
-import { MOST_LED_ON } from './api.ts'
+import { MOST_CHAINED_OFFERS } from './api.ts'
 
-/** A cap that leads from its offer on to another. */
-type Lead = { readonly from: string; readonly to: string }
+/** A cap that sends visitors from its offer to another one. */
+type ChainLink = { readonly from: string; readonly to: string }
 
-/** Refuses `cap_cycle` where these leads come back to an offer, and `invalid_request` where more than five follow one another. */
-export function requireChain(leads: readonly Lead[]): void {
-  const onward = Map.groupBy(leads, ({ from }) => from)
+/** Refuses `cap_cycle` if the links form a cycle, and `invalid_request` if a chain is longer than MOST_CHAINED_OFFERS. */
+export function requireChain(links: readonly ChainLink[]): void {
+  const onward = Map.groupBy(links, ({ from }) => from)
   const lengths = new Map<string, number>()
   const lengthFrom = (offer: string, passed: ReadonlySet<string>): number => {
     if (passed.has(offer)) refuse('cap_cycle')
@@ -19,9 +19,9 @@ export function requireChain(leads: readonly Lead[]): void {
     return length
   }
   for (const offer of onward.keys())
-    if (lengthFrom(offer, new Set()) > MOST_LED_ON)
+    if (lengthFrom(offer, new Set()) > MOST_CHAINED_OFFERS)
       refuse('invalid_request', {
-        error: `then_offer_id: more than ${MOST_LED_ON} offers would follow one another`,
-        hint: 'Lead to an offer that leads on to fewer.',
+        error: `then_offer_id: more than ${MOST_CHAINED_OFFERS} offers would follow one another`,
+        hint: 'Choose an offer with a shorter chain behind it.',
       })
 }

@@ -1,16 +1,16 @@
-// Who takes visitors while a cap is reached or outside of open hours, as the redirect asks it. Pure, and nothing but look-ups where there is neither.
+// Which offer or campaign takes a visitor, considering reached caps and open hours. Called by every redirect: pure, and only look-ups if there are neither caps nor hours.
 import type { LiveCampaigns, LiveCap, LiveOffer } from '../campaigns/live.ts'
 import { isOpen } from '../funnels/choose.ts'
 import { isWithin } from '../open-hours/week.ts'
-import { MOST_LED_ON } from './api.ts'
+import { MOST_CHAINED_OFFERS } from './api.ts'
 
-/** `isSpent`: of a cap on clicks, whether this process has no place to give. */
+/** `isSpent`: whether this process has no place left of a cap on clicks. */
 export type Live = Pick<LiveCampaigns, 'object' | 'capsOf'> & { isSpent: (cap: LiveCap, ms: number) => boolean }
 
 const isReached = (live: Live, cap: LiveCap, ms: number): boolean =>
   cap.metric === 'clicks' ? live.isSpent(cap, ms) : cap.closed_ms !== null && cap.closed_ms > ms
 
-/** Whether an offer or a campaign takes nobody at a moment (Unix): one of its caps is reached, or these are not its hours. */
+/** Whether an offer or a campaign takes no visitors at a time (Unix milliseconds): a cap is reached, or it is outside its open hours. */
 export function isClosed(live: Live, object_id: string, ms: number): boolean {
   return isOutside(live, object_id, ms) || (live.capsOf(object_id)?.some(cap => isReached(live, cap, ms)) ?? false)
 }
@@ -21,21 +21,21 @@ function isOutside(live: Live, object_id: string, ms: number): boolean {
 }
 
 /**
- * The offer that takes the visitors of this one: itself, while it is full the one its cap leads to, and so on. Undefined where one on the way is
- * archived, deleted or outside of its hours, or is full and leads nowhere.
+ * The offer that takes the visitors of an offer: the offer itself, or, if its cap is reached, the one that its cap leads to, and so on. Undefined
+ * if an offer of this chain is archived, deleted or outside its hours, or is capped and leads nowhere.
  */
 export function offerTaking(live: Live, offer: LiveOffer | undefined, ms: number): LiveOffer | undefined {
-  let at = offer
-  for (let steps = 0; steps <= MOST_LED_ON && isOpen(at) && !isOutside(live, at.id, ms); steps += 1) {
-    const reached = live.capsOf(at.id)?.filter(cap => isReached(live, cap, ms))
-    if (reached === undefined || reached.length === 0) return at
+  let current = offer
+  for (let steps = 0; steps <= MOST_CHAINED_OFFERS && isOpen(current) && !isOutside(live, current.id, ms); steps += 1) {
+    const reached = live.capsOf(current.id)?.filter(cap => isReached(live, cap, ms))
+    if (reached === undefined || reached.length === 0) return current
     const then = reached.find(({ then_offer_id }) => then_offer_id !== null)?.then_offer_id
-    at = then == null ? undefined : live.object('offer', then)
+    current = then == null ? undefined : live.object('offer', then)
   }
   return undefined
 }
 
-/** The caps on clicks, or on what they cost, that a click for this offer and campaign counts for. */
+/** The caps on clicks or on cost that count a click of this campaign and offer. */
 export function capsOnClick(
   live: Pick<Live, 'capsOf'>,
   campaign_id: string,

@@ -1,5 +1,5 @@
-// The transaction by which a process takes places of a cap on clicks, tells what it has used and gives places back. Caps on cost are told of
-// in cents, and give no places.
+// The transaction in which a process reports its use of a cap, returns reserved places and reserves new ones. Caps on clicks reserve places; caps
+// on cost only get reports, in cents.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -7,8 +7,8 @@ import { announceChange } from '../campaigns/live.ts'
 import type { CapMetric, CapPeriod } from './api.ts'
 import { msOf, periodAt, unitsOf } from './period.ts'
 
-/** What a process tells: of its places `used` were taken by visitors, `beyond` had none, `returned` are given back. */
-type Told = {
+/** What a process reports: `used` places were taken by visitors, `beyond` visitors came without a place, `returned` places are given back. */
+type CapUse = {
   readonly cap_id: string
   readonly period_start: string
   readonly used: number
@@ -17,59 +17,59 @@ type Told = {
   readonly wantsMore: boolean
 }
 
-export type Leased = { readonly places: number }
+export type ReservedPlaces = { readonly places: number }
 
-/** Of what is left a process takes a sixteenth: a few of them come to the end together, and a crash loses little. */
+/** A process reserves a sixteenth of what is left: small enough that processes run out together and a crash loses little. */
 const SHARE = 16
 const MOST_PLACES = 500
-/** What the column holds: of cost in cents 21 million dollars, which whoever writes costs into links can come to. */
+/** The largest number that the column holds. In cents it is 21 million dollars, which a forged cost in a link can exceed. */
 const MOST_COUNTED = 2_147_483_647
 
-type CapRow = { metric: CapMetric; limit: number; period: CapPeriod; timezone: string; closed_until: string | null }
-type Standing = CapRow & { used: number; reserved: number; is_reopened: boolean }
+type LeasedCap = { metric: CapMetric; limit: number; period: CapPeriod; timezone: string; closed_until: string | null }
+type CapAndCount = LeasedCap & { used: number; reserved: number; is_reopened: boolean }
 
-/** Nothing of it was written: it may be told again. */
-export class NotLeased extends Error {}
+/** Nothing was written, so the report may be repeated. */
+export class NothingWritten extends Error {}
 
 /**
- * Answers how many places the process has more; 0 where there are none, and the cap is then reached. @throws NotLeased, or what the database
- * throws where it is not known whether it was written
+ * Reports the use of a cap, and returns how many more places the process may give; 0 if the cap is reached.
+ * @throws NothingWritten, or the database's error if it is unknown whether the report was written
  */
-export async function lease(db: Kysely<Tables>, org_id: number, told: Told): Promise<Leased> {
-  let isDecided = false
+export async function reportCapUse(db: Kysely<Tables>, org_id: number, use: CapUse): Promise<ReservedPlaces> {
+  let isCommitting = false
   try {
     const now = await readMoment(db, org_id)
     const { places, isChanged } = await db.transaction().execute(async trx => {
-      const leased = await leaseIn(trx, org_id, told, now)
-      isDecided = true
-      return leased
+      const reserved = await reportIn(trx, org_id, use, now)
+      isCommitting = true
+      return reserved
     })
-    const announced = isChanged ? announceChange(db, org_id, told.cap_id) : undefined
-    // A visitor may be waiting for places.
-    if (!told.wantsMore) await announced
+    const announced = isChanged ? announceChange(db, org_id, use.cap_id) : undefined
+    // With `wantsMore` a visitor may be waiting for the places, so the announcement is not awaited.
+    if (!use.wantsMore) await announced
     return { places }
   } catch (cause) {
-    throw isDecided ? cause : new NotLeased('no places could be asked for', { cause })
+    throw isCommitting ? cause : new NothingWritten('the use of a cap could not be reported', { cause })
   }
 }
 
-async function leaseIn(trx: Transaction<Tables>, org_id: number, told: Told, now: string) {
-  const { cap_id, period_start } = told
-  const standing = await lock(trx, org_id, told)
-  if (standing === undefined) return { places: 0, isChanged: false }
-  const period = periodAt(standing, msOf(now))
-  const used = Math.min(standing.used + told.used + told.beyond, MOST_COUNTED)
-  const reserved = Math.max(0, standing.reserved - told.used - told.returned)
-  const limit = Math.min(unitsOf(standing), MOST_COUNTED)
-  const left = standing.is_reopened ? Number.POSITIVE_INFINITY : limit - used - reserved
-  const places = told.wantsMore && left > 0 ? Math.min(left, MOST_PLACES, Math.max(1, Math.floor(left / SHARE))) : 0
+async function reportIn(trx: Transaction<Tables>, org_id: number, use: CapUse, now: string) {
+  const { cap_id, period_start } = use
+  const cap = await lockCap(trx, org_id, use)
+  if (cap === undefined) return { places: 0, isChanged: false }
+  const period = periodAt(cap, msOf(now))
+  const used = Math.min(cap.used + use.used + use.beyond, MOST_COUNTED)
+  const reserved = Math.max(0, cap.reserved - use.used - use.returned)
+  const limit = Math.min(unitsOf(cap), MOST_COUNTED)
+  const left = cap.is_reopened ? Number.POSITIVE_INFINITY : limit - used - reserved
+  const places = use.wantsMore && left > 0 ? Math.min(left, MOST_PLACES, Math.max(1, Math.floor(left / SHARE))) : 0
   const isReached = left <= 0
   await sql`
     update cap_counts
     set used = ${used}, reserved = ${reserved + places}, reached_at = coalesce(reached_at, ${isReached ? now : null}::timestamptz)
     where org_id = ${org_id} and cap_id = ${cap_id} and period_start = ${period_start}`.execute(trx)
-  const wasReached = standing.closed_until !== null && msOf(standing.closed_until) === period.end_ms
-  // What is told late of a period that is over, or of a cap that was another, neither closes nor opens it.
+  const wasReached = cap.closed_until !== null && msOf(cap.closed_until) === period.end_ms
+  // A late report about an earlier period, or from before the cap changed its period, neither closes nor opens the cap.
   const isChanged = period.start === period_start && isReached !== wasReached
   if (isChanged)
     await sql`
@@ -78,10 +78,10 @@ async function leaseIn(trx: Transaction<Tables>, org_id: number, told: Told, now
   return { places, isChanged }
 }
 
-/** The cap before its count, as whoever changes it locks them. Undefined where it is gone. */
-async function lock(trx: Transaction<Tables>, org_id: number, told: Told): Promise<Standing | undefined> {
-  const { cap_id, period_start } = told
-  const { rows: caps } = await sql<CapRow>`
+/** Locks the cap and then its count, in the order in which changes lock them. Undefined if the cap was deleted or is inactive. */
+async function lockCap(trx: Transaction<Tables>, org_id: number, use: CapUse): Promise<CapAndCount | undefined> {
+  const { cap_id, period_start } = use
+  const { rows: caps } = await sql<LeasedCap>`
     select metric, "limit", period, timezone, closed_until
     from caps
     where org_id = ${org_id} and id = ${cap_id} and active and deleted_at is null
@@ -90,7 +90,7 @@ async function lock(trx: Transaction<Tables>, org_id: number, told: Told): Promi
     insert into cap_counts (org_id, cap_id, period_start, used, reserved)
     values (${org_id}, ${cap_id}, ${period_start}, 0, 0)
     on conflict (org_id, cap_id, period_start) do nothing`.execute(trx)
-  const { rows: counts } = await sql<Omit<Standing, keyof CapRow>>`
+  const { rows: counts } = await sql<Omit<CapAndCount, keyof LeasedCap>>`
     select used, reserved, reopened_at is not null as is_reopened
     from cap_counts
     where org_id = ${org_id} and cap_id = ${cap_id} and period_start = ${period_start}

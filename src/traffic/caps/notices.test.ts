@@ -4,7 +4,7 @@ import { capsAs } from '../../../tests/support/caps.ts'
 import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { noticeReachedCaps } from './notices.ts'
+import { sendCapNotices } from './notices.ts'
 
 let house: TestHouse
 let mailbox: Mailbox
@@ -18,7 +18,7 @@ after(async () => {
   await mailbox.close()
 })
 
-const look = () => noticeReachedCaps(house.ground)
+const look = () => sendCapNotices(house.ground)
 const mailsTo = ({ email }: SignedIn) => mailbox.mails.filter(({ to }) => to.includes(email))
 
 test('a cap that conversions have reached is told to owners and admins, by one mail in a period', async () => {
@@ -61,7 +61,7 @@ test('a mail that no server takes is tried again, and one for a cap that is open
   const { id } = await at.cap(offer.id)
   await at.convert((await at.visit(key)).click)
   const refusing = await openMailbox({ refuse: true })
-  await noticeReachedCaps({ ...house.ground, config: { ...house.ground.config, smtpUrl: refusing.url } })
+  await sendCapNotices({ ...house.ground, config: { ...house.ground.config, smtpUrl: refusing.url } })
   await refusing.close()
   await house.database.worker.query('update cap_counts set claimed_until = now() where mailed_at is null')
   await look()

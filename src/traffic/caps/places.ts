@@ -1,7 +1,7 @@
 /**
- * The places of caps on clicks that this process may give away. It takes them from the cap's row in transactions of their own, ahead of the
- * visitors, so that no redirect holds a lock and the limit is never passed, however many processes there are. What a process has taken and not
- * told of is `reserved`: after a crash it stays so, and is not given to anybody.
+ * The places of caps on clicks that this process may give to visitors. It reserves them from the cap's row ahead of the visitors, in separate
+ * transactions, so that no redirect holds a lock and the limit is never exceeded, however many processes there are. Places that a process has
+ * reserved but not yet reported are `reserved`. After a crash they stay reserved and no visitor gets them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
@@ -9,116 +9,117 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import type { LiveCap } from '../campaigns/live.ts'
-import { type Leased, lease, NotLeased } from './lease.ts'
-import { type Period, periodAt } from './period.ts'
+import { NothingWritten, reportCapUse, type ReservedPlaces } from './lease.ts'
+import { type CapPeriodSpan, periodAt } from './period.ts'
 
-/** A visitor waits so long for the places of a cap that this process has none of. */
+/** How long a visitor waits for places if this process has none left. */
 const PATIENCE_MS = 1000
-/** What was used is told so often. */
-const TELL_MS = 2000
-/** Places that nobody has come for meanwhile go back, for other processes. */
+/** How often use is reported. */
+const REPORT_MS = 2000
+/** Places unused for this long are returned, for other processes. */
 const IDLE_MS = 5000
-/** While the database does not answer it is asked so often. */
-const AGAIN_MS = 2000
+/** How long to wait after the database did not answer. */
+const RETRY_MS = 2000
 
 export type Places = {
-  /** Whether this process has no place of a cap and knows of none. Nothing but a look-up. */
+  /** Whether this process has no place of a cap and can get none. Only a look-up. */
   isSpent(cap: LiveCap, ms: number): boolean
-  /** Takes a place of each of these caps or of none; false where one has none left. Waits where places must be asked for first. */
+  /** Takes a place of each cap, or of none; false if a cap has none left. Waits if places must be reserved first. */
   take(caps: readonly LiveCap[], ms: number): boolean | Promise<boolean>
-  /** Tells what was used and gives back the rest. */
+  /** Reports the use and returns unused places. */
   close(): Promise<void>
 }
 
-/** Opens the places of this process, none at first. Visitors wait `patience_ms` for one. */
+/** Opens the places of this process, none at first. A visitor waits at most `patience_ms` for one. */
 export function openPlaces({ db, log }: Pick<Ground, 'db' | 'log'>, patience_ms = PATIENCE_MS): Places {
-  const holdings = new Map<string, Holding>()
-  const retired = new Set<Holding>()
+  const held = new Map<string, CapPlaces>()
+  /** Places of earlier periods, or of caps that have changed since. */
+  const retired = new Set<CapPlaces>()
 
-  const of = (cap: LiveCap, ms: number): Holding => {
-    const known = holdings.get(cap.id)
-    if (known?.isFor(cap, ms) === true) return known
-    if (known !== undefined) retired.add(known)
-    const fresh = new Holding(db, cap, periodAt(cap, ms))
-    holdings.set(cap.id, fresh)
+  const placesOf = (cap: LiveCap, ms: number): CapPlaces => {
+    const current = held.get(cap.id)
+    if (current?.isFor(cap, ms) === true) return current
+    if (current !== undefined) retired.add(current)
+    const fresh = new CapPlaces(db, cap, periodAt(cap, ms))
+    held.set(cap.id, fresh)
     return fresh
   }
-  const onError = (error: unknown) =>
-    log.warn({ err: error }, 'what caps on clicks have used could not be written; it is tried again')
-  const tell = async () => {
-    // Each for itself: they are of many organizations.
-    for (const holding of retired) if (await holding.giveBack().catch(onError)) retired.delete(holding)
-    for (const holding of holdings.values()) await holding.tell(performance.now() - IDLE_MS).catch(onError)
+  const onError = (error: unknown) => log.warn({ err: error }, 'could not report the use of caps on clicks; retrying')
+  const report = async () => {
+    // One by one: a failure of one organization's cap must not stop the others.
+    for (const places of retired) if (await places.giveBack().catch(onError)) retired.delete(places)
+    for (const places of held.values()) await places.report(performance.now() - IDLE_MS).catch(onError)
   }
-  const rounds = openRounds('caps/places', TELL_MS, tell, onError)
+  const rounds = openRounds('caps/places', REPORT_MS, report, onError)
 
   const takeWaiting = async (caps: readonly LiveCap[], ms: number): Promise<boolean> => {
     const until = performance.now() + patience_ms
     for (;;) {
-      const wanted = caps.map(cap => of(cap, ms)).filter(holding => !holding.hasPlace())
-      if (wanted.length === 0) return takeAll(caps.map(cap => of(cap, ms)))
-      if (wanted.some(holding => holding.isSpent())) return false
+      const empty = caps.map(cap => placesOf(cap, ms)).filter(places => !places.hasPlace())
+      if (empty.length === 0) return takeAll(caps.map(cap => placesOf(cap, ms)))
+      if (empty.some(places => places.isSpent())) return false
       const left_ms = until - performance.now()
       if (left_ms <= 0) return false
       await Promise.race([
-        Promise.all(wanted.map(holding => holding.ask())),
-        sleep(left_ms, undefined, { ref: false }).then(() => wanted.forEach(holding => holding.giveUp())),
+        Promise.all(empty.map(places => places.reserveMore())),
+        sleep(left_ms, undefined, { ref: false }).then(() => empty.forEach(places => places.giveUp())),
       ])
     }
   }
   return {
     isSpent(cap, ms) {
-      const known = holdings.get(cap.id)
-      return known?.isFor(cap, ms) === true ? known.isSpent() : cap.closed_ms !== null && cap.closed_ms > ms
+      const current = held.get(cap.id)
+      return current?.isFor(cap, ms) === true ? current.isSpent() : cap.closed_ms !== null && cap.closed_ms > ms
     },
     take(caps, ms) {
-      const held = caps.map(cap => of(cap, ms))
-      return held.every(holding => holding.hasPlace()) ? takeAll(held) : takeWaiting(caps, ms)
+      const all = caps.map(cap => placesOf(cap, ms))
+      return all.every(places => places.hasPlace()) ? takeAll(all) : takeWaiting(caps, ms)
     },
     async close() {
       await rounds.close()
-      await Promise.allSettled([...retired, ...holdings.values()].map(holding => holding.giveBack()))
+      await Promise.allSettled([...retired, ...held.values()].map(places => places.giveBack()))
     },
   }
 }
 
-function takeAll(holdings: readonly Holding[]): true {
-  for (const holding of holdings) holding.take()
+function takeAll(all: readonly CapPlaces[]): true {
+  for (const places of all) places.take()
   return true
 }
 
-/** What this process holds of a cap in one of its periods. */
-class Holding {
+/** The places of one cap in one period that this process holds. */
+class CapPlaces {
   readonly #db: Kysely<Tables>
-  readonly #period: Period
+  readonly #period: CapPeriodSpan
   #cap: LiveCap
   #left = 0
-  /** So many were taken at last: with a quarter of them left more are asked for. */
+  /** The size of the last reservation. When a quarter of it is left, more places are reserved. */
   #size = 0
   #used = 0
-  /** Given without a place, because nobody could say. */
+  /** Visitors who were taken without a place while the database did not answer. */
   #beyond = 0
   #taken_at = 0
-  #asking: Promise<void> | undefined
-  #isOut = false
-  /** Until when the database is not asked, because it did not answer. */
+  #reserving: Promise<void> | undefined
+  /** Whether the cap is reached. */
+  #isReached = false
+  /** Until when the database is not asked again, after it did not answer. */
   #unknown_until = 0
 
-  constructor(db: Kysely<Tables>, cap: LiveCap, period: Period) {
+  constructor(db: Kysely<Tables>, cap: LiveCap, period: CapPeriodSpan) {
     this.#db = db
     this.#cap = cap
     this.#period = period
-    this.#isOut = cap.closed_ms !== null && cap.closed_ms >= period.end_ms
+    this.#isReached = cap.closed_ms !== null && cap.closed_ms >= period.end_ms
   }
 
-  /** Whether it is of the cap as it is, and of the period of this moment. What has changed otherwise may let it ask again. */
+  /** Whether these places still count for the cap at this time. A change of the cap that keeps limit, period and zone may open or close it. */
   isFor(cap: LiveCap, ms: number): boolean {
     if (ms >= this.#period.end_ms || ms < this.#period.start_ms) return false
     if (cap === this.#cap) return true
     const { limit, period, timezone } = this.#cap
     if (cap.limit !== limit || cap.period !== period || cap.timezone !== timezone) return false
     this.#cap = cap
-    this.#isOut = cap.closed_ms !== null && cap.closed_ms > ms
+    this.#isReached = cap.closed_ms !== null && cap.closed_ms > ms
     return true
   }
 
@@ -131,7 +132,7 @@ class Holding {
   }
 
   isSpent(): boolean {
-    return !this.hasPlace() && (this.#isOut || this.#isUnknown())
+    return !this.hasPlace() && (this.#isReached || this.#isUnknown())
   }
 
   take(): void {
@@ -142,47 +143,47 @@ class Holding {
     }
     this.#left -= 1
     this.#used += 1
-    if (this.#left <= this.#size / 4 && !this.#isOut && !this.#isUnknown()) void this.ask()
+    if (this.#left <= this.#size / 4 && !this.#isReached && !this.#isUnknown()) void this.reserveMore()
   }
 
-  /** Asks for more places, once at a time. Never rejects. */
-  ask(): Promise<void> {
-    this.#asking ??= this.#lease('more').then(
+  /** Reserves more places, one request at a time. Never rejects. */
+  reserveMore(): Promise<void> {
+    this.#reserving ??= this.#report('more').then(
       ({ places }) => {
         this.#left += places
         this.#size = places
-        this.#isOut = places === 0
-        this.#asking = undefined
+        this.#isReached = places === 0
+        this.#reserving = undefined
       },
       () => {
         this.giveUp()
-        this.#asking = undefined
+        this.#reserving = undefined
       },
     )
-    return this.#asking
+    return this.#reserving
   }
 
-  /** The database has not answered in time. */
+  /** Notes that the database did not answer in time. */
   giveUp(): void {
-    this.#unknown_until = performance.now() + AGAIN_MS
+    this.#unknown_until = performance.now() + RETRY_MS
   }
 
-  /** Tells what was used, and gives back what nobody has come for since then. */
-  async tell(idle_since: number): Promise<void> {
-    if (this.#asking !== undefined) return
+  /** Reports the use. Returns the places too if none was taken since `idle_since`. */
+  async report(idle_since: number): Promise<void> {
+    if (this.#reserving !== undefined) return
     const isIdle = this.#left > 0 && this.#taken_at < idle_since
     if (isIdle) await this.giveBack()
-    else if (this.#used + this.#beyond > 0) await this.#lease('none')
+    else if (this.#used + this.#beyond > 0) await this.#report('none')
   }
 
-  /** Tells what was used and gives back the rest; false while places are asked for. @throws what the database throws */
+  /** Reports the use and returns the unused places; false while more are being reserved. @throws the database's error */
   async giveBack(): Promise<boolean> {
-    await this.#asking
-    if (this.#left + this.#used + this.#beyond > 0) await this.#lease('rest')
-    return this.#asking === undefined
+    await this.#reserving
+    if (this.#left + this.#used + this.#beyond > 0) await this.#report('rest')
+    return this.#reserving === undefined
   }
 
-  async #lease(wants: 'more' | 'none' | 'rest'): Promise<Leased> {
+  async #report(wants: 'more' | 'none' | 'rest'): Promise<ReservedPlaces> {
     const { id: cap_id, org_id } = this.#cap
     const [used, beyond] = [this.#used, this.#beyond]
     const returned = wants === 'rest' ? this.#left : 0
@@ -191,7 +192,7 @@ class Holding {
     this.#left -= returned
     try {
       const period_start = this.#period.start
-      return await lease(this.#db, org_id, {
+      return await reportCapUse(this.#db, org_id, {
         cap_id,
         period_start,
         used,
@@ -200,8 +201,8 @@ class Holding {
         wantsMore: wants === 'more',
       })
     } catch (error) {
-      // Where it is not known whether it was written it is not told again, lest it counts twice: it stays reserved, and nobody gets it.
-      if (error instanceof NotLeased) {
+      // If it is unknown whether the report was written, it is not repeated, because it could count twice. Its places stay reserved.
+      if (error instanceof NothingWritten) {
         this.#used += used
         this.#beyond += beyond
         this.#left += returned

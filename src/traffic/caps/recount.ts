@@ -1,98 +1,105 @@
-// What a cap comes to when it is made or changed: counted anew from the conversions, and closed where that is its limit.
+// Counts a cap again when it is created or changed, and closes it if its limit is reached.
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
-import type { Row } from './shown.ts'
+import type { CapRow } from './rows.ts'
 import { msOf, periodAt, unitsOf } from './period.ts'
 
-/** What of a cap its count depends on. */
-export type Counted = Pick<
-  Row,
+/** The columns of a cap that its count depends on. */
+export type CountedCap = Pick<
+  CapRow,
   'id' | 'object' | 'object_id' | 'metric' | 'event_types' | 'limit' | 'period' | 'timezone' | 'active' | 'created_at'
 >
 
-/** How much was counted, by which fields, and until when. */
-type SoFar = { readonly used: number; readonly until: string; readonly by: string }
+/** A count of the conversions before `until`. `key` identifies what was counted. */
+type EarlierCount = { readonly used: number; readonly until: string; readonly key: string }
 
-/** A transaction of conversions lives for seconds; those that are under way when one counts are at most so old. */
-const UNDER_WAY = `interval '1 minute'`
+/** Longer than a transaction of conversions takes: older conversions are committed. */
+const LONGEST_TRANSACTION = `interval '1 minute'`
 
-/** Counts the conversions before `now` that are certainly there: most of them, so that only the last are counted under the lock. */
-export async function countConversions(db: Kysely<Tables>, org_id: number, cap: Counted, now: string): Promise<SoFar> {
-  const { rows } = await sql<{ until: string }>`select ${now}::timestamptz - ${sql.raw(UNDER_WAY)} as until`.execute(db)
+/** Counts the conversions that are certainly committed before `now`. This is done before the lock, so that only the last minute is counted under it. */
+export async function countConversions(
+  db: Kysely<Tables>,
+  org_id: number,
+  cap: CountedCap,
+  now: string,
+): Promise<EarlierCount> {
+  const { rows } = await sql<{
+    until: string
+  }>`select ${now}::timestamptz - ${sql.raw(LONGEST_TRANSACTION)} as until`.execute(db)
   const until = rows[0]?.until ?? now
-  if (cap.metric !== 'conversions') return { used: 0, until, by: keyOf(cap, now) }
-  return { used: await between(db, org_id, cap, beginningOf(cap, now), until), until, by: keyOf(cap, now) }
+  if (cap.metric !== 'conversions') return { used: 0, until, key: keyOf(cap, now) }
+  return { used: await conversionsBetween(db, org_id, cap, startOfCount(cap, now), until), until, key: keyOf(cap, now) }
 }
 
-type Settling = { readonly now: string; readonly so_far: SoFar; readonly isAnew: boolean }
+type Recount = { readonly now: string; readonly earlier: EarlierCount; readonly hasNewLimit: boolean }
 
 /**
- * Writes what the cap has used in its period and whether that closes it; under the lock of conversions. `isAnew`: another limit, which a cap
- * that somebody had opened again is held against as well.
+ * Writes the count of the cap's period and whether the cap is reached. Runs under the lock of conversions. `hasNewLimit`: the limit has changed;
+ * then it also applies to a cap that somebody had opened again.
  */
-export async function settle(
+export async function recountCap(
   trx: Transaction<Tables>,
   org_id: number,
-  cap: Counted,
-  { now, so_far, isAnew }: Settling,
+  cap: CountedCap,
+  { now, earlier, hasNewLimit }: Recount,
 ): Promise<void> {
   const period = periodAt(cap, msOf(now))
-  // Of another zone or kind of period: the latest row is the one that is counted in.
+  // After a change of the zone or the period, later rows are left over. The latest row is the one that counts, so they are deleted.
   await sql`
     delete from cap_counts where org_id = ${org_id} and cap_id = ${cap.id} and period_start > ${period.start}`.execute(
     trx,
   )
-  const { rows } = await sql<Before>`
+  const { rows } = await sql<CountBefore>`
     select used, reserved, reached_at, reopened_at from cap_counts
     where org_id = ${org_id} and cap_id = ${cap.id} and period_start = ${period.start}`.execute(trx)
   const [before] = rows
   const used =
     cap.metric !== 'conversions'
       ? (before?.used ?? 0)
-      : await usedSince(trx, org_id, cap, { from: beginningOf(cap, now), now, so_far })
-  const isOpened = !isAnew && before?.reopened_at != null
-  const isReached = cap.active && used + (before?.reserved ?? 0) >= unitsOf(cap) && !isOpened
-  const reached_at = isReached || isOpened ? (before?.reached_at ?? now) : null
-  // Whoever changes it is told by the answer: a mail is for what happens behind everybody's back.
+      : await totalCount(trx, org_id, cap, { from: startOfCount(cap, now), now, earlier })
+  const isReopened = !hasNewLimit && before?.reopened_at != null
+  const isReached = cap.active && used + (before?.reserved ?? 0) >= unitsOf(cap) && !isReopened
+  const reached_at = isReached || isReopened ? (before?.reached_at ?? now) : null
+  // Counts as mailed: the person who changes the cap sees its state in the answer.
   const mailed_at = reached_at === null ? null : now
-  const opened = isOpened ? sql`n.reopened_at, reopened_by = n.reopened_by` : sql`null, reopened_by = null`
+  const reopened = isReopened ? sql`n.reopened_at, reopened_by = n.reopened_by` : sql`null, reopened_by = null`
   await sql`
     insert into cap_counts as n (org_id, cap_id, period_start, used, reserved, reached_at, mailed_at)
     values (${org_id}, ${cap.id}, ${period.start}, ${used}, 0, ${reached_at}, ${mailed_at})
     on conflict (org_id, cap_id, period_start) do update
     set used = excluded.used, reached_at = excluded.reached_at, mailed_at = excluded.mailed_at,
-      reopened_at = ${opened}`.execute(trx)
+      reopened_at = ${reopened}`.execute(trx)
   await sql`
     update caps set closed_until = ${isReached ? period.end : null}
     where org_id = ${org_id} and id = ${cap.id}`.execute(trx)
 }
 
-type Before = { used: number; reserved: number; reached_at: string | null; reopened_at: string | null }
+type CountBefore = { used: number; reserved: number; reached_at: string | null; reopened_at: string | null }
 
-/** What was counted so far with what came since, or all anew where something else was counted. */
-async function usedSince(
+/** The earlier count plus the conversions since then; or a full count if the earlier one counted something else. */
+async function totalCount(
   trx: Transaction<Tables>,
   org_id: number,
-  cap: Counted,
-  { from, now, so_far }: { from: string; now: string; so_far: SoFar },
+  cap: CountedCap,
+  { from, now, earlier }: { from: string; now: string; earlier: EarlierCount },
 ): Promise<number> {
-  if (so_far.by !== keyOf(cap, now)) return between(trx, org_id, cap, from, null)
-  return so_far.used + (await between(trx, org_id, cap, later(from, so_far.until), null))
+  if (earlier.key !== keyOf(cap, now)) return conversionsBetween(trx, org_id, cap, from, null)
+  return earlier.used + (await conversionsBetween(trx, org_id, cap, later(from, earlier.until), null))
 }
 
-/** Since when a cap counts: its period's beginning, of a total one when it was made. */
-function beginningOf(cap: Pick<Row, 'period' | 'timezone' | 'created_at'>, now: string): string {
+/** The start of a cap's count: the start of its period, or the creation of a total cap. */
+function startOfCount(cap: Pick<CapRow, 'period' | 'timezone' | 'created_at'>, now: string): string {
   return cap.period === 'total' ? cap.created_at : periodAt(cap, msOf(now)).start
 }
 
 const later = (a: string, b: string): string => (msOf(a) > msOf(b) ? a : b)
 
-const keyOf = (cap: Counted, now: string): string => JSON.stringify([beginningOf(cap, now), cap.event_types])
+const keyOf = (cap: CountedCap, now: string): string => JSON.stringify([startOfCount(cap, now), cap.event_types])
 
-async function between(
+async function conversionsBetween(
   db: Kysely<Tables>,
   org_id: number,
-  { object, object_id, event_types }: Counted,
+  { object, object_id, event_types }: CountedCap,
   from: string,
   until: string | null,
 ): Promise<number> {

@@ -1,10 +1,10 @@
-// Caps as they are shown: with what their present period has brought. Owns no table.
+// The rows of caps, and caps as the API shows them, with the count of their current period. Owns no table.
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type * as api from './api.ts'
-import { msOf, type Period, periodAt, shownUnits, unitsOf } from './period.ts'
+import { type CapPeriodSpan, msOf, periodAt, shownUnits, unitsOf } from './period.ts'
 
-export const COLUMNS = [
+export const CAP_COLUMNS = [
   'id',
   'object',
   'object_id',
@@ -20,8 +20,8 @@ export const COLUMNS = [
   'created_at',
 ] as const
 
-/** A cap's row as its deeds read it. */
-export type Row = Pick<
+/** A cap's row in the database. */
+export type CapRow = Pick<
   api.Cap,
   | 'id'
   | 'object'
@@ -37,21 +37,21 @@ export type Row = Pick<
   | 'created_at'
 > & { readonly closed_until: string | null }
 
-type Count = Pick<api.Cap, 'used' | 'reserved' | 'reached_at' | 'reopened_at' | 'reopened_by'>
+type CapCount = Pick<api.Cap, 'used' | 'reserved' | 'reached_at' | 'reopened_at' | 'reopened_by'>
 
-/** Whether a cap's limit was reached in the period that a moment lies in, and nobody has opened it again. */
-export const isReached = ({ active, closed_until }: Pick<Row, 'active' | 'closed_until'>, ms: number): boolean =>
+/** Whether a cap's limit is reached at a time (Unix milliseconds), and nobody has opened the cap again. */
+export const isReached = ({ active, closed_until }: Pick<CapRow, 'active' | 'closed_until'>, ms: number): boolean =>
   active && closed_until !== null && msOf(closed_until) > ms
 
-/** The caps with their names, and with what is so now. */
-export async function shown(db: Kysely<Tables>, org_id: number, caps: readonly Row[]): Promise<api.Cap[]> {
+/** Caps as the API shows them: with their object's name, their state and the count of the current period. */
+export async function describeCaps(db: Kysely<Tables>, org_id: number, caps: readonly CapRow[]): Promise<api.Cap[]> {
   if (caps.length === 0) return []
   const now_ms = Date.now()
   const names = await namesOf(db, org_id, caps)
   const periods = new Map(caps.map(cap => [cap.id, periodAt(cap, now_ms)]))
   const counts = await countsOf(db, org_id, periods)
   return caps.map(({ closed_until, ...cap }) => {
-    const { start, end } = periods.get(cap.id) as Period
+    const { start, end } = periods.get(cap.id) as CapPeriodSpan
     const {
       used = 0,
       reserved = 0,
@@ -75,15 +75,15 @@ export async function shown(db: Kysely<Tables>, org_id: number, caps: readonly R
   })
 }
 
-/** Clicks and their cost are counted from when the cap was made, conversions from the beginning of its period. */
+/** Clicks and cost are counted from the cap's creation, conversions from the start of the period. */
 function countedFrom(
-  { period, metric, created_at }: Pick<Row, 'period' | 'metric' | 'created_at'>,
+  { period, metric, created_at }: Pick<CapRow, 'period' | 'metric' | 'created_at'>,
   start: string,
 ): string {
   return period === 'total' || (metric !== 'conversions' && msOf(created_at) > msOf(start)) ? created_at : start
 }
 
-async function namesOf(db: Kysely<Tables>, org_id: number, caps: readonly Row[]): Promise<Map<string, string>> {
+async function namesOf(db: Kysely<Tables>, org_id: number, caps: readonly CapRow[]): Promise<Map<string, string>> {
   const ids = caps.map(({ object_id }) => object_id)
   const { rows } = await sql<{ id: string; name: string }>`
     select id, name from offers where org_id = ${org_id} and id = any(${ids}::uuid[])
@@ -92,13 +92,13 @@ async function namesOf(db: Kysely<Tables>, org_id: number, caps: readonly Row[])
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** By cap what its present period has brought; none where nothing was counted yet. */
+/** The count of each cap's current period, by cap id; missing if nothing was counted yet. */
 async function countsOf(
   db: Kysely<Tables>,
   org_id: number,
-  periods: ReadonlyMap<string, Period>,
-): Promise<Map<string, Count>> {
-  const { rows } = await sql<Count & { cap_id: string }>`
+  periods: ReadonlyMap<string, CapPeriodSpan>,
+): Promise<Map<string, CapCount>> {
+  const { rows } = await sql<CapCount & { cap_id: string }>`
     select n.cap_id, n.used, n.reserved, n.reached_at, n.reopened_at, u.name as reopened_by
     from cap_counts n
     join unnest(${[...periods.keys()]}::uuid[], ${[...periods.values()].map(({ start }) => start)}::timestamptz[])

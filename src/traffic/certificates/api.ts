@@ -1,19 +1,19 @@
-/** Certificates over HTTP: where an authority looks for a proof, and what the dashboard warns of. */
+/** The endpoints of certificates: the proof for an authority, and the warnings of the dashboard. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Id, Instant, Page } from '../../contract/fields.ts'
 
 /**
- * Orders for names without a certificate that a workspace may begin within a day, tries that fail included. An account has 250 orders in three hours,
- * 2,000 a day, so no workspace can take more than a twentieth; one with the most domains there can be, 200, is done in two days.
+ * How many orders for names without a certificate a workspace may start within a day, including failed ones. The account has 250 orders in three
+ * hours, 2,000 a day, so that one workspace takes at most a twentieth of them. A workspace with 200 domains, the limit, needs two days.
  */
 export const MOST_NEW_A_DAY = 100
 
 const CertificateNotice = z
   .object({
     name: z.string(),
-    domain_id: Id.nullable().meta({ description: 'null: a name of the main host' }),
-    not_after: Instant.nullable().meta({ description: 'When it expires, or expired; null: there is none' }),
+    domain_id: Id.nullable().meta({ description: 'null: the name belongs to the main host' }),
+    not_after: Instant.nullable().meta({ description: 'When it expires or expired; null: there is no certificate' }),
     problem: z.string().nullable().meta({ description: 'Why the last order failed' }),
     next_try_at: Instant.nullable(),
   })
@@ -24,7 +24,7 @@ export const listCertificateNotices = endpoint({
   access: { session: 'member' },
   summary: 'List the certificates that need attention',
   description:
-    'Those that could not be had or renewed in five tries, and those that expire within seven days (a fifth of a shorter life). Names of the main host are listed for owners of the organization that Sluice was set up with. Empty without TLS=auto.',
+    'Certificates that could not be obtained or renewed in five tries, and certificates that expire within seven days (or within a fifth of a shorter lifetime). Names of the main host are listed only for owners of the first organization. Empty without TLS=auto.',
   reply: Page(CertificateNotice),
 })
 
@@ -33,11 +33,11 @@ export const answerChallenge = endpoint({
   access: 'anyone',
   visit: true,
   hosts: 'any',
-  summary: 'What a certificate authority asks for, to see that a name leads here',
+  summary: 'Answer the challenge of a certificate authority',
   description:
-    'Over http, without a redirect, by any process of the installation (RFC 8555, 8.3). Only with TLS=auto is there anything to find.',
+    'Proves that a name leads here (RFC 8555, 8.3): over http, without a redirect, from any process of the installation. Only with TLS=auto.',
   answers: {
     200: { words: 'The key authorization of the challenge', type: 'text/plain' },
-    404: { words: 'No challenge of this token is open', type: 'text/plain' },
+    404: { words: 'There is no open challenge with this token', type: 'text/plain' },
   },
 })

@@ -1,19 +1,19 @@
-/** Certificates that somebody has to look at, for the dashboard. Owns no table. Reads `certificates` and `domain_names`. */
+/** The certificates that need attention, for the dashboard. Owns no table. Reads `certificates` and `domain_names`. */
 import { sql } from 'kysely'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import { firstOrganization, mainNames } from './names.ts'
 
-/** As `endIsNear` in renewal.ts: seven days before, or a fifth of a shorter life. */
-const NEARS_EXPIRY = sql`not_after - least(interval '7 days', (not_after - not_before) / 5)`
-/** Five tries and the pauses between them take over an hour. Until then a DNS record may just be on its way. */
+/** The same rule as `expiryWarningAt` in renewal.ts: seven days before the expiry, or a fifth of a shorter lifetime. */
+const WARNING_AT = sql`not_after - least(interval '7 days', (not_after - not_before) / 5)`
+/** Five tries with their pauses take more than an hour. A DNS record may need that long to spread. */
 export const IS_UNOBTAINABLE = sql`attempts >= 5`
 
 type NoticeRow = { name: string; not_after: string | null; problem: string | null; next_try_at: string | null }
 
 /**
- * The certificates of the organization's domains that could not be had in five tries, or expire within seven days (a fifth of a shorter life).
- * Those of the main host are shown to the owners of the organization that Sluice was set up with. The earliest expiry first.
+ * The certificates of the organization's domains that could not be obtained in five tries, or expire within seven days (a fifth of a shorter
+ * lifetime), earliest expiry first. Owners of the first organization also see those of the main host.
  */
 export async function listCertificateNotices({ db, config, actor }: Context<typeof api.listCertificateNotices>) {
   if (config.tls !== 'auto') return { data: [], next_cursor: null }
@@ -25,7 +25,7 @@ export async function listCertificateNotices({ db, config, actor }: Context<type
   for (const { name, domain_id } of held) domains.set(name, domain_id)
   const { rows } = await sql<NoticeRow>`
     select name, not_after, problem, next_try_at from certificates
-    where name = any(${[...domains.keys()]}) and gone_at is null and (${IS_UNOBTAINABLE} or ${NEARS_EXPIRY} <= now())
+    where name = any(${[...domains.keys()]}) and gone_at is null and (${IS_UNOBTAINABLE} or ${WARNING_AT} <= now())
     order by not_after nulls last, name`.execute(db)
   return { data: rows.map(row => ({ ...row, domain_id: domains.get(row.name) ?? null })), next_cursor: null }
 }

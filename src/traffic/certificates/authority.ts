@@ -1,38 +1,38 @@
 /**
- * The certificate authority as orders see it (RFC 8555, 9773): an account whose key lies sealed in the database, so that all processes are one
- * customer; an order for one name, proven over http; and when it wants a certificate renewed. Owns no table.
+ * The client of the certificate authority (RFC 8555, RFC 9773): an account whose key is stored encrypted in the database, so that all processes
+ * share it; an order for one name, proven over http; and the time at which the authority wants a certificate renewed. Owns no table.
  */
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as acme from 'acme-client'
 import { request } from 'undici'
 import type { Ground } from '../../ground/room.ts'
-import { loadLibrary, pauseOf, Refused, refusedOf, within } from './acme-library.ts'
+import { AuthorityRefusal, loadLibrary, pauseOf, refusalOf, within } from './acme-library.ts'
 import type { Window } from './renewal.ts'
 import { retryAfter_ms } from './retry-after.ts'
 
-/** What an order asks for. `replaces`: the chain it takes the place of, for an authority that wants to know. */
-type Wanted = {
+/** An order. `replaces` is the chain that the new certificate replaces, for an authority that wants to know. */
+type CertificateOrder = {
   readonly name: string
   readonly key: string
   readonly replaces: string | undefined
-  /** Stores what the authority will look for; it is told to look when this has resolved. */
+  /** Stores the challenge. The authority is told to look for it after this has resolved. */
   readonly open: (challenge: { token: string; key_authorization: string }) => Promise<void>
 }
 
-/** `again_ms`: when to ask again at the soonest. */
+/** `again_ms`: how long to wait before asking again. */
 type RenewalInfo = { readonly window: Window; readonly again_ms: number; readonly why: string | undefined }
 
 export type Authority = {
-  /** The chain in PEM. @throws Refused, or what the connection was ended by. */
-  issue(wanted: Wanted, signal: AbortSignal): Promise<string>
-  /** Undefined where the authority has no such word for this certificate. @throws likewise */
+  /** Orders a certificate and returns its chain in PEM. @throws AuthorityRefusal, or the network error */
+  issue(order: CertificateOrder, signal: AbortSignal): Promise<string>
+  /** When to renew a certificate; undefined if the authority does not say. @throws AuthorityRefusal, or the network error */
   renewalInfo(chain: string, signal: AbortSignal): Promise<RenewalInfo | undefined>
-  /** Whether it says when to renew at all. */
+  /** Whether the authority says when to renew certificates. */
   hasRenewalInfo(signal: AbortSignal): Promise<boolean>
 }
 
-/** A new key for each certificate: P-256, which every browser knows and whose handshakes are the cheapest. */
+/** A new key for a certificate. P-256, because every browser supports it and its handshakes are the cheapest. */
 export function newKey(): string {
   const { privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
@@ -44,13 +44,13 @@ export function newKey(): string {
 
 const DIRECTORY_MS = 60 * 60_000
 const ANSWER_MS = 30_000
-/** Where the authority does not say when to look at an order again. */
-const FIRST_LOOK_MS = 250
-const LAST_LOOK_MS = 10_000
+/** The first and the longest pause between looks at an order, if the authority does not give one. */
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 10_000
 
 type Directory = { readonly renewalInfo?: unknown; readonly meta?: { readonly profiles?: object } }
 
-/** Speaks to ACME_DIRECTORY; asks nothing before it is needed. */
+/** The client of ACME_DIRECTORY. It sends nothing until it is needed. */
 export function openAuthority({ config, secrets }: Pick<Ground, 'config' | 'secrets'>): Authority {
   const { acmeDirectory } = config
   let directory: { read_at: number; at: Directory } | undefined
@@ -59,7 +59,7 @@ export function openAuthority({ config, secrets }: Pick<Ground, 'config' | 'secr
   const readDirectory = async (signal: AbortSignal): Promise<Directory> => {
     if (directory !== undefined && performance.now() - directory.read_at < DIRECTORY_MS) return directory.at
     const { status, body } = await get(acmeDirectory, signal)
-    if (status !== 200) throw new Refused('', status, `its directory answered with ${status}`)
+    if (status !== 200) throw new AuthorityRefusal('', status, `its directory answered with ${status}`)
     directory = { read_at: performance.now(), at: body as Directory }
     return directory.at
   }
@@ -80,15 +80,15 @@ export function openAuthority({ config, secrets }: Pick<Ground, 'config' | 'secr
   }
 
   return {
-    issue: (wanted, signal) =>
+    issue: (order, signal) =>
       within.run(signal, async () => {
         const replaces =
-          wanted.replaces !== undefined && (await renewalAt(signal)) !== undefined ? wanted.replaces : undefined
+          order.replaces !== undefined && (await renewalAt(signal)) !== undefined ? order.replaces : undefined
         try {
-          return await issue(await account(), { ...wanted, replaces }, config.acmeProfile, signal)
+          return await issue(await account(), { ...order, replaces }, config.acmeProfile, signal)
         } catch (error) {
-          // An authority that has forgotten the account is asked for it anew the next time.
-          if (error instanceof Refused && error.type === 'accountDoesNotExist') client = undefined
+          // If the authority has forgotten the account, the next order creates it again.
+          if (error instanceof AuthorityRefusal && error.type === 'accountDoesNotExist') client = undefined
           throw error
         }
       }),
@@ -99,7 +99,7 @@ export function openAuthority({ config, secrets }: Pick<Ground, 'config' | 'secr
       if (id === undefined) return undefined
       const { status, body, retry_ms } = await get(`${address}/${id}`, signal)
       if (status === 404) return undefined
-      if (status !== 200) throw refusedOf(status, body ?? {}, retry_ms)
+      if (status !== 200) throw refusalOf(status, body ?? {}, retry_ms)
       return readWindow(body, retry_ms)
     },
   }
@@ -122,22 +122,22 @@ async function openAccount(config: Ground['config'], secrets: Ground['secrets'])
 }
 
 /**
- * Whether the authority knows the account of the client's key, which the client then speaks for. Asked for by itself: the library follows a
- * newAccount for a known key with an update, and a strict authority refuses an update that changes nothing.
+ * Whether the authority knows the account of the client's key; if so, the client uses it from then on. It is a separate request because the library
+ * follows a newAccount for a known key with an update, and a strict authority refuses an update that changes nothing.
  */
 async function hasAccount(client: acme.Client): Promise<boolean> {
   try {
     await client.createAccount({ onlyReturnExisting: true })
     return true
   } catch (error) {
-    if (error instanceof Refused && error.type === 'accountDoesNotExist') return false
+    if (error instanceof AuthorityRefusal && error.type === 'accountDoesNotExist') return false
     throw error
   }
 }
 
 async function issue(
   client: acme.Client,
-  wanted: Wanted,
+  wanted: CertificateOrder,
   profile: string | undefined,
   signal: AbortSignal,
 ): Promise<string> {
@@ -147,22 +147,22 @@ async function issue(
   if (order.status === 'pending') {
     const [authorization] = await client.getAuthorizations(order)
     if (authorization?.status === 'pending') await prove(client, order, authorization, wanted, signal)
-    order = await settled(() => client.getOrder(order), ['pending'], signal)
+    order = await pollUntilDone(() => client.getOrder(order), ['pending'], signal)
   }
   if (order.status === 'ready') {
     const [, request] = await library.crypto.createCsr({ altNames: [name] }, key)
     order = await client.finalizeOrder(order, request)
-    order = await settled(() => client.getOrder(order), ['processing', 'ready'], signal, order)
+    order = await pollUntilDone(() => client.getOrder(order), ['processing', 'ready'], signal, order)
   }
   if (order.status !== 'valid' || order.certificate === undefined)
-    throw refusedOf(400, order.error ?? { detail: `its order is ${order.status}` })
+    throw refusalOf(400, order.error ?? { detail: `its order is ${order.status}` })
   return client.getCertificate(order)
 }
 
-async function placeOrder(client: acme.Client, { name, replaces }: Wanted, profile: string | undefined) {
+async function placeOrder(client: acme.Client, { name, replaces }: CertificateOrder, profile: string | undefined) {
   const identifiers = [{ type: 'dns', value: name }]
   const place = (more: { replaces?: string }) => {
-    // The library hands on what its types do not name.
+    // The library passes on fields that its types do not have.
     const order = { identifiers, ...(profile === undefined ? {} : { profile }), ...more }
     return client.createOrder(order)
   }
@@ -171,8 +171,8 @@ async function placeOrder(client: acme.Client, { name, replaces }: Wanted, profi
   try {
     return await place({ replaces: id })
   } catch (error) {
-    // Two orders cannot take the place of one certificate; an authority that does not know the old one has nothing to replace.
-    if (!(error instanceof Refused) || !['alreadyReplaced', 'malformed'].includes(error.type)) throw error
+    // The old certificate was replaced already, or the authority does not know it: then the order replaces nothing.
+    if (!(error instanceof AuthorityRefusal) || !['alreadyReplaced', 'malformed'].includes(error.type)) throw error
     return place({})
   }
 }
@@ -181,46 +181,46 @@ async function prove(
   client: acme.Client,
   order: acme.Order,
   authorization: acme.Authorization,
-  { open }: Wanted,
+  { open }: CertificateOrder,
   signal: AbortSignal,
 ): Promise<void> {
   const challenge = authorization.challenges.find(({ type }) => type === 'http-01')
-  if (challenge === undefined) throw new Refused('', 400, 'it offers no proof over http (http-01)')
+  if (challenge === undefined) throw new AuthorityRefusal('', 400, 'it offers no proof over http (http-01)')
   await open({ token: challenge.token, key_authorization: await client.getChallengeKeyAuthorization(challenge) })
   await client.completeChallenge(challenge)
   const read = async () => {
     const [now] = await client.getAuthorizations(order)
-    if (now === undefined) throw new Refused('', 400, 'its order has no authorization')
+    if (now === undefined) throw new AuthorityRefusal('', 400, 'its order has no authorization')
     return now
   }
-  const ended = await settled(read, ['pending', 'processing'], signal)
+  const ended = await pollUntilDone(read, ['pending', 'processing'], signal)
   if (ended.status === 'valid') return
   const error = ended.challenges.find(({ type }) => type === 'http-01')?.error
-  throw refusedOf(400, error ?? { detail: `its authorization is ${ended.status}` })
+  throw refusalOf(400, error ?? { detail: `its authorization is ${ended.status}` })
 }
 
-/** Looks again until it is in another state than these, as rarely as the authority says. */
-async function settled<T extends { readonly status: string }>(
+/** Polls until the status is none of `passing`. Waits between polls as long as the authority says. */
+async function pollUntilDone<T extends { readonly status: string }>(
   read: () => Promise<T>,
   passing: readonly string[],
   signal: AbortSignal,
   first?: T,
 ): Promise<T> {
   let found = first ?? (await read())
-  for (let pause = FIRST_LOOK_MS; passing.includes(found.status); pause = Math.min(pause * 1.5, LAST_LOOK_MS)) {
+  for (let pause = FIRST_PAUSE_MS; passing.includes(found.status); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     await sleep(pauseOf(found) ?? pause, undefined, { signal })
     found = await read()
   }
   return found
 }
 
-/** Authority and serial, as RFC 9773 names a certificate; undefined for one that does not name its authority. */
+/** The id of a certificate by RFC 9773: its authority's key id and its serial. Undefined if it has no authority key id. */
 async function renewalId(chain: string): Promise<string | undefined> {
   const { X509Certificate: Certificate, AuthorityKeyIdentifierExtension } = await import('@peculiar/x509')
   const leaf = new Certificate(new X509Certificate(chain).raw)
   const keyId = leaf.getExtension(AuthorityKeyIdentifierExtension)?.keyId
   if (keyId === undefined) return undefined
-  // The serial's own bytes: one whose first bit is set has a zero before it.
+  // The serial as DER bytes: if its first bit is set, a zero byte comes before it.
   const digits = leaf.serialNumber.length % 2 === 0 ? leaf.serialNumber : `0${leaf.serialNumber}`
   const serial = /^[89a-f]/i.test(digits) ? `00${digits}` : digits
   return `${Buffer.from(keyId, 'hex').toString('base64url')}.${Buffer.from(serial, 'hex').toString('base64url')}`
@@ -241,13 +241,13 @@ const HOURS_6 = 6 * 60 * 60_000
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-/** As the authority says, within reason (RFC 9773, 4.3.3). */
+/** The wait before asking again: as the authority says, between a minute and a day (RFC 9773, 4.3.3). */
 export const againAfter = (retry_ms: number | undefined): number =>
   retry_ms === undefined ? HOURS_6 : Math.min(Math.max(retry_ms, MINUTE), DAY)
 
-type Got = { readonly status: number; readonly body: object | undefined; readonly retry_ms: number | undefined }
+type JsonAnswer = { readonly status: number; readonly body: object | undefined; readonly retry_ms: number | undefined }
 
-async function get(address: string, signal: AbortSignal): Promise<Got> {
+async function get(address: string, signal: AbortSignal): Promise<JsonAnswer> {
   const { statusCode, headers, body } = await request(address, {
     headers: { 'user-agent': 'Sluice', accept: 'application/json' },
     signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]),

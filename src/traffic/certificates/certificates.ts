@@ -1,22 +1,22 @@
 /**
- * Certificates of the names that are served, obtained from an authority by ACME. Owns `certificates`, `acme_accounts`, `acme_orders`; claim.ts
- * chooses what is ordered next. One process at a time orders for a row, under a lease by the database's clock. What is written under a lease
- * that has passed on changes nothing, so no certificate replaces one that was ordered later. Keys lie sealed by SECRET. An expired certificate is
- * served until there is another: browsers warn, programs may go on.
+ * The certificates of the served names, obtained from an authority by ACME. Owns `certificates`, `acme_accounts` and `acme_orders`; claim.ts
+ * chooses which names are ordered next. One process at a time orders for a row, under a lease by the database's clock. A write under a lost lease
+ * changes nothing, so an old order never replaces a newer certificate. Keys are encrypted with SECRET. An expired certificate is served until
+ * there is a new one: browsers warn, but some programs go on.
  */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Leaf } from './chain.ts'
 
-/** A name that comes back within it has its certificate: authorities give five of the same in seven days. */
+/** How long the certificate of a removed name is kept, in case the name comes back: authorities issue the same certificate only five times in seven days. */
 const KEPT_MS = 30 * DAY_MS
 
-/** Told where certificates have changed. */
+/** The NOTIFY channel for changes of certificates. */
 export const CHANNEL = 'sluice_certificates'
 
-/** A row this process may order for. `chain`: the one to be replaced, and `directory` whose it is. */
-export type Claimed = {
+/** A row that this process has leased for an order. `chain` is the certificate to replace, `directory` its authority. */
+export type ClaimedCertificate = {
   readonly name: string
   readonly lease_token: string
   readonly directory: string | null
@@ -26,7 +26,7 @@ export type Claimed = {
 
 export const later = (ms: number) => sql<string>`now() + ${ms}::float8 * interval '1 millisecond'`
 
-/** Makes the rows of these names, takes those of all others out of service, and forgets whom nobody has missed for thirty days. */
+/** Creates the rows of new names, takes the rows of removed names out of service, and deletes those that were removed thirty days ago. */
 export async function wantNames(db: Kysely<Tables>, names: readonly string[]): Promise<void> {
   const { rows } = await sql<{ name: string; is_wanted: boolean; is_old: boolean }>`
     select name, gone_at is null as is_wanted, gone_at < ${later(-KEPT_MS)} as is_old from certificates`.execute(db)
@@ -41,10 +41,10 @@ export async function wantNames(db: Kysely<Tables>, names: readonly string[]): P
       on conflict (name) do update set gone_at = null, wanted_at = now()`.execute(db)
   if (gone.length > 0) await sql`update certificates set gone_at = now() where name = any(${gone})`.execute(db)
   if (old.length > 0) await sql`delete from certificates where name = any(${old}) and gone_at is not null`.execute(db)
-  if (missing.length > 0 || gone.length > 0) await tell(db)
+  if (missing.length > 0 || gone.length > 0) await announceCertificates(db)
 }
 
-/** Writes down why nothing is ordered for those of these names that are due. Nothing was tried, so the next try is not put off. */
+/** Writes why due names are not ordered. Nothing was tried, so the time of the next try does not change. */
 export async function noteObstacles(db: Kysely<Tables>, obstacles: ReadonlyMap<string, string>): Promise<void> {
   const [names, texts] = [[...obstacles.keys()], [...obstacles.values()]]
   await sql`
@@ -54,8 +54,8 @@ export async function noteObstacles(db: Kysely<Tables>, obstacles: ReadonlyMap<s
       and (certificates.chain is null or certificates.renew_at <= now())`.execute(db)
 }
 
-/** Tells every process that certificates have changed; those that miss it look by themselves. */
-async function tell(db: Kysely<Tables>): Promise<void> {
+/** Tells every process that certificates have changed. A process that misses it finds the change by polling. */
+async function announceCertificates(db: Kysely<Tables>): Promise<void> {
   await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
 }
 
@@ -63,16 +63,16 @@ type Issued = Leaf & {
   readonly chain: string
   readonly sealed_key: Buffer
   readonly renew_at: number
-  /** Whether the authority will be asked when to renew. */
+  /** Whether to ask the authority when to renew. */
   readonly asks: boolean
 }
 
 const instant = (ms: number): string => new Date(ms).toISOString()
 
-/** Puts a certificate into service everywhere. False where the lease has passed on: then nothing has changed. */
+/** Puts a certificate into service in all processes. False if the lease was lost: then nothing has changed. */
 export async function putInService(
   db: Kysely<Tables>,
-  { name, lease_token }: Claimed,
+  { name, lease_token }: ClaimedCertificate,
   directory: string,
   issued: Issued,
 ): Promise<boolean> {
@@ -85,14 +85,14 @@ export async function putInService(
       told_at = null, telling_until = null
     where name = ${name} and lease_token = ${lease_token}`.execute(db)
   if (numAffectedRows !== 1n) return false
-  await tell(db)
+  await announceCertificates(db)
   return true
 }
 
-/** Ends an order that has failed; it is tried again after the pause. */
+/** Ends a failed order. The next try is after the pause. */
 export async function noteFailure(
   db: Kysely<Tables>,
-  { name, lease_token }: Claimed,
+  { name, lease_token }: ClaimedCertificate,
   problem: string,
   pause_ms: number,
 ): Promise<void> {
@@ -102,21 +102,21 @@ export async function noteFailure(
     where name = ${name} and lease_token = ${lease_token}`.execute(db)
 }
 
-/** Gives a row back as it was, for the next process. */
-export async function giveBack(db: Kysely<Tables>, { name, lease_token }: Claimed): Promise<void> {
+/** Releases the lease without any other change. */
+export async function giveBack(db: Kysely<Tables>, { name, lease_token }: ClaimedCertificate): Promise<void> {
   await sql`
     update certificates set leased_until = null, lease_token = null
     where name = ${name} and lease_token = ${lease_token}`.execute(db)
 }
 
-/** Leaves the authority alone for so long: nothing of the account is ordered meanwhile. */
+/** Stops all orders of the account for a time. */
 export async function holdAccount(db: Kysely<Tables>, directory: string, why: string, ms: number): Promise<void> {
   await sql`
     update acme_accounts set held_until = greatest(held_until, ${later(ms)}), held_because = ${why}
     where directory = ${directory}`.execute(db)
 }
 
-/** The certificates whose renewal the authority is to be asked about, none of which any other process asks about meanwhile. */
+/** Claims certificates whose renewal time the authority is to be asked for. No other process asks for them within an hour. */
 export async function claimQuestions(
   db: Kysely<Tables>,
   most: number,
@@ -131,7 +131,7 @@ export async function claimQuestions(
   return rows
 }
 
-/** When the authority wants the certificate of this serial renewed. The moment that was chosen stays while its window does. */
+/** Writes the renewal window of a certificate. The chosen time stays as long as the window stays. */
 export async function noteWindow(
   db: Kysely<Tables>,
   { name, serial }: { name: string; serial: string },
@@ -144,7 +144,7 @@ export async function noteWindow(
     where name = ${name} and serial = ${serial}`.execute(db)
 }
 
-/** Asks again then; nothing else changes where the authority has not said a thing. */
+/** Schedules the next question to the authority, which has given no window. */
 export async function askAgain(
   db: Kysely<Tables>,
   { name, serial }: { name: string; serial: string },

@@ -33,10 +33,10 @@ test('anything else is refused, in words', async () => {
     [refusal(given.chain, given.key, 'x.y.b.test'), /not for x\.y\.b\.test/],
     [refusal(given.chain, (await authority.give({ names: ['a.test'] })).key), /another certificate/],
     [refusal(given.chain, 'no key'), /cannot be read/],
-    [refusal(leaf), /without the authority/],
-    [refusal(leaf + other.intermediate), /do not follow/],
+    [refusal(leaf), /intermediate certificate is missing/],
+    [refusal(leaf + other.intermediate), /not signed by each other/],
     [refusal(rest + leaf), /another certificate/],
-    [refusal(ended.chain, ended.key), /ended already/],
+    [refusal(ended.chain, ended.key), /has expired/],
     [refusal(''), /no certificate/],
     [refusal('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n'), /cannot be read/],
   ]

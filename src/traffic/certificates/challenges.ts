@@ -1,17 +1,17 @@
-/** What authorities find while an order is under way. Owns `acme_challenges`: written by who orders, read by whichever process is asked. */
+/** The open challenges of orders. Owns `acme_challenges`: the process that orders writes them, and any process answers them. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
 
-/** As long as an authority may take until it has looked from everywhere. */
+/** How long an authority may take to look from all its locations. */
 const OPEN_MINUTES = 60
 
-/** The longest token there is room for; authorities send 43 characters. */
+/** A token. Authorities send 43 characters; the column has room for 128. */
 const TOKEN = /^[\w-]{16,128}$/
 
 type Challenge = { readonly token: string; readonly name: string; readonly key_authorization: string }
 
-/** Committed before the authority is told to look. */
+/** Stores a challenge. Call it before the authority is told to look. */
 export async function openChallenge(db: Kysely<Tables>, { token, name, key_authorization }: Challenge): Promise<void> {
   await sql`
     insert into acme_challenges (token, name, key_authorization, expires_at)
@@ -21,7 +21,7 @@ export async function openChallenge(db: Kysely<Tables>, { token, name, key_autho
   )
 }
 
-/** Those of an order that has ended, however it did, and all that have expired. */
+/** Deletes the challenges of an ended order, and all expired ones. */
 export async function closeChallenges(db: Kysely<Tables>, tokens: readonly string[]): Promise<void> {
   await sql`delete from acme_challenges where token = any(${tokens}) or expires_at < now()`.execute(db)
 }

@@ -1,46 +1,46 @@
 /**
- * Claims the names that are ordered next: as many as the authority allows, in the order of turns.ts. Processes count one after the other, under
- * the lock of the authority's row. Writes `certificates`, `acme_accounts` and `acme_orders`, reads `domain_names`.
+ * Claims the names that are ordered next: as many as the authority's limits allow, in the order of turns.ts. The lock of the authority's row makes
+ * processes count one after the other. Writes `certificates`, `acme_accounts` and `acme_orders`; reads `domain_names`.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { type Claimed, later } from './certificates.ts'
+import { type ClaimedCertificate, later } from './certificates.ts'
 import { type DueName, inTurns, type OrdersOfDay } from './turns.ts'
 
-/** Longer than an order is given: see ORDER_MS in order.ts. */
+/** Longer than the time limit of an order, ORDER_MS in order.ts. */
 const LEASE_MS = 10 * MINUTE_MS
-/** Authorities count 300 in three hours; the rest is left to a second installation under the same account, or a hand. */
+/** Authorities allow 300 orders in three hours. The rest is left for a second installation with the same account, or for manual orders. */
 const MOST_ORDERS = 250
 const ORDERS_MS = 3 * HOUR_MS
-/** At once, over all processes. */
+/** Orders under way at once, across all processes. */
 const MOST_AT_ONCE = 5
-/** `main`: the names of the main host; `except`: names that are not ordered now. */
-type Wanted = { readonly directory: string; readonly main: readonly string[]; readonly except: readonly string[] }
+/** `main`: the names of the main host; `except`: names that must not be ordered now. */
+type ClaimScope = { readonly directory: string; readonly main: readonly string[]; readonly except: readonly string[] }
 
-/** Claims names whose certificate is due, as many as may be ordered now; none while the authority wants to be left alone. */
-export async function claimDue(db: Kysely<Tables>, wanted: Wanted): Promise<Claimed[]> {
-  // Asked without the lock first: most of the time there is nothing to do.
-  const { rows } = await sql`${dueOf(wanted)} limit 1`.execute(db)
+/** Claims as many due names as may be ordered now; none while the account is on hold. */
+export async function claimDue(db: Kysely<Tables>, scope: ClaimScope): Promise<ClaimedCertificate[]> {
+  // Checked without the lock first, because usually nothing is due.
+  const { rows } = await sql`${dueNames(scope)} limit 1`.execute(db)
   if (rows.length === 0) return []
   return db.transaction().execute(async trx => {
-    const room = await roomFor(trx, wanted.directory)
-    if (room <= 0) return []
-    const next = inTurns(await readDue(trx, wanted), await readOrdersOfDay(trx)).slice(0, room)
-    return Promise.all(next.map(name => claim(trx, wanted.directory, name)))
+    const most = await allowedOrders(trx, scope.directory)
+    if (most <= 0) return []
+    const next = inTurns(await readDue(trx, scope), await readOrdersOfDay(trx)).slice(0, most)
+    return Promise.all(next.map(name => claim(trx, scope.directory, name)))
   })
 }
 
-const dueOf = ({ directory, except }: Wanted) => sql`
+const dueNames = ({ directory, except }: ClaimScope) => sql`
   select name, chain is null as is_new,
     coalesce(next_try_at, case when chain is null then wanted_at else renew_at end) as waits_since
   from certificates
   where gone_at is null and (chain is null or renew_at <= now() or directory <> ${directory}) and (next_try_at is null or next_try_at <= now())
     and (leased_until is null or leased_until < now()) and name <> all(${except})`
 
-async function readDue(trx: Transaction<Tables>, wanted: Wanted): Promise<DueName[]> {
-  const { rows } = await sql<{ name: string; is_new: boolean; waits_since: string | null }>`${dueOf(wanted)}`.execute(
+async function readDue(trx: Transaction<Tables>, scope: ClaimScope): Promise<DueName[]> {
+  const { rows } = await sql<{ name: string; is_new: boolean; waits_since: string | null }>`${dueNames(scope)}`.execute(
     trx,
   )
   const { rows: held } = await sql<{ name: string; org_id: number }>`
@@ -48,7 +48,7 @@ async function readDue(trx: Transaction<Tables>, wanted: Wanted): Promise<DueNam
   const workspaces = new Map(held.map(({ name, org_id }) => [name, org_id]))
   const due = rows.map(({ name, is_new, waits_since }) => ({
     name,
-    org_id: wanted.main.includes(name) ? null : workspaces.get(name),
+    org_id: scope.main.includes(name) ? null : workspaces.get(name),
     is_new,
     waits_since: waits_since === null ? 0 : Date.parse(waits_since),
   }))
@@ -65,8 +65,8 @@ async function readOrdersOfDay(trx: Transaction<Tables>): Promise<OrdersOfDay> {
   return (org_id, is_new) => counted.get(`${org_id} ${is_new}`) ?? 0
 }
 
-/** How many orders may begin. Locks the authority's row until the transaction ends, so that processes count one after the other. */
-async function roomFor(trx: Transaction<Tables>, directory: string): Promise<number> {
+/** How many orders may start now. Locks the authority's row until the transaction ends. */
+async function allowedOrders(trx: Transaction<Tables>, directory: string): Promise<number> {
   await sql`insert into acme_accounts (directory) values (${directory}) on conflict do nothing`.execute(trx)
   const { rows: accounts } = await sql<{ is_held: boolean | null }>`
     select held_until > now() as is_held from acme_accounts where directory = ${directory} for update`.execute(trx)
@@ -80,9 +80,13 @@ async function roomFor(trx: Transaction<Tables>, directory: string): Promise<num
   return Math.min(MOST_ORDERS - Number(orders), MOST_AT_ONCE - Number(under_way))
 }
 
-async function claim(trx: Transaction<Tables>, directory: string, { name, org_id, is_new }: DueName): Promise<Claimed> {
+async function claim(
+  trx: Transaction<Tables>,
+  directory: string,
+  { name, org_id, is_new }: DueName,
+): Promise<ClaimedCertificate> {
   const lease_token = newId()
-  const { rows } = await sql<Omit<Claimed, 'lease_token'>>`
+  const { rows } = await sql<Omit<ClaimedCertificate, 'lease_token'>>`
     update certificates set lease_token = ${lease_token}, leased_until = ${later(LEASE_MS)}
     where name = ${name}
     returning name, directory, chain, attempts`.execute(trx)

@@ -148,7 +148,7 @@ test('nothing is ordered for a domain whose check has found what would fail, and
     'it is told why there is no certificate',
     async () => (await six.read()).certificate.state === 'failing',
   )
-  assert.match((await six.read()).certificate.problem ?? '', /By IPv6 the name leads elsewhere/)
+  assert.match((await six.read()).certificate.problem ?? '', /The name’s IPv6 address leads elsewhere/)
   // Two more rounds have gone by when another name has been served.
   const two = await domain('two.test')
   await house.certified('two.test')
@@ -164,11 +164,11 @@ test('nothing is ordered for a domain whose check has found what would fail, and
   assert.equal((await two.read()).certificate.state, 'active')
 })
 
-test('nothing is ordered for a name that is kept for documents, as the demo has one', async () => {
+test('nothing is ordered for a name that is reserved for documentation, as the demo has one', async () => {
   dns.set('go.demo.example', { A: [HERE] })
   const { read } = await domain('go.demo.example')
   await eventually('it is told why', async () => (await read()).certificate.state === 'failing')
-  assert.match((await read()).certificate.problem ?? '', /kept for documents/)
+  assert.match((await read()).certificate.problem ?? '', /reserved for documentation/)
   dns.set('behind-it.test', { A: [HERE] })
   await domain('behind-it.test')
   await house.certified('behind-it.test')

@@ -51,7 +51,7 @@ test('a file that is half exchanged leaves the former certificate in service unt
   try {
     const before = files.contextOf('main.test')
     writeFileSync(TLS_KEY, (await authority.give({ names: ['main.test'] })).key)
-    await assert.rejects(files.refresh(), /the key is another certificate’s/)
+    await assert.rejects(files.refresh(), /the key belongs to another certificate/)
     assert.equal(files.contextOf('main.test'), before)
     write(await authority.give({ names: ['main.test'] }))
     await files.refresh()
@@ -69,7 +69,7 @@ test('files that cannot be served stop the start with what is wrong', async () =
   write({ chain: given.chain, key: other.key })
   await assert.rejects(
     opened,
-    new StartError('TLS_CERT and TLS_KEY cannot be served: the key is another certificate’s'),
+    new StartError('TLS_CERT and TLS_KEY cannot be served: the key belongs to another certificate'),
   )
   write({ chain: 'nothing', key: given.key })
   await assert.rejects(opened, new StartError('TLS_CERT and TLS_KEY cannot be served: there is no certificate in it'))

@@ -1,6 +1,6 @@
 /**
- * The certificate of TLS_CERT and TLS_KEY: one of a company's own authority, a wildcard, whatever somebody else renews. The files are read
- * again every few seconds, because programs that renew them tell nobody; what does not fit together is left until it does.
+ * The certificate of TLS_CERT and TLS_KEY, such as a wildcard or one of a company's own authority, which another program renews. The files are read
+ * every few seconds, because that program does not announce a renewal. Files that do not match are ignored until they do.
  */
 import { readFile } from 'node:fs/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
@@ -8,26 +8,26 @@ import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { StartError } from '../../ground/start-error.ts'
 import { type Leaf, requireKey, WrongChain } from './chain.ts'
-import type { Shown } from './figures.ts'
+import type { CountedCertificate } from './figures.ts'
 import { mainNames } from './names.ts'
 
-/** The same in all processes and for all names, or a session begun with one would not be resumed with another. */
+/** Must be equal in all processes and for all names, so that a TLS session can be resumed with any of them. */
 export const CONTEXT_ID = 'sluice'
 
-const LOOK_MS = 5000
+const POLL_MS = 5000
 
 export type CertificateFiles = {
   covers(name: string): boolean
   contextOf(name: string): SecureContext | undefined
-  shown(): Shown
-  /** Reads the files anew, if they have changed. */
+  counted(): CountedCertificate
+  /** Reads the files again, if they have changed. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
 
 type Loaded = { readonly cert: string; readonly key: string; readonly leaf: Leaf; readonly context: SecureContext }
 
-/** Undefined where no files are set. @throws StartError for files that cannot be served. */
+/** Undefined if no files are set. @throws StartError if the files cannot be served */
 export async function openCertificateFiles({
   config,
   log,
@@ -51,18 +51,18 @@ export async function openCertificateFiles({
     failed = undefined
     log.info({ serial: loaded.leaf.serial }, 'the certificate of TLS_CERT was read again')
   }
-  const rounds = openRounds('certificates/files', LOOK_MS, refresh, error => {
+  const rounds = openRounds('certificates/files', POLL_MS, refresh, error => {
     const why = (error as Error).message
-    // Said once: a renewal writes one file after the other.
+    // Logged once per fault: a renewal writes one file after the other.
     if (why !== failed)
-      log.warn({ problem: why }, 'TLS_CERT and TLS_KEY have changed and cannot be served; the former go on')
+      log.warn({ problem: why }, 'TLS_CERT and TLS_KEY have changed and cannot be served; keeping the previous ones')
     failed = why
   })
   const covers = (name: string) => loaded.leaf.certificate.checkHost(name) !== undefined
   return {
     covers,
     contextOf: name => (covers(name) ? loaded.context : undefined),
-    shown: () => ({ ...loaded.leaf, is_main: mainNames(config).some(covers), has_failed: false }),
+    counted: () => ({ ...loaded.leaf, is_main: mainNames(config).some(covers), has_failed: false }),
     refresh,
     close: () => rounds.close(),
   }

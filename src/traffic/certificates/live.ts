@@ -1,7 +1,7 @@
 /**
- * The certificates in service, in memory, as handshakes need them. NOTIFY brings changes at once, a look every few seconds is the truth behind
- * it, and while the database is away what is here goes on being served. No handshake asks anybody, so no visitor can have a certificate
- * ordered. Owns no table; reads certificates.
+ * The certificates in service, in memory, for handshakes. NOTIFY brings changes at once; the poll every few seconds is authoritative. While the
+ * database is away, the certificates in memory are still served. A handshake only looks here, so a visitor cannot trigger an order. Owns no table;
+ * reads certificates.
  */
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { sql } from 'kysely'
@@ -11,32 +11,32 @@ import type { Ground } from '../../ground/room.ts'
 import { inTurn } from '../../ground/in-turn.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { CHANNEL } from './certificates.ts'
-import { type Shown, show } from './figures.ts'
+import { type CountedCertificate, countCertificates } from './figures.ts'
 import { type CertificateFiles, CONTEXT_ID } from './files.ts'
 import { mainNames } from './names.ts'
 
 const POLL_MS = 5000
-/** Each takes 46 KiB. One that is not among them is made again at the next handshake, in 0.3 ms. */
+/** A context takes 46 KiB. One that was evicted is created again at the next handshake, in 0.3 ms. */
 const MOST_CONTEXTS = 1000
 
-type Row = {
+type CertificateRow = {
   name: string
   serial: string | null
   not_before: string | null
   not_after: string | null
   attempts: number
 }
-type Served = { readonly serial: string; readonly chain: string; readonly key: Buffer }
+type ServedCertificate = { readonly serial: string; readonly chain: string; readonly key: Buffer }
 
 export type LiveCertificates = {
-  /** What to answer a handshake for this name with; undefined where no certificate is for it. */
+  /** The TLS context of a name; undefined if there is no certificate for it. */
   contextOf(name: string): SecureContext | undefined
-  /** Whether there is one. */
+  /** Whether there is a certificate for a name. */
   serves(name: string): boolean
   close(): Promise<void>
 }
 
-/** Loads the certificates and keeps them fresh until it is closed. What `files` covers goes before them. */
+/** Loads the certificates and keeps them fresh until it is closed. The certificate of `files` takes precedence. */
 export async function openLiveCertificates(
   ground: Pick<Ground, 'config' | 'database' | 'db' | 'log' | 'secrets'>,
   files: CertificateFiles | undefined,
@@ -48,14 +48,14 @@ export async function openLiveCertificates(
   const listening = await listen(database, CHANNEL, { told: refreshed, again: refreshed })
   await refresh()
   const rounds = openRounds('certificates/live', POLL_MS, refresh, error =>
-    log.debug({ err: error }, 'certificates could not be looked at; those in memory go on being served'),
+    log.debug({ err: error }, 'could not read certificates; still serving those in memory'),
   )
-  const hide = show(() => [...memory.shown(), ...(files === undefined ? [] : [files.shown()])])
+  const stopCounting = countCertificates(() => [...memory.counted(), ...(files === undefined ? [] : [files.counted()])])
   return {
     contextOf: name => files?.contextOf(name) ?? memory.contextOf(name),
     serves: name => files?.covers(name) === true || memory.serves(name),
     async close() {
-      hide()
+      stopCounting()
       await listening.close()
       await rounds.close()
       await refresh.idle()
@@ -65,27 +65,27 @@ export async function openLiveCertificates(
 
 function openMemory({ config, db, log, secrets }: Pick<Ground, 'config' | 'db' | 'log' | 'secrets'>) {
   const main = mainNames(config)
-  const served = new Map<string, Served>()
+  const served = new Map<string, ServedCertificate>()
   const contexts = new LRUCache<string, SecureContext>({ max: MOST_CONTEXTS })
-  let shown: Shown[] = []
+  let counted: CountedCertificate[] = []
   const forget = (name: string) => {
     served.delete(name)
     contexts.delete(name)
   }
   return {
-    shown: () => shown,
+    counted: () => counted,
     serves: (name: string) => served.has(name),
     async read() {
-      const { rows } = await sql<Row>`
+      const { rows } = await sql<CertificateRow>`
         select name, serial, not_before, not_after, attempts from certificates where gone_at is null`.execute(db)
       const changed = rows.filter(({ name, serial }) => serial !== null && served.get(name)?.serial !== serial)
       for (const { name, ...fresh } of await readServed(db, changed)) {
         forget(name)
         served.set(name, fresh)
       }
-      const there = new Set(rows.map(({ name }) => name))
-      for (const name of served.keys()) if (!there.has(name)) forget(name)
-      shown = rows.map(({ name, not_before, not_after, attempts }) => ({
+      const names = new Set(rows.map(({ name }) => name))
+      for (const name of served.keys()) if (!names.has(name)) forget(name)
+      counted = rows.map(({ name, not_before, not_after, attempts }) => ({
         not_before: Date.parse(not_before ?? ''),
         not_after: Date.parse(not_after ?? ''),
         is_main: main.includes(name),
@@ -95,8 +95,8 @@ function openMemory({ config, db, log, secrets }: Pick<Ground, 'config' | 'db' |
     contextOf(name: string): SecureContext | undefined {
       const found = served.get(name)
       if (found === undefined) return undefined
-      const made = contexts.get(name)
-      if (made !== undefined) return made
+      const cached = contexts.get(name)
+      if (cached !== undefined) return cached
       try {
         const { chain: cert, key } = found
         const context = createSecureContext({ cert, key: secrets.open(key), sessionIdContext: CONTEXT_ID })
@@ -110,10 +110,13 @@ function openMemory({ config, db, log, secrets }: Pick<Ground, 'config' | 'db' |
   }
 }
 
-async function readServed(db: Ground['db'], rows: readonly Row[]): Promise<(Served & { name: string })[]> {
+async function readServed(
+  db: Ground['db'],
+  rows: readonly CertificateRow[],
+): Promise<(ServedCertificate & { name: string })[]> {
   if (rows.length === 0) return []
   const names = rows.map(({ name }) => name)
-  const { rows: found } = await sql<Served & { name: string }>`
+  const { rows: found } = await sql<ServedCertificate & { name: string }>`
     select name, serial, chain, key from certificates
     where name = any(${names}) and gone_at is null and chain is not null`.execute(db)
   return found

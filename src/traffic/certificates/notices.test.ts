@@ -4,7 +4,7 @@ import { startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
-import { noticeCertificates } from './notices.ts'
+import { sendCertificateNotices } from './notices.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -36,7 +36,7 @@ const issued = (from: number, to: number) => ({
   not_before: at(from),
   not_after: at(to),
 })
-const look = () => noticeCertificates(house.ground)
+const look = () => sendCertificateNotices(house.ground)
 const plain = (text = '') => text.replaceAll('=\n', '').replaceAll('=3D', '=')
 
 const change = (name: string, set: object) =>

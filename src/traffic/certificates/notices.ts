@@ -1,66 +1,71 @@
 /**
- * Writes to owners that a certificate has not been renewed: when it nears its expiry, on its last day, and once it has expired; and once that
- * none can be had at all. A look finds what is due. Whoever claims a notice sends it, so no two processes write the same mail. Writes
- * `certificates`.
+ * Mails to owners that a certificate has not been renewed: when its expiry is near, on its last day, and once it has expired; and one mail that a
+ * certificate could not be obtained at all. Writes `certificates`.
  */
 import { sql } from 'kysely'
-import { MINUTE_MS } from '../../contract/days.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
-import { mailOwners } from '../../ground/mail/owners.ts'
-import type { Ground } from '../../ground/room.ts'
+import { type NoticeGround, type Notices, sendNotices } from '../../ground/mail/notices.ts'
 import { IS_UNOBTAINABLE } from './attention.ts'
 import { whoseName } from './names.ts'
 
-/** Longer than a mail server may take for all of them; a mail that no server took is tried again after it. */
-const LEASE_MS = 10 * MINUTE_MS
-type Noticing = Pick<Ground, 'db' | 'config' | 'log'>
-type Letter = { name: string; not_after: string | null; problem: string | null }
+type CertificateFault = { name: string; not_after: string | null; problem: string | null }
 
-/** Of a certificate in service: how long before its expiry mails are sent. Shares of its life are for lives below 35 and 20 days. */
-const TOLD_BEFORE = [
+/** How long before the expiry of a certificate in service a mail is sent. The shares of its life are for lives below 35 and 20 days. */
+const MAILED_BEFORE = [
   sql`least(interval '7 days', (not_after - not_before) / 5)`,
   sql`least(interval '1 day', (not_after - not_before) / 20)`,
   sql`interval '0'`,
 ]
 
-/** Intervals are compared, because Citus refuses an update in which a column's moment is shifted by an interval. */
-const IS_DUE = sql.join(
-  TOLD_BEFORE.map(
+/** Compares intervals, because Citus refuses an update that adds an interval to a column's time. */
+const IS_EXPIRY_DUE = sql.join(
+  MAILED_BEFORE.map(
     before => sql`(not_after - now() <= ${before} and (told_at is null or not_after - told_at > ${before}))`,
   ),
   sql` or `,
 )
 
-const UNTOLD = sql`
+const IS_DUE = sql`
   gone_at is null and (telling_until is null or telling_until < now())
-  and (chain is null and told_at is null and ${IS_UNOBTAINABLE} or chain is not null and (${IS_DUE}))`
+  and (chain is null and told_at is null and ${IS_UNOBTAINABLE} or chain is not null and (${IS_EXPIRY_DUE}))`
+
+const notices: Notices<CertificateFault> = {
+  async readDue({ db }) {
+    const { rows } = await sql<CertificateFault>`
+      select name, not_after, problem from certificates where ${IS_DUE}`.execute(db)
+    return rows
+  },
+  async claim(db, { name }, until) {
+    const { numAffectedRows } = await sql`
+      update certificates set telling_until = ${until} where name = ${name} and ${IS_DUE}`.execute(db)
+    return numAffectedRows === 1n
+  },
+  async letterOf(ground, fault) {
+    ground.log.error(
+      { ...fault },
+      fault.not_after === null ? 'there is no certificate' : 'a certificate is not renewed',
+    )
+    const org_id = await whoseName(ground, fault.name)
+    return org_id === undefined ? undefined : { org_id, write: () => letterTo(ground.config, fault) }
+  },
+  async markSent(db, { name }, { until, sent_at }) {
+    await sql`
+      update certificates set told_at = ${sent_at}, telling_until = null
+      where name = ${name} and telling_until = ${until}`.execute(db)
+  },
+}
 
 /** Sends the mails that are due. */
-export async function noticeCertificates(ground: Noticing): Promise<void> {
-  const { rows } = await sql<{ name: string }>`select name from certificates where ${UNTOLD}`.execute(ground.db)
-  for (const { name } of rows) await tellOf(ground, name)
-}
+export const sendCertificateNotices = (ground: NoticeGround): Promise<void> => sendNotices(ground, notices)
 
-async function tellOf(ground: Noticing, name: string): Promise<void> {
-  const { db, log } = ground
-  const { rows } = await sql<Letter>`
-    update certificates set telling_until = now() + ${LEASE_MS}::int * interval '1 millisecond'
-    where name = ${name} and ${UNTOLD}
-    returning name, not_after, problem`.execute(db)
-  const [letter] = rows
-  if (letter === undefined) return
-  log.error({ ...letter }, letter.not_after === null ? 'there is no certificate' : 'a certificate is not renewed')
-  const org_id = await whoseName(ground, name)
-  const outcomes = org_id === undefined ? [] : await mailOwners(ground, org_id, () => words(letter, ground.config))
-  if (outcomes.length > 0 && outcomes.every(outcome => outcome === 'failed')) return
-  await sql`update certificates set told_at = now() where name = ${name} and telling_until is not null`.execute(db)
-}
-
-function words({ name, not_after, problem }: Letter, config: Ground['config']): { subject: string; text: string } {
-  const why = problem === null ? 'It has not been tried yet.' : `The reason: ${problem.replace(/\.$/, '')}.`
+function letterTo(
+  config: NoticeGround['config'],
+  { name, not_after, problem }: CertificateFault,
+): { subject: string; text: string } {
+  const reason = problem === null ? 'It has not been tried yet.' : `The reason: ${problem.replace(/\.$/, '')}.`
   const expiry = new Date(not_after ?? 0)
   const at = `${expiry.toISOString().slice(0, 16).replace('T', ' ')} UTC`
-  const [subject, what] =
+  const [subject, fault] =
     not_after === null
       ? [
           `${name} has no certificate`,
@@ -73,8 +78,8 @@ function words({ name, not_after, problem }: Letter, config: Ground['config']): 
           ]
         : [
             `The certificate of ${name} expires soon`,
-            `The certificate of ${name} expires at ${at} and could not be renewed. From then on browsers warn everyone who opens ${name} by https.`,
+            `The certificate of ${name} expires at ${at} and could not be renewed. After that, browsers warn everyone who opens ${name} by https.`,
           ]
-  const todo = `Sluice goes on trying. Check that ${name} still points to this server and that port 80 is open to everyone.`
-  return { subject, text: [what, why, todo, linkTo(config, '/', undefined)].join('\n\n') }
+  const advice = `Sluice keeps trying. Check that ${name} still points to this server and that port 80 is open to everyone.`
+  return { subject, text: [fault, reason, advice, linkTo(config, '/', undefined)].join('\n\n') }
 }

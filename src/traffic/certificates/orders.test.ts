@@ -90,7 +90,7 @@ for (const chain of ['leaf alone', 'another key', 'another name'] as const) {
     stub.manners.chain = chain
     await sql`update certificates set renew_at = now() where name = 'main.test'`.execute(house.database.kysely)
     const { problem, next_try_at } = await house.failed('main.test')
-    assert.match(problem ?? '', /^what the authority sent cannot be served: /)
+    assert.match(problem ?? '', /^the certificate from the authority cannot be served: /)
     assert.ok(Date.parse(next_try_at ?? '') > Date.now())
     assert.equal((await shake(house.https_port, { name: 'main.test' })).serial, serial)
     stub.manners.chain = 'whole'
@@ -175,7 +175,7 @@ test('an authority that is away is asked again after a minute, and the name is i
     manners.isAway = true
   })
   const { problem, next_try_at } = await house.failed('main.test')
-  assert.match(problem ?? '', /^the authority could not be asked \(\w+\)$/)
+  assert.match(problem ?? '', /^the authority could not be reached \(\w+\)$/)
   const wait = Date.parse(next_try_at ?? '') - Date.now()
   assert.ok(wait > 30_000 && wait < 75_000, 'a minute, give or take a fifth')
   stub.manners.isAway = false

@@ -6,7 +6,7 @@ import { openCertified } from '../../../tests/support/street.ts'
 import { startAcmeStub } from '../../../tests/support/acme-stub.ts'
 import { readConfig } from '../../ground/config.ts'
 import { againAfter, openAuthority } from './authority.ts'
-import { endIsNear, momentIn, momentOf, pauseAfter } from './renewal.ts'
+import { expiryWarningAt, timeWithin, renewalTimeOf, pauseAfter } from './renewal.ts'
 import { retryAfter_ms } from './retry-after.ts'
 
 const HOUR = 60 * 60_000
@@ -21,21 +21,21 @@ afterEach(async () => {
 describe('times', () => {
   test('a certificate is renewed at two thirds of its life, a short one at half, give or take a twentieth', () => {
     const lived = (days: number, chance: number) =>
-      momentOf({ not_before: 0, not_after: days * DAY }, () => chance) / (days * DAY)
+      renewalTimeOf({ not_before: 0, not_after: days * DAY }, () => chance) / (days * DAY)
     assert.deepEqual([lived(90, 0.5), lived(6, 0.5)], [2 / 3, 1 / 2])
     assert.ok(Math.abs(lived(90, 0) - (2 / 3 - 0.05)) < 1e-9 && Math.abs(lived(90, 1) - (2 / 3 + 0.05)) < 1e-9)
   })
 
   test('a window is hit anywhere', () => {
     assert.deepEqual(
-      [0, 0.5, 1].map(chance => momentIn({ from: 10, to: 20 }, () => chance)),
+      [0, 0.5, 1].map(chance => timeWithin({ from: 10, to: 20 }, () => chance)),
       [10, 15, 20],
     )
   })
 
   test('the end of ninety days is near seven days before, that of six days a fifth of them', () => {
-    assert.equal(endIsNear({ not_before: 0, not_after: 90 * DAY }), 83 * DAY)
-    assert.equal(endIsNear({ not_before: 0, not_after: 5 * DAY }), 4 * DAY)
+    assert.equal(expiryWarningAt({ not_before: 0, not_after: 90 * DAY }), 83 * DAY)
+    assert.equal(expiryWarningAt({ not_before: 0, not_after: 5 * DAY }), 4 * DAY)
   })
 
   test('failures are tried again after ever longer pauses, twelve hours at the most', () => {

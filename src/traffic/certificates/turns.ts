@@ -1,23 +1,23 @@
-/** Which of the due names is ordered next. Pure. */
+/** The order in which due names are ordered. Pure. */
 import { MOST_NEW_A_DAY } from './api.ts'
 
 /** A name whose certificate may be ordered now. */
 export type DueName = {
   readonly name: string
-  /** The workspace of the domain; null: the main host. */
+  /** The organization of the domain; null for the main host. */
   readonly org_id: number | null
-  /** It has no certificate yet. */
+  /** Whether it has no certificate yet. */
   readonly is_new: boolean
   /** Unix milliseconds. */
   readonly waits_since: number
 }
 
-/** How many orders of a kind a workspace has begun within the last day. */
+/** How many orders an organization has started within the last day, for new names or for renewals. */
 export type OrdersOfDay = (org_id: number, is_new: boolean) => number
 
 /**
- * The names in the order they are to be ordered in: the main host, then renewals, then new names. Workspaces take turns: one that has begun fewer
- * orders within the day comes first, then whoever waits longest. New names beyond the limit of their workspace are left out.
+ * Sorts the due names: the main host first, then renewals, then new names. Organizations take turns: one with fewer orders within the day comes
+ * first, then the name that has waited longest. New names beyond the daily limit of their organization are left out.
  */
 export function inTurns(due: readonly DueName[], ordersOfDay: OrdersOfDay): DueName[] {
   const main = due.filter(({ org_id }) => org_id === null).toSorted(byWaiting)

@@ -1,4 +1,4 @@
-/** Sees to it that each name that is served has a certificate: orders what is due, a few at a time. Any number of processes may. */
+/** The periodic job that orders certificates for all served names, a few at a time. Any number of processes may run it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
@@ -7,18 +7,18 @@ import { noteObstacles, wantNames } from './certificates.ts'
 import { claimDue } from './claim.ts'
 import type { CertificateFiles } from './files.ts'
 import { mainNames, namesToServe } from './names.ts'
-import { noticeCertificates } from './notices.ts'
+import { sendCertificateNotices } from './notices.ts'
 import { type Ordering, orderFor } from './order.ts'
 import { askWhenToRenew } from './questions.ts'
 
-/** Whoever adds a domain waits in front of the screen. */
+/** Short, because a person who has added a domain is watching the screen. */
 const POLL_MS = 2000
-/** How long an order that is under way may take to be given back when the process ends. */
+/** How long the closing process waits until the leases of running orders are released. */
 const PATIENCE_MS = 5000
 
 /**
- * Looks every few seconds until it is closed. Names that `files` covers need nobody's certificate; `onServed` is told of those whose own was put
- * in service.
+ * Runs every few seconds until it is closed. Names that `files` covers are not ordered. `onServed` is called for each name whose certificate was
+ * put in service.
  */
 export function openCertificateWorker(
   ground: Ground,
@@ -37,10 +37,10 @@ export function openCertificateWorker(
       main: mainNames(config),
       except: obstructed,
     })) {
-      // The place of an order that has ended is taken by the next one at once.
+      // When an order ends, the next one starts at once.
       const ended: Promise<void> = orderFor(ordering, claimed, closing.signal)
         .then(fill)
-        .catch((error: unknown) => log.warn({ err: error }, 'what became of an order could not be written down'))
+        .catch((error: unknown) => log.warn({ err: error }, 'could not write the result of a certificate order'))
         .finally(() => underWay.delete(ended))
       underWay.add(ended)
     }
@@ -58,9 +58,9 @@ export function openCertificateWorker(
       obstructed = [...obstacles.keys()]
       await fill()
       await askWhenToRenew(ordering, closing.signal)
-      await noticeCertificates(ground)
+      await sendCertificateNotices(ground)
     },
-    error => log.warn({ err: error }, 'certificates could not be looked after; it is tried again'),
+    error => log.warn({ err: error }, 'could not check certificates; retrying'),
   )
   return {
     async close() {

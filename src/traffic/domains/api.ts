@@ -1,4 +1,4 @@
-/** Domains over HTTP: names of an organization's own, under which its campaigns open. Sessions only: no right of a key reaches here. */
+/** The endpoints of domains: an organization's own names for campaign links. Only for sessions, not for API keys. */
 import { z } from 'zod'
 import { Address } from '../../contract/address.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -9,17 +9,17 @@ export const DOMAIN_STATUSES = ['pending', 'active', 'failing', 'lost'] as const
 export type DomainStatus = (typeof DOMAIN_STATUSES)[number]
 
 const FixedAddress = Address.refine(text => !/[{}]/.test(text), {
-  message: 'takes no macros: it is the same for everybody',
+  message: 'must not contain macros',
 })
 
-/** What is answered at a place of the domain that is no link. */
+/** What a domain answers at a path that is no campaign link. */
 export const Place = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('not_found') }),
     z
       .object({ type: z.literal('redirect'), url: z.string() })
-      .meta({ description: 'To this address as it is: neither path nor query is passed on' }),
-    z.object({ type: z.literal('campaign'), campaign_id: Id }).meta({ description: 'As if the link of it was opened' }),
+      .meta({ description: 'Redirects to this address; path and query are not passed on' }),
+    z.object({ type: z.literal('campaign'), campaign_id: Id }).meta({ description: 'Opens this campaign' }),
   ])
   .meta({ id: 'DomainPlace' })
 export type Place = z.output<typeof Place>
@@ -34,13 +34,11 @@ export const HTTPS_MODES = ['optional', 'only'] as const
 export const ROBOTS = ['refuse', 'allow'] as const
 const Https = z.enum(HTTPS_MODES).meta({
   description:
-    'optional: both schemes record clicks; only: http leads to https once a certificate is in service, and is served before that',
+    'optional: links work with http and https; only: http redirects to https once there is a certificate, and works until then',
 })
-const Robots = z
-  .enum(ROBOTS)
-  .meta({ description: 'refuse: robots.txt keeps search engines out, and nothing that is shown may be listed' })
+const Robots = z.enum(ROBOTS).meta({ description: 'refuse: robots.txt and a header keep search engines out' })
 
-/** Why a domain does not work, each with its cure in words. */
+/** The reasons why a domain does not work. */
 const PROBLEMS = [
   'no_such_name',
   'points_elsewhere',
@@ -63,8 +61,8 @@ export type ProblemCode = (typeof PROBLEMS)[number]
 const Problem = z
   .object({
     code: z.enum(PROBLEMS),
-    text: z.string().meta({ description: 'What is the matter' }),
-    cure: z.string().meta({ description: 'What to do about it' }),
+    text: z.string().meta({ description: 'What is wrong' }),
+    cure: z.string().meta({ description: 'How to fix it' }),
   })
   .meta({ id: 'DomainProblem' })
 export type Problem = z.output<typeof Problem>
@@ -75,17 +73,17 @@ const DnsRecord = z
     name: z.string(),
     value: z.string(),
     why: z.enum(['pointing', 'proof']),
-    reason: z.string().optional().meta({ description: 'Why proof is asked for' }),
-    is_needed: z.boolean().meta({ description: 'False: another record does the same' }),
-    found: z.array(z.string()).meta({ description: 'What the last check found in its place' }),
+    reason: z.string().optional().meta({ description: 'Why the proof is needed' }),
+    is_needed: z.boolean().meta({ description: 'False: an alternative to another record' }),
+    found: z.array(z.string()).meta({ description: 'What the last check found' }),
   })
   .meta({ id: 'DomainRecord' })
 export type DnsRecord = z.output<typeof DnsRecord>
 
 const Check = z.object({
   checked_at: Instant,
-  next_at: Instant.nullable().meta({ description: 'null: not by itself any more' }),
-  arrived: z.boolean().meta({ description: 'Whether a request for the name came here' }),
+  next_at: Instant.nullable().meta({ description: 'null: there is no further automatic check' }),
+  arrived: z.boolean().meta({ description: 'Whether a request for the name reached Sluice' }),
   addresses: z.array(z.string()),
   problems: z.array(Problem),
 })
@@ -94,7 +92,7 @@ const Certificate = z
   .object({
     state: z.enum(['off', 'waiting', 'limited', 'ordering', 'active', 'failing', 'external']).meta({
       description:
-        'off: nothing answers by https; limited: the workspace has ordered its 100 new certificates of a day, and next_try_at says when it goes on; external: the certificate is that of a server in front',
+        'off: the name has no https; limited: the workspace has reached its 100 new certificates a day, and next_try_at says when it continues; external: a server in front of Sluice has the certificate',
     }),
     issuer: z.string().nullable(),
     not_after: Instant.nullable(),
@@ -108,25 +106,25 @@ export type Certificate = z.output<typeof Certificate>
 export const Domain = z
   .object({
     id: Id,
-    name: z.string().meta({ description: 'As in DNS: lower case, in ASCII. Never changes' }),
+    name: z.string().meta({ description: 'As in DNS: lower case ASCII. Never changes' }),
     unicode_name: z.string(),
     status: z.enum(DOMAIN_STATUSES).meta({
       description:
-        'pending: not proven yet; active; failing: proven, but the last checks over an hour failed; lost: another organization has proven it',
+        'pending: not proven yet; active; failing: proven, but all checks of the last hour failed; lost: another organization has proven it',
     }),
-    is_default: z.boolean().meta({ description: 'Campaigns that name no domain are shown on it' }),
+    is_default: z.boolean().meta({ description: 'Links of campaigns without their own domain use it' }),
     https: Https,
     root: Place,
     unknown_path: Place,
     robots: Robots,
-    records: z.array(DnsRecord).meta({ description: 'What to set in DNS' }),
-    check: Check.nullable().meta({ description: 'null: it runs for the first time' }),
+    records: z.array(DnsRecord).meta({ description: 'The DNS records to set' }),
+    check: Check.nullable().meta({ description: 'null: the first check is running' }),
     certificate: Certificate,
     flagged: z
       .object({ threats: z.array(z.string()), since: Instant })
       .nullable()
-      .meta({ description: 'What Google Web Risk suspects, where WEB_RISK_KEY is set' }),
-    campaigns: z.int().min(0).meta({ description: 'Campaigns, archived ones too, whose address is shown on it' }),
+      .meta({ description: 'The threats that Google Web Risk lists; only if WEB_RISK_KEY is set' }),
+    campaigns: z.int().min(0).meta({ description: 'Campaigns, including archived ones, whose link uses it' }),
     last_visit_at: Instant.nullable(),
     proven_at: Instant.nullable(),
     created_at: Instant,
@@ -142,7 +140,7 @@ const DomainDraft = z.object({
     .min(1)
     .max(2048)
     .refine(...FAITHFUL)
-    .meta({ description: 'Such as go.example.com. https:// and a path are cut off', examples: ['go.example.com'] }),
+    .meta({ description: 'Such as go.example.com. A scheme and a path are cut off', examples: ['go.example.com'] }),
   https: Https.nullish(),
   root: PlaceDraft.nullish(),
   unknown_path: PlaceDraft.nullish(),
@@ -155,7 +153,7 @@ export const DomainChanges = z
     root: PlaceDraft,
     unknown_path: PlaceDraft,
     robots: Robots,
-    is_default: z.boolean().meta({ description: 'true takes it from the domain that has it' }),
+    is_default: z.boolean().meta({ description: 'true: the previous default domain is no longer the default' }),
   })
   .partial()
 
@@ -167,7 +165,7 @@ export const listDomains = endpoint({
     ...paging,
     q: Search.meta({ description: 'Part of the name' }),
     status: z.enum(DOMAIN_STATUSES).optional(),
-    trouble: z.literal('true').optional().meta({ description: 'Those that fail, or that Google suspects' }),
+    trouble: z.literal('true').optional().meta({ description: 'Only domains that fail or that Google lists' }),
   }),
   reply: Page(Domain),
 })
@@ -185,7 +183,7 @@ export const createDomain = endpoint({
   access: { session: 'admin' },
   summary: 'Add a domain',
   description:
-    'Answers at once, with the records to set; a check begins. It opens campaigns as soon as requests for it come here, and until then blocks nobody else from adding it.',
+    'Answers at once with the DNS records to set, and starts a check. Campaign links work once requests for the name reach Sluice. Until then other organizations can add it too.',
   body: DomainDraft,
   reply: Domain,
   status: 201,
@@ -196,7 +194,7 @@ export const updateDomain = endpoint({
   route: 'PATCH /api/domains/:id',
   access: { session: 'admin' },
   summary: 'Change a domain',
-  description: 'Fields that are not sent stay as they are.',
+  description: 'Fields that are not sent do not change.',
   body: DomainChanges,
   reply: Domain,
   refuses: ['object_not_found', 'invalid_request'],
@@ -207,7 +205,7 @@ export const deleteDomain = endpoint({
   access: { session: 'admin' },
   summary: 'Delete a domain',
   description:
-    'From the answer on its links lead nowhere, and campaigns that were shown on it are shown on the default domain, else on the main host. No other organization gets the name without proof by TXT.',
+    'Its links stop working at once. Links of its campaigns use the default domain, or else the main host. Another organization can get the name only with a TXT record.',
   reply: Done,
   refuses: ['object_not_found'],
 })
@@ -216,7 +214,7 @@ export const checkDomain = endpoint({
   route: 'POST /api/domains/:id/check',
   access: { session: 'admin' },
   summary: 'Check a domain now',
-  description: 'Takes ten seconds at most. Within ten seconds of the last check that one is answered.',
+  description: 'Takes at most ten seconds. If the last check is less than ten seconds old, its result is answered.',
   reply: Domain,
   refuses: ['object_not_found'],
 })
@@ -226,11 +224,11 @@ export const answerProbe = endpoint({
   access: 'anyone',
   visit: true,
   hosts: 'any',
-  summary: 'Prove that requests for a name come here',
-  description: 'What a check of a domain asks, and nobody else has a use for.',
+  summary: 'Prove that requests for a name reach Sluice',
+  description: 'Called only by the checks of domains.',
   answers: {
-    200: { words: 'The name that was seen, and its proof', type: 'text/plain' },
-    404: { words: 'This is no nonce', type: 'text/plain' },
+    200: { words: 'The name of the request, and the proof', type: 'text/plain' },
+    404: { words: 'The nonce is malformed', type: 'text/plain' },
   },
 })
 
@@ -238,11 +236,11 @@ export const askTls = endpoint({
   route: 'GET /tls-ask',
   access: 'anyone',
   visit: true,
-  summary: 'Whether a proxy may order a certificate for a name',
+  summary: 'Tell a proxy whether it may order a certificate',
   description:
-    'For the on-demand TLS of a proxy, by ?domain=. Answers who connects from this machine or a trusted proxy, without X-Forwarded-For: what was proxied cannot ask it.',
+    'For the on-demand TLS of a proxy, with ?domain=. Answers only connections from this machine or a trusted proxy without X-Forwarded-For, so visitors behind the proxy cannot ask.',
   answers: {
-    200: { words: 'It may', type: 'text/plain' },
-    404: { words: 'It may not, or nobody here may ask', type: 'text/plain' },
+    200: { words: 'The proxy may order one', type: 'text/plain' },
+    404: { words: 'It may not, or the caller may not ask', type: 'text/plain' },
   },
 })

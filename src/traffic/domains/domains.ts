@@ -1,7 +1,7 @@
 /**
- * Domains: names of an organization's own, under which its campaigns open. Owns `domains`, `domain_names`, `domain_holders` and
- * `domain_zones`. What must stay true: a name leads to one organization at any moment, and nobody gets one that another organization has
- * or had by pointing DNS alone. Deletion is soft, and remembers who held the name.
+ * Domains: an organization's own names for campaign links. Owns `domains`, `domain_names`, `domain_holders` and `domain_zones`. What must stay
+ * true: a name leads to one organization at any time, and pointing DNS alone is not enough to get a name that another organization has or had.
+ * Deletion is soft and keeps a record of who held the name.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -19,39 +19,39 @@ import { domainName } from './name.ts'
 import { proofValue, reasonForProof } from './proof.ts'
 import { NOTHING_FOUND, pointingRecords, proofRecord } from './records.ts'
 import { openResolver } from './resolver.ts'
-import { type Claim, remember } from './settle.ts'
-import { COLUMNS, type Row, shown } from './shown.ts'
+import { type DomainRef, recordHolder } from './results.ts'
+import { describeDomains, DOMAIN_COLUMNS, type DomainRow } from './rows.ts'
 
-/** Each is checked by itself and served from memory. */
+/** The limit per organization. Each domain is checked separately and kept in memory. */
 const MOST_DOMAINS = 200
-/** A check this young is answered as it is. */
+/** A check that is younger is not repeated. */
 const FRESH_MS = 10_000
 
-type Making = Context<typeof api.createDomain>
+type CreateContext = Context<typeof api.createDomain>
 
-/** Domains of the organization, newest first; `q` looks into the name. */
+/** Domains of the organization, newest first; `q` searches the name. */
 export async function listDomains(
   { db, config, actor }: Context<typeof api.listDomains>,
   { query }: Call<typeof api.listDomains>,
 ) {
-  let rows = live(db, actor.org_id).select(COLUMNS)
+  let rows = live(db, actor.org_id).select(DOMAIN_COLUMNS)
   if (query.q) rows = rows.where(nameHolds(query.q))
   if (query.status !== undefined) rows = rows.where('status', '=', query.status)
   if (query.trouble !== undefined) rows = rows.where(sql<boolean>`status = 'failing' or flagged is not null`)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: await shown(db, config, actor.org_id, data), next_cursor }
+  const { data, next_cursor } = await newestFirst(rows.$castTo<DomainRow>(), query)
+  return { data: await describeDomains(db, config, actor.org_id, data), next_cursor }
 }
 
 /** One domain. Refuses `object_not_found`. */
 export async function readDomain(context: Context<typeof api.readDomain>, { params }: Call<typeof api.readDomain>) {
-  return await one(context, context.actor.org_id, idOf(params.id))
+  return await describeDomain(context, context.actor.org_id, idOf(params.id))
 }
 
-/** The deeds that begin checks. */
+/** The deeds that start checks. */
 export function domainDeeds(checker: Checker) {
   return {
-    /** Adds a domain, pending, and begins a check. Refuses a name that cannot be one, `already_exists`, `domain_limit`. */
-    async createDomain(context: Making, { body }: Call<typeof api.createDomain>) {
+    /** Adds a pending domain and starts a check. Refuses an invalid name, `already_exists`, `domain_limit`. */
+    async createDomain(context: CreateContext, { body }: Call<typeof api.createDomain>) {
       const { db, config, actor, log } = context
       const { org_id } = actor
       const name = domainName(body.name, config)
@@ -63,9 +63,9 @@ export function domainDeeds(checker: Checker) {
         await insertDomain(trx, { org_id, id, name, records }, body)
       })
       checker.check({ org_id, id, name }).catch((error: unknown) => {
-        log.warn({ err: error, domain: name }, 'a domain could not be checked; it is tried again')
+        log.warn({ err: error, domain: name }, 'could not check a domain; retrying')
       })
-      return await one(context, org_id, id)
+      return await describeDomain(context, org_id, id)
     },
 
     /** Checks a domain unless that was done a moment ago. Refuses `object_not_found`. */
@@ -78,15 +78,15 @@ export function domainDeeds(checker: Checker) {
         where org_id = ${org_id} and id = ${id} and deleted_at is null`.execute(db)
       const [domain] = rows
       if (domain === undefined) refuse('object_not_found')
-      // One that has just been written down may not be served yet.
+      // The result of a fresh check may not be served yet.
       if (domain.is_fresh === true) await checker.settled(id)
       else await checker.check({ org_id, id, name: domain.name })
-      return await one(context, org_id, id)
+      return await describeDomain(context, org_id, id)
     },
   }
 }
 
-/** Changes the fields that are sent. Refuses `object_not_found`, and `invalid_request` for a place that is not there. */
+/** Changes the fields that are sent. Refuses `object_not_found`, and `invalid_request` for a campaign that does not exist. */
 export async function updateDomain(
   context: Context<typeof api.updateDomain>,
   { params, body }: Call<typeof api.updateDomain>,
@@ -94,12 +94,12 @@ export async function updateDomain(
   const { db, actor } = context
   const { org_id } = actor
   const id = idOf(params.id)
-  const { name } = await one(context, org_id, id)
+  const { name } = await describeDomain(context, org_id, id)
   await requirePlaces(db, org_id, name, body)
   await db.transaction().execute(async trx => {
     const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(trx)
     const updated_at = rows[0]?.now ?? new Date().toISOString()
-    if (body.is_default === true) await dropDefault(trx, org_id, id, updated_at)
+    if (body.is_default === true) await unsetDefault(trx, org_id, id, updated_at)
     const { https, robots, is_default } = body
     const written = await trx
       .updateTable('domains')
@@ -120,14 +120,14 @@ export async function updateDomain(
     if (is_default === true && written.status !== 'active' && written.status !== 'failing')
       refuse('invalid_request', {
         error: 'is_default: the domain does not lead here',
-        hint: 'It can be the default one as soon as a check has found that requests for it come here.',
+        hint: 'It can be the default once a check has found that requests for it reach Sluice.',
       })
   })
   await announceDomains(db)
-  return await one(context, org_id, id)
+  return await describeDomain(context, org_id, id)
 }
 
-/** Deletes softly: its links end with the answer, and the name is remembered as having been the organization's. */
+/** Deletes softly. Its links stop working with the answer. The name is recorded as formerly the organization's. */
 export async function deleteDomain(
   context: Context<typeof api.deleteDomain>,
   { params }: Call<typeof api.deleteDomain>,
@@ -135,45 +135,49 @@ export async function deleteDomain(
   const { db, actor } = context
   const { org_id } = actor
   const id = idOf(params.id)
-  const { name } = await one(context, org_id, id)
+  const { name } = await describeDomain(context, org_id, id)
   await db.transaction().execute(async trx => {
     const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(trx)
     const now = rows[0]?.now ?? new Date().toISOString()
-    // The name first, then the domain, as checks do; and once more, for a check that proved it meanwhile.
-    await release(trx, { org_id, id, name }, now)
+    // First the name, then the domain: the lock order of checks. The name again, in case a check proved it in between.
+    await releaseName(trx, { org_id, id, name }, now)
     await trx
       .updateTable('domains')
       .set({ deleted_at: now, is_default: false, next_check_at: null, notice: null, updated_at: now })
       .where('org_id', '=', org_id)
       .where('id', '=', id)
       .execute()
-    await release(trx, { org_id, id, name }, now)
+    await releaseName(trx, { org_id, id, name }, now)
   })
   await announceDomains(db)
   return { ok: true as const }
 }
 
-async function release(trx: Transaction<Tables>, { org_id, id, name }: Claim, at: string): Promise<void> {
+async function releaseName(trx: Transaction<Tables>, { org_id, id, name }: DomainRef, at: string): Promise<void> {
   const { numDeletedRows } = await trx
     .deleteFrom('domain_names')
     .where('name', '=', name)
     .where('org_id', '=', org_id)
     .where('domain_id', '=', id)
     .executeTakeFirst()
-  if (numDeletedRows > 0n) await remember(trx, name, org_id, at)
+  if (numDeletedRows > 0n) await recordHolder(trx, name, org_id, at)
 }
 
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('domains').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-async function one({ db, config }: Pick<Making, 'db' | 'config'>, org_id: number, id: string): Promise<api.Domain> {
-  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+async function describeDomain(
+  { db, config }: Pick<CreateContext, 'db' | 'config'>,
+  org_id: number,
+  id: string,
+): Promise<api.Domain> {
+  const row = await live(db, org_id).select(DOMAIN_COLUMNS).where('id', '=', id).$castTo<DomainRow>().executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
-  return (await shown(db, config, org_id, [row]))[0] ?? refuse('object_not_found')
+  return (await describeDomains(db, config, org_id, [row]))[0] ?? refuse('object_not_found')
 }
 
-/** What is known without a check: where BASE_URL is, and whether the name has to be proven. */
-async function firstRecords({ db, config, actor, secrets }: Making, name: string): Promise<api.DnsRecord[]> {
+/** The DNS records before the first check: those that point to BASE_URL's host, and the TXT record if it is needed. */
+async function firstRecords({ db, config, actor, secrets }: CreateContext, name: string): Promise<api.DnsRecord[]> {
   const base = await baseAddresses(config, openResolver(config))
   const pointing = pointingRecords(config, name, { ...NOTHING_FOUND, base })
   const { org_id } = actor
@@ -182,7 +186,7 @@ async function firstRecords({ db, config, actor, secrets }: Making, name: string
   return [...pointing, proofRecord(name, proofValue(secrets, org_id, name), reason, { state: 'none' })]
 }
 
-/** Held by the lock of the organization's balance row, which every organization has. */
+/** Refuses `domain_limit`. Locks the organization's balance row, which every organization has, so that concurrent calls count one after the other. */
 async function requireRoom(trx: Transaction<Tables>, org_id: number): Promise<void> {
   await sql`select from balances where org_id = ${org_id} for update`.execute(trx)
   const { rows } = await sql<{ count: number }>`
@@ -218,12 +222,12 @@ async function insertDomain(
       })
       .execute()
   } catch (error) {
-    if (isTaken(error)) refuse('already_exists', { error: `${row.name} is there already` })
+    if (isTaken(error)) refuse('already_exists', { error: `${row.name} already exists` })
     throw error
   }
 }
 
-async function dropDefault(trx: Transaction<Tables>, org_id: number, id: string, at: string): Promise<void> {
+async function unsetDefault(trx: Transaction<Tables>, org_id: number, id: string, at: string): Promise<void> {
   await trx
     .updateTable('domains')
     .set({ is_default: false, updated_at: at })
@@ -234,14 +238,14 @@ async function dropDefault(trx: Transaction<Tables>, org_id: number, id: string,
     .execute()
 }
 
-type Places = Pick<Call<typeof api.updateDomain>['body'], 'root' | 'unknown_path'>
+type PathAnswers = Pick<Call<typeof api.updateDomain>['body'], 'root' | 'unknown_path'>
 
-/** Refuses `invalid_request` for a campaign that is not there, and for a redirect that leads back to the domain. */
+/** Refuses `invalid_request` for a campaign that does not exist, and for a redirect to the domain itself. */
 async function requirePlaces(
   db: Kysely<Tables>,
   org_id: number,
   name: string,
-  { root, unknown_path }: { [K in keyof Places]: Places[K] | null },
+  { root, unknown_path }: { [K in keyof PathAnswers]: PathAnswers[K] | null },
 ): Promise<void> {
   for (const [field, place] of Object.entries({ root, unknown_path })) {
     if (place?.type === 'redirect' && URL.parse(place.url)?.hostname === name)

@@ -1,10 +1,10 @@
-/** What operators watch of domains: in `/metrics`, by what each process has in memory. */
+/** The metrics of domains in `/metrics`, from the memory of this process. */
 import { Gauge } from 'prom-client'
 import { DOMAIN_STATUSES, type DomainStatus } from './api.ts'
 
-export type Counted = { readonly id: string; readonly status: DomainStatus; readonly is_deleted: boolean }
+export type CountedDomain = { readonly id: string; readonly status: DomainStatus; readonly is_deleted: boolean }
 
-const opened = new Set<Map<string, DomainStatus>>()
+const openCountings = new Set<Map<string, DomainStatus>>()
 
 new Gauge({
   name: 'sluice_domains',
@@ -12,23 +12,23 @@ new Gauge({
   labelNames: ['status'],
   collect() {
     for (const status of DOMAIN_STATUSES) this.set({ status }, 0)
-    for (const statuses of opened) for (const status of statuses.values()) this.inc({ status })
+    for (const statuses of openCountings) for (const status of statuses.values()) this.inc({ status })
   },
 })
 
-/** Counts the domains it is told of until it is closed. */
+/** Counts domains until it is closed. */
 export function openCounts() {
   const statuses = new Map<string, DomainStatus>()
-  opened.add(statuses)
+  openCountings.add(statuses)
   return {
-    /** Domains as they are now; `isAll`: there are no others. */
-    note(domains: readonly Counted[], isAll: boolean): void {
+    /** Updates the given domains; `isAll` means that there are no others. */
+    note(domains: readonly CountedDomain[], isAll: boolean): void {
       if (isAll) statuses.clear()
       for (const { id, status, is_deleted } of domains) {
         if (is_deleted) statuses.delete(id)
         else statuses.set(id, status)
       }
     },
-    close: () => void opened.delete(statuses),
+    close: () => void openCountings.delete(statuses),
   }
 }

@@ -1,23 +1,22 @@
 /**
- * The domains in service, in memory: every visit asks for its own, and while the database is away what is here goes on being served. Owns no
- * table.
+ * The domains in service, in memory. Every visit looks up its domain here, also while the database is away. Owns no table.
  */
 import type { Kysely } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { followed } from '../../ground/following.ts'
 import type { DomainHost, Ground } from '../../ground/room.ts'
-import { type Counted, openCounts } from './figures.ts'
+import { type CountedDomain, openCounts } from './figures.ts'
 
 export type LiveDomains = {
-  /** The domain of a name in DNS, if an organization has proven it. */
+  /** The domain of a DNS name, if an organization has proven it. */
   find: (name: string) => DomainHost | undefined
-  /** Reads what has changed; resolves when this process serves it. */
+  /** Reads the changes. Resolves when this process serves them. */
   refresh: () => Promise<void>
   close: () => Promise<void>
 }
 
-/** Covers transactions that committed after their `updated_at`, and clocks of a sharded database's nodes. */
+/** Covers transactions that commit after their `updated_at`, and the different clocks of a cluster's nodes. */
 const OVERLAP = `interval '10 seconds'`
 
 const CHANGED = (among: Among) => `
@@ -27,7 +26,7 @@ const CHANGED = (among: Among) => `
   left join domain_names n on n.name = d.name and n.org_id = d.org_id and n.domain_id = d.id
   where d.updated_at >= $1${among('d.org_id')}`
 
-type Row = Omit<DomainHost, 'is'> & Counted & { readonly is_held: boolean }
+type LiveDomainRow = Omit<DomainHost, 'is'> & CountedDomain & { readonly is_held: boolean }
 
 const domains = followed('sluice_domains', 'domains')
 
@@ -38,7 +37,7 @@ export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | '
   let names = new Map<string, DomainHost>()
   let since = ''
   let isAllWanted = true
-  /** While a node of a cluster is away its organizations' changes are missed. */
+  /** Whether the last read missed the organizations of a cluster's node that was away. */
   let isMissingSome = false
 
   const read = async () => {
@@ -46,11 +45,11 @@ export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | '
     isAllWanted = false
     try {
       const { rows: clock } = await pool.query<{ since: string }>(`select clock_timestamp() - ${OVERLAP} as since`)
-      const { rows, isWhole } = await askEverywhere<Row>(pool, CHANGED, [isAll ? '-infinity' : since])
+      const { rows, isWhole } = await askEverywhere<LiveDomainRow>(pool, CHANGED, [isAll ? '-infinity' : since])
       names = apply(isAll && isWhole ? new Map() : names, rows)
       counts.note(rows, isAll && isWhole)
       since = clock[0]?.since ?? since
-      // Read anew once every node is there again, because what was missed meanwhile lies before `since`.
+      // Once every node is back, everything is read again, because the missed changes lie before `since`.
       if (isWhole && isMissingSome && !isAll) isAllWanted = true
       isMissingSome = !isWhole
     } catch (error) {
@@ -72,8 +71,8 @@ export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | '
   }
 }
 
-/** What is held stands under its name; what is not any more goes, unless another domain has taken its place. */
-function apply(before: ReadonlyMap<string, DomainHost>, rows: readonly Row[]): Map<string, DomainHost> {
+/** Adds the rows that hold their name, and removes those that no longer do, unless another domain now has the name. */
+function apply(before: ReadonlyMap<string, DomainHost>, rows: readonly LiveDomainRow[]): Map<string, DomainHost> {
   const names = new Map(before)
   for (const { id, name, is_held } of rows) if (!is_held && names.get(name)?.id === id) names.delete(name)
   for (const { is_held, status: _, is_deleted: __, ...row } of rows)
@@ -81,5 +80,5 @@ function apply(before: ReadonlyMap<string, DomainHost>, rows: readonly Row[]): M
   return names
 }
 
-/** Tells every process that domains have changed: after the commit, before the answer. Never rejects. */
+/** Tells every process that domains have changed. Call it after the commit and before the answer. Never rejects. */
 export const announceDomains = (db: Kysely<Tables>): Promise<void> => domains.announce(db)

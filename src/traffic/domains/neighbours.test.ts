@@ -58,7 +58,7 @@ test('a name beside one of another organization is not proven by pointing, becau
     const stranger = await added(name, second)
     assert.deepEqual([stranger.status, codes(stranger)], ['pending', ['txt_missing']], name)
     const [problem] = stranger.check?.problems ?? []
-    assert.match(`${problem?.text}`, /Somebody else on this server has or had victim\.test, or a name under it/)
+    assert.match(`${problem?.text}`, /Another organization on this server has or had victim\.test, or a name under it/)
     assert.equal(proof(stranger)?.reason?.includes('victim.test'), true)
     assert.doesNotMatch(JSON.stringify(stranger), /go\.victim/, 'whose it is, and which name, is not told')
     assert.equal((await house.visit(name, '/healthz')).status, 200, 'it is any other name')
@@ -80,7 +80,7 @@ test('neither is a name beside one that was deleted, or beside a name of the das
   for (const name of ['login.sold.test', `login.${MAIN}`, `a.b.${MAIN}`, 'go.also.test']) {
     const domain = await added(name, second)
     assert.deepEqual(codes(domain), ['txt_missing'], name)
-    const reason = name === 'login.sold.test' ? /Somebody else on this server/ : /the dashboard’s own address/
+    const reason = name === 'login.sold.test' ? /Another organization on this server/ : /the dashboard’s own address/
     assert.match(`${proof(domain)?.reason}`, reason, name)
   }
 })

@@ -1,83 +1,68 @@
 /**
- * Writes to owners that a domain has been failing for an hour, or that another organization has proven it; each once. A look every few seconds
- * finds what checks have come to; whoever claims a notice sends it, so that no two processes write the same mail.
+ * Mails to owners that a domain has been failing for an hour, or that another organization has proven it, each once. Checks only write `notice`; a
+ * periodic job finds it.
  */
 import { sql } from 'kysely'
-import { MINUTE_MS } from '../../contract/days.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { linkTo } from '../../ground/mail/mail.ts'
-import { mailOwners } from '../../ground/mail/owners.ts'
-import type { Ground } from '../../ground/room.ts'
-import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import { type NoticeGround, type Notices, openNotices, sendNotices } from '../../ground/mail/notices.ts'
+import type { Rounds } from '../../ground/rounds.ts'
 import { unicodeName } from './name.ts'
-import type { StoredCheck } from './shown.ts'
+import type { StoredCheck } from './rows.ts'
 
-const POLL_MS = 5000
-/** Longer than a mail server may take for all owners; a mail that no server took is tried again after it. */
-const LEASE_MS = 10 * MINUTE_MS
+type DomainNotice = { org_id: number; id: string; name: string; notice: 'failing' | 'lost'; found: StoredCheck | null }
 
-type Noticing = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
-type Due = { org_id: number; id: string; name: string; notice: 'failing' | 'lost'; found: StoredCheck | null }
-
-const UNSENT = (among: Among) => `
+const DUE = (among: Among) => `
   select d.org_id, d.id, d.name, d.notice, d.found
   from domains d
   where d.notice is not null and d.mailed_at is null and d.deleted_at is null
     and (d.claimed_until is null or d.claimed_until < now())${among('d.org_id')}`
 
+const notices: Notices<DomainNotice> = {
+  readDue: async ({ database }) => (await askEverywhere<DomainNotice>(database.worker, DUE)).rows,
+  async claim(db, { org_id, id, notice }, until) {
+    const { numAffectedRows } = await sql`
+      update domains set claimed_until = ${until}
+      where org_id = ${org_id} and id = ${id} and notice = ${notice} and mailed_at is null
+        and (claimed_until is null or claimed_until < now())`.execute(db)
+    return numAffectedRows === 1n
+  },
+  letterOf: async ({ config }, notice) => ({ org_id: notice.org_id, write: () => letterTo(config, notice) }),
+  async markSent(db, { org_id, id }, { until, sent_at }) {
+    await sql`
+      update domains set mailed_at = ${sent_at}, claimed_until = null
+      where org_id = ${org_id} and id = ${id} and claimed_until = ${until}`.execute(db)
+  },
+}
+
 /** Sends the mails that are due. */
-async function noticeDomains(ground: Noticing): Promise<void> {
-  const { rows } = await askEverywhere<Due>(ground.database.worker, UNSENT)
-  for (const due of rows) await sendNotice(ground, due)
-}
+const sendDomainNotices = (ground: NoticeGround): Promise<void> => sendNotices(ground, notices)
 
-async function sendNotice(ground: Noticing, due: Due): Promise<void> {
-  const { db } = ground
-  const { org_id, id, notice } = due
-  const { rows: clock } = await sql<{ until: string }>`
-    select now() + ${LEASE_MS}::int * interval '1 millisecond' as until`.execute(db)
-  const claimed = await sql`
-    update domains set claimed_until = ${clock[0]?.until}
-    where org_id = ${org_id} and id = ${id} and notice = ${notice} and mailed_at is null
-      and (claimed_until is null or claimed_until < now())`.execute(db)
-  if (claimed.numAffectedRows !== 1n) return
-  const outcomes = await mailOwners(ground, org_id, () => words(due, ground.config))
-  if (outcomes.length > 0 && outcomes.every(outcome => outcome === 'failed')) return
-  await sql`
-    update domains set mailed_at = ${new Date().toISOString()}
-    where org_id = ${org_id} and id = ${id} and notice = ${notice}`.execute(db)
-}
-
-function words({ id, name, notice, found }: Due, config: Ground['config']): { subject: string; text: string } {
-  const shown = unicodeName(name)
+function letterTo(config: NoticeGround['config'], { id, name, notice, found }: DomainNotice) {
+  const readable = unicodeName(name)
   const link = linkTo(config, `/settings/domains/${toWireId(id)}`, undefined)
   if (notice === 'lost')
     return {
-      subject: `${shown} belongs to another organization`,
+      subject: `${readable} belongs to another organization`,
       text: [
-        `Another organization on this server has proven by a TXT record that ${shown} is theirs. Its links do not open your campaigns any more.`,
+        `Another organization on this server has proven by a TXT record that ${readable} is theirs. Its links no longer open your campaigns.`,
         'If the name is yours, set the TXT record that is shown, delete the other value, and check the domain again.',
         link,
       ].join('\n\n'),
     }
   const problems = (found?.problems ?? []).map(({ text, cure }) => `${text} ${cure}`)
   return {
-    subject: `${shown} does not lead here any more`,
+    subject: `${readable} no longer leads here`,
     text: [
-      `For an hour no request for ${shown} has come through when it was tried. Visitors who do come are served as ever.`,
+      `For an hour, no check of ${readable} has reached this server. Visitors who still reach it are served as before.`,
       ...problems,
-      `See what was found, or show your campaigns on another domain: ${link}`,
+      `See the result of the last check, or use another domain for your campaigns: ${link}`,
     ].join('\n\n'),
   }
 }
 
-/** Looks every few seconds until it is closed; any number of processes may. */
-export function openDomainNotices(ground: Noticing): Rounds {
-  return openRounds(
-    'domains/notices',
-    POLL_MS,
-    () => noticeDomains(ground),
-    error => ground.log.warn({ err: error }, 'domains could not be looked at for notices; it is tried again'),
-  )
+/** Sends notices every few seconds until it is closed. */
+export function openDomainNotices(ground: NoticeGround): Rounds {
+  return openNotices('domains/notices', ground, () => sendDomainNotices(ground))
 }

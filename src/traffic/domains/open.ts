@@ -1,4 +1,4 @@
-/** The domains of a process that serves: those in memory, checks that people ask for, and when each was visited last. */
+/** Opens the domains of a process that serves visitors: the memory, the checks that people ask for, and the times of last visits. */
 import type { DomainHost, Ground } from '../../ground/room.ts'
 import { type LastTimes, openLastTimes } from '../../ground/last-times.ts'
 import { openChecker } from './checker.ts'
@@ -6,14 +6,14 @@ import { domainDeeds, deleteDomain, listDomains, readDomain, updateDomain } from
 import { openLiveDomains } from './live.ts'
 import { answerProbe, tlsAsked } from './visits.ts'
 
-// A time never goes back.
+// A later time is never overwritten by an earlier one.
 const WRITE = `
   update domains set last_visit_at = visited.at
   from unnest($2::uuid[], $3::timestamptz[]) as visited (id, at)
   where domains.org_id = $1 and domains.id = visited.id
     and (domains.last_visit_at is null or domains.last_visit_at < visited.at)`
 
-/** Opens it. `deeds` furnish the room, `find` and `noteVisit` are the door's. */
+/** `deeds` are the room's; `find` and `noteVisit` are for the gate. */
 export async function openDomains(ground: Ground) {
   const live = await openLiveDomains(ground)
   const checker = openChecker(ground)

@@ -1,7 +1,7 @@
 /**
- * Knocking at the addresses of a name: whether a request for it comes here. A client of its own, so that it is of no use against inner hosts:
- * fixed ports and path, public addresses or this machine's own, one redirect at most and only to https of the same name, a KiB, seconds; what
- * was answered is never shown, only what it means.
+ * Probes the addresses of a name: does a request for it reach Sluice? It has its own HTTP client, which is of no use for attacks on internal hosts:
+ * fixed ports and path; only public addresses and those of this machine; at most one redirect, and only to https of the same name; at most a KiB
+ * and a few seconds. The answer itself is never shown, only its meaning.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type IncomingMessage, request as requestPlainly } from 'node:http'
@@ -11,39 +11,39 @@ import type { Config } from '../../ground/config.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import { mayBePointedAt } from '../../ground/guard.ts'
 
-const PATIENCE_MS = 3000
+const TIMEOUT_MS = 3000
 const MOST_BYTES = 1024
-const FORM = /^proof ([\w-]{43}) (\S*)\n$/
+const PROOF = /^proof ([\w-]{43}) (\S*)\n$/
 
-/** What a nonce is made of. */
+/** The form of a nonce. */
 export const NONCE = /^[\w-]{22}$/
 
-/** What is answered to a probe: the name that was seen, and that it was seen here. */
+/** The answer to a probe: the name of the request, with a proof that it reached this installation. */
 export function probeAnswer({ mac }: Pick<Secrets, 'mac'>, nonce: string, host: string): string {
   return `proof ${mac('domain probe', `${nonce} ${host}`).toString('base64url')} ${host}\n`
 }
 
 /**
- * What came of knocking at an address. `here`: the request arrived, and `isPort80Closed` says that it did by https alone; `renamed`: it arrived
- * under another name; `other`: something else answers; `loop`: http and https send to each other; `closed`: nobody answers; `inner`: an
- * address that nobody outside can reach.
+ * The result of probing an address. `here`: the request arrived, with `isPort80Closed` only over https; `renamed`: it arrived with another Host
+ * header; `other`: another server answers; `loop`: http and https redirect to each other; `closed`: nothing answers; `inner`: an internal address,
+ * which was not probed.
  */
-export type Knocked = {
+export type ProbeResult = {
   readonly is: 'here' | 'renamed' | 'other' | 'loop' | 'closed' | 'inner'
   readonly isPort80Closed?: true
 }
 
-type Said = { is: 'here' | 'renamed' | 'other' | 'closed' } | { is: 'redirect'; location: string }
+type ProbeAnswer = { is: 'here' | 'renamed' | 'other' | 'closed' } | { is: 'redirect'; location: string }
 
-type Knocking = { config: Pick<Config, 'checkPorts' | 'allowPrivateTargets'>; secrets: Pick<Secrets, 'mac'> }
+type ProbeGround = { config: Pick<Config, 'checkPorts' | 'allowPrivateTargets'>; secrets: Pick<Secrets, 'mac'> }
 
-/** Asks one address for the name. */
-export async function knock({ config, secrets }: Knocking, name: string, address: string): Promise<Knocked> {
+/** Probes one address for the name: over http, and over https if http redirects there or is closed. */
+export async function probe({ config, secrets }: ProbeGround, name: string, address: string): Promise<ProbeResult> {
   if (!config.allowPrivateTargets && !mayBePointedAt(address)) return { is: 'inner' }
   const nonce = randomBytes(16).toString('base64url')
   const path = `/.well-known/proof/${nonce}`
   const [http = 80, https = 443] = config.checkPorts
-  const ask = (port: number, isSecure: boolean) => said(secrets, { name, address, port, path, nonce, isSecure })
+  const ask = (port: number, isSecure: boolean) => sendProbe(secrets, { name, address, port, path, nonce, isSecure })
   const plain = await ask(http, false)
   if (plain.is === 'redirect') {
     if (sameName(plain.location, name, path) === 'http:') return { is: 'loop' }
@@ -59,26 +59,26 @@ export async function knock({ config, secrets }: Knocking, name: string, address
     : { is: secure.is === 'redirect' ? 'other' : secure.is }
 }
 
-/** The scheme of a redirect that leads to the same place of the same name, else undefined. */
+/** The scheme of a redirect to the same name and path; undefined for any other redirect. */
 function sameName(location: string, name: string, path: string): string | undefined {
   const url = URL.parse(location, `http://${name}${path}`)
   return url !== null && url.hostname === name && url.pathname === path ? url.protocol : undefined
 }
 
-type Asking = { name: string; address: string; port: number; path: string; nonce: string; isSecure: boolean }
+type ProbeRequest = { name: string; address: string; port: number; path: string; nonce: string; isSecure: boolean }
 
-async function said(secrets: Pick<Secrets, 'mac'>, asking: Asking): Promise<Said> {
-  const { name, address, port, path, nonce, isSecure } = asking
+async function sendProbe(secrets: Pick<Secrets, 'mac'>, request: ProbeRequest): Promise<ProbeAnswer> {
+  const { name, address, port, path, nonce, isSecure } = request
   const options = {
     host: address,
     port,
     path,
     headers: { host: name, 'user-agent': 'domain check' },
     agent: false as const,
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   }
-  return await new Promise<Said>(resolve => {
-    const hear = (answer: IncomingMessage) => {
+  return await new Promise<ProbeAnswer>(resolve => {
+    const onAnswer = (answer: IncomingMessage) => {
       const { statusCode = 0, headers } = answer
       if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
         answer.destroy()
@@ -88,16 +88,16 @@ async function said(secrets: Pick<Secrets, 'mac'>, asking: Asking): Promise<Said
         resolve({ is: statusCode === 200 ? verdict(secrets, nonce, name, body) : 'other' }),
       )
     }
-    // Which certificate answers says nothing of where a name leads; that is looked at by itself.
+    // Any certificate is accepted here. Certificates are checked separately.
     const sent = isSecure
-      ? requestSecurely({ ...options, servername: name, rejectUnauthorized: false }, hear)
-      : requestPlainly(options, hear)
-    sent.once('error', error => resolve({ is: isSpoken(error) ? 'other' : 'closed' })).end()
+      ? requestSecurely({ ...options, servername: name, rejectUnauthorized: false }, onAnswer)
+      : requestPlainly(options, onAnswer)
+    sent.once('error', error => resolve({ is: isNotHttp(error) ? 'other' : 'closed' })).end()
   })
 }
 
-/** Somebody answered, if not by HTTP. */
-const isSpoken = (error: NodeJS.ErrnoException): boolean => error.code?.startsWith('HPE_') === true
+/** Whether something answered, but not with HTTP. */
+const isNotHttp = (error: NodeJS.ErrnoException): boolean => error.code?.startsWith('HPE_') === true
 
 async function bodyOf(answer: IncomingMessage): Promise<string> {
   let body = ''
@@ -118,35 +118,35 @@ function verdict(
   name: string,
   body: string,
 ): 'here' | 'renamed' | 'other' {
-  const [, , host] = FORM.exec(body) ?? []
+  const [, , host] = PROOF.exec(body) ?? []
   if (host === undefined) return 'other'
-  const right = Buffer.from(probeAnswer(secrets, nonce, host))
-  const got = Buffer.from(body)
-  if (right.length !== got.length || !timingSafeEqual(right, got)) return 'other'
+  const expected = Buffer.from(probeAnswer(secrets, nonce, host))
+  const received = Buffer.from(body)
+  if (expected.length !== received.length || !timingSafeEqual(expected, received)) return 'other'
   return host === name ? 'here' : 'renamed'
 }
 
-/** The certificate that an address shows for a name: whose it is, until when, and what is wrong with it; undefined without one. */
-export type Shown = {
+/** The certificate that an address presents for a name. `problem` says why browsers refuse it. */
+export type SeenCertificate = {
   readonly issuer: string | null
   readonly not_after: string | null
   readonly problem: string | null
 }
 
-/** Reads the certificate by a handshake. */
+/** Reads the certificate by a TLS handshake; undefined if there is none. */
 export async function readCertificate(
-  { checkPorts, allowPrivateTargets }: Knocking['config'],
+  { checkPorts, allowPrivateTargets }: ProbeGround['config'],
   name: string,
   address: string,
-): Promise<Shown | undefined> {
+): Promise<SeenCertificate | undefined> {
   if (!allowPrivateTargets && !mayBePointedAt(address)) return undefined
-  return await new Promise<Shown | undefined>(resolve => {
+  return await new Promise<SeenCertificate | undefined>(resolve => {
     const socket = connect({ host: address, port: checkPorts[1] ?? 443, servername: name, rejectUnauthorized: false })
-    const end = (shown: Shown | undefined) => {
+    const end = (certificate: SeenCertificate | undefined) => {
       socket.destroy()
-      resolve(shown)
+      resolve(certificate)
     }
-    socket.setTimeout(PATIENCE_MS, () => end(undefined))
+    socket.setTimeout(TIMEOUT_MS, () => end(undefined))
     socket.once('error', () => end(undefined))
     socket.once('secureConnect', () => {
       const { issuer, valid_to } = socket.getPeerCertificate()
@@ -165,6 +165,6 @@ export async function readCertificate(
 const FAULTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'it has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another name',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'nobody but the server itself has signed it',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate of its issuer is not sent along',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the intermediate certificate is missing',
 }

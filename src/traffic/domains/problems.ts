@@ -1,87 +1,87 @@
-/** Why a domain does not work, in words, each with its cure. */
+/** The texts of the problems of domains, each with its fix. */
 import type { Problem, ProblemCode } from './api.ts'
 
-/** What the words speak of. */
-type Of = {
+/** The values in the texts. */
+type ProblemValues = {
   readonly name: string
-  /** The addresses that are meant, shown as they are. */
+  /** The IP addresses that have the problem. */
   readonly addresses?: readonly string[]
-  /** Whoever may issue certificates. */
+  /** The authorities that may issue certificates. */
   readonly issuers?: readonly string[]
-  /** Why the TXT record is asked for. */
+  /** Why the TXT record is needed. */
   readonly reason?: string
 }
 
 const listed = (texts: readonly string[] = []): string => texts.join(', ')
 
-/** Whose certificates Caddy and certbot get unless they are told otherwise. */
+/** The authority that Caddy and certbot use by default. */
 export const CERTIFICATE_AUTHORITY = 'letsencrypt.org'
 
-const WORDS: Readonly<Record<ProblemCode, (of: Of) => [text: string, cure: string]>> = {
+const WORDS: Readonly<Record<ProblemCode, (values: ProblemValues) => [text: string, cure: string]>> = {
   no_such_name: ({ name }) => [
-    `DNS knows no address of ${name}.`,
-    'Set the records at whoever keeps the DNS of this name. A new record is seen within minutes, a changed one after its TTL.',
+    `DNS has no address for ${name}.`,
+    'Set the records at your DNS provider. A new record works within minutes, a changed one after its TTL.',
   ],
   points_elsewhere: ({ addresses }) => [
-    `Nobody answers at ${listed(addresses)}, or it is an address inside a network.`,
-    'Point the name at this server, and open ports 80 and 443 to the outside.',
+    `Nothing answers at ${listed(addresses)}, or the address is internal.`,
+    'Point the name at this server, and open ports 80 and 443 to the internet.',
   ],
   ipv6_elsewhere: ({ addresses }) => [
-    `By IPv6 the name leads elsewhere: ${listed(addresses)}. Visitors with IPv6, and authorities that issue certificates, go there.`,
-    'Delete the AAAA record, or mend it.',
+    `The name’s IPv6 address leads elsewhere: ${listed(addresses)}. Visitors with IPv6 and certificate authorities go there.`,
+    'Delete or correct the AAAA record.',
   ],
   mixed_addresses: ({ addresses }) => [
-    `Some addresses do not lead here: ${listed(addresses)}. Part of the visitors is lost.`,
+    `Some addresses do not lead here: ${listed(addresses)}. Some visitors are lost.`,
     'Delete the records with these addresses.',
   ],
   port_80_closed: () => [
-    'Port 80 is closed: links by http lead nowhere.',
-    'Open port 80 beside 443. Authorities that issue certificates ask there as well.',
+    'Port 80 is closed, so links with http do not work.',
+    'Open port 80 as well as 443. Certificate authorities need it too.',
   ],
   other_server: ({ addresses }) => [
     `Another server answers at ${listed(addresses)}.`,
-    'Point the name at this server. If it does already, its proxy does not know the name: add it there, or let it pass on every name.',
+    'Point the name at this server. If it points here already, add the name to the proxy in front, or let the proxy pass on all names.',
   ],
   host_not_forwarded: () => [
-    'Requests come here, but under another name: the proxy in front changes the Host header.',
-    'Hand it on. For nginx: proxy_set_header Host $host;',
+    'Requests arrive with another name: the proxy in front changes the Host header.',
+    'Pass the Host header on. For nginx: proxy_set_header Host $host;',
   ],
   redirect_loop: () => [
-    'http and https send visitors to each other for ever.',
-    'Behind Cloudflare set SSL/TLS to Full in place of Flexible; else take one of the two redirects away.',
+    'http and https redirect to each other in a loop.',
+    'Behind Cloudflare, set SSL/TLS to Full instead of Flexible. Otherwise remove one of the two redirects.',
   ],
   txt_missing: ({ name, reason }) => [
-    `There is no TXT record at _sluice.${name} that shows that the name is yours. ${reason}`,
-    'Add the record that is shown. It may stay for as long as the name is used.',
+    `There is no TXT record at _sluice.${name}. ${reason}`,
+    'Add the TXT record shown above, and leave it there.',
   ],
   txt_wrong: ({ name, reason }) => [
-    `The TXT record at _sluice.${name} holds another value. ${reason}`,
-    'Add the value that is shown. Others may stand beside it.',
+    `The TXT record at _sluice.${name} has another value. ${reason}`,
+    'Add the value shown above. Other values may stay.',
   ],
   held_by_other: () => [
     'Another organization on this server uses the name, and its own TXT record is still there.',
-    'If the name is yours, delete its value at the TXT record: after three checks without it the name is yours here.',
+    'If the name is yours, delete the other organization’s value from the TXT record. After three checks without it, the name is yours here.',
   ],
   caa_forbids: ({ name, issuers }) => [
-    `A CAA record lets only ${listed(issuers)} issue certificates for the name.`,
-    `Add one: ${name} CAA 0 issue "${CERTIFICATE_AUTHORITY}"`,
+    `A CAA record allows only ${listed(issuers)} to issue certificates for the name.`,
+    `Add a CAA record: ${name} CAA 0 issue "${CERTIFICATE_AUTHORITY}"`,
   ],
   dns_broken: ({ name }) => [
-    `DNS answers with an error when it is asked for ${name}.`,
-    'Look at its name servers, and at DNSSEC: a signature that does not fit looks like this.',
+    `DNS answers with an error for ${name}.`,
+    'Check its name servers, and DNSSEC: an invalid signature causes this error.',
   ],
   dns_silent: () => [
-    'The DNS server that Sluice asks does not answer. Nothing was changed.',
-    'Look at the DNS of this machine, or set DNS_SERVERS.',
+    'The DNS server that Sluice uses does not answer. Nothing was changed.',
+    'Check the DNS of this machine, or set DNS_SERVERS.',
   ],
   https_only_zone: ({ name }) => [
-    `Browsers open names under .${name.split('.').at(-1)} by https alone, and no certificate is in service.`,
-    'Nothing opens before there is one.',
+    `Browsers open names under .${name.split('.').at(-1)} only with https, and there is no certificate yet.`,
+    'Links work once there is a certificate.',
   ],
 }
 
-/** A problem with its words. */
-export function problem(code: ProblemCode, of: Of): Problem {
-  const [text, cure] = WORDS[code](of)
+/** A problem with its texts. */
+export function problem(code: ProblemCode, values: ProblemValues): Problem {
+  const [text, cure] = WORDS[code](values)
   return { code, text, cure }
 }

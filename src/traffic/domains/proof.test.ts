@@ -159,7 +159,7 @@ describe('what a check finds is said in words, with a cure', () => {
   })
 })
 
-test('a private address that is not this machine’s own is not knocked at', async () => {
+test('a private address that is not this machine’s own is not probed', async () => {
   const closed = await startDomainHouse({ ALLOW_PRIVATE_TARGETS: 'false' })
   try {
     const as = await seedSignedIn(closed)
@@ -235,7 +235,7 @@ describe('a name that leads elsewhere for an hour', () => {
       assert.ok(await isServed(name), 'whoever comes is here')
       const mail = await mailbox.next(owner.email)
       assert.match(mail.text, new RegExp(`${name} does not lead here`))
-      assert.match(mail.text, /Nobody answers at/)
+      assert.match(mail.text, /Nothing answers at/)
       house.dns.set(name, { A: [HERE] })
       assert.equal((await check(id)).status, 'active')
       assert.equal(mailbox.mails.filter(({ text }) => text.includes(name)).length, 1)
@@ -262,7 +262,7 @@ describe('a name that leads elsewhere for an hour', () => {
   })
 })
 
-describe('whose a name is', () => {
+describe('who owns a name', () => {
   /** Both want it, and DNS leads here. */
   const rivals = async () => {
     const name = fresh()

@@ -1,7 +1,7 @@
 /**
- * Whose a name is. Pointing it here is enough for a name that nobody else here has to do with. A TXT record has to say it where strangers may
- * sign up, and where anybody else has or had a name under the same registrable domain: who keeps the DNS of that domain may have pointed all
- * names of it here with one wildcard record, so pointing shows nothing.
+ * Proves who owns a name. Pointing the name here is enough if no other organization is involved. A TXT record is needed if sign-up is open, and if
+ * another organization has or had a name under the same registrable domain: the owner of that domain may point all its names here with one wildcard
+ * record, so pointing proves nothing.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { getDomain } from 'tldts'
@@ -12,31 +12,30 @@ import { mainNames, namesAbove } from './name.ts'
 
 const TOKEN_LENGTH = 22
 
-/** The value of the TXT record that says a name is an organization's. Nothing is stored: it can be told again at any time. */
+/** The value of the TXT record for a name and an organization. It is derived, so nothing is stored. */
 export function proofValue({ mac }: Pick<Secrets, 'mac'>, org_id: number, name: string): string {
   return `sluice=${mac('domain owner', `${org_id} ${name}`).toString('base64url').slice(0, TOKEN_LENGTH)}`
 }
 
 /**
- * The registrable domain of a name: `go.shop.example.co.uk` → `example.co.uk`; a public suffix is its own. Suffixes that companies have put on
- * the list for their customers (`github.io`) count as names of those companies, whose DNS they are in: so a TXT record is asked for once too
- * often rather than once too seldom.
+ * The registrable domain of a name: `go.shop.example.co.uk` → `example.co.uk`. A public suffix is its own. Private suffixes that companies list for
+ * their customers (`github.io`) count as names of the company, whose DNS they are in. This asks for a TXT record too often rather than too seldom.
  */
 export function zoneOf(name: string): string {
   return getDomain(name, { allowPrivateDomains: false }) ?? name
 }
 
-/** Why the TXT record is needed of this organization, in words that name nobody else; undefined where it is not needed. */
+/** Why this organization needs the TXT record; undefined if it does not. The text names no other organization. */
 export async function reasonForProof(
   db: Kysely<Tables>,
   config: Pick<Config, 'signUp' | 'baseUrl' | 'alsoHosts'>,
   { org_id, name }: { org_id: number; name: string },
 ): Promise<string | undefined> {
   if (config.signUp === 'open')
-    return 'Anybody may sign up on this server, so pointing alone does not show whose a name is.'
+    return 'Sign-up is open on this server, so pointing alone does not prove who owns a name.'
   const zone = zoneOf(name)
   if (mainNames(config).some(main => zoneOf(main) === zone))
-    return `${zone} is also the domain of the dashboard’s own address, so pointing alone does not show whose this name is.`
+    return `${zone} is also the domain of the dashboard’s own address, so pointing alone does not prove who owns this name.`
   const related = [name, ...namesAbove(name)]
   const { rows } = await sql<{ is_related: boolean }>`
     select exists (
@@ -47,12 +46,12 @@ export async function reasonForProof(
   return rows[0]?.is_related === true ? sharedZone(name) : undefined
 }
 
-/** The reason where somebody else has or had a name under the same registrable domain. */
+/** The reason if another organization has or had a name under the same registrable domain. */
 export function sharedZone(name: string): string {
-  return `Somebody else on this server has or had ${zoneOf(name)}, or a name under it, so pointing alone does not show whose this name is.`
+  return `Another organization on this server has or had ${zoneOf(name)}, or a name under it, so pointing alone does not prove who owns this name.`
 }
 
-/** Waits for whoever decides on another name of the same registrable domain, until the transaction ends. */
+/** Locks the registrable domain until the transaction ends, so that names under it are decided one after another. */
 export async function lockZone(trx: Transaction<Tables>, name: string): Promise<void> {
   const zone = zoneOf(name)
   await sql`insert into domain_zones (name) values (${zone}) on conflict (name) do nothing`.execute(trx)

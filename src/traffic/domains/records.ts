@@ -1,32 +1,32 @@
-/** What to set in DNS for a domain, with what is found there instead. */
+/** The DNS records to set for a domain, with the values that a check found. */
 import { isIP } from 'node:net'
 import type { Config } from '../../ground/config.ts'
 import type { DnsRecord } from './api.ts'
-import { type Answered, valuesOf } from './resolver.ts'
+import { type DnsAnswer, valuesOf } from './resolver.ts'
 
-type There = {
-  v4: Answered<string>
-  v6: Answered<string>
-  alias: Answered<string>
+type FoundRecords = {
+  v4: DnsAnswer<string>
+  v6: DnsAnswer<string>
+  alias: DnsAnswer<string>
   /** The addresses of BASE_URL's host. */
   base: readonly string[]
 }
 
-/** Before anything was asked. */
-export const NOTHING_FOUND: Omit<There, 'base'> = {
+/** The records before the first check. */
+export const NOTHING_FOUND: Omit<FoundRecords, 'base'> = {
   v4: { state: 'none' },
   v6: { state: 'none' },
   alias: { state: 'none' },
 }
 
 /**
- * The records that point a name at BASE_URL's host: an alias where the name may have one, which follows the host wherever it moves; else its
- * addresses. A name of two labels is the top of its zone, where no alias may stand. Without BASE_URL nobody here knows where it is.
+ * The records that point a name at BASE_URL's host: an alias, which follows the host when it moves, and the host's addresses as an alternative. A
+ * name of two labels is the top of its zone, where no alias is allowed. Without BASE_URL the host is unknown, and there are no records.
  */
 export function pointingRecords(
   { baseUrl }: Pick<Config, 'baseUrl'>,
   name: string,
-  { v4, v6, alias, base }: There,
+  { v4, v6, alias, base }: FoundRecords,
 ): DnsRecord[] {
   if (baseUrl === undefined) return []
   const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '')
@@ -46,8 +46,8 @@ export function pointingRecords(
   ]
 }
 
-/** The record that proves whose the name is. */
-export function proofRecord(name: string, value: string, reason: string, texts: Answered<string>): DnsRecord {
+/** The TXT record that proves who owns the name. */
+export function proofRecord(name: string, value: string, reason: string, texts: DnsAnswer<string>): DnsRecord {
   const found = valuesOf(texts)
   return { type: 'TXT', name: `_sluice.${name}`, value, why: 'proof', reason, is_needed: true, found }
 }

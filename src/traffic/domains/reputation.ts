@@ -1,19 +1,20 @@
 /**
- * Asks Google Web Risk what it thinks of the names in service, where the operator has a key: a name that browsers warn of is worth nothing in an ad.
- * A verdict may be shown for half an hour, so each name is asked for again before that; one that could not be renewed is not shown. People
- * decide what to do about it: exchanging names by itself would evade whoever reviews them.
+ * Asks Google Web Risk about the names in service, if the operator has a key: browsers warn about listed names, which makes them useless in ads.
+ * A verdict may be shown for half an hour, so each name is asked again before that, and a verdict that could not be renewed is not shown. People
+ * decide what to do: replacing names automatically would evade Google's reviews.
  */
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { MINUTE_MS } from '../../contract/days.ts'
+import { databaseTime } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import type { Claim } from './settle.ts'
-import type { StoredFlag } from './shown.ts'
+import type { DomainRef } from './results.ts'
+import type { StoredFlag } from './rows.ts'
 
 const POLL_MS = 5000
-const EACH_MS = 25 * MINUTE_MS
+const INTERVAL_MS = 25 * MINUTE_MS
 const MOST_AT_ONCE = 10
 const TIMEOUT_MS = 10_000
 const THREATS = ['MALWARE', 'SOCIAL_ENGINEERING', 'UNWANTED_SOFTWARE'] as const
@@ -28,11 +29,11 @@ const DUE = (among: Among) => `
 
 const Verdict = z.object({ threat: z.object({ threatTypes: z.array(z.string()) }).optional() })
 
-type Looking = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
-type Due = Claim & { flagged: StoredFlag | null }
+type ReputationGround = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
+type DueDomain = DomainRef & { flagged: StoredFlag | null }
 
-/** Looks up the names that are due; without a key it does nothing. Any number of processes may. */
-export function openReputation(ground: Looking): Rounds {
+/** Looks up the names that are due until it is closed; without a key it does nothing. Any number of processes may. */
+export function openReputation(ground: ReputationGround): Rounds {
   const { webRiskKey } = ground.config
   if (webRiskKey === undefined) return { close: async () => {} }
   return openRounds(
@@ -41,46 +42,50 @@ export function openReputation(ground: Looking): Rounds {
     async signal => {
       while (!signal.aborted && (await lookUpDue(ground, webRiskKey)));
     },
-    error => ground.log.warn({ err: error }, 'Web Risk could not be asked; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not ask Web Risk; retrying'),
   )
 }
 
-async function lookUpDue(ground: Looking, key: string): Promise<boolean> {
-  const { rows } = await askEverywhere<Due>(ground.database.worker, DUE, [EACH_MS])
+async function lookUpDue(ground: ReputationGround, key: string): Promise<boolean> {
+  const { rows } = await askEverywhere<DueDomain>(ground.database.worker, DUE, [INTERVAL_MS])
   await Promise.all(
     rows.map(async due => {
-      if (await isClaimed(ground, due)) await lookUp(ground, key, due)
+      if (await claimLookUp(ground, due)) await lookUp(ground, key, due)
     }),
   )
   return rows.length === MOST_AT_ONCE
 }
 
-async function isClaimed({ db }: Looking, { org_id, id }: Claim): Promise<boolean> {
-  const { rows } = await sql<{ now: string }>`select now() as now`.execute(db)
+async function claimLookUp({ db }: ReputationGround, { org_id, id }: DomainRef): Promise<boolean> {
+  const now = await databaseTime(db)
   const claimed = await sql`
-    update domains set looked_up_at = ${rows[0]?.now}
+    update domains set looked_up_at = ${now}
     where org_id = ${org_id} and id = ${id}
-      and (looked_up_at is null or looked_up_at < now() - ${EACH_MS}::int * interval '1 millisecond')`.execute(db)
+      and (looked_up_at is null or looked_up_at < now() - ${INTERVAL_MS}::int * interval '1 millisecond')`.execute(db)
   return claimed.numAffectedRows === 1n
 }
 
-async function lookUp({ db, config, log }: Looking, key: string, { org_id, id, name, flagged }: Due): Promise<void> {
+async function lookUp(
+  { db, config, log }: ReputationGround,
+  key: string,
+  { org_id, id, name, flagged }: DueDomain,
+): Promise<void> {
   try {
     const threats = await threatsOf(config.webRiskBase, key, name)
     const since = flagged?.since ?? new Date().toISOString()
     const found = threats.length === 0 ? null : JSON.stringify({ threats, since })
     await sql`update domains set flagged = ${found}::jsonb where org_id = ${org_id} and id = ${id}`.execute(db)
   } catch (error) {
-    // Without a verdict there is none: an old one may not be shown.
+    // An old verdict may not be shown.
     await sql`update domains set flagged = null where org_id = ${org_id} and id = ${id}`.execute(db)
-    log.warn({ err: error, domain: name }, 'Web Risk did not say what it thinks of a domain; it is asked again')
+    log.warn({ err: error, domain: name }, 'Web Risk gave no verdict on a domain; retrying')
   }
 }
 
 async function threatsOf(base: string, key: string, name: string): Promise<string[]> {
   const query = new URLSearchParams(THREATS.map((threat): [string, string] => ['threatTypes', threat]))
   query.set('uri', `http://${name}/`)
-  // In a header, because addresses stand in logs.
+  // The key is in a header, because URLs appear in logs.
   const answer = await fetch(`${base}/v1/uris:search?${query.toString()}`, {
     headers: { 'x-goog-api-key': key },
     signal: AbortSignal.timeout(TIMEOUT_MS),

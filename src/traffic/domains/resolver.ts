@@ -1,22 +1,22 @@
-/** What DNS says of a name, asked anew each time, of DNS_SERVERS or the system's: nothing that an older answer has left is in the way. */
+/** Looks up DNS records at DNS_SERVERS or the system's servers, without a cache. */
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '../../ground/config.ts'
 
 const TRY_MS = 1500
 const TRIES = 2
 
-/** A clear answer (`no_name`: there is no such name), a broken one, or none at all. */
-export type Answered<T> =
+/** The answer to a look-up. `none`: no such record; `no_name`: no such name; `broken`: the server answered with an error; `silent`: no answer. */
+export type DnsAnswer<T> =
   | { readonly state: 'found'; readonly values: T[] }
   | { readonly state: 'none' | 'no_name' | 'broken' | 'silent' }
 
-export type Resolving = {
-  addresses(name: string): Promise<{ v4: Answered<string>; v6: Answered<string> }>
-  /** The name behind an alias, if it is one. */
-  alias(name: string): Promise<Answered<string>>
-  texts(name: string): Promise<Answered<string>>
-  /** Who may issue certificates for the name, by the nearest record above it that says so. `none`: anybody. */
-  issuers(name: string): Promise<Answered<string>>
+export type DnsResolver = {
+  addresses(name: string): Promise<{ v4: DnsAnswer<string>; v6: DnsAnswer<string> }>
+  /** The target of an alias. */
+  alias(name: string): Promise<DnsAnswer<string>>
+  texts(name: string): Promise<DnsAnswer<string>>
+  /** The authorities that may issue certificates for the name, by the nearest CAA record at or above it. `none`: any authority. */
+  issuers(name: string): Promise<DnsAnswer<string>>
 }
 
 const STATES: Readonly<Record<string, 'none' | 'no_name' | 'broken'>> = {
@@ -29,33 +29,33 @@ const STATES: Readonly<Record<string, 'none' | 'no_name' | 'broken'>> = {
   EBADNAME: 'no_name',
 }
 
-async function answered<T>(asked: Promise<T[]>): Promise<Answered<T>> {
+async function answerOf<T>(lookUp: Promise<T[]>): Promise<DnsAnswer<T>> {
   try {
-    const values = await asked
+    const values = await lookUp
     return values.length === 0 ? { state: 'none' } : { state: 'found', values }
   } catch (error) {
     return { state: STATES[(error as NodeJS.ErrnoException).code ?? ''] ?? 'silent' }
   }
 }
 
-/** Of an answer the values, where there are some. */
-export const valuesOf = <T>(answer: Answered<T>): T[] => (answer.state === 'found' ? answer.values : [])
+/** The values of an answer; empty if there are none. */
+export const valuesOf = <T>(answer: DnsAnswer<T>): T[] => (answer.state === 'found' ? answer.values : [])
 
-/** A resolver of its own for one check. */
-export function openResolver({ dnsServers }: Pick<Config, 'dnsServers'>): Resolving {
+/** A new resolver, for one check. */
+export function openResolver({ dnsServers }: Pick<Config, 'dnsServers'>): DnsResolver {
   const resolver = new Resolver({ timeout: TRY_MS, tries: TRIES, maxTimeout: TRY_MS })
   if (dnsServers.length > 0) resolver.setServers(dnsServers)
   return {
     async addresses(name) {
-      const [v4, v6] = await Promise.all([answered(resolver.resolve4(name)), answered(resolver.resolve6(name))])
+      const [v4, v6] = await Promise.all([answerOf(resolver.resolve4(name)), answerOf(resolver.resolve6(name))])
       return { v4, v6 }
     },
-    alias: name => answered(resolver.resolveCname(name)),
-    texts: name => answered(resolver.resolveTxt(name).then(records => records.map(parts => parts.join('')))),
+    alias: name => answerOf(resolver.resolveCname(name)),
+    texts: name => answerOf(resolver.resolveTxt(name).then(records => records.map(parts => parts.join('')))),
     async issuers(name) {
       const labels = name.split('.')
       for (let at = 0; at < labels.length; at += 1) {
-        const answer = await answered(resolver.resolveCaa(labels.slice(at).join('.')))
+        const answer = await answerOf(resolver.resolveCaa(labels.slice(at).join('.')))
         if (answer.state === 'broken' || answer.state === 'silent') return { state: answer.state }
         if (answer.state !== 'found') continue
         const issuers = answer.values.flatMap(({ issue }) =>

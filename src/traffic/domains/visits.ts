@@ -1,4 +1,4 @@
-/** What is asked of Sluice about names by others than people: the probe of its own checks, and a proxy before it orders a certificate. */
+/** Requests about names from programs: the probe of Sluice's own checks, and a proxy that wants to order a certificate. */
 import { isLoopbackAddress } from '../../ground/network.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
 import { isForwarded, trusting } from '../../ground/trusted.ts'
@@ -10,7 +10,7 @@ const PLAIN = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'n
 const NO: Answer = { status: 404, headers: PLAIN, body: 'not found\n' }
 const YES: Answer = { status: 200, headers: PLAIN, body: 'ok\n' }
 
-/** The name that was seen, with its proof. Whoever answers with it for a name has it answered here. */
+/** Answers a probe with the name of the request and the proof that it arrived here. */
 export function answerProbe({ secrets }: Ground, { params, headers }: Visit): Answer {
   const nonce = params['nonce'] ?? ''
   if (!NONCE.test(nonce)) return NO
@@ -22,7 +22,7 @@ export function answerProbe({ secrets }: Ground, { params, headers }: Visit): An
   }
 }
 
-/** The deed of `GET /tls-ask`: from memory, and of nobody outside. */
+/** The deed of `GET /tls-ask`: answers from memory, and only local or trusted callers. */
 export function tlsAsked(live: Pick<LiveDomains, 'find'>) {
   let isTrusted: ((peer: string) => boolean) | undefined
   return ({ config }: Ground, { peer, headers, url }: Visit): Answer => {

@@ -46,10 +46,10 @@ export function CostFields({ form }: { form: UseFormReturn<Draft, unknown, Draft
       </SelectField>
       {model === 'link' && (
         <TextField
-          label="Highest cost of a click, $"
+          label="Ignore costs above, $"
           optional
           placeholder="10"
-          hint="Ignore costs above this; anyone can edit the URL."
+          hint="Anyone can edit the URL. A click with a higher cost counts as having none."
           inputMode="decimal"
           autoComplete="off"
           className="max-w-xs"

@@ -139,9 +139,7 @@ function ReadFields({ read: { fields, unknown, cost } }: { read: Reply }) {
 
 /** Why an amount that can be read is still not the click's cost. */
 const tooMuch = ({ currency }: NonNullable<Reply['cost']>) =>
-  currency === 'USD'
-    ? 'No cost: above the campaign’s highest cost'
-    : `No cost: above the highest cost, or no rate for ${currency}`
+  currency === 'USD' ? 'No cost: above the campaign’s limit' : `No cost: above the limit, or no rate for ${currency}`
 
 function SavedCell({ field, cost }: { field: Field; cost: Reply['cost'] }) {
   // A cost is saved as an amount in US dollars, not as the text that was sent.
