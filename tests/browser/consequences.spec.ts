@@ -47,7 +47,7 @@ test(
     await expect(dialog).toContainText('The draft becomes version 1')
     await dialog.getByRole('button', { name: 'Publish' }).click()
     const warning = page
-      .getByText(/Did you mean GB \(United Kingdom\)\? .*No fallback behind it: Bare campaign\./)
+      .getByText(/Did you mean GB \(United Kingdom\)\? .*Campaigns without a fallback: Bare campaign\./)
       .first()
     await expect(warning).toBeVisible()
     await send(owner, 'PUT', `/api/click-flows/${flow.id}/status`, { status: 'paused' })

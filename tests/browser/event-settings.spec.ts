@@ -25,7 +25,7 @@ test('events are named, and CR follows the goal of the workspace and of a campai
   await page.getByLabel('Custom 2', { exact: true }).last().fill('Upsell')
   await page.getByLabel('Custom 3', { exact: true }).last().fill('upsell')
   await page.getByRole('button', { name: 'Save events' }).click()
-  await expect(page.getByText(/called so/)).toBeVisible()
+  await expect(page.getByText(/has this name/)).toBeVisible()
   await page.getByLabel('Custom 3', { exact: true }).last().fill('')
   const goal = page.getByRole('group', { name: 'Goal conversions' })
   await page.getByLabel('Conversions that count').selectOption('chosen')

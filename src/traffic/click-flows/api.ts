@@ -1,4 +1,4 @@
-/** Click flows over HTTP: graphs that decide where a visitor goes. */
+/** The endpoints of click flows: graphs that decide where a visitor goes. */
 import { z } from 'zod'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -9,18 +9,18 @@ import { Warnings } from '../../contract/warnings.ts'
 
 export * from '../../contract/flow-graph.ts'
 
-/** The most clicks one try looks at. */
+/** The most clicks that one test uses. */
 export const MOST_TRIED = 200
 
 export const FLOW_STATUSES = ['draft', 'active', 'paused', 'archived'] as const
 export const FlowStatus = z.enum(FLOW_STATUSES)
 export type FlowStatus = z.infer<typeof FlowStatus>
 
-/** Something that keeps a graph from being published; `node_id` is where, null for the graph as a whole. */
+/** A reason why a graph cannot be published. `node_id` is null if it concerns the whole graph. */
 export const Problem = z
   .object({
     node_id: z.string().nullable(),
-    message: z.string().meta({ description: 'Names the node and says what to do' }),
+    message: z.string().meta({ description: 'Names the node and how to fix it' }),
   })
   .meta({ id: 'Problem' })
 export type Problem = z.output<typeof Problem>
@@ -45,10 +45,11 @@ export const ClickFlow = ListedFlow.extend({
   graph: Graph.meta({ description: 'The draft' }),
   draft_tag: z
     .string()
-    .meta({ description: 'Changes with the graph of the draft; sent back with a change, it keeps two people apart' }),
-  problems: z
-    .array(Problem)
-    .meta({ description: 'What keeps the draft from being published; empty when nothing does' }),
+    .meta({
+      description:
+        'Changes with the draft’s graph. Send it with a change, so that two people do not overwrite each other',
+    }),
+  problems: z.array(Problem).meta({ description: 'Why the draft cannot be published; empty if it can' }),
 }).meta({ id: 'ClickFlow' })
 export type ClickFlow = z.output<typeof ClickFlow>
 
@@ -63,7 +64,7 @@ const FlowReplacement = FlowDraft.extend({
     .string()
     .max(64)
     .nullish()
-    .meta({ description: 'The tag of the draft that was read; refused when someone has changed the graph since' }),
+    .meta({ description: 'The tag of the draft that was read; refused if someone has changed the graph since' }),
 })
 
 export const FlowVersion = z
@@ -80,10 +81,10 @@ export const TriedVisitor = z.object({
   browser: VisitorText,
   language: VisitorText,
   ...eachSub(() => VisitorText),
-  at: Instant.nullish().meta({ description: 'When they come; now unless given' }),
-  is_new: z.boolean().nullish().meta({ description: 'Seen for the first time; true unless given' }),
+  at: Instant.nullish().meta({ description: 'The time of the visit; default: now' }),
+  is_new: z.boolean().nullish().meta({ description: 'Whether it is the first visit; default: true' }),
   is_bot: z.boolean().nullish(),
-  visitor: Text(64).nullish().meta({ description: 'Who they are to splits: the same text, the same branch' }),
+  visitor: Text(64).nullish().meta({ description: 'The identity for splits: the same text gets the same branch' }),
 })
 export type TriedVisitor = z.output<typeof TriedVisitor>
 
@@ -91,7 +92,7 @@ const TryStep = z.object({
   node_id: z.string(),
   type: NodeType,
   label: z.string(),
-  reason: z.string().meta({ description: 'Why it went on as it did' }),
+  reason: z.string().meta({ description: 'Why the visitor goes on as they do' }),
 })
 
 export const Way = z
@@ -99,13 +100,13 @@ export const Way = z
     steps: z.array(TryStep),
     outcome: z
       .enum(['landing', 'offer', 'bot', 'mini_app', 'channel', 'redirect', 'fallback'])
-      .meta({ description: 'What the visitor is sent to; fallback: the campaign’s, because the path does not end' }),
-    leads_to: z.string().meta({ description: 'The name of it, with what follows a landing' }),
+      .meta({ description: 'The type of the destination; fallback: the campaign’s, because the path has no end' }),
+    leads_to: z.string().meta({ description: 'The name of the destination, with the step after a landing' }),
     address: z.string().nullable().meta({
       description:
-        'Where the visitor is sent, filled in with the values of this try (ids that only a click has, by example); null for the fallback',
+        'The address, filled with the values of this visitor (ids that only a click has are samples); null for the fallback',
     }),
-    earns_for: z.string().nullable().meta({ description: 'The offer the click earns for, in words; null for none' }),
+    earns_for: z.string().nullable().meta({ description: 'The offer that the click is credited to; null for none' }),
   })
   .meta({ id: 'Way' })
 export type Way = z.output<typeof Way>
@@ -114,18 +115,18 @@ export const Tried = z
   .object({
     visitors: z.array(
       z.object({
-        click_id: Id.nullable().meta({ description: 'The click, null for a visitor that was described' }),
-        says: z.string().meta({ description: 'The visitor in a few words' }),
+        click_id: Id.nullable().meta({ description: 'The click; null for a described visitor' }),
+        says: z.string().meta({ description: 'A short description of the visitor' }),
         draft: Way,
-        published: Way.nullable().meta({ description: 'Null while no version is published' }),
-        is_changed: z.boolean().meta({ description: 'Whether publishing the draft would send them elsewhere' }),
+        published: Way.nullable().meta({ description: 'null if no version is published' }),
+        is_changed: z.boolean().meta({ description: 'Whether publishing the draft would send the visitor elsewhere' }),
       }),
     ),
     tried: z.int(),
     changed: z.int(),
     ends: z
       .array(z.object({ leads_to: z.string(), draft: z.int(), published: z.int() }))
-      .meta({ description: 'How many visitors end where, by the draft and by the published version' }),
+      .meta({ description: 'The number of visitors per destination, by the draft and by the published version' }),
     problems: z.array(Problem),
   })
   .meta({ id: 'Tried' })
@@ -156,7 +157,7 @@ export const createClickFlow = endpoint({
   access: { session: 'admin', key: 'click-flows' },
   summary: 'Create a click flow',
   description:
-    'It begins as a draft: no traffic goes through it until it is published. problems says what publishing would refuse. An unknown field inside the graph is refused. A key restricted to campaigns may create one.',
+    'It starts as a draft without traffic until it is published. problems lists why it cannot be published yet. Unknown fields inside the graph are refused. A key restricted to campaigns can create one.',
   body: FlowDraft,
   reply: WrittenFlow,
   status: 201,
@@ -166,8 +167,7 @@ export const replaceClickFlow = endpoint({
   route: 'PUT /api/click-flows/:id',
   access: { session: 'admin', key: 'click-flows:update' },
   summary: 'Replace the name and the draft of a click flow',
-  description:
-    'Traffic goes on through the published version until the draft is published. What is equal already is left as it is.',
+  description: 'Traffic uses the published version until the draft is published. Equal values change nothing.',
   body: FlowReplacement,
   reply: WrittenFlow,
   receipt: ['status', 'published_version', 'problems'],
@@ -177,9 +177,9 @@ export const replaceClickFlow = endpoint({
 export const setClickFlowStatus = endpoint({
   route: 'PUT /api/click-flows/:id/status',
   access: { session: 'admin', key: 'click-flows:status' },
-  summary: 'Pause or archive a click flow, or set it active again',
+  summary: 'Pause, archive or activate a click flow',
   description:
-    'Leaving active sends the campaigns behind it to their fallback at once. active puts the published version back into traffic and needs a dashboard session; a key publishes instead.',
+    'If it is no longer active, visitors of its campaigns go to their fallback at once. active makes the published version live again and needs a dashboard session; a key must publish instead.',
   body: z.object({ status: z.enum(['active', 'paused', 'archived']) }),
   reply: WrittenFlow.extend({ campaigns_on_fallback: OnFallback }),
   receipt: ['status', 'published_version'],
@@ -189,9 +189,9 @@ export const setClickFlowStatus = endpoint({
 export const publishClickFlow = endpoint({
   route: 'POST /api/click-flows/:id/publish',
   access: { session: 'admin', key: 'click-flows:publish' },
-  summary: 'Put the draft of a click flow into live traffic',
+  summary: 'Publish the draft of a click flow',
   description:
-    'The draft becomes the next version and the flow active. From the answer on visitors go by it. What is wrong with the draft is said all at once, node by node. A draft that is the published version already makes no other version.',
+    'The draft becomes the next version, the flow becomes active, and visitors follow it from the answer on. A refusal lists all problems of the draft, node by node. Publishing an unchanged draft creates no new version.',
   reply: WrittenFlow,
   receipt: ['status', 'published_version'],
   refuses: ['object_not_found', 'campaign_scope_forbidden', 'click_flow_incomplete'],
@@ -201,7 +201,7 @@ export const deleteClickFlow = endpoint({
   route: 'DELETE /api/click-flows/:id',
   access: { session: 'admin', key: 'click-flows:delete' },
   summary: 'Delete a click flow',
-  description: 'Its campaigns go to their fallback from then on.',
+  description: 'Visitors of its campaigns go to their fallback.',
   reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
 })
@@ -229,7 +229,7 @@ export const readClickFlowVersion = endpoint({
 export const restoreClickFlowVersion = endpoint({
   route: 'POST /api/click-flows/:id/versions/:version/restore',
   access: { session: 'admin' },
-  summary: 'Put a published version back into the draft',
+  summary: 'Restore a published version as the draft',
   description: 'Traffic does not change until it is published.',
   reply: WrittenFlow,
   refuses: ['object_not_found'],
@@ -238,14 +238,14 @@ export const restoreClickFlowVersion = endpoint({
 export const tryClickFlow = endpoint({
   route: 'POST /api/click-flows/:id/try',
   access: { session: 'member' },
-  summary: 'Say which way visitors would go, and why',
+  summary: 'Test where visitors would go, and why',
   description:
-    'Either for one visitor, or for the last clicks of the campaigns that lead to the flow (or of one campaign): each by the draft and by the published version. Nothing is recorded. Clicks do not keep their language, so conditions on it answer no for them.',
+    'For one described visitor, or for the last clicks of the campaigns that lead to the flow (or of one campaign), by the draft and by the published version. Nothing is recorded. Clicks have no stored language, so conditions on the language answer no for them.',
   body: z
     .object({
       visitor: TriedVisitor.nullish(),
       last_clicks: z.int().min(1).max(MOST_TRIED).nullish(),
-      campaign_id: Id.nullish().meta({ description: 'The campaign whose clicks are tried' }),
+      campaign_id: Id.nullish().meta({ description: 'Use only clicks of this campaign' }),
     })
     .refine(({ visitor, last_clicks }) => (visitor == null) !== (last_clicks == null), {
       message: 'send either visitor or last_clicks',

@@ -1,7 +1,7 @@
 /**
- * Click flows: graphs that decide where a visitor goes. Owns `click_flows`. People change the draft; traffic goes by the
- * published version and by that alone, and only while the flow is active. Leaving active sends its campaigns to their fallback.
- * Whoever is restricted to campaigns needs all that lead to a flow to act on it. Deletion is soft.
+ * Click flows: graphs that decide where a visitor goes. Owns `click_flows`. People change the draft; traffic follows only the published version,
+ * and only while the flow is active. Otherwise visitors of its campaigns go to the fallback. A key that is restricted to campaigns can change a flow
+ * only if it lists all campaigns that lead there. Deletion is soft.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
@@ -34,7 +34,7 @@ type Flow = {
   updated_at: string
 }
 
-/** Flows of the organization, newest first, archived ones too unless `status` says otherwise. */
+/** Flows of the organization, newest first, including archived ones unless `status` says otherwise. */
 export async function listClickFlows(
   { db, actor }: Context<typeof api.listClickFlows>,
   { query }: Call<typeof api.listClickFlows>,
@@ -63,7 +63,7 @@ export async function readClickFlow(
   return await shown(db, actor.org_id, await flowOf(db, actor.org_id, params.id))
 }
 
-/** Creates a draft. It may be incomplete; `problems` says what publishing would refuse. */
+/** Creates a draft. It may be incomplete; `problems` lists why it cannot be published. */
 export async function createClickFlow(
   { db, actor }: Context<typeof api.createClickFlow>,
   { body }: Call<typeof api.createClickFlow>,
@@ -87,8 +87,7 @@ export async function createClickFlow(
 }
 
 /**
- * Replaces name and draft; traffic stays as it is. Refuses `object_not_found`, and `draft_changed` where the graph is another one than
- * the tag says.
+ * Replaces name and draft; traffic does not change. Refuses `object_not_found`, and `draft_changed` if the stored graph does not match the tag.
  */
 export async function replaceClickFlow(
   { db, actor }: Context<typeof api.replaceClickFlow>,
@@ -99,8 +98,8 @@ export async function replaceClickFlow(
 }
 
 /**
- * Pauses, archives, or, in a session, sets active again. Refuses `click_flow_active_forbidden` to keys, which go live by
- * publishing, and `click_flow_not_published` where there is nothing to go live with.
+ * Pauses, archives or activates. Refuses `click_flow_active_forbidden` if a key activates it (keys publish instead), and
+ * `click_flow_not_published` if it was never published.
  */
 export async function setClickFlowStatus(
   { db, actor }: Context<typeof api.setClickFlowStatus>,
@@ -125,8 +124,8 @@ export async function setClickFlowStatus(
 }
 
 /**
- * Makes the draft the next version and the flow active; in traffic here before the answer, elsewhere within a second. Publishes one
- * after another make one version each; a draft that is the published version makes none. Refuses `click_flow_incomplete` with everything that is wrong.
+ * Makes the draft the next version and the flow active. It is live in this process before the answer, in others within a second. Concurrent calls
+ * run one after another; an unchanged draft creates no version. Refuses `click_flow_incomplete` with all problems.
  */
 export async function publishClickFlow(
   { db, actor }: Context<typeof api.publishClickFlow>,
@@ -151,7 +150,7 @@ export async function publishClickFlow(
   return { ...flow, warnings: [...graphWarnings(flow.graph), ...(await fallbackWarnings(db, org_id, id))] }
 }
 
-/** Deletes softly: campaigns that lead here go to their fallback. */
+/** Deletes softly. Visitors of its campaigns go to the fallback. */
 export async function deleteClickFlow(
   { db, actor }: Context<typeof api.deleteClickFlow>,
   { params }: Call<typeof api.deleteClickFlow>,
@@ -166,7 +165,7 @@ export async function deleteClickFlow(
   return { ok: true as const, id, campaigns_on_fallback }
 }
 
-/** Puts a version back into the draft. Refuses `object_not_found` for a flow or a version that is not there. */
+/** Restores a version as the draft. Refuses `object_not_found` if the flow or the version does not exist. */
 export async function restoreClickFlowVersion(
   { db, actor }: Context<typeof api.restoreClickFlowVersion>,
   { params }: Call<typeof api.restoreClickFlowVersion>,
@@ -176,7 +175,7 @@ export async function restoreClickFlowVersion(
   return await changeFlow(db, actor.org_id, id, { graph: graphText(graph) })
 }
 
-/** A flow that is not deleted, by its id as it was sent. Refuses `object_not_found`. */
+/** A flow that is not deleted, by its wire id. Refuses `object_not_found`. */
 export async function flowOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Flow> {
   const uuid = idOf(id)
   const row = await flows(db, org_id).where('f.id', '=', uuid).$castTo<Flow>().executeTakeFirst()
@@ -201,7 +200,7 @@ export async function usersOf(db: Kysely<Tables>, org_id: number, ids: readonly 
     .execute()
 }
 
-/** The text of a jsonb is canonical, so equal graphs have equal tags. */
+/** Equal graphs have equal tags, because the text of a jsonb value is canonical. */
 const TAG = sql<string>`md5(f.graph::text)`
 
 const flows = (db: Kysely<Tables>, org_id: number) =>
@@ -219,7 +218,7 @@ const flows = (db: Kysely<Tables>, org_id: number) =>
     .where('f.org_id', '=', org_id)
     .where('f.deleted_at', 'is', null)
 
-/** Locks a flow for a change to traffic. Refuses `object_not_found`, and `campaign_scope_forbidden` where a campaign is not listed. */
+/** Locks a flow for a change that affects traffic. Refuses `object_not_found`, and `campaign_scope_forbidden` if the key does not list all its campaigns. */
 async function lockFlow(db: Kysely<Tables>, actor: Member | Key, id: string) {
   const uuid = idOf(id)
   const flow = await db
@@ -251,7 +250,7 @@ async function write(db: Kysely<Tables>, org_id: number, id: string, changes: Ch
   return numUpdatedRows === 1n
 }
 
-/** Changes what no traffic goes by, so nobody needs to be told. */
+/** Writes changes that do not affect traffic, so no announcement is needed. */
 async function changeFlow(
   db: Kysely<Tables>,
   org_id: number,
@@ -285,5 +284,5 @@ function requireComplete(problems: readonly Problem[]): void {
   })
 }
 
-/** The graph without what was sent as null, so that equal graphs are equal. */
+/** The graph without null fields, so that equal graphs compare as equal. */
 const graphText = (graph: Graph): string => JSON.stringify(graph, (_, value: unknown) => value ?? undefined)

@@ -1,19 +1,19 @@
-// What a condition asks of a visitor. Compiled once per published version; asking allocates nothing and reads no clock of its own.
+// The conditions of click flows. A condition is compiled once per published version; evaluating it allocates nothing and reads no clock.
 import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import type { Sub } from '../../contract/fields.ts'
 import type { FlowNode } from './api.ts'
 import { DAYS } from './api.ts'
 
-/** A visitor as a flow sees them. `seed` is who they are to splits; `ms` is when they come (Unix). */
+/** A visitor. `seed` identifies them for splits; `ms` is the time of the visit (Unix). */
 export type FlowVisitor = Readonly<Record<Sub, string | null>> & {
   readonly geo: string | null
   readonly device: string | null
   readonly os: string | null
   readonly browser: string | null
-  /** The language they like best, as sent: `pt-BR`. */
+  /** The preferred language, as sent: `pt-BR`. */
   readonly language: string | null
   readonly is_new: boolean
-  /** When they were last seen in this campaign; null for who was not, or not for as long as that is remembered. */
+  /** The last visit to this campaign; null if there was none, or it was too long ago to be remembered. */
   readonly seen_ms: number | null
   readonly is_bot: boolean
   readonly ms: number
@@ -24,7 +24,7 @@ type Test = (visitor: FlowVisitor) => boolean
 
 const never: Test = () => false
 
-/** The question of a condition node. One that is not complete, which only a draft can hold, answers no. */
+/** Compiles a condition node. An incomplete one, which only a draft can have, is always false. */
 export function compileCondition(node: FlowNode): Test {
   const { field } = node
   if (field == null) return never
@@ -39,7 +39,7 @@ export function compileCondition(node: FlowNode): Test {
   }
 }
 
-/** Whether a visit of theirs is no longer ago than some hours is asked of the campaign alone; whether they are new, of all. */
+/** With hours: no visit to this campaign in that time. Without: no earlier visit to any campaign. */
 function uniquenessTest({ within_hours }: FlowNode): Test {
   if (within_hours == null) return visitor => visitor.is_new
   const span_ms = within_hours * HOUR_MS
@@ -47,7 +47,7 @@ function uniquenessTest({ within_hours }: FlowNode): Test {
 }
 
 function textTest({ field, match, values }: FlowNode): (value: string) => boolean {
-  // Countries and devices are names out of a list: a part of one means nothing.
+  // Countries and devices come from fixed lists, so only whole values are compared.
   const how = field === 'geo' || field === 'device' ? 'is' : (match ?? 'is')
   if (how === 'is_set') return value => value !== ''
   const wanted = (values ?? []).map(value => value.toLowerCase())
@@ -62,7 +62,7 @@ function some(wanted: readonly string[], value: string, fits: (text: string, par
   return wanted.some(part => fits(text, part))
 }
 
-/** `pt` takes every Portuguese, `pt-BR` the Brazilian alone. */
+/** `pt` matches every Portuguese, `pt-BR` only Brazilian Portuguese. */
 function languageTest({ values }: FlowNode): Test {
   const wanted = new Set((values ?? []).map(value => value.toLowerCase().replace('_', '-')))
   return ({ language }) => {
@@ -75,7 +75,7 @@ function languageTest({ values }: FlowNode): Test {
 
 const DAY_MINUTES = 1440
 
-/** The day is that of the moment itself: 23:00 to 02:00 on Saturdays is late on Saturday and early on Saturday. */
+/** The day is the calendar day of the visit: 23:00 to 02:00 on Saturdays means the first two hours and the last hour of Saturday. */
 function timeTest({ days, from_time, to_time, time_zone }: FlowNode): Test {
   const clock = zoneClock(time_zone ?? 'UTC')
   if (clock === undefined) return never
@@ -89,7 +89,7 @@ function timeTest({ days, from_time, to_time, time_zone }: FlowNode): Test {
   }
 }
 
-/** Minutes since midnight of `09:30`. */
+/** The minutes since midnight of a time such as `09:30`. */
 function minutesOf(time: string | null | undefined): number | undefined {
   if (time == null) return undefined
   const [hours = '0', minutes = '0'] = time.split(':')
@@ -99,8 +99,8 @@ function minutesOf(time: string | null | undefined): number | undefined {
 type Moment = { readonly day: number; readonly minute: number }
 
 /**
- * The day (0 Monday) and the minute of the day in a time zone, or undefined for a zone that is not known. Asking the calendar takes
- * longer than the rest of a walk, so an answer is kept for its minute.
+ * The day (0 is Monday) and the minute of the day in a time zone; undefined for an unknown zone. The result is cached for its minute, because the
+ * calendar call takes longer than the rest of a walk.
  */
 export function zoneClock(zone: string): ((ms: number) => Moment) | undefined {
   let format: Intl.DateTimeFormat
@@ -129,7 +129,7 @@ function momentOf(format: Intl.DateTimeFormat, ms: number): Moment {
   return { day, minute: Number(parts.get('hour')) * 60 + Number(parts.get('minute')) }
 }
 
-/** The language an Accept-Language header prefers, without its weight; null for none. */
+/** The first language of an Accept-Language header, without its weight; null if there is none. */
 export function languageOf(header: string | string[] | undefined): string | null {
   const text = Array.isArray(header) ? header.join(',') : header
   if (!text) return null

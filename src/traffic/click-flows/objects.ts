@@ -1,4 +1,4 @@
-// The landings, offers, bots and channels that a graph names: whether they are there, and what they are called.
+// The landings, offers, bots and channels that a graph refers to: whether they exist, and their names.
 import type { Kysely } from 'kysely'
 import { chatLink, EXAMPLE_LINK, publicChat, telegramLink } from '../../contract/telegram.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -11,7 +11,7 @@ type ObjectKind = 'landing' | 'offer' | 'bot' | 'channel'
 type FlowObject = { readonly name: string; readonly is_archived: boolean; readonly url: (node: FlowNode) => string }
 export type FlowObjects = ReadonlyMap<string, FlowObject>
 
-/** The kind and the id of the object a node names, if it names one. */
+/** The kind and the id of the object that a node refers to, if any. */
 export function objectOf(node: FlowNode): { kind: ObjectKind; id: string } | undefined {
   const kind = isInTelegram(node) ? 'bot' : node.type
   if (kind !== 'landing' && kind !== 'offer' && kind !== 'bot' && kind !== 'channel') return undefined
@@ -21,7 +21,7 @@ export function objectOf(node: FlowNode): { kind: ObjectKind; id: string } | und
 
 type Naming = { kind: ObjectKind; id: string; field: `${ObjectKind}_id` | 'earns_for_offer_id' }
 
-/** All objects a node names: the one it leads to, and the offer that a redirect earns for. */
+/** All objects that a node refers to: its destination, and the offer that a redirect is credited to. */
 function namedBy(node: FlowNode): Naming[] {
   const to = objectOf(node)
   if (to !== undefined) return [{ ...to, field: `${to.kind}_id` }]
@@ -29,7 +29,7 @@ function namedBy(node: FlowNode): Naming[] {
   return id == null ? [] : [{ kind: 'offer', id, field: 'earns_for_offer_id' }]
 }
 
-/** Everything the graphs name that the organization has. */
+/** The objects of the organization that the graphs refer to. */
 export async function readObjects(db: Kysely<Tables>, org_id: number, graphs: readonly Graph[]): Promise<FlowObjects> {
   const named = graphs.flatMap(({ nodes }) => nodes.flatMap(namedBy))
   const idsOf = (kind: ObjectKind) => [...new Set(named.filter(one => one.kind === kind).map(({ id }) => id))]
@@ -87,7 +87,7 @@ async function readChannels(db: Kysely<Tables>, org_id: number, ids: string[]) {
   })
 }
 
-/** Nodes whose object is not there or archived. Another organization's object is as if it were not there. */
+/** Problems of nodes whose object does not exist or is archived. An object of another organization counts as missing. */
 export function objectProblems({ nodes }: Graph, objects: FlowObjects): Problem[] {
   return nodes.flatMap(node =>
     namedBy(node).flatMap(({ kind, id, field }) => {

@@ -1,4 +1,4 @@
-// "Which way would they go?": a described visitor, or the last real clicks, by the draft and by the published version. Records nothing.
+// Tests a flow with a described visitor or the last real clicks, by the draft and by the published version. Records nothing.
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import type { Sub } from '../../contract/fields.ts'
@@ -16,8 +16,8 @@ import { problemsOf } from './validate.ts'
 import { compileFlow } from './walk.ts'
 
 /**
- * Says for each visitor every node passed with the reason. Refuses `object_not_found`, and `invalid_request` where clicks are asked
- * for and no campaign says whose.
+ * Returns for each visitor all nodes of the path with the reasons. Refuses `object_not_found`, and `invalid_request` if clicks are asked for but
+ * no campaign leads to the flow.
  */
 export async function tryClickFlow(
   { db, actor }: Context<typeof api.tryClickFlow>,
@@ -70,7 +70,7 @@ function endsOf(visitors: readonly { draft: Told; published: Told | null }[]): T
   return [...ends.values()].sort((a, b) => b.draft + b.published - a.draft - a.published)
 }
 
-/** The campaign that is named, else all that lead to the flow. */
+/** The given campaign, or else all campaigns that lead to the flow. */
 async function campaignsFor(
   db: Kysely<Tables>,
   org_id: number,
@@ -90,7 +90,7 @@ async function campaignsFor(
   if (using.length > 0) return using
   return refuse('invalid_request', {
     error: 'last_clicks: no campaign leads to this flow yet',
-    hint: 'Name a campaign whose clicks are to be tried (campaign_id).',
+    hint: 'Send the campaign whose clicks to use (campaign_id).',
   })
 }
 
@@ -104,7 +104,7 @@ type ClickRow = Pick<FlowVisitor, 'geo' | 'device' | 'os' | 'browser' | Sub> & {
   test: boolean
 }
 
-/** The newest clicks of the campaigns. Each campaign's own newest are taken first, because that is one short walk of an index each. */
+/** The newest clicks of the campaigns. The newest of each campaign are read first, because that is one short index scan each. */
 async function lastClicks(db: Kysely<Tables>, org_id: number, campaigns: string[], count: number): Promise<Trial[]> {
   const { rows } = await sql<ClickRow>`
     select k.* from unnest(${campaigns}::uuid[]) as u (campaign_id)
@@ -121,7 +121,7 @@ async function lastClicks(db: Kysely<Tables>, org_id: number, campaigns: string[
       ...fields,
       language: null,
       is_new: visitor_is_new ?? false,
-      // When they came before is in their cookie alone.
+      // The time of the last visit is only in the visitor's cookie.
       seen_ms: visitor_is_new === false ? timeOfId(id) : null,
       is_bot: fields.device === 'bot' || (!tracked && !test),
       ms: timeOfId(id),

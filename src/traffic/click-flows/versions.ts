@@ -1,4 +1,4 @@
-/** Versions of click flows: what was put into traffic, kept for ever and never changed. Owns `click_flow_versions`. */
+/** The published versions of click flows, kept for ever and never changed. Owns `click_flow_versions`. */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -23,7 +23,7 @@ export async function listClickFlowVersions(
   return { data, next_before: found.length > data.length ? (data.at(-1)?.version ?? null) : null }
 }
 
-/** One version with its graph. Refuses `object_not_found` for a flow or a version that is not there. */
+/** One version with its graph. Refuses `object_not_found` if the flow or the version does not exist. */
 export async function readClickFlowVersion(
   { db, actor }: Context<typeof api.readClickFlowVersion>,
   { params }: Call<typeof api.readClickFlowVersion>,
@@ -54,7 +54,7 @@ export async function addVersion(
     .execute()
 }
 
-/** A number that no version can have is as good as one that none has. */
+/** Numbers beyond the column's range are treated as missing versions. */
 const isPossible = (version: number): boolean => Number.isInteger(version) && version >= 1 && version <= 2 ** 31 - 1
 
 const LISTED = ['version', 'published_at', sql<number>`jsonb_array_length(graph -> 'nodes')`.as('nodes')] as const
@@ -62,7 +62,7 @@ const LISTED = ['version', 'published_at', sql<number>`jsonb_array_length(graph 
 const versions = (db: Kysely<Tables>, org_id: number, click_flow_id: string) =>
   db.selectFrom('click_flow_versions').where('org_id', '=', org_id).where('click_flow_id', '=', click_flow_id)
 
-/** The flow's id, where it is there and not deleted. */
+/** The flow's id, if it exists and is not deleted. */
 async function requireFlow(db: Kysely<Tables>, org_id: number, sent: string): Promise<string> {
   const flow = await db
     .selectFrom('click_flows')

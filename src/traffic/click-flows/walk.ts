@@ -1,20 +1,20 @@
-// A graph compiled for traffic, and the walk of one visitor through it. Pure: the same visitor walks the same way in every process.
+// Compiles graphs for the redirect, and walks a visitor through one. Pure: a visitor takes the same path in every process.
 
 import { hashOf, mixed } from '../../ground/stable-hash.ts'
 import { type FlowEdge, type FlowNode, type Graph, isInTelegram } from './api.ts'
 import { compileCondition, type FlowVisitor } from './conditions.ts'
 
-/** A node ready to be walked. */
+/** A compiled node. */
 type Stop = {
   readonly node: FlowNode
-  /** The stop a visitor goes on to; undefined where the path ends, or where a draft is not complete. */
+  /** The next stop of a visitor; undefined at the end of the path, and where a draft is incomplete. */
   next: (visitor: FlowVisitor) => Stop | undefined
 }
 
 /** A compiled graph; `entry` is undefined only in a draft. */
 export type CompiledFlow = { readonly entry: Stop | undefined; readonly size: number }
 
-/** The way of one visitor: every stop in order, and what it comes to. */
+/** The path of a visitor: all stops in order, and the destination. */
 export type Walk = {
   readonly stops: readonly Stop[]
   readonly landing: FlowNode | undefined
@@ -22,7 +22,7 @@ export type Walk = {
   readonly end: FlowNode | undefined
 }
 
-/** Compiles a graph. Never fails: what a draft leaves open ends the walk there. `flow_id` keeps the splits of two flows apart. */
+/** Compiles a graph. Never fails: a walk ends where a draft is incomplete. `flow_id` makes splits of different flows independent. */
 export function compileFlow(flow_id: string, { nodes, edges }: Graph): CompiledFlow {
   const stops = new Map<string, Stop>(nodes.map(node => [node.id, { node, next: () => undefined }]))
   const leaving = Map.groupBy(edges, edge => edge.from)
@@ -59,7 +59,7 @@ function compileNext(
   }
 }
 
-/** Walks a visitor through. It ends after as many stops as there are nodes, because a draft may hold a circle. */
+/** Walks a visitor through a graph. Stops after as many steps as there are nodes, because a draft may contain a cycle. */
 export function walk(flow: CompiledFlow, visitor: FlowVisitor): Walk {
   const stops: Stop[] = []
   let landing: FlowNode | undefined
@@ -74,15 +74,15 @@ export function walk(flow: CompiledFlow, visitor: FlowVisitor): Walk {
 }
 
 /**
- * Whether the offer of the campaign is what a way earns for: where it ends in Telegram or at a landing. An offer earns for itself, a redirect for
- * the one it names, and a bot or channel behind a landing for none, because the landing's link would lead to the offer, past it.
+ * Whether a path is credited to the campaign's offer: if it ends in Telegram or at a landing. An offer node is credited to its own offer, and a
+ * redirect to the offer that it names. A bot or channel behind a landing is credited to none, because the landing's link would lead to the offer.
  */
 export function earnsForCampaign({ landing, end }: Pick<Walk, 'landing' | 'end'>): boolean {
   if (landing !== undefined) return end === undefined
   return end !== undefined && (end.type === 'channel' || isInTelegram(end))
 }
 
-/** Which of a split's edges someone takes: by their seed alone, in proportion to the weights, the same at every visit. */
+/** The edge of a split that a visitor takes: by their seed, in proportion to the weights, and the same at every visit. */
 function compileSplit(name: string, edges: readonly FlowEdge[]): (seed: string) => number {
   const bounds: number[] = []
   let total = 0

@@ -1,6 +1,6 @@
 /**
- * What is said beside a click flow that was written: conditions that match nobody, macros that are none, and campaigns that have nowhere to
- * send whom the flow cannot take. None of it keeps a flow from being published.
+ * The warnings after a write of a click flow: conditions that match nobody, unknown macros, and campaigns without a fallback. They do not prevent
+ * publishing.
  */
 import { type Kysely, sql } from 'kysely'
 import { COUNTRIES, likelyCountry } from '../../contract/countries.ts'
@@ -10,7 +10,7 @@ import { unknownMacros } from '../addresses/preview.ts'
 import type { FlowNode, Graph } from './api.ts'
 import { nameOf } from './validate.ts'
 
-/** What in a graph is not what it seems to be. */
+/** Values in a graph that are probably mistakes. */
 export function graphWarnings({ nodes }: Graph): Warning[] {
   return nodes.flatMap((node, at) => {
     const field = `graph.nodes.${at}`
@@ -22,7 +22,7 @@ export function graphWarnings({ nodes }: Graph): Warning[] {
   })
 }
 
-/** Two letters that are no country's, which no visitor comes from. What are not two letters is a problem of its own. */
+/** Two letters that are no country code. Texts of another length are a problem, not a warning. */
 function countryWarnings({ type, field: asked, values }: FlowNode, field: string): Warning[] {
   if (type !== 'condition' || asked !== 'geo') return []
   const codes = (values ?? []).filter(value => /^[a-z]{2}$/i.test(value) && !COUNTRIES.has(value.toUpperCase()))
@@ -34,7 +34,7 @@ function countryWarnings({ type, field: asked, values }: FlowNode, field: string
   })
 }
 
-/** The campaigns that lead to a flow in traffic and have no fallback. Reads `campaigns`. */
+/** The campaigns that lead to a live flow and have no fallback. Reads `campaigns`. */
 export async function fallbackWarnings(db: Kysely<Tables>, org_id: number, id: string): Promise<Warning[]> {
   const campaigns = await db
     .selectFrom('campaigns')
@@ -53,7 +53,7 @@ export async function fallbackWarnings(db: Kysely<Tables>, org_id: number, id: s
     {
       code: 'no_fallback',
       field: 'campaigns',
-      message: `No fallback behind it: ${named.join(', ')}${more}. Whom the flow cannot take has nowhere to go there. Give the campaign a fallback (fallback_url).`,
+      message: `Campaigns without a fallback: ${named.join(', ')}${more}. Visitors that the flow cannot take have nowhere to go. Give the campaigns a fallback (fallback_url).`,
     },
   ]
 }

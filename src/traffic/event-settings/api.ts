@@ -1,10 +1,10 @@
-/** What a workspace calls its events, and which of them are its conversion, over HTTP. All of it needs a session; no key reaches it. */
+/** The endpoints of event settings: a workspace's names for event types, and its goal. Only for sessions, not for API keys. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPE_LABELS, EVENT_TYPES, EventType } from '../../contract/event-types.ts'
 import { Instant, Name } from '../../contract/fields.ts'
 
-/** Those that mean what a workspace makes of them. The others say what they are, and rungs of the funnel are called after them. */
+/** The types that a workspace can name. The others have a fixed meaning, and the steps of the funnel are named after them. */
 export const NAMED_TYPES = [
   'purchase',
   'subscription_renewed',
@@ -20,8 +20,8 @@ export const NAMED_TYPES = [
 ] as const satisfies readonly EventType[]
 
 /**
- * What counts where no goal is chosen and no offer names the types it pays for: every type that a network or a shop may pay for. Steps on the way,
- * such as landings and bot starts, are not among them.
+ * The goal if none is chosen and no offer names the types it pays on: every type that a network or a shop may pay for. Earlier steps, such as
+ * landings and bot starts, do not count.
  */
 export const USUAL_GOAL: readonly EventType[] = EVENT_TYPES.filter(
   type =>
@@ -36,9 +36,9 @@ export const Goal = z
   .min(1, { message: 'must name a type of events' })
   .max(EVENT_TYPES.length)
   .refine(types => new Set(types).size === types.length, { message: 'names a type twice' })
-  .meta({ description: 'The types of events that count as the conversion: CR and CPA follow them' })
+  .meta({ description: 'The event types that CR and CPA count' })
 
-/** Which of two types that would be called alike comes second, where there are any. */
+/** The second of two types with the same name, if there are any. */
 function calledTwice(names: Readonly<Record<string, string>>): string | undefined {
   const called = new Set<string>()
   const given = EVENT_TYPES.filter(type => names[type] !== undefined)
@@ -54,7 +54,7 @@ function calledTwice(names: Readonly<Record<string, string>>): string | undefine
 
 const Names = z
   .partialRecord(z.enum(NAMED_TYPES), Name(NAME_LENGTH))
-  .meta({ description: 'By type; what is left out is called by its own name' })
+  .meta({ description: 'Names by type; missing types keep their original names' })
 
 export const EventSettings = z
   .object({
@@ -62,9 +62,9 @@ export const EventSettings = z
     goal: z
       .array(EventType)
       .nullable()
-      .meta({ description: 'null: no goal is chosen, and each campaign counts the types that its offers pay for' }),
+      .meta({ description: 'null: each campaign counts the types that its offers pay on' }),
     updated_at: Instant.nullable(),
-    updated_by: z.string().nullable().meta({ description: 'The name of whoever changed it last' }),
+    updated_by: z.string().nullable().meta({ description: 'The name of the person who changed it last' }),
   })
   .meta({ id: 'EventSettings' })
 export type EventSettings = z.output<typeof EventSettings>
@@ -73,7 +73,7 @@ export const EventSettingsDraft = z.object({
   names: Names.superRefine((names, context) => {
     const twice = calledTwice(names)
     if (twice !== undefined)
-      context.addIssue({ code: 'custom', path: [twice], message: 'another type of events is called so' })
+      context.addIssue({ code: 'custom', path: [twice], message: 'another event type has this name' })
   }),
   goal: Goal.nullable().meta({ description: 'null: each campaign counts the types that its offers pay for' }),
 })
@@ -81,14 +81,14 @@ export const EventSettingsDraft = z.object({
 export const readEventSettings = endpoint({
   route: 'GET /api/event-settings',
   access: { session: 'member' },
-  summary: 'Read what the workspace calls its events, and which of them are its conversion',
+  summary: 'Read the names of event types and the goal',
   reply: EventSettings,
 })
 
 export const replaceEventSettings = endpoint({
   route: 'PUT /api/event-settings',
   access: { session: 'admin' },
-  summary: 'Name events, and say which of them are the conversion',
+  summary: 'Set the names of event types and the goal',
   description:
     'Replaces both. Names are shown instead of the types’ own wherever the dashboard shows an event; what is sent and received goes by its type as ever. A chosen goal holds for every campaign that names none of its own, for the past as well. Without one a campaign counts the types that its offers pay for.',
   body: EventSettingsDraft,

@@ -79,9 +79,9 @@ test('what cannot be a name or a goal is refused by what is wrong, and changes n
     [{ names: { lead: 'Prospect' }, goal: ['lead'] }, /lead/],
     [
       { names: { custom_1: 'Upsell', custom_2: 'upsell' }, goal: ['lead'] },
-      /custom_2: another type of events is called so/,
+      /custom_2: another event type has this name/,
     ],
-    [{ names: { custom_1: 'FTD' }, goal: ['lead'] }, /custom_1: another type of events is called so/],
+    [{ names: { custom_1: 'FTD' }, goal: ['lead'] }, /custom_1: another event type has this name/],
     [{ names: {}, goal: [] }, /goal: must name a type/],
     [{ names: {}, goal: ['lead', 'lead'] }, /goal: names a type twice/],
     [{ names: {}, goal: ['sale'] }, /goal/],

@@ -1,6 +1,6 @@
 /**
- * What a workspace calls its events, and which of them are its conversion. Owns `event_settings`, a row once something was said. Nothing that
- * is recorded, sent or charged looks at it: it changes what figures count and what people read, for the past as well.
+ * A workspace's names for event types, and its goal. Owns `event_settings`, with a row once something was set. The settings only change figures and
+ * names on screens, also for past days; they do not affect what is recorded, sent or charged.
  */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -8,7 +8,7 @@ import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import type { EventSettings } from './api.ts'
 
-/** The names and the goal that was chosen; null where none was. */
+/** The names and the goal; null if none was chosen. */
 export async function readEventSettings({
   db,
   actor,
@@ -20,7 +20,7 @@ export async function readEventSettings({
     .$castTo<EventSettings & { updated_by: string }>()
     .executeTakeFirst()
   if (row === undefined) return { names: {}, goal: null, updated_at: null, updated_by: null }
-  // On a cluster the one table is on every node, but a statement need not know that.
+  // Read separately: on a cluster, a statement on `event_settings` goes to one node, and `users` is on all of them.
   const who = await db.selectFrom('users').select('name').where('id', '=', row.updated_by).executeTakeFirst()
   return { ...row, updated_by: who?.name ?? null }
 }

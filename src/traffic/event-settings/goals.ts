@@ -1,18 +1,17 @@
 /**
- * Which types of events count as the conversion of each campaign: those its own goal names, else those the workspace's goal names, else those that
- * its offers pay for.
+ * The goal of each campaign: its own types, or else those of the workspace, or else those that its offers pay on.
  */
 import type pg from 'pg'
 import { USUAL_GOAL } from './api.ts'
 import { OFFERS_OF_CAMPAIGNS } from './offers-of-campaigns.ts'
 
-/** `own` are the campaigns whose goal is another than `goal`, deleted ones too: their clicks are in reports all the same. */
+/** `own` are the campaigns whose goal differs from `goal`, including deleted ones, because reports contain their clicks. */
 export type Goals = {
   readonly goal: readonly string[]
   readonly own: readonly { readonly id: string; readonly goal: readonly string[] }[]
 }
 
-// An offer that names no types pays for all of them, which is the usual goal; so is that of a campaign without an offer.
+// An offer without types pays on all of them, which is the usual goal. A campaign without an offer has the usual goal too.
 const READ = `
   with chosen as (
     select goal from event_settings where org_id = $1 and goal is not null

@@ -1,4 +1,4 @@
-/** Which offers campaigns lead to, now: the one a campaign names, those of its funnel, and those of its click flow's published version. Owns no table. */
+/** The offers that campaigns lead to now: directly, through their funnel, or through the published version of their click flow. Owns no table. */
 
 /** Rows of `campaign_id`, `offer_id` and `way` (direct, funnel, click_flow) for the organization in `$1`, each once; deleted campaigns and offers too. */
 export const OFFERS_OF_CAMPAIGNS = `

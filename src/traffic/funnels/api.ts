@@ -1,4 +1,4 @@
-/** Funnels over HTTP: landings and offers that share a campaign's visitors by weight. */
+/** The endpoints of funnels: landings and offers that share a campaign's visitors by weight. */
 import { z } from 'zod'
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -6,9 +6,9 @@ import { Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
-/** Percent with two decimals fit as whole numbers. */
+/** Large enough for percents with two decimals, written as whole numbers. */
 export const MOST_WEIGHT = 10_000
-/** Each visit draws a lot per member. */
+/** Limited because every visit computes a hash per member. */
 const MOST_MEMBERS = 50
 
 const error = `must be a whole number from 1 to ${MOST_WEIGHT.toLocaleString('en-US')}`
@@ -16,7 +16,7 @@ const Weight = z
   .int({ error })
   .min(1, { error })
   .max(MOST_WEIGHT, { error })
-  .meta({ description: `A member's part of the visitors, beside the weights of the others: 1 to ${MOST_WEIGHT}` })
+  .meta({ description: `The member's share of visitors, relative to the other weights: 1 to ${MOST_WEIGHT}` })
 
 const MemberState = {
   name: z.string(),
@@ -47,13 +47,13 @@ const LandingShares = z
   .array(LandingShare.strict())
   .max(MOST_MEMBERS)
   .refine(members => isOnce(members.map(({ landing_id }) => landing_id)), twice)
-  .meta({ description: 'Where visitors come first; empty: straight to an offer' })
+  .meta({ description: 'The first pages of visitors; empty: visitors go straight to an offer' })
 
 const OfferShares = z
   .array(OfferShare.strict())
   .max(MOST_MEMBERS)
   .refine(members => isOnce(members.map(({ offer_id }) => offer_id)), twice)
-  .meta({ description: 'Where visitors go on to; empty: the landings stand alone' })
+  .meta({ description: 'Where visitors go after the landing; empty: only landings' })
 
 export const FunnelDraft = z.object({ name: Name(), landings: LandingShares.nullish(), offers: OfferShares.nullish() })
 const FunnelChanges = FunnelDraft.partial()
@@ -79,7 +79,7 @@ export const createFunnel = endpoint({
   access: { session: 'admin', key: 'funnels' },
   summary: 'Create a funnel',
   description:
-    'It needs a landing or an offer at least. A visitor gets one landing and then one offer, and keeps both. An unknown field of a member is refused.',
+    'Needs at least one landing or offer. A visitor gets one landing and then one offer, and the same ones on later visits. Unknown fields of a member are refused.',
   body: FunnelDraft,
   reply: WrittenFunnel,
   status: 201,
@@ -91,7 +91,7 @@ export const updateFunnel = endpoint({
   access: { session: 'admin', key: 'funnels:update' },
   summary: 'Change a funnel',
   description:
-    'Fields that are not sent stay as they are, all of them where none is; landings and offers are replaced as lists. It takes effect in live traffic at once, and moves no more visitors than it must. What is equal already is left as it is.',
+    'Fields that are not sent do not change; landings and offers are replaced as lists. The change applies from the next click and moves as few visitors as possible. Equal values change nothing.',
   body: FunnelChanges,
   reply: WrittenFunnel,
   receipt: [],

@@ -1,18 +1,18 @@
 /**
- * Which member of a funnel a visitor gets: weighted rendezvous hashing. Each member draws a lot from the visitor and itself, and the
- * least lot by its weight wins. So a visitor stays with his landing and his offer, the shares follow the weights, and a change of one
- * weight, or of a member's status, moves only the visitors that it must.
+ * Chooses a member of a funnel for a visitor by weighted rendezvous hashing: each member gets a number from the hash of visitor and member,
+ * divided by its weight, and the smallest number wins. So visitors keep their landing and offer, the shares follow the weights, and a change of
+ * one weight or status moves as few visitors as possible.
  */
 
 import { hashOf, mixed } from '../../ground/stable-hash.ts'
 import type { LiveFunnel, LiveLanding, LiveObjects, LiveOffer } from '../campaigns/live.ts'
 
-/** Where objects are looked up by their id. */
+/** Looks up objects by id. */
 type Lookup = { object: <K extends keyof LiveObjects>(kind: K, id: string) => LiveObjects[K] | undefined }
 
 type Share = { readonly id: string; readonly seed: number; readonly weight: number }
 
-/** A funnel as the redirect needs it. */
+/** A funnel, prepared for the redirect. */
 export type CompiledFunnel = { readonly landings: readonly Share[]; readonly offers: readonly Share[] }
 
 /** Each member with its own seed, so that two funnels with the same members share visitors differently. */
@@ -24,13 +24,13 @@ export function compileFunnel({ id, landings, offers }: LiveFunnel): CompiledFun
   }
 }
 
-/** Archived and deleted objects, and those that never were, take no traffic. */
+/** Whether an offer or landing takes traffic: it exists, is active and is not deleted. */
 export function isOpen(object: LiveOffer | LiveLanding | undefined): object is LiveOffer | LiveLanding {
   return object !== undefined && !object.is_deleted && object.status === 'active'
 }
 
 /**
- * What a visitor gets of a funnel's landings or offers; undefined where none is open, and `takes` visitors now. `visitor` is `hashOf` his id.
+ * The landing or offer of a visitor; undefined if no member is open and `takes` visitors now. `visitor` is the `hashOf` the visitor's id.
  */
 export function choose<K extends 'landing' | 'offer'>(
   shares: readonly Share[],

@@ -1,7 +1,7 @@
 /**
  * Funnels: landings and offers that share the visitors of campaigns by weight. A visitor gets one landing and then one offer, both chosen at the
- * click. Owns `funnels`. Members that are archived or deleted stay in their place and get nothing. Deletion is soft; campaigns that lead to a
- * deleted funnel go to their fallback.
+ * click. Owns `funnels`. Archived and deleted members stay in the list but get no visitors. Deletion is soft; visitors of campaigns that lead to a
+ * deleted funnel go to the fallback.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
@@ -19,7 +19,7 @@ import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'landings', 'offers', 'created_at', 'updated_at'] as const
 
-type Row = {
+type FunnelRow = {
   id: string
   name: string
   landings: { landing_id: string; weight: number }[]
@@ -27,7 +27,7 @@ type Row = {
   created_at: string
   updated_at: string
 }
-type Members = Pick<Row, 'landings' | 'offers'>
+type Members = Pick<FunnelRow, 'landings' | 'offers'>
 
 /** Funnels of the organization, newest first, each member with its name and status. */
 export async function listFunnels(
@@ -37,7 +37,7 @@ export async function listFunnels(
   const { q } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<FunnelRow>(), query)
   return { data: await withStates(db, actor.org_id, data), next_cursor }
 }
 
@@ -49,7 +49,7 @@ export async function readFunnel(
   return await stated(db, actor.org_id, await funnelOf(db, actor.org_id, idOf(params.id)))
 }
 
-/** Creates a funnel. Refuses `invalid_request` for members that are not there or archived, and when there is none. */
+/** Creates a funnel. Refuses `invalid_request` for members that do not exist or are archived, and without any member. */
 export async function createFunnel(
   { db, actor }: Context<typeof api.createFunnel>,
   { body }: Call<typeof api.createFunnel>,
@@ -69,25 +69,25 @@ export async function createFunnel(
       updated_at: now,
     })
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<FunnelRow>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, row.id)
   return { ...(await stated(db, actor.org_id, row)), warnings: [] }
 }
 
-/** Changes the fields that are sent. Members that are in the funnel already may stay when they are archived or deleted. */
+/** Changes the fields that are sent. Archived and deleted members may stay if they are in the funnel already. */
 export async function updateFunnel(
   { db, actor }: Context<typeof api.updateFunnel>,
   { params, body }: Call<typeof api.updateFunnel>,
 ) {
   const { org_id } = actor
   const { row, isChanged } = await db.transaction().execute(async db => {
-    // Held, so that two changes of one list each do not leave the funnel empty.
+    // Locked, so that two concurrent changes cannot leave the funnel empty.
     const now = await live(db, org_id)
       .select(COLUMNS)
       .where('id', '=', idOf(params.id))
       .forUpdate()
-      .$castTo<Row>()
+      .$castTo<FunnelRow>()
       .executeTakeFirst()
     if (now === undefined) refuse('object_not_found')
     const { landings = now.landings, offers = now.offers, name = now.name } = body
@@ -101,7 +101,7 @@ export async function updateFunnel(
       .where('org_id', '=', org_id)
       .where('id', '=', now.id)
       .returning(COLUMNS)
-      .$castTo<Row>()
+      .$castTo<FunnelRow>()
       .executeTakeFirstOrThrow()
     return { row, isChanged: true }
   })
@@ -133,8 +133,8 @@ export async function deleteFunnel(
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('funnels').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-async function funnelOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+async function funnelOf(db: Kysely<Tables>, org_id: number, id: string): Promise<FunnelRow> {
+  const row = await live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<FunnelRow>().executeTakeFirst()
   return row ?? refuse('object_not_found')
 }
 
@@ -147,11 +147,11 @@ function requireSome({ landings, offers }: Members): void {
   if (landings.length + offers.length === 0)
     refuse('invalid_request', {
       error: 'landings, offers: a funnel needs a landing or an offer',
-      hint: 'Create one first, and name it with a weight.',
+      hint: 'Create a landing or an offer, and send its id with a weight.',
     })
 }
 
-/** Members that are new to the funnel must be there and active. */
+/** Refuses `invalid_request` unless the new members exist and are active. */
 async function requireMembers(db: Kysely<Tables>, org_id: number, members: Members, now?: Members): Promise<void> {
   const states = await statesOf(db, org_id, [members])
   const require = (field: string, kind: State['kind'], id: string) => {
@@ -189,7 +189,7 @@ async function statesOf(db: Kysely<Tables>, org_id: number, rows: readonly Membe
   return new Map(found.map(({ id, ...state }) => [id, state]))
 }
 
-async function withStates(db: Kysely<Tables>, org_id: number, rows: readonly Row[]): Promise<api.Funnel[]> {
+async function withStates(db: Kysely<Tables>, org_id: number, rows: readonly FunnelRow[]): Promise<api.Funnel[]> {
   const states = await statesOf(db, org_id, rows)
   const state = (id: string) => {
     const { name = '', status = 'deleted' as const } = states.get(id) ?? {}
@@ -202,7 +202,7 @@ async function withStates(db: Kysely<Tables>, org_id: number, rows: readonly Row
   }))
 }
 
-async function stated(db: Kysely<Tables>, org_id: number, row: Row): Promise<api.Funnel> {
+async function stated(db: Kysely<Tables>, org_id: number, row: FunnelRow): Promise<api.Funnel> {
   const [funnel] = await withStates(db, org_id, [row])
   return funnel ?? refuse('object_not_found')
 }

@@ -1,7 +1,7 @@
 /**
- * Invite links of channels: which are free, which click each was given to, and whose a link is that somebody has joined by. Owns `channel_links`,
- * `link_batches`, `links_given`, `link_grants` and `shared_grants`. A link is made beforehand and given to one click for ever; a click has one link of a channel. What
- * all of a campaign share is given where there is no other, and then nobody is sure whose join it was.
+ * Invite links of channels: the free ones, the click of each given one, and the click behind a join. Owns `channel_links`, `link_batches`,
+ * `links_given`, `link_grants` and `shared_grants`. A link is made ahead of time and belongs to one click for ever; a click has one link per
+ * channel. If no free link is left, clicks get the shared link of their campaign, and then a join cannot be matched to a click with certainty.
  */
 import { type Kysely, type RawBuilder, sql, type Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
@@ -10,13 +10,13 @@ import { publicChat } from '../../contract/telegram.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { linksOf, wordsOf } from './words.ts'
 
-/** Whoever gets a link has two days to use it, of links that live shorter half of their life. */
+/** A visitor has two days to use a link, or half of the link's lifetime if that is shorter. */
 const KEPT_MS = 48 * HOUR_MS
 
-/** How long a link must still live to be given. */
+/** How much lifetime a link must have left to be given. */
 export const lifeNeeded = (link_days: number): number => Math.min(KEPT_MS, (link_days * DAY_MS) / 2)
 
-/** What a link is to Sluice. `click_id` undefined: it was given to no click, as shared ones are not. */
+/** A link with its click. `click_id` is undefined if it was given to no click, as for shared links. */
 type LinkGrant = {
   readonly link_id: string
   readonly channel_id: string
@@ -25,7 +25,7 @@ type LinkGrant = {
   readonly click_id: string | undefined
 }
 
-/** Whose a link is, by its name at Telegram, which is its id, or by its address. Undefined: it is none of ours. Spent and expired ones are known too. */
+/** Finds a link by its name at Telegram, which is its id, or by its address, including used and expired links. Undefined if it was not made by Sluice. */
 export async function grantOf(
   db: Kysely<Tables>,
   org_id: number,
@@ -45,8 +45,8 @@ export async function grantOf(
 }
 
 /**
- * The newest click from `since` to `until` that was led to a shared link and that nobody's join was counted for yet; it is taken by this person with
- * the transaction. Asked again for the same person it is the same click.
+ * Matches a join by a shared link to the newest click between `since` and `until` that got the link and has no join yet. The match is written in
+ * the transaction. For the same person it is always the same click.
  */
 export async function takeSharedGrant(
   trx: Transaction<Tables>,
@@ -93,7 +93,7 @@ export async function linkForClick(db: Kysely<Tables>, asked: ForClick): Promise
   return link ?? (username === null ? undefined : publicChat(username))
 }
 
-/** The same without the public address, before which others may come. */
+/** The invite link of a click, without falling back to the public address. */
 export async function inviteForClick(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
   return (await placeForClick(db, asked)).link
 }
@@ -125,7 +125,7 @@ export async function linkAgain(
   return rows[0]?.url
 }
 
-/** The link that a click has of a channel, as long as it works. */
+/** The link of a click into a channel, as long as it works. */
 async function grantedTo(db: Kysely<Tables>, { org_id, channel_id, click_id }: ForClick): Promise<string | undefined> {
   const { rows } = await sql<{ url: string }>`
     select l.url
@@ -145,7 +145,7 @@ async function grantedTo(db: Kysely<Tables>, { org_id, channel_id, click_id }: F
 /** Which batch is taken from: one that nobody is at; else one that somebody is done with a moment later, who may have taken its last link. */
 const WAYS = [sql`skip locked`, sql``, sql``]
 
-/** Two that ask for the same click get the same link: the second finds it given, and its own stays in its batch. */
+/** Gives a free link. Two concurrent calls for a click return the same link, and the other link stays in its batch. */
 async function giveFree(db: Kysely<Tables>, asked: ForClick, life_ms: number): Promise<string | undefined> {
   for (const way of WAYS) {
     const given = await db.transaction().execute(trx => giveFrom(trx, asked, life_ms, way))

@@ -1,6 +1,6 @@
 /**
- * Landings: the pages visitors see before an offer. They stand on servers of their own; Sluice knows their addresses. A landing belongs to
- * the whole organization. Owns `landings`. Deletion is soft: clicks that went over a landing keep it.
+ * Landings: the pages that visitors see before an offer. They are on the users' own servers; Sluice stores only their addresses. A landing belongs
+ * to the whole organization. Owns `landings`. Deletion is soft: clicks keep their landing.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
@@ -19,7 +19,7 @@ import type * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
 
-/** Landings of the organization, newest first, archived ones too unless `status` says otherwise. */
+/** Landings of the organization, newest first, including archived ones unless `status` says otherwise. */
 export async function listLandings(
   { db, actor }: Context<typeof api.listLandings>,
   { query }: Call<typeof api.listLandings>,
@@ -28,8 +28,8 @@ export async function listLandings(
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: data.map(shown), next_cursor }
+  const { data, next_cursor } = await newestFirst(rows.$castTo<LandingRow>(), query)
+  return { data: data.map(describeLanding), next_cursor }
 }
 
 /** One landing. Refuses `object_not_found`. */
@@ -37,8 +37,8 @@ export async function readLanding(
   { db, actor }: Context<typeof api.readLanding>,
   { params }: Call<typeof api.readLanding>,
 ) {
-  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<Row>()
-  return shown((await row.executeTakeFirst()) ?? refuse('object_not_found'))
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<LandingRow>()
+  return describeLanding((await row.executeTakeFirst()) ?? refuse('object_not_found'))
 }
 
 /** Creates an active landing. */
@@ -52,13 +52,13 @@ export async function createLanding(
     .insertInto('landings')
     .values({ org_id: actor.org_id, id: newId(), ...row })
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<LandingRow>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, landing.id)
-  return { ...shown(landing), warnings: warningsOn(body) }
+  return { ...describeLanding(landing), warnings: warningsOn(body) }
 }
 
-/** The address as a visitor would see it. */
+/** A preview of the address with sample values. */
 export function previewLanding(
   _context: Context<typeof api.previewLanding>,
   { body }: Call<typeof api.previewLanding>,
@@ -66,7 +66,7 @@ export function previewLanding(
   return previewOf(body.url)
 }
 
-/** Replaces every field but the status, which is a right of its own. */
+/** Replaces all fields except the status, which needs another right. */
 export async function replaceLanding(
   { db, actor }: Context<typeof api.replaceLanding>,
   { params, body }: Call<typeof api.replaceLanding>,
@@ -75,7 +75,7 @@ export async function replaceLanding(
   return { ...landing, warnings: warningsOn(body) }
 }
 
-/** Archives or unarchives. An archived landing gets no new visitors and can be put into no funnel. */
+/** Archives or unarchives. An archived landing gets no new visitors and cannot be added to a funnel. */
 export async function setLandingStatus(
   context: Context<typeof api.setLandingStatus>,
   { params, body }: Call<typeof api.setLandingStatus>,
@@ -89,7 +89,7 @@ export async function setLandingStatus(
   }
 }
 
-/** Deletes softly; funnels that name the landing go on without it. */
+/** Deletes softly. Its funnels continue without it. */
 export async function deleteLanding(
   context: Context<typeof api.deleteLanding>,
   { params }: Call<typeof api.deleteLanding>,
@@ -102,27 +102,27 @@ export async function deleteLanding(
 
 const warningsOn = ({ url }: api.LandingDraft) => macroWarnings('url', unknownMacros(url))
 
-type Row = Omit<api.Landing, 'unknown_macros'>
+type LandingRow = Omit<api.Landing, 'unknown_macros'>
 
-/** With the macros of its address that are none. */
-const shown = (row: Row): api.Landing => ({ ...row, unknown_macros: unknownMacros(row.url) })
+/** The landing with the unknown macros of its address. */
+const describeLanding = (row: LandingRow): api.Landing => ({ ...row, unknown_macros: unknownMacros(row.url) })
 
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('landings').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
 type Changes = Pick<Tables['landings'], 'name' | 'url'> | Pick<Tables['landings'], 'status'> | 'deleted'
 
-/** Writes the changes to a live landing and answers the row, and what it was; equal ones change nothing. Refuses `object_not_found`. */
+/** Writes the changes, and returns the landing and its row before. Equal values change nothing. Refuses `object_not_found`. */
 async function changeLanding(
   db: Kysely<Tables>,
   org_id: number,
   id: string,
   changes: Changes,
-): Promise<{ landing: api.Landing; before: Row }> {
-  const found = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
+): Promise<{ landing: api.Landing; before: LandingRow }> {
+  const found = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<LandingRow>()
   const before = (await found.executeTakeFirst()) ?? refuse('object_not_found')
   if (changes !== 'deleted' && isDeepStrictEqual({ ...before, ...changes }, before))
-    return { landing: shown(before), before }
+    return { landing: describeLanding(before), before }
   const now = await readMoment(db, org_id)
   const row = await db
     .updateTable('landings')
@@ -131,9 +131,9 @@ async function changeLanding(
     .where('id', '=', before.id)
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<LandingRow>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
   await announceChange(db, org_id, row.id)
-  return { landing: shown(row), before }
+  return { landing: describeLanding(row), before }
 }

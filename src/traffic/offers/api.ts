@@ -1,4 +1,4 @@
-/** Offers over HTTP: what a conversion pays. */
+/** The endpoints of offers: their address and payout. */
 import { z } from 'zod'
 import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
@@ -13,12 +13,10 @@ export const OFFER_STATUSES = ['active', 'archived'] as const
 export const OfferStatus = z.enum(OFFER_STATUSES)
 export type OfferStatus = z.infer<typeof OfferStatus>
 
-/** How many campaigns that are not deleted lead to an offer: themselves, by a funnel, and by a click flow. */
-const Leading = z.object({
-  following: z.int().meta({ description: 'Campaigns that lead to the offer, and so to its address as it is' }),
-  own_address: z
-    .int()
-    .meta({ description: 'Campaigns that earn for it and redirect to an address of their own, which stays as it is' }),
+/** How many campaigns lead to an offer: directly, through a funnel, and through a click flow. Deleted campaigns are not counted. */
+const LeadingCampaigns = z.object({
+  following: z.int().meta({ description: 'Campaigns that lead to the offer’s current address' }),
+  own_address: z.int().meta({ description: 'Campaigns with this offer that redirect to their own address' }),
   by_funnel: z.int().meta({ description: 'Campaigns that lead to a funnel which has the offer' }),
   by_click_flow: z
     .int()
@@ -38,7 +36,7 @@ export const Offer = z
     payout_currency: z.string().nullable().meta({ description: 'null: US dollars' }),
     payout_types: z.array(EventType),
     status: OfferStatus,
-    campaigns: Leading,
+    campaigns: LeadingCampaigns,
     created_at: Instant,
     updated_at: Instant,
   })
@@ -50,12 +48,12 @@ const WrittenOffer = Offer.extend({ warnings: Warnings }).meta({ id: 'WrittenOff
 export const OfferDraft = z.object({
   name: Name(),
   url: Address,
-  payout: Amount(MAX_PAYOUT).nullish().meta({ description: 'What a conversion without a payout of its own inherits' }),
+  payout: Amount(MAX_PAYOUT).nullish().meta({ description: 'The payout of conversions that come without one' }),
   payout_currency: Currency.nullish()
     .transform(code => (code === undefined || code === USD ? null : code))
     .meta({
       description:
-        'What the payout is in; left out or null: US dollars. Another is turned into dollars by the rate of the UTC day a conversion is received.',
+        'The currency of the payout; missing or null: US dollars. Other currencies are converted into dollars at the rate of the UTC day on which a conversion is received.',
     }),
   payout_types: z
     .array(EventType)
@@ -85,25 +83,25 @@ export const readOffer = endpoint({
   refuses: ['object_not_found'],
 })
 
-/** The conversions that are looked through for payouts earned twice: a third of a second where all of them are the offer's. */
+/** How many conversions are searched for repeated payouts. It takes a third of a second if all of them belong to the offer. */
 export const MOST_LOOKED_AT = 50_000
 
 export const readRepeatedPayouts = endpoint({
   route: 'GET /api/offers/:id/repeated-payouts',
   access: { session: 'member' },
-  summary: 'Tell on how many clicks an offer earned its payout more than once, and whether it is earned at all',
+  summary: 'Count the clicks that earned an offer’s payout more than once, and conversions that did not earn it',
   description:
-    `Of the conversions of the last 30 days, at most the newest ${MOST_LOOKED_AT.toLocaleString('en-US')} of the workspace: the clicks on which conversions of ` +
-    'two or more types took the payout of the offer. A payout that came with the conversion does not count, nor do test clicks.',
+    `Searches the conversions of the last 30 days, at most the newest ${MOST_LOOKED_AT.toLocaleString('en-US')} of the workspace, for clicks on which conversions of ` +
+    'two or more types earned the payout of the offer. Payouts that came with a conversion and test clicks do not count.',
   reply: z.object({
-    from: Instant.meta({ description: 'Conversions recorded from then on were looked at' }),
+    from: Instant.meta({ description: 'Conversions recorded since then were searched' }),
     clicks: z.int(),
     together: z
       .array(z.object({ types: z.array(EventType), clicks: z.int() }))
-      .meta({ description: 'Which types earned it together on how many clicks, the most usual first' }),
+      .meta({ description: 'The combinations of types that earned it on one click, most frequent first' }),
     unearned: z.array(z.object({ type: EventType, conversions: z.int() })).meta({
       description:
-        'Where no conversion of the offer brought any payout, its conversions by type, the most usual first; else empty',
+        'If no conversion of the offer had a payout: its conversions by type, most frequent first; otherwise empty',
     }),
   }),
   refuses: ['object_not_found'],
@@ -121,7 +119,7 @@ export const createOffer = endpoint({
 export const previewOffer = endpoint({
   route: 'POST /api/offers/preview',
   access: { session: 'member' },
-  summary: "Fill in an address's macros by example",
+  summary: 'Preview an address with sample values',
   body: z.object({ url: Address }),
   reply: Preview,
   refuses: ['invalid_request'],
@@ -130,9 +128,8 @@ export const previewOffer = endpoint({
 export const replaceOffer = endpoint({
   route: 'PUT /api/offers/:id',
   access: { session: 'admin', key: 'offers:update' },
-  summary: 'Replace an offer whole',
-  description:
-    'Fields that are not sent are cleared. The status is not part of it. What is equal already is left as it is.',
+  summary: 'Replace an offer',
+  description: 'Fields that are not sent are cleared; the status does not change. Equal values change nothing.',
   body: OfferDraft,
   reply: WrittenOffer,
   receipt: ['unknown_macros', 'status'],
@@ -144,7 +141,7 @@ export const setOfferStatus = endpoint({
   access: { session: 'admin', key: 'offers:status' },
   summary: 'Archive or unarchive an offer',
   description:
-    'An archived offer gets no new clicks: campaigns that name it send their visitors to the fallback, funnels to the other offers. Clicks made before keep it: their late conversions still earn its payout.',
+    'An archived offer gets no new clicks: its campaigns send visitors to the fallback, its funnels to their other offers. Late conversions of earlier clicks still earn its payout.',
   body: z.object({ status: OfferStatus }),
   reply: Offer.extend({ campaigns_on_fallback: OnFallback }),
   receipt: ['status'],
@@ -156,7 +153,7 @@ export const deleteOffer = endpoint({
   access: { session: 'admin', key: 'offers:delete' },
   summary: 'Delete an offer',
   description:
-    'Gets no new clicks, like an archived one. Clicks made before keep it: their late conversions still earn its payout.',
+    'It gets no new clicks, like an archived offer. Late conversions of earlier clicks still earn its payout.',
   reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })

@@ -1,6 +1,6 @@
 /**
- * Offers: what a conversion pays. An offer belongs to the whole organization, so no campaign list ever narrows who may touch one. Owns
- * `offers`. Deletion is soft: clicks that were made for an offer keep it, and their late conversions earn its payout.
+ * Offers: an address and a payout. An offer belongs to the whole organization, so a key's list of campaigns does not restrict who may change it.
+ * Owns `offers`. Deletion is soft: clicks keep their offer, and their late conversions earn its payout.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { CompiledQuery, type Kysely, sql } from 'kysely'
@@ -34,7 +34,7 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-/** Offers of the organization, newest first, archived ones too unless `status` says otherwise. */
+/** Offers of the organization, newest first, including archived ones unless `status` says otherwise. */
 export async function listOffers(
   { db, actor }: Context<typeof api.listOffers>,
   { query }: Call<typeof api.listOffers>,
@@ -43,13 +43,13 @@ export async function listOffers(
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
+  const { data, next_cursor } = await newestFirst(rows.$castTo<OfferRow>(), query)
   return { data: await withCampaigns(db, actor.org_id, data), next_cursor }
 }
 
 /** One offer. Refuses `object_not_found`. */
 export async function readOffer({ db, actor }: Context<typeof api.readOffer>, { params }: Call<typeof api.readOffer>) {
-  const found = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<Row>()
+  const found = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(params.id)).$castTo<OfferRow>()
   const [offer] = await withCampaigns(db, actor.org_id, await found.execute())
   return offer ?? refuse('object_not_found')
 }
@@ -63,18 +63,18 @@ export async function createOffer(context: Context<typeof api.createOffer>, { bo
     .insertInto('offers')
     .values({ org_id: actor.org_id, id: newId(), ...row })
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<OfferRow>()
     .executeTakeFirstOrThrow()
   await announceChange(db, actor.org_id, offer.id)
-  return { ...shown(offer, NONE), warnings: await warningsOn(context, body, null) }
+  return { ...describeOffer(offer, NONE), warnings: await warningsOn(context, body, null) }
 }
 
-/** The address as a visitor would see it. */
+/** A preview of the address with sample values. */
 export function previewOffer(_context: Context<typeof api.previewOffer>, { body }: Call<typeof api.previewOffer>) {
   return previewOf(body.url)
 }
 
-/** Replaces every field but the status, which is a right of its own; what is not sent is cleared. */
+/** Replaces all fields except the status, which needs another right. Fields that are not sent are cleared. */
 export async function replaceOffer(
   context: Context<typeof api.replaceOffer>,
   { params, body }: Call<typeof api.replaceOffer>,
@@ -83,7 +83,7 @@ export async function replaceOffer(
   return { ...offer, warnings: await warningsOn(context, body, before.payout_currency) }
 }
 
-/** Archives or unarchives. An archived offer gets no new clicks and can be attached to nothing new. */
+/** Archives or unarchives. An archived offer gets no new clicks and cannot be chosen anew. */
 export async function setOfferStatus(
   context: Context<typeof api.setOfferStatus>,
   { params, body }: Call<typeof api.setOfferStatus>,
@@ -94,7 +94,7 @@ export async function setOfferStatus(
   return { ...offer, campaigns_on_fallback: isClosed ? await campaignsOnFallback(context, 'offer', offer.id) : [] }
 }
 
-/** Deletes softly; what names the offer sends its visitors elsewhere, as for an archived one. */
+/** Deletes softly. Campaigns and funnels send its visitors elsewhere, as for an archived offer. */
 export async function deleteOffer(context: Context<typeof api.deleteOffer>, { params }: Call<typeof api.deleteOffer>) {
   const { db, actor } = context
   const { id, status } = (await changeOffer(db, actor.org_id, params.id, 'deleted')).before
@@ -102,10 +102,10 @@ export async function deleteOffer(context: Context<typeof api.deleteOffer>, { pa
   return { ok: true as const, id, campaigns_on_fallback }
 }
 
-type Writing = Pick<Context<typeof api.createOffer>, 'database' | 'config' | 'actor'>
+type WriteContext = Pick<Context<typeof api.createOffer>, 'database' | 'config' | 'actor'>
 
-/** Beside its macros: what a payout in another currency needs, and that one `before` is in dollars from here on. */
-async function warningsOn({ database, config, actor }: Writing, draft: api.OfferDraft, before: string | null) {
+/** The warnings after a write: unknown macros, a missing rate of the payout's currency, and a currency `before` that the write cleared. */
+async function warningsOn({ database, config, actor }: WriteContext, draft: api.OfferDraft, before: string | null) {
   const { url, payout, payout_currency: currency } = draft
   const warnings = macroWarnings('url', unknownMacros(url))
   if (currency === null) return before !== null && payout != null ? [...warnings, clearedWarning(before)] : warnings
@@ -119,18 +119,18 @@ async function warningsOn({ database, config, actor }: Writing, draft: api.Offer
 const rateWarning = (currency: string): Warning => ({
   code: 'rate_unknown',
   field: 'payout_currency',
-  message: `No rate of ${currency} is known today. Until there is one, conversions that inherit this payout are refused. Sources are asked within a minute; else set an own rate in Settings, Rates.`,
+  message: `There is no rate for ${currency} today. Until there is one, conversions that use this payout are refused. Rates are fetched within a minute; otherwise set your own rate in Settings, Rates.`,
 })
 const clearedWarning = (before: string): Warning => ({
   code: 'payout_currency_cleared',
   field: 'payout_currency',
-  message: `The payout was in ${before} and is in US dollars from here on, because no payout_currency was sent. Send it with each replacement.`,
+  message: `The payout was in ${before} and is now in US dollars, because no payout_currency was sent. Send it with each replacement.`,
 })
 
-type Row = Omit<api.Offer, 'unknown_macros' | 'campaigns'>
+type OfferRow = Omit<api.Offer, 'unknown_macros' | 'campaigns'>
 
-/** With the macros of its address that are none. */
-const shown = (row: Row, campaigns: api.Offer['campaigns']): api.Offer => ({
+/** The offer with its campaigns and the unknown macros of its address. */
+const describeOffer = (row: OfferRow, campaigns: api.Offer['campaigns']): api.Offer => ({
   ...row,
   campaigns,
   unknown_macros: unknownMacros(row.url),
@@ -151,14 +151,14 @@ const columnsOf = ({ name, url, payout, payout_currency, payout_types }: api.Off
 
 type Changes = Columns | Pick<Tables['offers'], 'status'> | 'deleted'
 
-/** Writes the changes to a live offer and answers the row, and what it was; equal ones change nothing. Refuses `object_not_found`. */
+/** Writes the changes, and returns the offer and its row before. Equal values change nothing. Refuses `object_not_found`. */
 async function changeOffer(
   db: Kysely<Tables>,
   org_id: number,
   id: string,
   changes: Changes,
-): Promise<{ offer: api.Offer; before: Row }> {
-  const found = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
+): Promise<{ offer: api.Offer; before: OfferRow }> {
+  const found = live(db, org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<OfferRow>()
   const before = (await found.executeTakeFirst()) ?? refuse('object_not_found')
   const isChanged =
     changes === 'deleted' || !isDeepStrictEqual(comparable({ ...before, ...changes }), comparable(before))
@@ -167,13 +167,13 @@ async function changeOffer(
   return { offer, before }
 }
 
-/** Equal amounts are equal however many zeros end them. */
+/** Makes amounts comparable that differ only in trailing zeros. */
 const comparable = <R extends Pick<Columns, 'payout'>>(row: R): R => ({
   ...row,
   payout: row.payout === null ? null : toSixPlaces(row.payout),
 })
 
-async function writeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<Row> {
+async function writeOffer(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<OfferRow> {
   const now = await readMoment(db, org_id)
   const row = await db
     .updateTable('offers')
@@ -182,7 +182,7 @@ async function writeOffer(db: Kysely<Tables>, org_id: number, id: string, change
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<OfferRow>()
     .executeTakeFirst()
   if (row === undefined) refuse('object_not_found')
   await announceChange(db, org_id, row.id)
@@ -200,8 +200,8 @@ const THROUGH_OTHERS = `
   group by reached.offer_id`
 type ThroughOthers = { offer_id: string; by_funnel: number; by_click_flow: number }
 
-/** The offers with how many campaigns lead to each. */
-async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonly Row[]): Promise<api.Offer[]> {
+/** The offers with the number of campaigns that lead to each. */
+async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonly OfferRow[]): Promise<api.Offer[]> {
   if (offers.length === 0) return []
   const ids = offers.map(({ id }) => id)
   const through = await db.executeQuery<ThroughOthers>(CompiledQuery.raw(THROUGH_OTHERS, [org_id, ids]))
@@ -221,6 +221,6 @@ async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonl
   return offers.map(offer => {
     const { following = 0, all = 0 } = direct.find(({ offer_id }) => offer_id === offer.id) ?? {}
     const { by_funnel = 0, by_click_flow = 0 } = through.rows.find(({ offer_id }) => offer_id === offer.id) ?? {}
-    return shown(offer, { following, own_address: all - following, by_funnel, by_click_flow })
+    return describeOffer(offer, { following, own_address: all - following, by_funnel, by_click_flow })
   })
 }

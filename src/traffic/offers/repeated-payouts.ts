@@ -1,4 +1,4 @@
-/** Where a payout was earned more than once: clicks with two types of conversions that both took it; or never. Reads `events`. */
+/** Finds clicks that earned an offer's payout with two types of conversions, and offers whose payout was never earned. Reads `events`. */
 
 import { DAY_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
@@ -10,8 +10,8 @@ import { readOffer } from './offers.ts'
 const LOOKED_BACK_MS = 30 * DAY_MS
 
 /**
- * How often conversions of more than one type took the offer's payout on one click, lately; and of an offer with a payout that brought none,
- * what its conversions were. No index finds conversions by offer, so the newest ones of the organization are looked through, up to a number.
+ * Counts the clicks of the last 30 days on which more than one type of conversion earned the offer's payout; and, if no conversion had a payout,
+ * the offer's conversions by type. There is no index by offer, so the newest conversions of the organization are searched, up to MOST_LOOKED_AT.
  * Refuses `object_not_found`.
  */
 export async function readRepeatedPayouts(
@@ -55,7 +55,7 @@ export async function readRepeatedPayouts(
   }
 }
 
-/** Of all that was looked at, on each row; `types` is null on the only row where no payout was earned twice. */
+/** `looked`, `oldest` and `unearned` are equal in all rows. `types` is null in the only row if no payout was earned twice. */
 type Found = {
   looked: string
   oldest: string | null

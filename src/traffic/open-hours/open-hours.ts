@@ -1,6 +1,6 @@
 /**
- * When offers and campaigns take visitors: half hours of a week in a time zone. Owns `open_hours`. Traffic goes by the clock, so nothing has to
- * run when an hour begins.
+ * The open hours of offers and campaigns: half hours of a week in a time zone. Owns `open_hours`. The redirect compares them with the clock, so no
+ * job has to run when an hour begins.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -46,7 +46,7 @@ async function read(db: Kysely<Tables>, org_id: number, table: 'offers' | 'campa
     .where('org_id', '=', org_id)
     .where('object_id', '=', object_id)
     .executeTakeFirst()
-  return shown(row?.week == null ? null : { timezone: row.timezone, week: row.week })
+  return describeHours(row?.week == null ? null : { timezone: row.timezone, week: row.week })
 }
 
 async function write(db: Kysely<Tables>, org_id: number, table: 'offers' | 'campaigns', id: string, open_hours: Hours) {
@@ -58,10 +58,10 @@ async function write(db: Kysely<Tables>, org_id: number, table: 'offers' | 'camp
     on conflict (org_id, object_id) do update
     set timezone = excluded.timezone, week = excluded.week, updated_at = excluded.updated_at`.execute(db)
   await announceChange(db, org_id, object_id)
-  return shown(open_hours)
+  return describeHours(open_hours)
 }
 
-const shown = (open_hours: Hours) => ({
+const describeHours = (open_hours: Hours) => ({
   open_hours,
   is_open: open_hours === null || isWithin(open_hours, Date.now()),
 })

@@ -1,11 +1,11 @@
-/** Traffic sources over HTTP: under which names and macros a source sends what it knows of a click. */
+/** The endpoints of traffic sources: the parameters and macros with which a source sends its data of a click. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, FAITHFUL, Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { SOURCE_FIELDS } from '../campaigns/api.ts'
 
-/** What a source may fill. What a click cost is not of its 21 fields: it stands in the address, and is read apart. */
+/** The fields that a source can fill. Cost and currency are not stored as fields of a click: they are read into its cost. */
 export const FILLED_FIELDS = [...SOURCE_FIELDS, 'cost', 'currency'] as const
 export type FilledField = (typeof FILLED_FIELDS)[number]
 
@@ -14,12 +14,12 @@ const MOST_PARAMETERS = 14
 const SourceParameter = z
   .object({
     field: z.enum(FILLED_FIELDS),
-    parameter: z.string().meta({ description: 'The name it arrives under' }),
+    parameter: z.string().meta({ description: 'The name of the URL parameter' }),
     macro: z.string().nullable().meta({
       description:
-        'What stands in the address for the source to replace; null: the source appends the parameter by itself. A plain word of letters, digits, dots and hyphens is no macro but a constant',
+        'The text in the link that the source replaces; null: the source appends the parameter itself. A word of only letters, digits, dots and hyphens is a constant',
     }),
-    label: z.string().nullable().meta({ description: 'What the source calls it' }),
+    label: z.string().nullable().meta({ description: 'The source’s name for the value' }),
   })
   .meta({ id: 'SourceParameter' })
 export type SourceParameter = z.output<typeof SourceParameter>
@@ -42,7 +42,7 @@ const ParameterDraft = z.strictObject({
     .transform(label => label ?? null),
 })
 
-/** Why the parameters cannot stand together, each with its place. */
+/** The conflicts between parameters, each with its index, field and message. */
 function* clashes(parameters: readonly SourceParameter[]): Generator<[at: number, name: string, message: string]> {
   const names = new Map<string, FilledField>()
   const fields = new Set<FilledField>()
@@ -50,7 +50,8 @@ function* clashes(parameters: readonly SourceParameter[]): Generator<[at: number
     if (fields.has(field)) yield [at, 'field', `${field} is filled already: a field has one parameter`]
     fields.add(field)
     const taker = names.get(parameter) ?? FILLED_FIELDS.find(other => other === parameter && other !== field)
-    if (taker !== undefined) yield [at, 'parameter', `"${parameter}" fills ${taker} already: a name fills one field`]
+    if (taker !== undefined)
+      yield [at, 'parameter', `"${parameter}" fills ${taker} already: a parameter fills one field`]
     names.set(parameter, field)
   }
 }
@@ -62,7 +63,7 @@ const Parameters = z
     for (const [at, name, message] of clashes(parameters))
       context.addIssue({ code: 'custom', path: [at, name], message })
   })
-  .meta({ description: 'One for each field at most; in the order they stand in the address' })
+  .meta({ description: 'At most one per field, in the order of the link' })
 
 export const COST_UNITS = ['cpc', 'cpm'] as const
 const CostUnit = z.enum(COST_UNITS)
@@ -80,17 +81,17 @@ export const TrafficSource = z
     template: z
       .string()
       .nullable()
-      .meta({ description: 'What it was made from; changes of a template do not reach it' }),
+      .meta({ description: 'The template it was created from; later changes of the template do not apply' }),
     parameters: z.array(SourceParameter),
     cost_unit: CostUnit.nullable().meta({
-      description: 'What an amount in the address is: of one click, or of a thousand; null: none comes',
+      description: 'Whether the cost in the link is per click or per thousand clicks; null: the source sends none',
     }),
-    cost_currency: z.string().meta({ description: 'Of the amounts, unless the address names another' }),
+    cost_currency: z.string().meta({ description: 'The currency of the cost, unless the link contains another' }),
     postback: z.string().nullable().meta({
       description:
-        'What its template knows of the address that it is told conversions by; what begins with YOUR_ is of your account there',
+        'The postback URL of its template; replace the parts that begin with YOUR_ by values of your account',
     }),
-    campaigns: z.int().min(0).meta({ description: 'Campaigns that name it, archived ones too' }),
+    campaigns: z.int().min(0).meta({ description: 'Campaigns that use it, including archived ones' }),
     created_at: Instant,
     updated_at: Instant,
   })
@@ -99,10 +100,10 @@ export type TrafficSource = z.output<typeof TrafficSource>
 
 export const TrafficSourceDraft = z.object({
   name: Name(100).meta({ description: 'Unique in the organization' }),
-  template: z.string().max(64).nullish().meta({ description: 'Slug of a template, whose facts are copied' }),
-  parameters: Parameters.nullish().meta({ description: 'Those of the template unless given' }),
+  template: z.string().max(64).nullish().meta({ description: 'The slug of a template, whose values are copied' }),
+  parameters: Parameters.nullish().meta({ description: 'Default: those of the template' }),
   cost_unit: CostUnit.nullish(),
-  cost_currency: Currency.nullish().meta({ description: 'USD, or what the template says, unless given' }),
+  cost_currency: Currency.nullish().meta({ description: 'Default: that of the template, or USD' }),
 })
 
 export const TrafficSourceChanges = z
@@ -123,9 +124,9 @@ const SourceTemplate = z
     cost_unit: CostUnit.nullable(),
     cost_currency: z.string(),
     postback: z.string().nullable(),
-    evidence: z.string().meta({ description: 'Where the facts are from' }),
+    evidence: z.string().meta({ description: 'Where the values come from' }),
     is_confirmed: z.boolean().meta({
-      description: 'Whether the source itself says so; else it is what another tracker’s template holds',
+      description: 'Whether the values are from the source’s documentation; otherwise they are from another tracker',
     }),
     checked_on: z.iso.date(),
   })
@@ -142,7 +143,7 @@ export const listTrafficSources = endpoint({
 export const listSourceTemplates = endpoint({
   route: 'GET /api/traffic-sources/templates',
   access: { session: 'member' },
-  summary: 'List what is known of traffic sources',
+  summary: 'List the templates of traffic sources',
   reply: z.object({ data: z.array(SourceTemplate) }),
 })
 
@@ -158,7 +159,7 @@ export const createTrafficSource = endpoint({
   route: 'POST /api/traffic-sources',
   access: { session: 'admin' },
   summary: 'Create a traffic source',
-  description: 'From a template, of which what is given takes the place, or by its own parameters.',
+  description: 'From a template or from its own parameters. Sent fields override the template.',
   body: TrafficSourceDraft,
   reply: TrafficSource,
   status: 201,
@@ -170,7 +171,7 @@ export const updateTrafficSource = endpoint({
   access: { session: 'admin' },
   summary: 'Change a traffic source',
   description:
-    'Fields that are not sent stay as they are. Holds for the next click of every campaign that names it; addresses in running ads stay what they are.',
+    'Fields that are not sent do not change. Applies from the next click of its campaigns. Links in running ads do not change.',
   body: TrafficSourceChanges,
   reply: TrafficSource,
   refuses: ['object_not_found', 'already_exists'],
@@ -179,7 +180,7 @@ export const updateTrafficSource = endpoint({
 export const deleteTrafficSource = endpoint({
   route: 'DELETE /api/traffic-sources/:id',
   access: { session: 'admin' },
-  summary: 'Delete a traffic source that no campaign names',
+  summary: 'Delete a traffic source that no campaign uses',
   reply: Done,
   refuses: ['object_not_found', 'traffic_source_in_use'],
 })

@@ -1,6 +1,6 @@
 /**
- * Traffic sources: under which names and macros a source sends what it knows of a click. Owns `traffic_sources`. A campaign that names one is
- * read by it, so one that is named is not deleted; deletion is soft. What a source is made from is copied, and changed by nobody but its users.
+ * Traffic sources: the parameters and macros with which a source sends its data of a click. Owns `traffic_sources`. A source that campaigns use
+ * cannot be deleted, because their clicks are read by it. Deletion is soft. The values of a template are copied, and only users change them.
  */
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
@@ -40,11 +40,11 @@ export async function listTrafficSources(
 ) {
   let rows = live(db, actor.org_id).select(COLUMNS).select(campaignCount(actor.org_id).as('campaigns'))
   if (query.q) rows = rows.where(nameHolds(query.q))
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: data.map(shown), next_cursor }
+  const { data, next_cursor } = await newestFirst(rows.$castTo<SourceRow>(), query)
+  return { data: data.map(describeSource), next_cursor }
 }
 
-/** What is known of sources, in the order of their names. */
+/** The templates of sources, by name. */
 export function listSourceTemplates() {
   const data = Object.entries(SOURCE_TEMPLATES).map(([slug, facts]) => ({
     slug,
@@ -64,7 +64,7 @@ export async function readTrafficSource(
   { db, actor }: Context<typeof api.readTrafficSource>,
   { params }: Call<typeof api.readTrafficSource>,
 ) {
-  return shown(await sourceOf(db, actor.org_id, idOf(params.id)))
+  return describeSource(await sourceOf(db, actor.org_id, idOf(params.id)))
 }
 
 /** Creates a source from a template, from its own parameters, or from both. Refuses `already_exists`, and `invalid_request` for an unknown template. */
@@ -98,7 +98,7 @@ export async function createTrafficSource(
       .execute(),
   )
   await announceChange(db, actor.org_id, id)
-  const made = shown(await sourceOf(db, actor.org_id, id))
+  const made = describeSource(await sourceOf(db, actor.org_id, id))
   if (made.cost_currency !== USD) await wantRates({ pool: database.reads, config })
   return made
 }
@@ -124,15 +124,15 @@ export async function updateTrafficSource(
     await announceChange(db, actor.org_id, id)
   }
   if (rest.cost_currency !== undefined && rest.cost_currency !== USD) await wantRates({ pool: database.reads, config })
-  return shown(await sourceOf(db, actor.org_id, id))
+  return describeSource(await sourceOf(db, actor.org_id, id))
 }
 
-/** How many campaigns a refusal names. */
-const NAMED = 5
+/** How many campaigns the refusal names. */
+const MOST_NAMED = 5
 
 /**
- * Deletes softly. Refuses `object_not_found`, and `traffic_source_in_use` with the campaigns that name it: they are given a source between
- * conversions, and so it is deleted there, lest one is named while it goes.
+ * Deletes softly. Refuses `object_not_found`, and `traffic_source_in_use` with the campaigns that use it. Runs between conversions, as the choice
+ * of a campaign's source does, so that no campaign can choose it meanwhile.
  */
 export async function deleteTrafficSource(
   { db, actor }: Context<typeof api.deleteTrafficSource>,
@@ -149,7 +149,7 @@ export async function deleteTrafficSource(
       .where('traffic_source_id', '=', id)
       .where('deleted_at', 'is', null)
       .orderBy('id', 'desc')
-      .limit(NAMED + 1)
+      .limit(MOST_NAMED + 1)
       .execute()
     if (campaigns.length > 0) refuse('traffic_source_in_use', { error: inUse(campaigns.map(({ name }) => name)) })
     await trx
@@ -164,14 +164,14 @@ export async function deleteTrafficSource(
 }
 
 function inUse(names: readonly string[]): string {
-  const more = names.length > NAMED ? ' and others' : ''
-  return `the source is named by ${names
-    .slice(0, NAMED)
+  const more = names.length > MOST_NAMED ? ' and others' : ''
+  return `the source is used by ${names
+    .slice(0, MOST_NAMED)
     .map(name => `"${name}"`)
     .join(', ')}${more}`
 }
 
-/** What a template gives to a source that is made from it. */
+/** The values that a new source copies from a template. */
 function copyOf({ parameters, cost_unit, cost_currency = 'USD' }: Facts) {
   return {
     parameters: parameters.map(([field, macro, label = null, parameter = field]) => ({
@@ -185,23 +185,26 @@ function copyOf({ parameters, cost_unit, cost_currency = 'USD' }: Facts) {
   }
 }
 
-type Row = Omit<api.TrafficSource, 'postback'>
+type SourceRow = Omit<api.TrafficSource, 'postback'>
 
-const shown = (row: Row): api.TrafficSource => ({ ...row, postback: factsOf(row.template)?.postback ?? null })
+const describeSource = (row: SourceRow): api.TrafficSource => ({
+  ...row,
+  postback: factsOf(row.template)?.postback ?? null,
+})
 
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('traffic_sources').where('traffic_sources.org_id', '=', org_id).where('deleted_at', 'is', null)
 
-async function sourceOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
+async function sourceOf(db: Kysely<Tables>, org_id: number, id: string): Promise<SourceRow> {
   const row = live(db, org_id)
     .select(COLUMNS)
     .select(campaignCount(org_id).as('campaigns'))
     .where('id', '=', id)
-    .$castTo<Row>()
+    .$castTo<SourceRow>()
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
-/** Refuses `already_exists` where the name is another source's. */
+/** Refuses `already_exists` if another source has the name. */
 async function unlessTaken<T>(written: Promise<T>): Promise<T> {
   try {
     return await written
