@@ -19,7 +19,7 @@ const CLAIM_MS = 10 * MINUTE_MS
 export type NoticeGround = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
 
 /** A mail to the owners of an organization, or to all members with these roles. `write` gets the organization's name. */
-export type Letter = {
+type Letter = {
   readonly org_id: number
   readonly write: (organization: string) => { subject: string; text: string }
   readonly roles?: readonly Role[]
