@@ -232,7 +232,7 @@ test('places and https are changed by the fields that are sent, and lead to noth
   for (const [place, words] of [
     [{ type: 'campaign', campaign_id: theirs['id'] }, /no such campaign/],
     [{ type: 'redirect', url: `http://${String(name)}/x` }, /leads back/],
-    [{ type: 'redirect', url: 'https://x.example/?c={click_id}' }, /no macros/],
+    [{ type: 'redirect', url: 'https://x.example/?c={click_id}' }, /must not contain macros/],
     [{ type: 'redirect', url: 'ftp://x.example' }, /must begin with/],
     [{ type: 'page' }, /root/],
   ] as const) {

@@ -234,7 +234,7 @@ describe('a name that leads elsewhere for an hour', () => {
       assert.deepEqual([await failed(), await failed()], ['failing', 'failing'])
       assert.ok(await isServed(name), 'whoever comes is here')
       const mail = await mailbox.next(owner.email)
-      assert.match(mail.text, new RegExp(`${name} does not lead here`))
+      assert.match(mail.text, new RegExp(`${name} no longer leads here`))
       assert.match(mail.text, /Nothing answers at/)
       house.dns.set(name, { A: [HERE] })
       assert.equal((await check(id)).status, 'active')
