@@ -43,12 +43,10 @@ export type ListedFlow = z.output<typeof ListedFlow>
 
 export const ClickFlow = ListedFlow.extend({
   graph: Graph.meta({ description: 'The draft' }),
-  draft_tag: z
-    .string()
-    .meta({
-      description:
-        'Changes with the draft’s graph. Send it with a change, so that two people do not overwrite each other',
-    }),
+  draft_tag: z.string().meta({
+    description:
+      'Changes with the draft’s graph. Send it with a change, so that two people do not overwrite each other',
+  }),
   problems: z.array(Problem).meta({ description: 'Why the draft cannot be published; empty if it can' }),
 }).meta({ id: 'ClickFlow' })
 export type ClickFlow = z.output<typeof ClickFlow>

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import { MINUTE_MS } from '../../contract/days.ts'
-import { databaseTime } from '../../ground/db/clock.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
@@ -72,7 +72,7 @@ async function checkDue(ground: CheckerGround, checker: Pick<Checker, 'check'>):
 }
 
 async function claimDomain({ db }: CheckerGround, { org_id, id }: DomainRef): Promise<boolean> {
-  const until = await databaseTime(db, LEASE_MS)
+  const until = await databaseTimeIn(db, LEASE_MS)
   const claimed = await sql`
     update domains set next_check_at = ${until}
     where org_id = ${org_id} and id = ${id} and deleted_at is null and next_check_at <= now()`.execute(db)

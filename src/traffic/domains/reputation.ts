@@ -6,7 +6,7 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
 import { MINUTE_MS } from '../../contract/days.ts'
-import { databaseTime } from '../../ground/db/clock.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
@@ -57,7 +57,7 @@ async function lookUpDue(ground: ReputationGround, key: string): Promise<boolean
 }
 
 async function claimLookUp({ db }: ReputationGround, { org_id, id }: DomainRef): Promise<boolean> {
-  const now = await databaseTime(db)
+  const now = await databaseTimeIn(db, 0)
   const claimed = await sql`
     update domains set looked_up_at = ${now}
     where org_id = ${org_id} and id = ${id}
