@@ -45,15 +45,17 @@ export type Memory = {
   remember: (row: LiveCampaignRow) => LiveCampaign
 }
 
+/** What the next read brings besides the changes: announced objects, or everything. */
+type Wanted = { announced: ChangedObject[]; all: boolean }
+
 /** An empty memory. Its first read brings everything. */
 export function openMemory(pool: pg.Pool): Memory {
-  let campaigns = new Map<string, LiveCampaign>()
-  let campaignsById = new Map<string, LiveCampaign>()
+  let [campaigns, campaignsById] = [new Map<string, LiveCampaign>(), new Map<string, LiveCampaign>()]
   let objects = openObjects()
   let indexes = indexesOf(objects)
   const organizations = new Map<number, { is_deleted: boolean }>()
   let since = BEGINNING
-  let wanted: { announced: ChangedObject[]; all: boolean } = { announced: [], all: true }
+  let wanted: Wanted = { announced: [], all: true }
   /** Whether the last read missed the organizations of a cluster's node that was away. */
   let isMissingSome = false
 
@@ -66,7 +68,7 @@ export function openMemory(pool: pg.Pool): Memory {
     return campaign
   }
 
-  const apply = async ({ announced, all }: typeof wanted) => {
+  const apply = async ({ announced, all }: Wanted) => {
     const { deleted, since: since_next } = await readDeletedOrganizations(pool)
     const fresh = openObjects()
     // An announced object may be of any kind.
@@ -108,13 +110,18 @@ export function openMemory(pool: pg.Pool): Memory {
       try {
         await apply(now)
       } catch (error) {
-        const announced = [...now.announced, ...wanted.announced].slice(-MOST_ANNOUNCEMENTS)
-        wanted = { announced, all: now.all || wanted.all }
+        wanted = together(now, wanted)
         throw error
       }
     },
   }
 }
+
+/** What a read failed to bring, with what was announced meanwhile. */
+const together = (failed: Wanted, since: Wanted): Wanted => ({
+  announced: [...failed.announced, ...since.announced].slice(-MOST_ANNOUNCEMENTS),
+  all: failed.all || since.all,
+})
 
 /** The objects in memory, by kind and id. */
 type Objects = { readonly [K in LiveKind]: Map<string, LiveObjects[K]> }
