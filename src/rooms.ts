@@ -35,12 +35,12 @@ import * as members from './people/organizations/members.ts'
 import * as organizations from './people/organizations/organizations.ts'
 import * as secondFactorApi from './people/second-factor/api.ts'
 import * as secondFactor from './people/second-factor/second-factor.ts'
+import * as attentionApi from './reading/attention/api.ts'
+import { readAttention } from './reading/attention/attention.ts'
 import * as auditApi from './reading/audit/api.ts'
 import * as audit from './reading/audit/reconcile.ts'
 import * as exploreViewsApi from './reading/explore-views/api.ts'
 import * as exploreViews from './reading/explore-views/explore-views.ts'
-import * as failingRoundsApi from './reading/failing-rounds/api.ts'
-import { listFailingRounds } from './reading/failing-rounds/failing-rounds.ts'
 import * as feedApi from './reading/feed/api.ts'
 import * as feed from './reading/feed/feed.ts'
 import * as figuresApi from './reading/figures/api.ts'
@@ -56,7 +56,6 @@ import { nameCampaigns } from './traffic/campaigns/names.ts'
 import * as capsApi from './traffic/caps/api.ts'
 import * as caps from './traffic/caps/caps.ts'
 import * as certificatesApi from './traffic/certificates/api.ts'
-import { listCertificateNotices } from './traffic/certificates/attention.ts'
 import { answerChallenge } from './traffic/certificates/challenges.ts'
 import * as clickFlowsApi from './traffic/click-flows/api.ts'
 import * as clickFlows from './traffic/click-flows/click-flows.ts'
@@ -107,14 +106,14 @@ export const plainRooms = [
   room(billingApi, { ...billing, ...lowBalance }),
   room(ratesApi, rates),
   room(auditApi, audit),
-  room(failingRoundsApi, { listFailingRounds }),
+  room(attentionApi, { readAttention }),
   room(feedApi, feed),
   room(tracesApi, traces),
   room(reportsApi, reports),
   room(figuresApi, figures),
   room(exploreViewsApi, exploreViews),
   room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds({ clicksByCell, daysWithCost }) }),
-  room(certificatesApi, { answerChallenge, listCertificateNotices }),
+  room(certificatesApi, { answerChallenge }),
   room(spendAccountsApi, spendAccounts),
   room(adAccountsApi, adAccounts),
   room(platformAnswersApi, { ...testEvent, ...outcome }),

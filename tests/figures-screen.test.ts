@@ -10,7 +10,7 @@ import {
   type Report,
   type Totals,
 } from '../src/web/ground/figures/measures.ts'
-import { OverviewSearch } from '../src/web/ground/figures/search.ts'
+import { FiguresSearch, OverviewSearch } from '../src/web/ground/figures/search.ts'
 
 const row = (more: Partial<Totals>): Totals => ({ ...NO_CLICKS, clicks: 10, ...more })
 
@@ -55,11 +55,7 @@ test('conversions on hold count only where someone has chosen so, of any goal', 
 })
 
 test('addresses that named conversions by the goal lead to the same figure', () => {
-  const { chart, sort, heat, pending } = OverviewSearch.parse({
-    chart: 'goal',
-    sort: '-goal',
-    heat: 'goal',
-    pending: 'x',
-  })
-  assert.deepEqual([chart, sort, heat, pending], ['conversions', '-conversions', 'conversions', undefined])
+  const { chart, pending } = OverviewSearch.parse({ chart: 'goal', pending: 'x' })
+  const { sort } = FiguresSearch.parse({ sort: '-goal' })
+  assert.deepEqual([chart, sort, pending], ['conversions', '-conversions', undefined])
 })

@@ -5,6 +5,7 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { readAttention } from '../reading/attention/api.ts'
 import { myOrganizations } from './ground/active.ts'
 import { Refused } from './ground/call.ts'
 import { paintTheme } from './ground/theme.ts'
@@ -33,7 +34,11 @@ function notice(refused: unknown) {
 
 const queries = new QueryClient({
   queryCache: new QueryCache({ onError: notice }),
-  mutationCache: new MutationCache({ onError: notice }),
+  // What is changed may be what needed attention.
+  mutationCache: new MutationCache({
+    onError: notice,
+    onSuccess: () => void queries.invalidateQueries({ queryKey: [readAttention.route] }),
+  }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,

@@ -181,7 +181,8 @@ test(
     await expect(model).toHaveValue('link')
     await expect(page.getByLabel(/Ignore costs above/)).toHaveValue('0.5')
     await expect(page.getByText('In the last 30 days 2 of 3 clicks had no readable cost.')).toBeVisible()
-    await page.goto(`/?campaign=${id}&by=sub1`)
-    await expect(page.getByText(/Cost from \(link\)/)).toBeVisible()
+    await page.goto(`/?campaign=${id}`)
+    const figures = page.getByRole('group', { name: /^Figures of the window/ })
+    await expect(figures.getByRole('button', { name: /^Cost/ })).toContainText('$0.25')
   },
 )

@@ -108,7 +108,7 @@ test(
 )
 
 test(
-  'a failing default domain shows a warning on every page, with a button that moves campaign links to another domain',
+  'a failing domain that shows campaigns is named on every page, and leads to a button that moves their links to another domain',
   DETAIL,
   async ({ page, owner, sluice, dns }) => {
     const created: { id: string }[] = []
@@ -129,11 +129,15 @@ test(
     )
     await client.end()
     await send(owner, 'POST', `/api/domains/${falls?.id}/check`, {})
+    const destination = { type: 'redirect', url: 'https://example.com/' }
+    await send(owner, 'POST', '/api/campaigns', { name: 'On a fallen domain', destination })
     await page.goto('/campaigns')
-    await expect(page.getByText('falls.fallen.test does not lead here any more.')).toBeVisible()
+    const said = page.getByText('falls.fallen.test does not lead here any more.')
+    await expect(said).toBeVisible()
+    await page.getByRole('link', { name: 'Mend its DNS or move them' }).click()
     await page.getByRole('button', { name: /^Show them on/ }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Show them there' }).click()
-    await expect(page.getByText('falls.fallen.test does not lead here any more.')).toHaveCount(0)
+    await expect(said).toHaveCount(0)
     for (const { id } of [falls, stays].filter(one => one !== undefined))
       await send(owner, 'DELETE', `/api/domains/${id}`, undefined)
   },

@@ -6,7 +6,7 @@ import { seedTraffic } from './traffic.ts'
 const DAY = 86_400_000
 const iso = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
-test('the overview shows what clicks came to, by every dimension, and keeps it in the address', async ({
+test('the overview shows what clicks came to, and which zones earned and lost most, each with its row in the report', async ({
   page,
   owner,
   sluice,
@@ -23,39 +23,19 @@ test('the overview shows what clicks came to, by every dimension, and keeps it i
   await expect(figure('Profit')).toContainText('$40.00')
   await expect(figure('ROI')).toContainText('+200.0%')
 
-  const table = page.getByRole('table', { name: /^Report by/ })
-  await expect(table.getByRole('row', { name: /^Broad DE/ })).toContainText('60.00')
-  await page.getByRole('link', { name: 'sub1' }).click()
-  await expect(page.getByRole('table', { name: 'Report by sub1' })).toBeVisible()
-  await expect(page).toHaveURL(/by=sub1/)
-  await expect(
-    table
-      .getByRole('row', { name: /^=1\+1/ })
-      .getByRole('cell')
-      .first(),
-  ).toHaveText('2')
-  // Spend without a sub1 is not held against the clicks that have none.
-  await expect(table.getByRole('row', { name: /^\(none\)/ })).not.toContainText('20.00')
-  const spend = table.getByRole('row', { name: /^\(not broken down\)/ })
-  await expect(spend.getByRole('cell').filter({ hasText: /./ })).toHaveText(['20.00'])
-  await expect(table.getByRole('row', { name: /^Total/ })).toContainText('60.00')
-
-  await table.getByRole('button', { name: 'Revenue' }).click()
-  await expect(page).toHaveURL(/sort=-revenue/)
-  await page.reload()
-  await expect(table.getByRole('row').nth(1)).toContainText('=1+1')
-  await expect(table.getByRole('columnheader', { name: 'Revenue' })).toHaveAttribute('aria-sort', 'descending')
-
-  await page.getByRole('link', { name: 'Country' }).click()
-  await expect(page.getByRole('table', { name: 'Report by Country' })).toBeVisible()
-  await expect(table.getByRole('columnheader', { name: 'Cost' })).toHaveCount(0)
-
-  const clicks = page.getByRole('table', { name: 'Newest clicks' })
-  await expect(clicks.getByRole('row')).toHaveCount(5)
-  await expect(clicks.getByRole('row').filter({ hasText: 'ftd' })).toContainText('50.00')
+  // Each click has a quarter of the 20 that were spent.
+  const best = page.getByRole('table', { name: 'Best by profit' }).getByRole('row')
+  await expect(best).toHaveCount(2, { timeout: 60_000 })
+  await expect(best.last()).toContainText('50.00')
+  const worst = page.getByRole('table', { name: 'Worst by profit' }).getByRole('row')
+  await expect(worst).toHaveCount(3)
+  await expect(worst.filter({ hasText: 'video-3' })).toContainText('−5.00')
+  await best.getByRole('link', { name: '=1+1' }).click()
+  const row = page.getByRole('treegrid').getByRole('row', { name: /^=1\+1/ })
+  await expect(row).toContainText('50.00', { timeout: 60_000 })
 })
 
-test('conversions on hold or rejected count in no CR, in the overview, the campaigns and Explore alike, until pending ones are counted too', async ({
+test('conversions on hold or rejected count in no CR, in the overview, the campaigns and the report alike, until pending ones are counted too', async ({
   page,
   owner,
   sluice,
@@ -68,26 +48,24 @@ test('conversions on hold or rejected count in no CR, in the overview, the campa
   const [held, rejected] = data.filter(({ type }) => type === 'lead')
   await send(owner, 'POST', `/api/events/${held?.id}/revisions`, { status: 'pending' })
   await send(owner, 'POST', `/api/events/${rejected?.id}/revisions`, { status: 'rejected', reason: 'a double' })
-  // On the three pages the row of the campaign says its rate, one or none of four clicks.
+  // Each of the three pages says its rate, one or none of four clicks.
+  const where = encodeURIComponent(JSON.stringify([['campaign', 'is', campaign]]))
   const says = async (rate: string) => {
-    for (const [path, table] of [
-      [`/?range=today&campaign=${campaign}`, /^Report by/],
-      ['/campaigns?range=today', 'Campaigns'],
-      [
-        `/explore?range=today&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', campaign]]))}`,
-        /^Clicks by/,
-      ],
+    const pending = rate === '25.0%' ? '&pending=true' : ''
+    await page.goto(`/?range=today&campaign=${campaign}${pending}`)
+    const figures = page.getByRole('group', { name: /^Figures of the window/ })
+    await expect(figures.getByRole('button', { name: /^CR/ })).toContainText(rate)
+    for (const [path, role, name] of [
+      ['/campaigns?range=today', 'table', 'Campaigns'],
+      [`/explore?range=today&where=${where}`, 'treegrid', /^Clicks by/],
     ] as const) {
-      await page.goto(`${path}${rate === '25.0%' ? '&pending=true' : ''}`)
-      const row = page.getByRole(path.startsWith('/explore') ? 'treegrid' : 'table', { name: table }).getByRole('row')
-      await expect(row.filter({ hasText: 'Broad DE' }).first()).toContainText(rate, { timeout: 60_000 })
+      await page.goto(`${path}${pending}`)
+      const row = page.getByRole(role, { name }).getByRole('row').filter({ hasText: 'Broad DE' })
+      await expect(row.first()).toContainText(rate, { timeout: 60_000 })
     }
   }
   await says('0.00%')
   await page.goto(`/?range=today&campaign=${campaign}`)
-  const columns = page.getByRole('table', { name: /^Report by/ })
-  for (const name of ['Pending', 'Rejected'])
-    await expect(columns.getByRole('columnheader', { name, exact: true })).toBeVisible()
   await page.getByLabel('Count pending').check()
   await expect(page).toHaveURL(/pending=true/)
   await says('25.0%')
@@ -198,10 +176,6 @@ test(
       expect(paths.map(path => path.replace(/[^A-Z]/g, ''))).toEqual(['MLLLLL', 'ML'])
       await expect(lines.last()).toHaveAttribute('stroke-dasharray', '4 4')
       await expect(page.getByText('Today so far')).toBeVisible()
-      await page.getByRole('link', { name: 'Day', exact: true }).click()
-      await expect(page.getByRole('table', { name: 'Report by Day' }).getByRole('row', { name: /so far/ })).toHaveCount(
-        1,
-      )
     }
     await page.goto(`/?range=yesterday&campaign=${campaign}`)
     await expect(page.getByText(/and the six days before it/)).toBeVisible()
@@ -210,47 +184,60 @@ test(
 )
 
 test(
-  'on a small laptop the figures stand in one row and the report begins in sight',
+  'on a small laptop the figures stand in one row, and what needs attention begins in sight',
   DETAIL,
   async ({ page, owner, sluice }) => {
     const campaign = await seedTraffic(owner, sluice.address)
     await page.setViewportSize({ width: 1366, height: 768 })
-    // One's own alone: what is said of others' clicks in the workspace that the tests of a worker share takes room too.
     await page.goto(`/?campaign=${campaign}`)
     const tiles = page.getByRole('group', { name: /^Figures of the window/ }).getByRole('button')
     await expect(tiles).toHaveCount(8)
     const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
     expect(new Set(tops).size).toBe(1)
-    const first = page
-      .getByRole('table', { name: /^Report by/ })
-      .getByRole('row')
-      .nth(1)
-    await expect(first).toBeInViewport({ ratio: 1 })
+    await expect(page.getByText(/^(Needs attention|Nothing needs attention\.)$/)).toBeInViewport({ ratio: 1 })
   },
 )
 
+test('a refused call needs attention, and the line leads to where it is run again', async ({ page, owner }) => {
+  await send(owner, 'POST', '/api/campaigns', {
+    name: 'Refused',
+    destination: { type: 'redirect', url: 'https://example.com/' },
+  })
+  const refused = await owner.post('/api/events', { data: { clickId: '{click_id}', type: 'lead' } })
+  expect(refused.ok()).toBe(false)
+  await page.goto('/')
+  const line = page.getByRole('listitem').filter({ hasText: /refused in the last 24 hours\./ })
+  await expect(line.first()).toContainText('Macro not replaced')
+  await line.first().getByRole('link', { name: 'See and run again' }).click()
+  await expect(page.getByRole('heading', { level: 1, name: /Refused/ })).toBeVisible()
+  await expect(page.getByRole('row').filter({ hasText: 'Macro not replaced' }).first()).toBeVisible()
+})
+
 test(
-  'work that fails behind Sluice is told at the head of a page, until it goes well',
+  'work that fails behind Sluice is listed in the overview and said on every other page, until it goes well',
   DETAIL,
   async ({ page, sluice }) => {
     const client = new pg.Client(sluice.database)
     await client.connect()
     const process_id = randomUUID()
+    const said = page.getByText('Sending postbacks fails.')
     try {
       await client.query(
-        `insert into failing_rounds (process_id, round, failing_since, told_at) values ($1, 'deliveries/postback', '2026-03-31T12:30:00Z', now()), ($1, 'reports/fold', '2026-03-31T12:30:00Z', now())`,
+        `insert into failing_rounds (process_id, round, failing_since, told_at) values ($1, 'deliveries/postback', '2026-03-31T12:30:00Z', now())`,
         [process_id],
       )
       await page.goto('/')
-      const told = page.getByRole('status').filter({ hasText: 'Work behind Sluice fails.' })
-      await expect(told).toContainText('Sending postbacks has failed since')
-      await expect(told).toContainText('reports/fold has failed since')
+      await expect(page.getByRole('listitem').filter({ has: said })).toContainText('Began ')
+      await page.goto('/offers')
+      await expect(
+        page.getByRole('status').filter({ hasText: /Sending postbacks fails|needs? attention/ }),
+      ).toBeVisible()
     } finally {
       await client.query('delete from failing_rounds where process_id = $1', [process_id])
       await client.end()
     }
-    await page.reload()
-    await expect(page.getByText('Counted on the day of the click')).toBeVisible()
-    await expect(page.getByText('Work behind Sluice fails.')).toBeHidden()
+    await page.goto('/')
+    await expect(page.getByText(/^(Needs attention|Nothing needs attention\.)$/)).toBeVisible()
+    await expect(said).toHaveCount(0)
   },
 )

@@ -49,3 +49,26 @@ export async function factsOfDays(
   for (const day of told.keys()) if (Date.parse(day) < kept_from) told.delete(day)
   return told
 }
+
+const COUNTED = `
+  select count(*)::int as clicks from (
+    select from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid limit ${MOST_CLICKS + 1}) counted`
+
+/** Those of these days for which `factsOfDays` has no facts, so that their clicks are missing in answers. */
+export async function daysWithoutFacts(
+  reads: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  days: readonly string[],
+): Promise<readonly string[]> {
+  if (days.length > MOST_DAYS) return days
+  const missing: string[] = []
+  let left = MOST_CLICKS
+  for (const day of days) {
+    const from = Date.parse(day)
+    const { rows } = await reads.query<{ clicks: number }>(COUNTED, [org_id, firstIdAt(from), firstIdAt(from + DAY_MS)])
+    const clicks = rows[0]?.clicks ?? 0
+    left -= clicks
+    if (left < 0 || clicks === 0) missing.push(day)
+  }
+  return missing
+}

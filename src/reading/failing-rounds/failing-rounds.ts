@@ -4,15 +4,16 @@
  */
 import { sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
-import type { Context, Ground } from '../../ground/room.ts'
+import type { Ground } from '../../ground/room.ts'
 import { failingAtLeast } from '../../ground/round-watch.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { firstOrganization } from '../../traffic/certificates/names.ts'
-import type * as api from './api.ts'
 
 /** Fewer failures in a row are no news: a lock that was not to be had, a connection that broke. */
 const MANY = 3
 const TELL_MS = 5000
+
+type FailingRound = { readonly round: string; readonly failing_since: string }
 
 /** Writes down every five seconds which rounds of this process fail again and again, until it is closed. */
 export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Rounds {
@@ -39,10 +40,9 @@ export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Roun
 }
 
 /** The rounds that fail in any process, by name, and since when. Only the organization that Sluice was set up with sees them, because the others do not run it. */
-export async function listFailingRounds({ db, actor }: Context<typeof api.listFailingRounds>) {
-  if ((await firstOrganization(db)) !== actor.org_id) return { data: [] }
-  const { rows } = await sql<{ round: string; failing_since: string }>`
+export async function listFailingRounds(db: Ground['db'], org_id: number): Promise<FailingRound[]> {
+  const { rows } = await sql<FailingRound>`
     select round, min(failing_since) as failing_since from failing_rounds
     where told_at > now() - interval '1 minute' group by round order by round`.execute(db)
-  return { data: rows }
+  return rows.length > 0 && (await firstOrganization(db)) === org_id ? rows : []
 }

@@ -63,6 +63,10 @@ export async function reportOfCampaigns(
   return report({ database, actor: { org_id } }, {}, { ...question, asMember: goals }) as Promise<api.MemberReport>
 }
 
+/** Clicks, revenue and cost alone, as keys are answered them. */
+export const moneyReport = ({ database }: Pick<Ground, 'database'>, org_id: number, question: Question) =>
+  report({ database, actor: { org_id } }, {}, question)
+
 /** The report by day, in another currency. Refuses `invalid_request` by anything else, whose rows are of many days, and `rate_unknown`. */
 async function reportIn(
   context: Context<typeof api.readReportAsMember>,

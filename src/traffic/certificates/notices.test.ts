@@ -121,20 +121,23 @@ test('the dashboard lists what is not renewed: a domain to its members, the main
   const problem = 'the authority says: no'
   const not_after = at(30 * DAY)
   await row('listed.test', { ...issued(-60 * DAY, 0), not_after, attempts: 4, problem })
+  type Line = { kind: string; name: string; id: string | null; until: string; reason: string | null }
   const listed = async ({ cookie }: SignedIn) => {
     const headers = { host: 'main.test', origin: 'https://main.test' }
-    const reply = await house.call('GET', '/api/certificate-notices', { cookie: `__Host-${cookie}`, headers })
+    const reply = await house.call('GET', '/api/attention', { cookie: `__Host-${cookie}`, headers })
     assert.equal(reply.statusCode, 200, reply.body)
-    return reply.json<{ data: { name: string; domain_id: string | null }[] }>().data
+    return reply.json<{ lines: Line[] }>().lines.filter(({ kind }) => kind.startsWith('certificate_'))
   }
   assert.deepEqual(await listed(other), [], 'four failures are no hour')
   await change('listed.test', { attempts: 5 })
-  const shown = { name: 'listed.test', domain_id, not_after, problem, next_try_at: null }
-  const [first, ...more] = (await listed(other)) as (typeof shown)[]
-  assert.deepEqual({ ...first, not_after: new Date(first?.not_after ?? 0).toISOString() }, shown)
+  const [first, ...more] = await listed(other)
+  assert.deepEqual(
+    [first?.kind, first?.name, first?.id, new Date(first?.until ?? 0).toISOString(), first?.reason],
+    ['certificate_expiring', 'listed.test', domain_id, not_after, problem],
+  )
   assert.deepEqual([more, (await listed(member)).length], [[], 1])
   assert.deepEqual(
-    (await listed(owner)).map(({ name, domain_id: of }) => [name, of]),
+    (await listed(owner)).map(({ name, id }) => [name, id]),
     [['main.test', null]],
   )
   assert.deepEqual(await listed(admin), [])

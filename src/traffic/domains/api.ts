@@ -165,7 +165,6 @@ export const listDomains = endpoint({
     ...paging,
     q: Search.meta({ description: 'Part of the name' }),
     status: z.enum(DOMAIN_STATUSES).optional(),
-    trouble: z.literal('true').optional().meta({ description: 'Only domains that fail or that Google lists' }),
   }),
   reply: Page(Domain),
 })

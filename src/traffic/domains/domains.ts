@@ -37,7 +37,6 @@ export async function listDomains(
   let rows = live(db, actor.org_id).select(DOMAIN_COLUMNS)
   if (query.q) rows = rows.where(nameHolds(query.q))
   if (query.status !== undefined) rows = rows.where('status', '=', query.status)
-  if (query.trouble !== undefined) rows = rows.where(sql<boolean>`status = 'failing' or flagged is not null`)
   const { data, next_cursor } = await newestFirst(rows.$castTo<DomainRow>(), query)
   return { data: await describeDomains(db, config, actor.org_id, data), next_cursor }
 }

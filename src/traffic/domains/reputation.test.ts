@@ -41,9 +41,10 @@ test('names in service are looked up, what is suspected is shown with its beginn
     assert.deepEqual(first?.threats, ['SOCIAL_ENGINEERING'])
     assert.equal((await read(good)).flagged, null)
     assert.deepEqual(google.asked.toSorted(), ['bad.test', 'good.test'], 'nobody asks for names that are not proven')
-    const { data } = (await house.call('GET', '/api/domains?trouble=true', as)).json<{ data: Row[] }>()
+    type Line = { kind: string; name: string }
+    const { lines } = (await house.call('GET', '/api/attention', as)).json<{ lines: Line[] }>()
     assert.deepEqual(
-      data.map(({ name }) => name),
+      lines.filter(({ kind }) => kind === 'domain_flagged').map(({ name }) => name),
       ['bad.test'],
     )
     google.suspected.set('bad.test', ['SOCIAL_ENGINEERING', 'MALWARE'])

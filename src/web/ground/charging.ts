@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { readBalanceNotice } from '../../money/billing/api.ts'
 import { ask } from './call.ts'
 
-export const balanceNotice = ask(readBalanceNotice)
+const balanceNotice = ask(readBalanceNotice)
 
 /** False until that is known. */
 export function useIsCharging(): boolean {

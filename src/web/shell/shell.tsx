@@ -15,13 +15,9 @@ import { whoIsSignedIn } from '../people/accounts/session.ts'
 import { OtherTabs } from '../people/organizations/other-tabs.tsx'
 import { DeletedWorkspace, NoWorkspace } from '../people/organizations/restore-page.tsx'
 import { WorkspaceMenu } from '../people/organizations/workspace-menu.tsx'
-import { AccountsBanner } from './accounts-banner.tsx'
-import { BalanceBanner } from './balance-banner.tsx'
-import { CertificateBanner } from './certificate-banner.tsx'
-import { DomainBanner } from './domain-banner.tsx'
-import { FailingBanner } from './failing-banner.tsx'
 import { Places } from './places.tsx'
 import { SecondFactorWanted } from './second-factor-wanted.tsx'
+import { UrgentLine } from './urgent-line.tsx'
 
 export function Shell() {
   const organizations = useOrganizations()
@@ -91,11 +87,7 @@ function Inside({ workspace }: { workspace: Workspace }) {
     return isOwnPage ? <Outlet /> : <SecondFactorWanted workspace={workspace} />
   return (
     <>
-      <FailingBanner />
-      <BalanceBanner />
-      <AccountsBanner />
-      <DomainBanner />
-      <CertificateBanner />
+      <UrgentLine />
       <Page />
     </>
   )

@@ -1,6 +1,5 @@
 /** What the overview's address holds. Whatever is left out has its default, whatever is mistyped counts as left out. */
 import { z } from 'zod'
-import { DIMENSIONS } from '../../../reading/reports/api.ts'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { RANGES } from './window.ts'
 
@@ -14,14 +13,6 @@ export const CHARTS = ['clicks', 'conversions', 'cr', 'revenue', 'cost', 'profit
 export type Chart = (typeof CHARTS)[number]
 
 const day = z.iso.date().optional().catch(undefined)
-
-/** What the rows of the report may be: hours of the day, and hours of the week as a map, by the clocks of the screen's time zone. */
-export const BREAKDOWNS = [...DIMENSIONS, 'hour', 'week'] as const
-export type Breakdown = (typeof BREAKDOWNS)[number]
-
-/** What the map of hours is shaded by: spend is not known by the hour. */
-export const HEATS = ['clicks', 'conversions', 'cr', 'revenue', 'epc'] as const
-export type Heat = (typeof HEATS)[number]
 
 /** A window in an address: a preset, or first and last UTC day; both of them, or `range` holds. */
 export const WindowSearch = z.object({ range: z.enum(RANGES).optional().catch(undefined), from: day, to: day })
@@ -41,13 +32,9 @@ export const FiguresSearch = WindowSearch.extend({ goal, pending, sort })
 export type FiguresSearch = z.output<typeof FiguresSearch>
 
 export const OverviewSearch = WindowSearch.extend({
-  by: z.enum(BREAKDOWNS).optional().catch(undefined),
-  heat: z.preprocess(renamed, z.enum(HEATS).optional()).catch(undefined),
   campaign: z.string().optional().catch(undefined),
   goal,
   pending,
   chart: z.preprocess(renamed, z.enum(CHARTS).optional()).catch(undefined),
-  /** A column of the table, with a leading minus for the largest first. */
-  sort,
 })
 export type OverviewSearch = z.output<typeof OverviewSearch>

@@ -3,8 +3,8 @@ import { clsx } from 'clsx'
 import type { CSSProperties, ReactNode } from 'react'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
-export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
-export const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
+const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
+const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
 
 type HourOfWeek = {
   shown: ReactNode

@@ -53,7 +53,7 @@ export function DayChart(props: DayChartProps) {
   const isRunning = points.at(-1)?.day === today
   const first = points[0]
   const last = points.at(-1)
-  const words = `${chartWords(chart, goalWords)} by ${isUtc() ? '' : 'UTC '}day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The table by day below holds the numbers.`
+  const words = `${chartWords(chart, goalWords)} by ${isUtc() ? '' : 'UTC '}day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The report by day holds the numbers.`
   return (
     <figure aria-label={words} className="px-2 pt-3 pb-1">
       <ResponsiveContainer width="100%" height={168}>

@@ -1,12 +1,13 @@
-/** The overview: how traffic and money go, over a window kept in the address. */
+/** The overview, for the morning: how traffic and money go over a window kept in the address, what needs attention, what earns and what loses most. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { dayOf } from '../../../contract/days.ts'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
-import { useCampaigns, useHasCampaigns } from '../../ground/campaign-choice.tsx'
+import { useHasCampaigns } from '../../ground/campaign-choice.tsx'
 import { useGoalWords } from '../../ground/figures/goals.ts'
+import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { countingIn, type Report } from '../../ground/figures/measures.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
@@ -24,13 +25,13 @@ import { dayAt, isUtc, zoneNow } from '../../ground/zone.ts'
 import { WindowControls } from '../../ground/figures/window-controls.tsx'
 import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import { NewestClicks } from '../feed/newest-clicks.tsx'
-import { ChannelsCard } from './channels-card.tsx'
+import { useAttention } from '../attention/attention.ts'
+import { AttentionList } from '../attention/attention-list.tsx'
+import { isUrgent } from '../attention/words.ts'
+import { BestAndWorst } from './best-and-worst.tsx'
 import { useDaysBefore } from './days-before.ts'
 import { FirstSteps } from './first-steps.tsx'
-import { Flow } from './flow.tsx'
 import { choose } from './remembered.ts'
-import { ReportPart } from './report-part.tsx'
 import { keptIn, type Reporting, ReportingWords, useReporting } from './reporting.tsx'
 import { isOfMoney, Tiles } from './tiles.tsx'
 
@@ -48,29 +49,22 @@ export function OverviewPage() {
   const today = dayAt(now)
   const days = daysOf(search, today)
   const hasCampaigns = useHasCampaigns()
+  // What is urgent stands before all figures.
+  const hasUrgent = useAttention().data?.lines.some(isUrgent) ?? false
   const reporting = useReporting([boundsOf(days), utcBoundsOf(drawnBefore(days) ?? days)], search.campaign)
   return (
     <>
       <PageHeader title="Overview" words={`Counted on the day of the click (${zoneNow()}).`}>
         {hasCampaigns && <WindowControls search={search} days={days} today={today} onChange={setAndKeep} />}
       </PageHeader>
+      {hasUrgent && <AttentionList />}
       {hasCampaigns ? (
-        <>
-          <Figures search={search} days={days} today={today} now={now} reporting={reporting} onChange={set} />
-          <ReportPart
-            search={search}
-            days={days}
-            zone={zoneNow()}
-            goal={search.goal ?? 'own'}
-            reporting={reporting}
-            onChange={set}
-          />
-          {search.campaign === undefined && <ChannelsCard days={days} />}
-          <NewestClicks campaign={search.campaign} />
-        </>
+        <Figures search={search} days={days} today={today} now={now} reporting={reporting} onChange={set} />
       ) : (
         <FirstSteps />
       )}
+      {!hasUrgent && <AttentionList />}
+      {hasCampaigns && <BestAndWorst search={search} days={days} />}
     </>
   )
 }
@@ -88,7 +82,7 @@ type FiguresProps = {
 const drawnBefore = (days: Days): Days | undefined =>
   daysIn(days) === 1 ? { from: shift(days.from, -6), to: days.from } : undefined
 
-/** The window's figures, one of them by day, and how far its clicks came. */
+/** The window's figures, and one of them by day. */
 function Figures({ search, days, today, now, reporting, onChange }: FiguresProps) {
   const narrowed = { ...(search.campaign === undefined ? {} : { campaign_id: search.campaign }), ...reporting.query }
   const week = drawnBefore(days)
@@ -108,16 +102,15 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
   const { pending } = search
   const counted = countingIn(byDay.data, pending)
   const drawn = (report: Report | undefined) => countingIn(report, pending)?.rows ?? []
-  const campaigns = useCampaigns()
   const goal = search.goal ?? 'own'
   const goalWords = useGoalWords(goal, search.campaign)
   const chart = search.chart ?? 'clicks'
   const isMoney = isOfMoney(chart)
   return (
     <>
-      <Asked query={{ ...byDay, data: counted }} waiting={<Waiting className="mb-8 h-[44rem] sm:h-[23rem]" />}>
+      <Asked query={{ ...byDay, data: counted }} waiting={<Waiting className="mb-6 h-[34rem] sm:h-[17rem]" />}>
         {report => (
-          <div className="mb-8 overflow-hidden rounded-lg border border-line bg-surface">
+          <div className="mb-6 overflow-hidden rounded-lg border border-line bg-surface">
             <Tiles
               totals={report.totals}
               before={{ alike: countingIn(before.alike, pending), whole: countingIn(before.whole, pending) }}
@@ -143,12 +136,12 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
                 currency={reporting.currency}
               />
             </Suspense>
-            <Flow totals={report.totals} isOne={search.campaign !== undefined || campaigns.length === 1} />
           </div>
         )}
       </Asked>
       <RefusalNote refused={before.error} className="mb-4" />
       <ReportingWords reporting={reporting} />
+      <CutDays days={days} source={counted?.totals.cost_source} className="-mt-4 mb-6" />
     </>
   )
 }

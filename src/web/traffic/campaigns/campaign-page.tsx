@@ -162,7 +162,11 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
           </span>
         }
       >
-        <Link to="/" search={{ campaign: campaign.id, by: 'day' }} className={buttonLook('plain')}>
+        <Link
+          to="/explore"
+          search={{ by: 'day', where: [['campaign', 'is', campaign.id]] }}
+          className={buttonLook('plain')}
+        >
           Report
         </Link>
         <Link to="/clicks" search={{ campaign: campaign.id }} className={buttonLook('plain')}>

@@ -12,7 +12,7 @@ import { listClickFlows } from '../../../traffic/click-flows/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
-import { columnsOf, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
+import { COLUMNS, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
 import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
 import { counting, NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
@@ -34,8 +34,6 @@ type CampaignRow = z.input<typeof Campaign>
 
 const route = getRouteApi('/inside/campaigns')
 
-const FIGURES = ['clicks', 'conversions', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi']
-const COLUMNS = columnsOf('campaign', NO_CLICKS).filter(({ id }) => FIGURES.includes(id))
 /** The figures that fit beside the name on a phone. */
 const FIRST = new Set(['profit', 'roi'])
 const FIRST_COLUMNS = COLUMNS.filter(({ id }) => FIRST.has(id))
@@ -248,9 +246,9 @@ function useDestinations(): (campaign: CampaignRow) => string {
 function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
   const navigate = useNavigate()
   // The report and the clicks open with the same days.
-  const { range, from, to, goal, pending } = route.useSearch()
+  const { range, from, to, pending } = route.useSearch()
   const { id, name } = campaign
-  const here = { campaign: id, range, from, to }
+  const days = { range, from, to }
   const copy = () =>
     copyText(addressOf(campaign)).then(
       () => notify('The link is copied', addressOf(campaign)),
@@ -267,11 +265,16 @@ function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
       <CloneItem id={id} endpoint={createCampaign} to="/campaigns/new" />
       <MenuItem
         icon={ChartNoAxesCombined}
-        onSelect={() => void navigate({ to: '/', search: { ...here, goal, pending, by: 'day' } })}
+        onSelect={() =>
+          void navigate({ to: '/explore', search: { ...days, pending, by: 'day', where: [['campaign', 'is', id]] } })
+        }
       >
         Report
       </MenuItem>
-      <MenuItem icon={MousePointerClick} onSelect={() => void navigate({ to: '/clicks', search: here })}>
+      <MenuItem
+        icon={MousePointerClick}
+        onSelect={() => void navigate({ to: '/clicks', search: { ...days, campaign: id } })}
+      >
         Clicks
       </MenuItem>
       <MenuItem icon={Trophy} onSelect={() => void navigate({ to: '/conversions', search: { campaign: id } })}>

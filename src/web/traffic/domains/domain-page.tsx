@@ -26,6 +26,7 @@ import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { useDeleteDomain } from './delete.tsx'
+import { MoveCampaigns } from './move-campaigns.tsx'
 import { PlaceFields } from './place-fields.tsx'
 import { RecordsTable } from './records.tsx'
 import { CertificateBadge, type DomainRow, FlaggedBadge, PointingBadge, SHOW_DOMAINS } from './state.tsx'
@@ -78,6 +79,7 @@ function DomainDetail({ domain }: { domain: DomainRow }) {
         <div className="flex flex-col gap-4">
           <RecordsTable domain={domain} />
           <WebRiskNote domain={domain} />
+          <MoveCampaigns domain={domain} />
           <CheckResult domain={domain} />
         </div>
       </Setting>

@@ -1,0 +1,91 @@
+/**
+ * Attention: what fails, was refused, has run out or is about to, in one list, each line with what it costs and what it is about. Owns no table: a
+ * line is there as long as its cause is. Asked every minute by each open dashboard, so it looks at few rows by an index.
+ */
+import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { DIAGNOSES, type Diagnosis } from '../../contract/diagnoses.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import { toUnits } from '../../contract/decimals.ts'
+import type { Context } from '../../ground/room.ts'
+import { PASSING_FAULTS } from '../../money/spend-accounts/reader.ts'
+import { listDueCertificates } from '../../traffic/certificates/attention.ts'
+import { unicodeName } from '../../traffic/domains/name.ts'
+import { daysWithoutFacts } from '../explore/standing.ts'
+import { listFailingRounds } from '../failing-rounds/failing-rounds.ts'
+import { DIFFERING } from '../segments/check.ts'
+import * as api from './api.ts'
+import { CAUSES, type Cause } from './causes.ts'
+import { readWorth } from './worth.ts'
+
+/** Refused calls are counted up to so many. */
+const MOST_COUNTED = 10_000
+/** Days that are looked at for missing clicks: those of the overview's usual window. */
+const DAYS_LOOKED_AT = 7
+
+type Asking = Context<typeof api.readAttention>
+
+/** What needs attention, the most urgent first, and of one kind what costs most. */
+export async function readAttention(context: Asking): Promise<{ lines: api.AttentionLine[] }> {
+  const { database, actor } = context
+  const now = Date.now()
+  const asked = [actor.org_id, firstIdAt(now - DAY_MS), dayOf(now), MOST_COUNTED, PASSING_FAULTS]
+  const [{ rows }, ...others] = await Promise.all([
+    database.reads.query<Cause>(CAUSES, asked),
+    findDueCertificates(context),
+    findFailingRounds(context),
+    findIncompleteDays(context, now),
+  ])
+  const causes = [...rows, ...others.flat()]
+  const worthOf = await readWorth(context, actor.org_id, causes, now)
+  const lines = causes.map(cause => lineOf(cause, worthOf(cause)))
+  return { lines: lines.toSorted((a, b) => rankOf(a) - rankOf(b) || Number(costOf(b) - costOf(a))) }
+}
+
+const rankOf = ({ kind }: api.AttentionLine) => api.ATTENTION_KINDS.indexOf(kind)
+const costOf = ({ spend_per_day, revenue_per_day }: api.AttentionLine): bigint =>
+  toUnits(spend_per_day ?? '0', 2) + toUnits(revenue_per_day ?? '0', 2)
+
+function lineOf({ campaigns: _, ...cause }: Cause, perDay: ReturnType<Awaited<ReturnType<typeof readWorth>>>) {
+  return { ...cause, ...inWords(cause), ...perDay }
+}
+
+/** Names of domains as people read them, diagnoses as the page of refused calls names them. */
+function inWords({ kind, name, reason }: Omit<Cause, 'campaigns'>): Partial<Pick<Cause, 'name' | 'reason'>> {
+  if (kind === 'calls_refused') return { reason: DIAGNOSES[reason as Diagnosis].words }
+  return kind.startsWith('domain_') && name !== null ? { name: unicodeName(name) } : {}
+}
+
+const NOTHING = { id: null, object: null, count: 1, since: null, until: null, reason: null, campaigns: null } as const
+
+async function findDueCertificates({ db, config, actor }: Asking): Promise<Cause[]> {
+  const due = await listDueCertificates({ db, config }, actor)
+  return due.map(({ name, domain_id, not_after, problem }) => ({
+    ...NOTHING,
+    kind: not_after === null ? ('certificate_missing' as const) : ('certificate_expiring' as const),
+    id: domain_id,
+    name: unicodeName(name),
+    until: not_after,
+    reason: problem,
+  }))
+}
+
+/** Members cannot mend what Sluice does by itself. */
+async function findFailingRounds({ db, actor }: Asking): Promise<Cause[]> {
+  if (actor.role === 'member') return []
+  const failing = await listFailingRounds(db, actor.org_id)
+  return failing.map(({ round, failing_since }) => ({
+    ...NOTHING,
+    kind: 'job_failing' as const,
+    name: round,
+    since: failing_since,
+  }))
+}
+
+/** Days whose clicks are missing in Explore; they are built anew by themselves. */
+async function findIncompleteDays({ database, actor }: Asking, now: number): Promise<Cause[]> {
+  const from = dayOf(now - DAYS_LOOKED_AT * DAY_MS)
+  const { rows } = await database.reads.query<{ day: string }>(DIFFERING, [actor.org_id, from])
+  const days = await daysWithoutFacts(database.reads, actor.org_id, rows.map(({ day }) => day).toSorted())
+  if (days.length === 0) return []
+  return [{ ...NOTHING, kind: 'days_incomplete', name: null, count: days.length, since: `${days[0]}T00:00:00Z` }]
+}

@@ -1,0 +1,8 @@
+/** What needs attention, asked again every minute: things break by themselves. */
+import { useQuery } from '@tanstack/react-query'
+import { readAttention } from '../../../reading/attention/api.ts'
+import { ask } from '../../ground/call.ts'
+
+const AGAIN_MS = 60_000
+
+export const useAttention = () => useQuery({ ...ask(readAttention), refetchInterval: AGAIN_MS })

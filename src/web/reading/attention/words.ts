@@ -1,0 +1,181 @@
+/** What a line of attention says: what is wrong, what follows from it, what it costs, and where it is mended. */
+import { type LinkOptions, linkOptions } from '@tanstack/react-router'
+import type { z } from 'zod'
+import { dayOf } from '../../../contract/days.ts'
+import { type AttentionKind, type AttentionLine, URGENT_KINDS } from '../../../reading/attention/api.ts'
+import { count, day, moment, money } from '../../ground/figures/figures.ts'
+import { sentence } from '../../ground/ui/plain-words.ts'
+
+export type Line = z.input<typeof AttentionLine>
+
+type LineWords = {
+  /** A sentence without its full stop. */
+  readonly what: string
+  readonly follows: string
+  /** Nothing where it is mended outside of Sluice, or by itself. */
+  readonly cure?: { readonly label: string; readonly link: LinkOptions }
+}
+
+/** Periodic jobs that the workspace notices; others are named as the log and the metrics name them. */
+const JOBS: Readonly<Record<string, string>> = {
+  'deliveries/postback': 'Sending postbacks',
+  'deliveries/ad_account': 'Sending conversions to ad accounts',
+}
+
+const some = (number: number, one: string, many = `${one}s`): string => `${count(number)} ${number === 1 ? one : many}`
+
+const because = (reason: string | null): string => (reason === null || reason === '' ? '' : ` ${sentence(reason)}`)
+
+const toDomain = (id: string) => linkOptions({ to: '/settings/domains/$id', params: { id } })
+const toBot = (id: string) => linkOptions({ to: '/bots/$id', params: { id } })
+const toChannel = (id: string) => linkOptions({ to: '/channels/$id', params: { id } })
+const toDeliveries = (target: string) => linkOptions({ to: '/deliveries', search: { target, state: 'failed' } })
+const toBilling = linkOptions({ to: '/billing' })
+
+type Words = (line: Line & { readonly id: string; readonly name: string }, now: number) => LineWords
+
+const WORDS: Readonly<Record<AttentionKind, Words>> = {
+  domain_failing: ({ id, name, count: campaigns }) => ({
+    what: `${name} does not lead here any more`,
+    follows: `Its links do not open; ${some(campaigns, 'campaign')} shown on it.`,
+    cure: { label: 'Mend its DNS or move them', link: toDomain(id) },
+  }),
+  domain_flagged: ({ id, name, count: campaigns }) => ({
+    what: `Google suspects ${name} of harm`,
+    follows: `Browsers may warn visitors; ${some(campaigns, 'campaign')} shown on it.`,
+    cure: { label: 'Move its campaigns', link: toDomain(id) },
+  }),
+  domain_lost: ({ id, name }) => ({
+    what: `${name} is lost`,
+    follows: 'Links on it do not open.',
+    cure: { label: 'Prove it again or delete it', link: toDomain(id) },
+  }),
+  certificate_missing: ({ id, name, reason }) => ({
+    what: `${name} has no certificate, and https does not open`,
+    follows: certificateAdvice(id, reason),
+    ...(id === '' ? {} : { cure: { label: 'See what is missing', link: toDomain(id) } }),
+  }),
+  certificate_expiring: ({ id, name, until, reason }, now) => ({
+    what:
+      until !== null && Date.parse(until) <= now
+        ? `The certificate of ${name} expired ${moment(until)}`
+        : `The certificate of ${name} expires ${until === null ? 'soon' : moment(until)}`,
+    follows: `It could not be renewed${until !== null && Date.parse(until) <= now ? ', and browsers warn visitors' : ''}. ${certificateAdvice(id, reason)}`,
+    ...(id === '' ? {} : { cure: { label: 'See what is missing', link: toDomain(id) } }),
+  }),
+  balance_empty: ({ reason }) => ({
+    what: 'The balance is below zero',
+    follows: `It is $${money(reason ?? '0')}. Nothing is refused or lost; where the workspace holds deliveries, they wait for a top-up.`,
+    cure: { label: 'Top up', link: toBilling },
+  }),
+  balance_low: ({ reason }) => ({
+    what: 'The balance is low',
+    follows: `It is $${money(reason ?? '0')}.`,
+    cure: { label: 'Top up', link: toBilling },
+  }),
+  ad_account_broken: ({ id, name, reason }) => ({
+    what: `The ad account ${name} takes no conversions`,
+    follows: `They wait until it is connected again.${because(reason)}`,
+    cure: { label: 'Connect it again', link: linkOptions({ to: '/ad-accounts/$id', params: { id } }) },
+  }),
+  ad_account_failing: ({ id, name, count: failures }) => ({
+    what: `Sending conversions to ${name} fails`,
+    follows: `${some(failures, 'call')} in a row failed. Sluice keeps trying.`,
+    cure: { label: 'See the failed calls', link: toDeliveries(id) },
+  }),
+  postback_off: ({ name, reason }) => ({
+    what: `Postbacks to ${name} were switched off`,
+    follows: `Conversions are not reported there.${because(reason)}`,
+    cure: { label: 'Switch them on', link: linkOptions({ to: '/postbacks' }) },
+  }),
+  postback_failing: ({ id, name, count: failures }) => ({
+    what: `Postbacks to ${name} fail`,
+    follows: `${some(failures, 'call')} in a row failed. Sluice keeps trying.`,
+    cure: { label: 'See the failed calls', link: toDeliveries(id) },
+  }),
+  spend_unreadable: ({ id, name, reason }) => ({
+    what: `The spend of ${name} cannot be read`,
+    follows: `Cost and profit of its campaigns are not complete.${because(reason)}`,
+    cure: { label: 'Mend the account', link: linkOptions({ to: '/ad-spend/accounts/$id', params: { id } }) },
+  }),
+  calls_refused: ({ id, name, count: calls, reason }) => ({
+    what: `${some(calls, 'call')}${name === '' ? '' : ` from ${name}`} ${calls === 1 ? 'was' : 'were'} refused in the last 24 hours`,
+    follows: `Conversions may be missing. ${calls === 1 ? 'The reason' : 'Most often'}: ${reason ?? ''}.`,
+    cure: {
+      label: 'See and run again',
+      link: linkOptions({ to: '/refused-events', search: { state: 'refused', ...(id !== '' && { network: id }) } }),
+    },
+  }),
+  macros_unfilled: ({ id, name, count: clicks, since, reason }, now) => ({
+    what: `${name}: the source does not fill in ${reason ?? ''}`,
+    follows: `${some(clicks, 'click')} of today (UTC) came without it${since === null || dayOf(Date.parse(since)) === dayOf(now) ? '' : `; the first on ${day(since.slice(0, 10))}`}.`,
+    cure: { label: 'Mend the campaign link', link: linkOptions({ to: '/campaigns/$id', params: { id } }) },
+  }),
+  bot_refused: ({ id, name }) => ({
+    what: `Telegram refuses the token of ${name}`,
+    follows: 'Its starts are not recorded, and it sends nothing.',
+    cure: { label: 'Enter a new token', link: toBot(id) },
+  }),
+  bot_hook_lost: ({ id, name, reason }) => ({
+    what: `${name} does not report to Sluice any more`,
+    follows: `${reason === null ? 'Its webhook was removed' : `Its webhook leads to ${reason} now`}, so its starts are not recorded.`,
+    cure: { label: 'Set it again', link: toBot(id) },
+  }),
+  channel_lost: ({ id, name, reason }) => ({
+    what: `${name}: no invite links can be made`,
+    follows: reason === null ? 'The bot has lost its right there.' : sentence(reason),
+    cure: { label: 'Restore the right', link: toChannel(id) },
+  }),
+  channel_links_low: ({ id, name }) => ({
+    what: `${name}: invite links run out`,
+    follows: 'Visitors who share a link cannot be told apart when they join.',
+    cure: { label: 'Raise the pool', link: toChannel(id) },
+  }),
+  broadcast_stopped: ({ id, name, count: left, reason }) => ({
+    what: `The broadcast ${name} has stopped`,
+    follows: `${some(left, 'recipient')} ${left === 1 ? 'has' : 'have'} not been written to.${because(reason)}`,
+    cure: { label: 'Resume it', link: linkOptions({ to: '/broadcasts/$id', params: { id } }) },
+  }),
+  cap_reached: ({ id, name, object, until, reason }) => ({
+    what: `The cap of ${name} is reached`,
+    follows: `Visitors go to ${reason ?? 'the fallback'}${until === null ? '' : ` until ${moment(until)}`}.`,
+    cure: {
+      label: 'See the cap',
+      link:
+        object === 'offer'
+          ? linkOptions({ to: '/offers', search: { q: name } })
+          : linkOptions({ to: '/campaigns/$id', params: { id } }),
+    },
+  }),
+  days_incomplete: ({ count: days, since }) => ({
+    what: `Clicks of ${some(days, 'day')} are missing in the report`,
+    follows: `${since === null ? '' : `The first is ${day(since.slice(0, 10))}. `}They are counted again within some minutes.`,
+  }),
+  job_failing: ({ name }) => ({
+    what: `${JOBS[name] ?? name} fails`,
+    follows: 'Sluice tries again by itself. The reason is in its log.',
+  }),
+}
+
+function certificateAdvice(domain: string, reason: string | null): string {
+  const advice = domain === '' ? ' Check that the name points to this server and that port 80 is open.' : ''
+  return `${reason === null ? '' : `The reason: ${reason.replace(/\.$/, '')}.`}${advice}`.trim()
+}
+
+/** Whether a line belongs on every page. A domain that shows no campaign harms old links alone. */
+export const isUrgent = ({ kind, count: campaigns }: Line): boolean =>
+  URGENT_KINDS.has(kind) && !(kind.startsWith('domain_') && campaigns === 0)
+
+/** The words of a line, at a moment. */
+export const wordsOf = (line: Line, now: number): LineWords =>
+  WORDS[line.kind]({ ...line, id: line.id ?? '', name: line.name ?? '' }, now)
+
+/** What is behind a line in a day; undefined where that is not known. */
+export function worthOf({ spend_per_day: spend, revenue_per_day: revenue }: Line): string | undefined {
+  const isAny = (amount: string | null): amount is string => amount !== null && Number(amount) > 0
+  const parts = [
+    ...(isAny(spend) ? [`spends $${money(spend)}`] : []),
+    ...(isAny(revenue) ? [`earns $${money(revenue)}`] : []),
+  ]
+  return parts.length === 0 ? undefined : `${parts.join(', ')} a day`
+}

@@ -1,0 +1,166 @@
+/** The campaigns that made and lost most in the window, or the zones of one campaign, asked as the report asks, so that figures are the same there. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { clsx } from 'clsx'
+import { SPEND_KEY } from '../../../contract/explore.ts'
+import { SUBS, type Sub } from '../../../contract/fields.ts'
+import { explore } from '../../../reading/explore/api.ts'
+import { call } from '../../ground/call.ts'
+import { useCampaigns } from '../../ground/campaign-choice.tsx'
+import { count, moneyOrNone, percent } from '../../ground/figures/figures.ts'
+import type { OverviewSearch } from '../../ground/figures/search.ts'
+import { boundsOf, type Days } from '../../ground/figures/window.ts'
+import { useSource } from '../../ground/source-choice.tsx'
+import { Asked, Section, Waiting } from '../../ground/ui/page.tsx'
+import { Cell, Head, Row as TableRow, RowHead, Table } from '../../ground/ui/table.tsx'
+import { partOf } from '../explore/columns.ts'
+import { DIMENSION_WORDS } from '../explore/dimensions.ts'
+import type { Question, Row } from '../explore/question.ts'
+import type { ExploreSearch, Filter } from '../explore/search.ts'
+
+const MOST = 5
+const MEASURES = ['clicks', 'revenue', 'cost', 'profit', 'roi', 'clicks_without_cost', 'revenue_without_cost'] as const
+
+type Level = { readonly dimension: 'campaign' | Sub; readonly words: string; readonly many: string }
+
+/** Zones of a campaign stand in the sub that its source calls so, else in sub1, by which spend is booked. */
+function useLevel(campaign_id: string | undefined): Level {
+  const campaign = useCampaigns().find(({ id }) => id === campaign_id)
+  const { parameters = [] } = useSource(campaign?.traffic_source_id ?? undefined) ?? {}
+  if (campaign_id === undefined) return { dimension: 'campaign', words: 'Campaign', many: 'campaigns' }
+  const labelOf = (sub: Sub) => parameters.find(({ field }) => field === sub)?.label ?? undefined
+  const dimension = SUBS.find(sub => /\bzone\b/i.test(labelOf(sub) ?? '')) ?? 'sub1'
+  const words = labelOf(dimension) ?? DIMENSION_WORDS[dimension]
+  return { dimension, words, many: /\bzone\b/i.test(words) ? 'zones' : `values of ${words}` }
+}
+
+const useRows = (question: Question) =>
+  useQuery({
+    queryKey: [explore.route, question],
+    queryFn: () => call(explore, { body: question }),
+    placeholderData: keepPreviousData,
+    refetchInterval: 60_000,
+  })
+
+/** Rows whose profit is known; spend that no clicks share is no campaign and no zone. */
+const withProfit = (rows: readonly Row[]): Row[] =>
+  rows.filter(({ key, is_other, profit }) => !is_other && key !== SPEND_KEY && profit != null)
+
+const isLoss = ({ profit }: Row): boolean => Number(profit) < 0
+
+type BestAndWorstProps = { search: OverviewSearch; days: Days }
+
+export function BestAndWorst({ search, days }: BestAndWorstProps) {
+  const { campaign } = search
+  const level = useLevel(campaign)
+  const ask = (descending: boolean): Question => ({
+    ...boundsOf(days),
+    levels: [{ dimension: level.dimension, top: MOST }],
+    ...(campaign !== undefined && { filters: [{ dimension: 'campaign', op: 'is', values: [campaign] }] }),
+    sort: { by: 'profit', descending },
+    measures: [...MEASURES],
+  })
+  const [best, worst] = [useRows(ask(true)), useRows(ask(false))]
+  const bestRows = withProfit(best.data?.rows ?? [])
+  const worstRows = withProfit(worst.data?.rows ?? [])
+  // Of few rows some are among both: a loss is one of the worst, all else one of the best.
+  const isAmong = (rows: readonly Row[], { key }: Row) => rows.some(row => row.key === key)
+  const gains = bestRows.filter(row => !(isLoss(row) && isAmong(worstRows, row)))
+  const losses = worstRows.filter(row => isLoss(row) || !isAmong(bestRows, row))
+  const lists = [
+    ['Best by profit', best, gains, `No ${level.many} with a known profit in these days.`],
+    ['Worst by profit', worst, losses, `No ${level.many} lost money in these days.`],
+  ] as const
+  return (
+    <div className="grid gap-x-6 xl:grid-cols-2">
+      {lists.map(([title, query, rows, nothing]) => (
+        <Section key={title} title={title} className="mb-8 min-w-0">
+          <Asked query={{ ...query, data: query.data && rows }} waiting={<Waiting className="h-48" />}>
+            {found =>
+              found.length === 0 ? (
+                <p className="text-ink-soft">{nothing}</p>
+              ) : (
+                <Rows caption={title} level={level} rows={found} search={search} />
+              )
+            }
+          </Asked>
+        </Section>
+      ))}
+    </div>
+  )
+}
+
+type RowsProps = { caption: string; level: Level; rows: readonly Row[]; search: OverviewSearch }
+
+function Rows({ caption, level, rows, search }: RowsProps) {
+  return (
+    <Table caption={caption} className="[&_td]:px-2! [&_th:not(:first-child)]:px-2!">
+      <thead>
+        <tr>
+          <Head stay>{level.words}</Head>
+          <Head numeric>Clicks</Head>
+          <Head numeric className="max-sm:hidden">
+            Revenue
+          </Head>
+          <Head numeric className="max-sm:hidden">
+            Cost
+          </Head>
+          <Head numeric>Profit</Head>
+          <Head numeric>ROI</Head>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(row => (
+          <TableRow key={JSON.stringify(row.key)}>
+            <RowHead stay className="w-full min-w-28 py-1 leading-5 whitespace-normal! wrap-anywhere">
+              <Link
+                to="/explore"
+                search={reportOf(level, row, search)}
+                className="line-clamp-2 underline-offset-2 hover:text-accent hover:underline"
+                title={row.label}
+              >
+                {row.label}
+              </Link>
+            </RowHead>
+            <Figures row={row} />
+          </TableRow>
+        ))}
+      </tbody>
+    </Table>
+  )
+}
+
+function Figures({ row }: { row: Row }) {
+  const { clicks = 0, revenue, cost, profit, roi } = row
+  const part = partOf(row)
+  const said =
+    part && `The cost of ${count(part.clicks)} clicks is not known; they earned $${moneyOrNone(part.revenue)}`
+  const star = part !== undefined && '*'
+  return (
+    <>
+      <Cell numeric>{count(clicks)}</Cell>
+      <Cell numeric className="max-sm:hidden">
+        {moneyOrNone(revenue)}
+      </Cell>
+      <Cell numeric className="max-sm:hidden" title={said}>
+        {moneyOrNone(cost ?? undefined)}
+        {star}
+      </Cell>
+      <Cell numeric title={said} className={clsx('font-medium', isLoss(row) ? 'text-bad' : 'text-good')}>
+        {moneyOrNone(profit ?? undefined)}
+        {star}
+      </Cell>
+      <Cell numeric title={said}>
+        {percent(roi ?? undefined, true)}
+        {star}
+      </Cell>
+    </>
+  )
+}
+
+/** The row in the report, over the same days. */
+function reportOf({ dimension }: Level, { key }: Row, { range, from, to, campaign }: OverviewSearch): ExploreSearch {
+  const own: Filter = key === null ? [dimension, 'is_empty'] : [dimension, 'is', key]
+  const within: readonly Filter[] = campaign === undefined ? [] : [['campaign', 'is', campaign]]
+  return { range, from, to, ...(dimension !== 'campaign' && { by: dimension }), where: [...within, own] }
+}
