@@ -55,6 +55,9 @@ const WRONG: readonly ((right: Fields) => Fields)[] = [
   right => ({ ...right, subid: 'test' }),
 ]
 
+/** Those from this one on are of the last day: a morning has something to look at. */
+const EARLIER = WRONG.length - 3
+
 type Keeping = Pick<Ground, 'db' | 'log' | 'secrets'> & { org_id: number; seed: string; now: number }
 
 // A network is heard of by what it calls, right or wrong.
@@ -74,9 +77,11 @@ export async function keepRefused(
   const late = clicks.filter(({ ms, tracked }) => tracked && ms > now - KEPT_DAYS * DAY_MS && ms < now - HOUR_MS)
   const further = late.filter(({ stages }) => highestRung(stages) > LANDED)
   const latest = further.length < WRONG.length ? late : further
+  const today = late.filter(({ ms }) => ms > now - DAY_MS)
   const keeper = openKeeper(ground)
   const kept = WRONG.map((wrong, at) => {
-    const click = latest[Math.floor(((at + chance()) / WRONG.length) * latest.length)]
+    const [clicks, place] = at < EARLIER ? [latest, (at + chance()) / EARLIER] : [today, chance()]
+    const click = clicks[Math.floor(place * clicks.length)]
     if (click === undefined) return Promise.resolve(true)
     const fields = wrong(rightCall(chance, click))
     const call = {

@@ -20,6 +20,7 @@ import type { Told } from './lines.ts'
 import { keepRefused } from './network.ts'
 import { insertRates } from './rates.ts'
 import { Outbox } from './outbox.ts'
+import { insertUnfilledMacros } from './sources.ts'
 import { drawTraffic } from './traffic.ts'
 import { insertSubscribers } from './subscribers.ts'
 import { insertViews } from './views.ts'
@@ -86,6 +87,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertLinks(trx, { org_id, now }, places, clicks)
     await insertMembers(trx, { org_id, seed, now }, books)
     await insertDeliveries(trx, org_id, outbox)
+    await insertUnfilledMacros(trx, { org_id, now }, places)
     await insertSpend(trx, org_id, seed, places, clicks, now)
     await insertSpendAccount(trx, { org_id, user_id, seed, now, secrets }, places, clicks)
     await insertSpreads(trx, { org_id, user_id, seed, now }, places, clicks)

@@ -1,7 +1,11 @@
 // The traffic sources of the demo: push networks, and the postback of one, which waits for what its account there says.
+import type { Transaction } from 'kysely'
+import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { NIL_ID } from '../src/contract/ids.ts'
 import { factsOf } from '../src/contract/source-templates/all.ts'
+import type { Tables } from '../src/ground/db/tables.ts'
 import type { Founding, Standing } from './objects.ts'
+import type { Place } from './traffic.ts'
 
 const TEMPLATES = ['propellerads', 'richads'] as const
 
@@ -47,4 +51,23 @@ export async function placeSources(
     })
     .execute()
   return campaign => (campaign.startsWith('RichAds') ? rich.id : propeller.id)
+}
+
+/** Of the clicks of a day those on which the source sent its macro as it is. */
+const UNFILLED = 37
+
+/** A push campaign has a macro in its link that its source does not fill in. */
+export async function insertUnfilledMacros(
+  trx: Transaction<Tables>,
+  { org_id, now }: { org_id: number; now: number },
+  places: readonly Place[],
+): Promise<void> {
+  const place = places.find(({ campaign }) => campaign.name.startsWith('RichAds'))
+  if (place === undefined) throw new Error('the demo has a campaign of RichAds')
+  const fault = { field: 'sub3', fault: 'unreplaced', parameter: 'sub3', value: '[CAMPAIGN]', clicks: String(UNFILLED) }
+  const days = [0, 1].map(ago => dayOf(now - ago * DAY_MS))
+  await trx
+    .insertInto('source_faults')
+    .values(days.map(day => ({ org_id, campaign_id: place.campaign_id, day, ...fault })))
+    .execute()
 }
