@@ -380,7 +380,6 @@ async function everyDoorOfCost() {
     assertAlike(await ofExploreFile(dimension, COSTING), right, `file of Explore by ${dimension}`, COSTING)
     if (dimension !== 'campaign' && dimension !== 'day') continue
     assertAlike(await ofReport(dimension, costly), right, `report by ${dimension}`, COSTING)
-    assertAlike(await ofReportFile(dimension, COSTING), right, `file of the report by ${dimension}`, COSTING)
     const query = { dimension, ...WINDOW() }
     const tool = await callTool(house, key, 'service_get_report', query)
     for (const { rows, totals } of [

@@ -52,7 +52,7 @@ test('an amount is spread over the clicks of a window of another zone, counts in
   const row = page.getByRole('table', { name: 'Amounts spread over clicks' }).getByRole('row', { name: /Billed/ })
   await expect(row).toContainText('Counts')
 
-  const report = `/explore?by=sub1&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', id]]))}&columns=cost`
+  const report = `/report?by=sub1&where=${encodeURIComponent(JSON.stringify([['campaign', 'is', id]]))}&columns=cost`
   await page.goto(report)
   await expect(page.getByRole('row', { name: /^a/ })).toContainText('5.00', { timeout: 60_000 })
 

@@ -57,7 +57,7 @@ test('conversions on hold or rejected count in no CR, in the overview, the campa
     await expect(figures.getByRole('button', { name: /^CR/ })).toContainText(rate)
     for (const [path, role, name] of [
       ['/campaigns?range=today', 'table', 'Campaigns'],
-      [`/explore?range=today&where=${where}`, 'treegrid', /^Clicks by/],
+      [`/report?range=today&where=${where}`, 'treegrid', /^Clicks by/],
     ] as const) {
       await page.goto(`${path}${pending}`)
       const row = page.getByRole(role, { name }).getByRole('row').filter({ hasText: 'Broad DE' })

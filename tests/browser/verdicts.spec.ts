@@ -48,7 +48,7 @@ test('a conversion is rejected with a reason, found by its status, approved agai
   await page.goto(`/clicks/${clickId}`)
   await expect(page.getByText(/Rejected by .+: fraud/)).toBeVisible()
   await expect(page.getByText('$50.00').last()).toBeVisible()
-  await page.goto('/explore?columns=revenue,conversions_pending')
+  await page.goto('/report?columns=revenue,conversions_pending')
   const line = page.getByRole('row', { name: /Judged/ }).first()
   await expect(line).toContainText('50.00', { timeout: 60_000 })
   await expect(page.getByRole('columnheader', { name: 'Pending' })).toBeVisible()

@@ -5,7 +5,12 @@ import type { SpendAccount } from './api.ts'
 export type SpendFaultCode = NonNullable<SpendAccount['fault']>['code']
 
 /** Faults that may pass with time; the others need a person. */
-export const PASSING_FAULTS: readonly SpendFaultCode[] = ['rate_limited', 'unavailable', 'unexpected_answer', 'rate_unknown']
+export const PASSING_FAULTS: readonly SpendFaultCode[] = [
+  'rate_limited',
+  'unavailable',
+  'unexpected_answer',
+  'rate_unknown',
+]
 
 /** Why an account could not be read. `words` are for people and contain no token; `wait_ms` is the wait the platform asks for. */
 export class SpendFault extends Error {

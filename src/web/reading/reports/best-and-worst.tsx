@@ -6,15 +6,15 @@ import { SPEND_KEY } from '../../../contract/explore.ts'
 import { SUBS, type Sub } from '../../../contract/fields.ts'
 import { explore } from '../../../reading/explore/api.ts'
 import { call } from '../../ground/call.ts'
-import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { count, moneyOrNone, percent } from '../../ground/figures/figures.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
-import { useSource } from '../../ground/source-choice.tsx'
 import { Asked, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Cell, Head, Row as TableRow, RowHead, Table } from '../../ground/ui/table.tsx'
 import { partOf } from '../explore/columns.ts'
 import { DIMENSION_WORDS } from '../explore/dimensions.ts'
+import { useSourceNames } from '../explore/names.ts'
+import { presetsOf } from '../explore/presets.ts'
 import type { Question, Row } from '../explore/question.ts'
 import type { ExploreSearch, Filter } from '../explore/search.ts'
 
@@ -23,15 +23,14 @@ const MEASURES = ['clicks', 'revenue', 'cost', 'profit', 'roi', 'clicks_without_
 
 type Level = { readonly dimension: 'campaign' | Sub; readonly words: string; readonly many: string }
 
-/** Zones of a campaign stand in the sub that its source calls so, else in sub1, by which spend is booked. */
-function useLevel(campaign_id: string | undefined): Level {
-  const campaign = useCampaigns().find(({ id }) => id === campaign_id)
-  const { parameters = [] } = useSource(campaign?.traffic_source_id ?? undefined) ?? {}
-  if (campaign_id === undefined) return { dimension: 'campaign', words: 'Campaign', many: 'campaigns' }
-  const labelOf = (sub: Sub) => parameters.find(({ field }) => field === sub)?.label ?? undefined
-  const dimension = SUBS.find(sub => /\bzone\b/i.test(labelOf(sub) ?? '')) ?? 'sub1'
-  const words = labelOf(dimension) ?? DIMENSION_WORDS[dimension]
-  return { dimension, words, many: /\bzone\b/i.test(words) ? 'zones' : `values of ${words}` }
+/** Zones of a campaign stand in the sub that its source calls so, as in the report; where it names none, in sub1, by which spend is booked. */
+function useLevel(campaign: string | undefined): Level {
+  const namesOver = useSourceNames()
+  if (campaign === undefined) return { dimension: 'campaign', words: 'Campaign', many: 'campaigns' }
+  const names = namesOver([['campaign', 'is', campaign]])
+  const zones = presetsOf(names).find(({ title }) => title === 'Zones')?.dimension
+  const dimension = SUBS.find(sub => sub === zones) ?? 'sub1'
+  return { dimension, words: names[0]?.[dimension] ?? DIMENSION_WORDS[dimension], many: 'zones' }
 }
 
 const useRows = (question: Question) =>
@@ -114,7 +113,7 @@ function Rows({ caption, level, rows, search }: RowsProps) {
           <TableRow key={JSON.stringify(row.key)}>
             <RowHead stay className="w-full min-w-28 py-1 leading-5 whitespace-normal! wrap-anywhere">
               <Link
-                to="/explore"
+                to="/report"
                 search={reportOf(level, row, search)}
                 className="line-clamp-2 underline-offset-2 hover:text-accent hover:underline"
                 title={row.label}

@@ -163,7 +163,7 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
         }
       >
         <Link
-          to="/explore"
+          to="/report"
           search={{ by: 'day', where: [['campaign', 'is', campaign.id]] }}
           className={buttonLook('plain')}
         >

@@ -266,7 +266,7 @@ function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
       <MenuItem
         icon={ChartNoAxesCombined}
         onSelect={() =>
-          void navigate({ to: '/explore', search: { ...days, pending, by: 'day', where: [['campaign', 'is', id]] } })
+          void navigate({ to: '/report', search: { ...days, pending, by: 'day', where: [['campaign', 'is', id]] } })
         }
       >
         Report
