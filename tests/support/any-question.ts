@@ -22,36 +22,40 @@ type Ground = {
   readonly keysOf: (dimension: ExploreDimension) => fc.Arbitrary<string>
 }
 
-export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbitrary<AnyQuestion> {
-  const filter: fc.Arbitrary<ExploreFilter> = fc.constantFrom(...EXPLORE_DIMENSIONS).chain(dimension =>
+function anyFilter(keysOf: Ground['keysOf']): fc.Arbitrary<ExploreFilter> {
+  return fc.constantFrom(...EXPLORE_DIMENSIONS).chain(dimension =>
     fc.constantFrom(...operatorsOf(dimension)).chain((op): fc.Arbitrary<ExploreFilter> => {
       if (op === 'is_empty' || op === 'is_filled') return fc.constant({ dimension, op })
       const most = op === 'is' || op === 'is_not' ? 1 : 3
       return fc.array(keysOf(dimension), { minLength: 1, maxLength: most }).map(values => ({ dimension, op, values }))
     }),
   )
-  const having: fc.Arbitrary<ExploreHaving[]> = fc.array(
-    fc.record({
-      measure: fc.constantFrom<Measure>(...MEASURES, ...COUNTED_EVENTS),
-      op: fc.constantFrom(...COMPARISONS),
-      value: fc.constantFrom('0', '1', '2', '3', '-0.2', '0.25', '0.5', '12.5', '-1', '1000000.000001'),
-    }),
-    { minLength: 1, maxLength: 2 },
-  )
+}
+
+const anyHaving: fc.Arbitrary<ExploreHaving[]> = fc.array(
+  fc.record({
+    measure: fc.constantFrom<Measure>(...MEASURES, ...COUNTED_EVENTS),
+    op: fc.constantFrom(...COMPARISONS),
+    value: fc.constantFrom('0', '1', '2', '3', '-0.2', '0.25', '0.5', '12.5', '-1', '1000000.000001'),
+  }),
+  { minLength: 1, maxLength: 2 },
+)
+
+export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbitrary<AnyQuestion> {
   return fc
     .record({
       dimensions: fc.uniqueArray(fc.constantFrom(...EXPLORE_DIMENSIONS), { minLength: 1, maxLength: 4 }),
       tops: fc.array(fc.integer({ min: 1, max: 50 }), { minLength: 4, maxLength: 4 }),
       filters: fc.oneof(
         { weight: 2, arbitrary: fc.constant<ExploreFilter[]>([]) },
-        { weight: 3, arbitrary: fc.array(filter, { maxLength: 3 }) },
+        { weight: 3, arbitrary: fc.array(anyFilter(keysOf), { maxLength: 3 }) },
       ),
       time_zone: fc.constantFrom(...ZONES),
       from: fc.oneof(fc.constant(first), fc.integer({ min: first, max: last })),
       length: fc.oneof(fc.constant(last - first), fc.integer({ min: 0, max: last - first })),
       by: fc.constantFrom<Measure | 'key'>('key', ...MEASURES, ...COUNTED_EVENTS),
-      having: fc.option(having, { nil: undefined }),
-      havingAbove: fc.option(having, { nil: undefined, freq: 2 }),
+      having: fc.option(anyHaving, { nil: undefined }),
+      havingAbove: fc.option(anyHaving, { nil: undefined, freq: 2 }),
       descending: fc.boolean(),
       isCompared: fc.boolean(),
       count_pending: fc.boolean(),

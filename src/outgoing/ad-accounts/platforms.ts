@@ -67,19 +67,18 @@ export function reportingCall(
 
 /** The call with `onJudgement` told of each judgement, whether of an answer or of a call that could not be completed. */
 function observed(call: Outgoing, onJudgement: (judgement: Judgement) => void): Outgoing {
-  const { judge, complete } = call
   return {
     ...call,
-    ...(judge !== undefined && {
+    ...(call.judge !== undefined && {
       judge(answer) {
-        const judgement = judge(answer)
+        const judgement = call.judge?.(answer)
         if (judgement !== undefined) onJudgement(judgement)
         return judgement
       },
     }),
-    ...(complete !== undefined && {
+    ...(call.complete !== undefined && {
       async complete(fetch) {
-        const ready = await complete(fetch)
+        const ready = (await call.complete?.(fetch)) ?? call
         if (!('outcome' in ready)) return observed(ready, onJudgement)
         onJudgement(ready)
         return ready

@@ -106,20 +106,7 @@ export const exploreDeeds = (explorer: Explorer) => ({
     context: Context<typeof api.readExploreFacts>,
     { query }: Call<typeof api.readExploreFacts>,
   ): Promise<Uint8Array> {
-    const from = Date.parse(query.day)
-    const { org_id } = context.actor
-    const { files, folder } = explorer
-    return read(
-      explorer,
-      context,
-      org_id,
-      { from, to: from + DAY_MS - 1 },
-      NOTHING_ELSE,
-      async (ask, { snapshot, reads }) => {
-        if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
-        return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
-      },
-    )
+    return readDay(explorer, context, Date.parse(query.day))
   },
 
   async listExploreValues(
@@ -132,6 +119,16 @@ export const exploreDeeds = (explorer: Explorer) => ({
     )
   },
 })
+
+function readDay(explorer: Explorer, context: Context<typeof api.readExploreFacts>, from: number): Promise<Uint8Array> {
+  const { org_id } = context.actor
+  const { files, folder } = explorer
+  const day = { from, to: from + DAY_MS - 1 }
+  return read(explorer, context, org_id, day, NOTHING_ELSE, async (ask, { snapshot, reads }) => {
+    if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
+    return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
+  })
+}
 
 /** What a question needs to know beside the clicks. */
 type Wants = Pick<How, 'wantsTies' | 'wantsSpend'>

@@ -224,6 +224,6 @@ test('a sub1 that spend is booked for stays with its clicks, also where nearly e
   await fresh.database.worker.query('delete from clicks where org_id = $1', [org_id])
   await emptyGone(fresh.database.worker)
   const rows = [...(await rowsByDay(fresh.database, org_id)).values()].flat()
-  assert.deepEqual(rows.map(({ sub1 }) => sub1).toSorted(), [null, null, null, null, null, 'own 1'])
+  assert.deepEqual(rows.map(({ sub1 }) => sub1 ?? '').toSorted(), ['', '', '', '', '', 'own 1'])
   assert.deepEqual(await costs(), [['DE', 6, '5.00']])
 })
