@@ -30,7 +30,7 @@ test('a bot is added by its token, run by a program, has a secret for copies, an
   await dialog.getByRole('button', { name: 'Add bot' }).click()
   await expect(dialog.getByRole('alert')).toContainText('Telegram knows no bot of this token')
   await dialog.getByLabel('Token').fill(bot.token)
-  await dialog.getByLabel('Passed on to my program').check()
+  await dialog.getByLabel('Forward to my program').check()
   await dialog.getByRole('button', { name: 'Add bot' }).click()
   await expect(dialog.getByRole('alert')).toContainText('say where your program takes updates')
   await dialog.getByLabel('My program sends copies').check()
@@ -38,7 +38,7 @@ test('a bot is added by its token, run by a program, has a secret for copies, an
 
   await expect(page.getByRole('heading', { level: 1, name: '@screen_bot' })).toBeVisible()
   await expect(page.getByText('No secret yet')).toBeVisible()
-  await page.getByRole('button', { name: 'Make the secret' }).click()
+  await page.getByRole('button', { name: 'Create secret' }).click()
   await expect(page.getByText(/hooks\/telegram\//).first()).toBeVisible()
   await expect(page.getByText('By copies')).toBeVisible()
 
@@ -51,7 +51,7 @@ test('a bot is added by its token, run by a program, has a secret for copies, an
   await expect(page.getByText(/the token BotFather gave/)).toBeVisible()
   await page.getByLabel('New token').fill(bot.revoke())
   await page.getByRole('button', { name: 'Change token' }).click()
-  await expect(page.getByText('The token is changed')).toBeVisible()
+  await expect(page.getByText('Token changed')).toBeVisible()
 
   await page.getByRole('button', { name: 'Delete bot' }).click()
   await page.getByRole('alertdialog').or(page.getByRole('dialog')).getByRole('button', { name: 'Delete bot' }).click()

@@ -46,7 +46,7 @@ test('a broadcast is written with a preview, tried, started, and shows what has 
   const dialog = page.getByRole('dialog', { name: 'New broadcast' })
   await dialog.getByLabel('Name').fill('Winter')
   await dialog.getByLabel('Bot').selectOption('@news_screen_bot')
-  await dialog.getByRole('button', { name: 'Write it' }).click()
+  await dialog.getByRole('button', { name: 'Create', exact: true }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Winter' })).toBeVisible()
   await expect(page.getByText('7', { exact: true })).toBeVisible()
 
@@ -59,11 +59,11 @@ test('a broadcast is written with a preview, tried, started, and shows what has 
   await expect(preview).toContainText('Hi friend, winter')
   await expect(preview).toContainText('Unsubscribe')
   await page.getByRole('button', { name: 'Add button' }).click()
-  await page.getByLabel('Words').fill('Go')
-  await page.getByLabel('Address').fill('https://offer.example/?c={click_id}')
+  await page.getByLabel('Button text').fill('Go')
+  await page.getByLabel('URL', { exact: true }).fill('https://offer.example/?c={click_id}')
   await expect(preview).toContainText('Go')
 
-  await page.getByLabel('Test to me').fill(String(people[0]?.id))
+  await page.getByLabel('Send a test to').fill(String(people[0]?.id))
   await page.getByRole('button', { name: 'Send test' }).click()
   await expect
     .poll(() => telegram.messages.map(({ params }) => params['text']))
@@ -72,7 +72,7 @@ test('a broadcast is written with a preview, tried, started, and shows what has 
   await page.getByRole('button', { name: 'Start', exact: true }).click()
   const start = page.getByRole('dialog', { name: 'Start Winter?' })
   await expect(start).toContainText('7 people get it')
-  await start.getByRole('button', { name: 'Start it' }).click()
+  await start.getByRole('button', { name: 'Start', exact: true }).click()
   await expect(page.getByText('7 of 7')).toBeVisible()
   await expect(page.getByText('Done')).toBeVisible()
   const outcomes = page.getByRole('listitem')

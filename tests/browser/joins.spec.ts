@@ -85,16 +85,16 @@ test('joins of a channel stand beside their clicks and cost, and who asks is let
   await page.getByLabel('Rows').selectOption('By campaign')
   await expect(page.getByRole('row', { name: /^Into Signals 2 1 1 0 0/ })).toBeVisible()
 
-  const requests = page.getByRole('region', { name: 'Requests to join' }).first()
+  const requests = page.getByRole('region', { name: 'Join requests' }).first()
   await expect(requests.getByRole('row').filter({ hasText: String(asking.id) })).toContainText('Waiting')
-  await requests.getByRole('button', { name: 'Let in', exact: true }).click()
+  await requests.getByRole('button', { name: 'Approve', exact: true }).click()
   await expect.poll(() => chat.members.has(asking.id)).toBe(true)
-  await expect(requests.getByText('Nobody waits').or(page.getByText('Requests to join')).first()).toBeHidden({
+  await expect(requests.getByText('No requests are waiting').or(page.getByText('Join requests')).first()).toBeHidden({
     timeout: 15_000,
   })
 
   const members = page.getByRole('region', { name: 'Members' }).first()
-  await members.getByLabel('Certainty').selectOption('Organic')
+  await members.getByLabel('Attribution').selectOption('Organic')
   await expect(members.getByText(String(organic.id))).toBeVisible()
   await expect(members.getByText(String(paid.id))).toBeHidden()
 

@@ -1,4 +1,4 @@
-/** Adding a bot: its token, and who runs it. Where another program has the hook, what to do with it is asked before anything is touched. */
+/** The dialog that adds a bot by its token. If another program holds the webhook, the dialog asks how to proceed before anything changes. */
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -10,7 +10,7 @@ import { Checkbox, TextField } from '../../ground/ui/field.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { ModeFields, type Way, wayToSend } from './mode-fields.tsx'
+import { ModeFields, type ModeDraft, modeChanges } from './mode-fields.tsx'
 
 export function AddBotDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
@@ -20,14 +20,14 @@ export function AddBotDialog({ open, onClose }: { open: boolean; onClose: () => 
   )
 }
 
-type Typed = Way & { token: string; username: string; take_over: boolean }
-const EMPTY: Typed = { token: '', username: '', mode: 'own', relay_url: '', relay_secret: '', take_over: false }
+type BotForm = ModeDraft & { token: string; username: string; take_over: boolean }
+const EMPTY: BotForm = { token: '', username: '', mode: 'own', relay_url: '', relay_secret: '', take_over: false }
 
-const bodyOf = ({ token, username, take_over, ...way }: Typed) => ({
+const bodyOf = ({ token, username, take_over, ...draft }: BotForm) => ({
   token: token.trim(),
   ...(username.trim() === '' ? {} : { username: username.trim() }),
-  ...wayToSend(way),
-  ...(way.mode === 'own' && take_over ? { take_over } : {}),
+  ...modeChanges(draft),
+  ...(draft.mode === 'own' && take_over ? { take_over } : {}),
 })
 
 function AddForm({ onClose }: { onClose: () => void }) {
@@ -36,15 +36,15 @@ function AddForm({ onClose }: { onClose: () => void }) {
   const { role } = useActive()
   const [typed, setTyped] = useState(EMPTY)
   const [faults, setFaults] = useState<Partial<Record<string, string>>>({})
-  const set = (more: Partial<Typed>) => setTyped(before => ({ ...before, ...more }))
+  const set = (more: Partial<BotForm>) => setTyped(before => ({ ...before, ...more }))
   const add = useMutation({
     mutationFn: (body: ReturnType<typeof bodyOf>) => call(createBot, { body }),
-    // What was typed holds a token, and is of no use once the dialog is closed.
+    // The form holds a token, so nothing of it is cached once the dialog is closed.
     gcTime: 0,
     onSuccess: async bot => {
       await refresh(listBots)
       onClose()
-      notify(`@${bot.username} is added`, bot.hook_error ?? undefined)
+      notify(`@${bot.username} added`, bot.hook_error ?? undefined)
       await navigate({ to: '/bots/$id', params: { id: bot.id } })
     },
   })
@@ -56,7 +56,7 @@ function AddForm({ onClose }: { onClose: () => void }) {
     if (checked.success) add.mutate(body)
   }
   const isTaken = add.error instanceof Refused && add.error.code === 'bot_hook_taken'
-  const isAway = add.error?.message.startsWith('username:') === true
+  const needsUsername = add.error?.message.startsWith('username:') === true
   return (
     <DialogForm onSubmit={submit}>
       <DialogBody>
@@ -64,14 +64,14 @@ function AddForm({ onClose }: { onClose: () => void }) {
           label="Token"
           type="password"
           autoComplete="off"
-          hint="From BotFather. It is kept encrypted and never shown again."
+          hint="From BotFather. Stored encrypted and never shown again."
           error={faults['token']}
           value={typed.token}
           onChange={event => set({ token: event.target.value })}
         />
-        {isAway && (
+        {needsUsername && (
           <TextField
-            label="Name"
+            label="Username"
             placeholder="@example_bot"
             autoComplete="off"
             error={faults['username']}
@@ -81,22 +81,24 @@ function AddForm({ onClose }: { onClose: () => void }) {
         )}
         {isTaken && (
           <Note kind="warning">
-            <strong>{add.error?.message}.</strong> Nothing was changed. Say below what is to become of it.
+            <strong>{add.error?.message}.</strong> Nothing was changed. Choose below how the two share the bot.
           </Note>
         )}
-        <ModeFields way={typed} onChange={set} host={null} hasSecret={false} />
+        <ModeFields draft={typed} onChange={set} host={null} hasSecret={false} />
         {isTaken && typed.mode === 'own' && (
           <Checkbox
-            label="Take the hook away from that program"
-            words="It hears nothing any more. It gets the hook back when the bot is deleted here."
+            label="Take the webhook from that program"
+            words="It stops receiving updates. Its webhook is restored when you delete the bot here."
             checked={typed.take_over}
             onChange={event => set({ take_over: event.target.checked })}
           />
         )}
         {faults['relay_url'] !== undefined && (
-          <Note kind="warning">Address of your program: {faults['relay_url']}.</Note>
+          <Note kind="warning">Webhook URL of your program: {faults['relay_url']}.</Note>
         )}
-        {faults['relay_secret'] !== undefined && <Note kind="warning">Secret: {faults['relay_secret']}.</Note>}
+        {faults['relay_secret'] !== undefined && (
+          <Note kind="warning">Webhook secret of your program: {faults['relay_secret']}.</Note>
+        )}
         {!isTaken && <RefusalNote refused={add.error} />}
       </DialogBody>
       <SaveFoot action="Add bot" pending={add.isPending} reason={reasonAgainst(createBot, role)} onCancel={onClose} />

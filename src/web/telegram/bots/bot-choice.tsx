@@ -1,14 +1,14 @@
-/** Bots by name, and the control that narrows a page to one of them. */
+/** The workspace's bots, and the control that filters a page by one of them. */
 import { useQuery } from '@tanstack/react-query'
 import { listBots } from '../../../telegram/bots/api.ts'
 import { ask } from '../../ground/call.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
 
-const all = ask(listBots, { query: { limit: 200 } })
+const allBots = ask(listBots, { query: { limit: 200 } })
 
-/** The bots there are; those that were deleted are not among them. */
+/** The workspace's bots, without deleted ones. */
 export function useBots() {
-  return useQuery(all).data?.data ?? []
+  return useQuery(allBots).data?.data ?? []
 }
 
 export function BotChoice({ bot, onChange }: { bot: string | undefined; onChange: (bot: string | undefined) => void }) {

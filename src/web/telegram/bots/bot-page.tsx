@@ -1,4 +1,4 @@
-/** One bot: who has its hook, who runs it, its link, its token, and how it ends. */
+/** One bot: its webhook, link, mode, welcome, subscribers, payments and token. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -24,10 +24,10 @@ import { RelayLog } from './relay-log.tsx'
 import { MoneyPart } from './money-part.tsx'
 import { PeoplePart } from './people-part.tsx'
 import { RelayTypes } from './relay-types.tsx'
-import { type BotRow, HearsBadge, SHOW_BOTS } from './state.tsx'
+import { type BotRow, StartsBadge, SHOW_BOTS } from './state.tsx'
 import { WelcomePart } from './welcome-part.tsx'
 
-/** In a dialog. */
+/** Campaigns named in the dialog that deletes a bot. */
 const MOST_NAMED = 5
 
 const route = getRouteApi('/inside/bots/$id')
@@ -50,57 +50,67 @@ export function BotPage() {
 
 function BotDetail({ bot }: { bot: BotRow }) {
   const { username, name, created_at, last_update_at, mode } = bot
-  const heard = last_update_at === null ? 'not heard of yet' : `heard of ${ago(last_update_at)}`
+  const lastUpdate = last_update_at === null ? 'no update yet' : `last update ${ago(last_update_at)}`
   return (
     <>
       <PageHeader
         title={`@${username}`}
         words={
           <span className="flex flex-wrap items-center gap-2">
-            <HearsBadge bot={bot} />
-            {[name, `added ${day(created_at)}`, heard].filter(part => part !== null).join(' · ')}
+            <StartsBadge bot={bot} />
+            {[name, `added ${day(created_at)}`, lastUpdate].filter(part => part !== null).join(' · ')}
           </span>
         }
       >
         <CheckButton bot={bot} />
       </PageHeader>
-      <Setting title="Hook" words="The one address Telegram tells the bot’s updates to. Looked at every five minutes.">
+      <Setting title="Webhook" words="The one URL Telegram sends the bot’s updates to. Checked every five minutes.">
         <HookPart bot={bot} />
       </Setting>
-      <Setting title="Link" words="For campaigns, click flows and ads. The click’s id comes back with the start.">
+      <Setting title="Link" words="For campaigns, click flows and ads. The start carries the click id.">
         <CodeBlock text={bot.link} label="link" />
       </Setting>
-      <Setting title="Run by" words="A bot has one hook. If a program of yours runs it, say how that goes on hearing.">
+      <Setting
+        title="Run by"
+        words="A bot has one webhook. If your own program runs the bot, choose how it keeps receiving updates."
+      >
         <ModePart key={`${mode} ${bot.relay_host ?? ''}`} bot={bot} />
       </Setting>
       {mode === 'copy' && (
-        <Setting title="Copies" words="Your program posts each update here, as Telegram sent it.">
+        <Setting title="Copies" words="Your program posts each update to this URL, unchanged.">
           <CopySecret bot={bot} />
         </Setting>
       )}
       {mode === 'relay' && (
-        <Setting wide title="Passed on" words="The newest of seven days. What people write is not kept.">
+        <Setting
+          wide
+          title="Forwarded updates"
+          words="The latest of the last seven days. Message texts are not stored."
+        >
           <RelayLog id={bot.id} />
         </Setting>
       )}
       {mode === 'relay' && (
-        <Setting title="What is passed on" words="Everything, unless you name kinds.">
+        <Setting title="Forwarded types" words="All types of updates, unless you list some.">
           <RelayTypes key={bot.relay_types.join()} bot={bot} />
         </Setting>
       )}
-      <Setting wide title="Welcome" words="The message that answers a start.">
+      <Setting wide title="Welcome" words="The bot’s reply to a start.">
         <WelcomePart bot={bot} />
       </Setting>
       <Setting title="Subscribers" words={<SubscriberWords id={bot.id} />}>
         <PeoplePart bot={bot} />
       </Setting>
-      <Setting title="Payments" words="What is paid through the bot counts on the click the person came over.">
+      <Setting title="Payments" words="A payment through the bot is recorded on the payer’s click.">
         <MoneyPart bot={bot} />
       </Setting>
-      <Setting title="Token" words="After BotFather’s revoke. The bot stays the same: nobody is counted twice.">
+      <Setting
+        title="Token"
+        words="Enter the new token after revoking the old one in BotFather. The bot stays the same: nobody is counted twice."
+      >
         <TokenPart bot={bot} />
       </Setting>
-      <Setting title="Delete" danger words="Its clicks and starts stay. A click whose bot was deleted names no bot.">
+      <Setting title="Delete" danger words="Its clicks and starts stay. Those clicks no longer name a bot.">
         <DeletePart bot={bot} />
       </Setting>
     </>
@@ -112,7 +122,7 @@ function SubscriberWords({ id }: { id: string }) {
   const parts = counts === undefined ? [] : [`${count(counts.reachable)} reachable`, `${count(counts.blocked)} blocked`]
   return (
     <>
-      Whom the bot writes to.{' '}
+      The people this bot can message.{' '}
       <Link to="/subscribers" search={{ bot: id }} className="text-accent hover:underline">
         {parts.length === 0 ? 'Subscribers' : parts.join(', ')}
       </Link>
@@ -157,16 +167,16 @@ function HookPart({ bot }: { bot: BotRow }) {
       <RefusalNote refused={take.error ?? guard.error} />
       {isLost && (
         <Button look="primary" reason={reason} pending={take.isPending} onClick={() => take.mutate()}>
-          {hook_state === 'not_set' ? 'Ask Telegram again' : 'Take the hook back'}
+          {hook_state === 'not_set' ? 'Set the webhook' : 'Take the webhook back'}
         </Button>
       )}
       {mode !== 'copy' && (
         <Checkbox
-          label="Take it back by itself when another program takes it"
+          label="Take the webhook back automatically"
           words={
             guarded_at.length === 0
-              ? 'At most three times an hour, then it waits for you: two programs that take it from each other both go deaf.'
-              : `Taken back ${count(guarded_at.length)} of at most 3 times within the last hour.`
+              ? 'At most three times an hour. Two programs that keep taking it from each other would both miss updates.'
+              : `Taken back ${count(guarded_at.length)} of at most 3 times in the last hour.`
           }
           checked={guard_hook}
           reason={reason}
@@ -179,28 +189,28 @@ function HookPart({ bot }: { bot: BotRow }) {
 
 function HookWords({ bot }: { bot: BotRow }) {
   const { mode, hook_state, hook_error, token_state, pending_updates, last_error, hook_checked_at, former_host } = bot
-  const has =
+  const stateWords =
     mode === 'copy'
-      ? 'The hook is left alone: it is your program’s, or there is none.'
+      ? 'Sluice does not touch the webhook: your program has it, or the bot has none.'
       : hook_state === 'set'
-        ? 'Telegram tells Sluice.'
+        ? 'Telegram sends updates to Sluice.'
         : undefined
   const facts = [
-    hook_checked_at === null ? undefined : `Looked at ${ago(hook_checked_at)}.`,
+    hook_checked_at === null ? undefined : `Checked ${ago(hook_checked_at)}.`,
     pending_updates === null || pending_updates === 0
       ? undefined
-      : `${count(pending_updates)} updates wait at Telegram.`,
-    former_host === null ? undefined : `Before it was ${former_host}’s, which gets it back when the bot is deleted.`,
+      : `${count(pending_updates)} updates are waiting at Telegram.`,
+    former_host === null ? undefined : `${former_host} had it before and gets it back when you delete the bot.`,
   ].filter(fact => fact !== undefined)
   return (
     <>
       {token_state === 'revoked' && (
         <Note kind="warning">
-          <strong>Telegram refuses the token.</strong> Get a new one from BotFather and enter it below.
+          <strong>Telegram rejects the token.</strong> Get a new one from BotFather and enter it below.
         </Note>
       )}
-      {has !== undefined && <p>{has}</p>}
-      {has === undefined && hook_error !== null && (
+      {stateWords !== undefined && <p>{stateWords}</p>}
+      {stateWords === undefined && hook_error !== null && (
         <Note kind="warning">
           <strong>Starts are not recorded.</strong> {hook_error}
         </Note>
@@ -226,7 +236,7 @@ function TokenPart({ bot: { id } }: { bot: BotRow }) {
     onSuccess: async bot => {
       setToken('')
       await refresh(...SHOW_BOTS)
-      notify('The token is changed', bot.hook_error ?? undefined)
+      notify('Token changed', bot.hook_error ?? undefined)
     },
   })
   const submit = () => {
@@ -252,25 +262,25 @@ function DeletePart({ bot: { id, username, former_host, mode } }: { bot: BotRow 
   const confirm = useConfirm()
   const navigate = useNavigate()
   const { role } = useActive()
-  const back =
-    mode === 'copy' ? '' : former_host === null ? ' Its hook is removed.' : ` Its hook goes back to ${former_host}.`
-  const led = useCampaigns().filter(({ destination }) => 'bot_id' in destination && destination.bot_id === id)
-  const named = led
+  const webhookWords =
+    mode === 'copy' ? '' : former_host === null ? ' Its webhook is removed.' : ` Its webhook returns to ${former_host}.`
+  const leading = useCampaigns().filter(({ destination }) => 'bot_id' in destination && destination.bot_id === id)
+  const named = leading
     .slice(0, MOST_NAMED)
     .map(({ name }) => `“${name}”`)
     .join(', ')
-  const others = led.length > MOST_NAMED ? ` and ${count(led.length - MOST_NAMED)} more` : ''
-  const visitors = led.length === 0 ? 'Visitors' : `Visitors of ${named}${others}, and those`
-  const fall = ` ${visitors} of click flows that lead to it go to the fallback address, or to none.`
+  const others = leading.length > MOST_NAMED ? ` and ${count(leading.length - MOST_NAMED)} more` : ''
+  const sources = leading.length === 0 ? '' : `${named}${others} and of `
+  const fallbackWords = ` Visitors of ${sources}click flows that lead to it go to the fallback, if there is one.`
   const remove = () =>
     confirm({
       title: `Delete @${username}?`,
-      words: `Its clicks and starts stay. A click whose bot was deleted names no bot.${back}${fall}`,
+      words: `Its clicks and starts stay. Those clicks no longer name a bot.${webhookWords}${fallbackWords}`,
       action: 'Delete bot',
       deed: async () => {
         const answered = await call(deleteBot, { params: { id } })
         await navigate({ to: '/bots' })
-        notifyDone(`@${username} is deleted`, answered)
+        notifyDone(`@${username} deleted`, answered)
       },
       refresh: [...SHOW_BOTS],
     })

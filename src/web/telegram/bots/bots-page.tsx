@@ -1,4 +1,4 @@
-/** Telegram bots: their link for campaigns, who runs each, and whether Telegram tells Sluice of them. */
+/** The list of Telegram bots: link, mode, subscribers, and whether starts are recorded. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Bot as BotIcon } from 'lucide-react'
@@ -12,7 +12,7 @@ import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage } from '../../ground/ui/list-page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { AddBotDialog } from './add-dialog.tsx'
-import { type BotRow, HearsBadge, MODE_WORDS } from './state.tsx'
+import { type BotRow, StartsBadge } from './state.tsx'
 
 const route = getRouteApi('/inside/bots')
 
@@ -22,13 +22,13 @@ export function BotsPage() {
   return (
     <ListPage
       title="Bots"
-      words="A start through a bot’s link is recorded by itself and belongs to the click it came from."
+      words="Starts through a bot’s link are recorded automatically on the click that led there."
       query={bots}
       address={address}
       empty={{
         icon: BotIcon,
         words:
-          'Add one with the token BotFather gave, and send a campaign to its link. A program of yours that runs the bot goes on hearing everything.',
+          'Add a bot by its BotFather token, and send a campaign to its link. If your own program runs the bot, it keeps receiving all updates.',
       }}
       add={{
         endpoint: createBot,
@@ -49,18 +49,18 @@ function BotTable({ bots }: { bots: readonly BotRow[] }) {
         <tr>
           <Head stay>Bot</Head>
           <Head>Starts</Head>
-          <Head>Heard of</Head>
+          <Head>Last update</Head>
           <Head>Run by</Head>
-          <Head numeric title="People whose newest start is of the last seven days">
+          <Head numeric title="People whose latest start is within the last seven days">
             Started, 7 d
           </Head>
-          <Head numeric title="Subscribers the bot may write to">
+          <Head numeric title="Subscribers the bot can message">
             Reachable
           </Head>
           <Head numeric title="Subscribers who have blocked the bot">
             Blocked
           </Head>
-          <Head numeric title="Updates that Telegram has not got rid of yet">
+          <Head numeric title="Updates that Telegram has not delivered yet">
             Waiting
           </Head>
           <Head>Link for campaigns</Head>
@@ -78,7 +78,7 @@ function BotTable({ bots }: { bots: readonly BotRow[] }) {
 
 type Counts = WireReply<typeof countSubscribers>['data'][number]
 
-function Figure({ id, value, state }: { id: string; value: number | undefined; state?: 'reachable' | 'blocked' }) {
+function CountCell({ id, value, state }: { id: string; value: number | undefined; state?: 'reachable' | 'blocked' }) {
   return (
     <Cell numeric faint={!value}>
       {value ? (
@@ -102,15 +102,13 @@ function BotLine({ bot, counts }: { bot: BotRow; counts: Counts | undefined }) {
         </Link>
       </RowHead>
       <Cell>
-        <HearsBadge bot={bot} />
+        <StartsBadge bot={bot} />
       </Cell>
       <Cell faint={last_update_at === null}>{last_update_at === null ? NONE : ago(last_update_at)}</Cell>
-      <Cell>
-        {relay_host ?? (mode === 'relay' ? MODE_WORDS.relay.title : mode === 'copy' ? 'Your program' : 'Sluice')}
-      </Cell>
-      <Figure id={id} value={counts?.started_7d} />
-      <Figure id={id} value={counts?.reachable} state="reachable" />
-      <Figure id={id} value={counts?.blocked} state="blocked" />
+      <Cell>{relay_host ?? (mode === 'own' ? 'Sluice' : 'Your program')}</Cell>
+      <CountCell id={id} value={counts?.started_7d} />
+      <CountCell id={id} value={counts?.reachable} state="reachable" />
+      <CountCell id={id} value={counts?.blocked} state="blocked" />
       <Cell numeric faint={pending_updates === null || pending_updates === 0}>
         {pending_updates === null ? NONE : count(pending_updates)}
       </Cell>

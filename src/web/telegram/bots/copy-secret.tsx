@@ -1,4 +1,4 @@
-/** Where copies of updates are sent to, and the secret they are sent with, shown once. */
+/** The URL that copies of updates are posted to, and its secret, which is shown once. */
 import { useMutation } from '@tanstack/react-query'
 import { rotateCopySecret } from '../../../telegram/bots/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
@@ -9,7 +9,7 @@ import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { type BotRow, SHOW_BOTS } from './state.tsx'
 
-/** The lines for grammY and telegraf; those for Python stand in the documents. */
+/** The code for grammY and telegraf; docs/telegram.md has the code for Python. */
 const middleware = (url: string, secret: string) => `bot.use((ctx, next) => {
   fetch('${url}', {
     method: 'POST',
@@ -32,22 +32,22 @@ export function CopySecret({ bot: { id, has_copy_secret } }: { bot: BotRow }) {
       {make.data === undefined ? (
         <p className="text-ink-soft">
           {has_copy_secret
-            ? 'There is a secret. A new one is shown once, and the old one is refused from then on.'
-            : 'Make the secret your program sends copies with. It is shown once.'}
+            ? 'A secret is set. A new secret is shown once and replaces the old one at once.'
+            : 'Your program sends copies with this secret. It is shown once.'}
         </p>
       ) : (
         <div className="flex w-full min-w-0 flex-col gap-3">
-          <CodeBlock text={make.data.url} label="address" />
+          <CodeBlock text={make.data.url} label="URL" />
           <CodeBlock text={make.data.secret} label="secret" />
           <p className="text-ink-soft">
-            For grammY and telegraf, in front of everything else; lines for Python are in docs/telegram.md.
+            For grammY and telegraf: add it before all other middleware. For Python see docs/telegram.md.
           </p>
           <CodeBlock text={middleware(make.data.url, make.data.secret)} label="middleware" />
         </div>
       )}
       <RefusalNote refused={make.error} />
       <Button reason={reasonAgainst(rotateCopySecret, role)} pending={make.isPending} onClick={() => make.mutate()}>
-        {has_copy_secret ? 'Make a new secret' : 'Make the secret'}
+        {has_copy_secret ? 'New secret' : 'Create secret'}
       </Button>
     </div>
   )

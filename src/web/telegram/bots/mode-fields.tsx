@@ -1,21 +1,21 @@
-/** Who runs the bot: Sluice alone, or a program of the owner's, and how that goes on hearing. */
+/** The choice who runs the bot: Sluice alone, or the customer's own program, which then gets updates forwarded or sends copies. */
 import { useId } from 'react'
 import { TextField } from '../../ground/ui/field.tsx'
 import { MODE_WORDS, type Mode } from './state.tsx'
 
-export type Way = { mode: Mode; relay_url: string; relay_secret: string }
+export type ModeDraft = { mode: Mode; relay_url: string; relay_secret: string }
 
 type ModeFieldsProps = {
-  way: Way
-  onChange: (way: Way) => void
-  /** What is passed on to now, or what had the hook. */
+  draft: ModeDraft
+  onChange: (draft: ModeDraft) => void
+  /** The host that updates are forwarded to, or that had the webhook before. */
   host: string | null
   hasSecret: boolean
 }
 
-export function ModeFields({ way, onChange, host, hasSecret }: ModeFieldsProps) {
+export function ModeFields({ draft, onChange, host, hasSecret }: ModeFieldsProps) {
   const name = useId()
-  const set = (more: Partial<Way>) => onChange({ ...way, ...more })
+  const set = (more: Partial<ModeDraft>) => onChange({ ...draft, ...more })
   return (
     <>
       <fieldset className="flex flex-col gap-3">
@@ -25,7 +25,7 @@ export function ModeFields({ way, onChange, host, hasSecret }: ModeFieldsProps) 
             <input
               type="radio"
               name={name}
-              checked={way.mode === mode}
+              checked={draft.mode === mode}
               onChange={() => set({ mode })}
               className="mt-0.5 size-4 shrink-0 accent-accent"
             />
@@ -36,34 +36,30 @@ export function ModeFields({ way, onChange, host, hasSecret }: ModeFieldsProps) 
           </label>
         ))}
       </fieldset>
-      {way.mode === 'relay' && (
+      {draft.mode === 'relay' && (
         <>
           <TextField
-            label="Address of your program"
+            label="Webhook URL of your program"
             optional
             type="url"
             inputMode="url"
             autoComplete="off"
             placeholder="https://"
-            hint={
-              host === null
-                ? 'Left empty: the address its hook has now at Telegram.'
-                : `Left empty: as it is, at ${host}.`
-            }
-            value={way.relay_url}
+            hint={host === null ? 'Blank = the URL the webhook has at Telegram now.' : `Blank = unchanged, at ${host}.`}
+            value={draft.relay_url}
             onChange={event => set({ relay_url: event.target.value })}
           />
           <TextField
-            label="Secret of your program"
+            label="Webhook secret of your program"
             optional
             type="password"
             autoComplete="off"
             hint={
               hasSecret
-                ? 'Left empty: as it is.'
-                : 'The secret_token your program set its hook with. Telegram tells it to nobody, so it has to be typed.'
+                ? 'Blank = unchanged.'
+                : 'The secret_token your program set its webhook with. Telegram never reveals it, so enter it here.'
             }
-            value={way.relay_secret}
+            value={draft.relay_secret}
             onChange={event => set({ relay_secret: event.target.value })}
           />
         </>
@@ -72,8 +68,8 @@ export function ModeFields({ way, onChange, host, hasSecret }: ModeFieldsProps) 
   )
 }
 
-/** What of it is sent: an empty field leaves things as they are. */
-export const wayToSend = ({ mode, relay_url, relay_secret }: Way) => ({
+/** The fields of a bot to change: an empty URL or secret stays as it is. */
+export const modeChanges = ({ mode, relay_url, relay_secret }: ModeDraft) => ({
   mode,
   ...(mode === 'relay' && relay_url.trim() !== '' ? { relay_url: relay_url.trim() } : {}),
   ...(mode === 'relay' && relay_secret !== '' ? { relay_secret } : {}),

@@ -1,4 +1,4 @@
-/** Whether payments through the bot go through, and what a Star counts for. */
+/** The payment settings of a bot: whether Sluice approves checkouts, and what a Star is worth. */
 import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -31,7 +31,7 @@ export function MoneyPart({ bot }: { bot: BotRow }) {
     onSuccess: async saved => {
       setTerms({ accept_payments: saved.accept_payments, rate: saved.stars_rate ?? '' })
       await refresh(...SHOW_BOTS)
-      notify('Payments are saved')
+      notify('Payment settings saved')
     },
   })
   const submit = () => {
@@ -43,34 +43,33 @@ export function MoneyPart({ bot }: { bot: BotRow }) {
     <PartForm action="Save payments" onSubmit={submit} save={save} reason={reasonAgainst(updateBot, role)}>
       {mode === 'own' && !bot.accept_payments && unanswered_payments > 0 && (
         <Note kind="warning">
-          <strong>{count(unanswered_payments)} payments failed:</strong> somebody wanted to pay and nobody answered
-          Telegram.
+          <strong>{count(unanswered_payments)} payments failed:</strong> nothing answered Telegram’s pre-checkout query.
         </Note>
       )}
       <Checkbox
-        label="Let payments through"
+        label="Approve payments automatically"
         words={
           mode === 'own'
             ? 'Telegram asks before each payment and waits ten seconds. Tick this if no program of yours answers.'
-            : 'Your program answers Telegram’s question before each payment. This counts only where Sluice alone has the bot.'
+            : 'Your program answers Telegram’s pre-checkout query. This applies only if Sluice alone runs the bot.'
         }
         checked={terms.accept_payments}
         onChange={event => setTerms({ ...terms, accept_payments: event.target.checked })}
       />
       <TextField
-        label="A Star counts for, in US dollars"
+        label="USD per Star"
         optional
         inputMode="decimal"
         className="max-w-60"
         placeholder="0.013"
-        hint="Left empty, payments in Stars are recorded without an amount."
+        hint="Blank = payments in Stars are recorded without an amount."
         error={fault}
         value={terms.rate}
         onChange={event => setTerms({ ...terms, rate: event.target.value })}
       />
       <p className="text-sm text-ink-faint">
-        Payments in dollars count as they are, other currencies for nothing; the offer’s payout does not apply.{' '}
-        {stars_looked_at !== null && `The list of Stars was read ${ago(stars_looked_at)}. `}
+        Payments in US dollars count in full, payments in other currencies as zero. The offer’s payout does not apply.{' '}
+        {stars_looked_at !== null && `The bot’s Star transactions were read ${ago(stars_looked_at)}. `}
         <Link to="/payments" search={{ bot: id }} className="text-accent hover:underline">
           Payments
         </Link>

@@ -1,4 +1,4 @@
-/** Whom the bot writes to: words that unsubscribe, names, and how fast it sends. */
+/** The subscriber settings of a bot: words that unsubscribe, first names, and sending speed. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { BotChanges, MOST_PER_SECOND, updateBot } from '../../../telegram/bots/api.ts'
@@ -37,7 +37,7 @@ export function PeoplePart({ bot }: { bot: BotRow }) {
     onSuccess: async saved => {
       setTerms(termsOf(saved))
       await refresh(...SHOW_BOTS)
-      notify('Subscribers are saved')
+      notify('Subscriber settings saved')
     },
   })
   const submit = () => {
@@ -49,29 +49,29 @@ export function PeoplePart({ bot }: { bot: BotRow }) {
   return (
     <PartForm action="Save subscribers" onSubmit={submit} save={save} reason={reasonAgainst(updateBot, role)}>
       {silent_until !== null && (
-        <Note kind="warning">Telegram has asked the bot to send nothing until {moment(silent_until)}.</Note>
+        <Note kind="warning">Telegram rate limits the bot: it sends nothing until {moment(silent_until)}.</Note>
       )}
       <TextField
         label="Words that unsubscribe"
-        hint="Separated by commas. Who writes one gets no more broadcasts; /start brings them back."
+        hint="Separate with commas. People who send one get no more broadcasts; /start subscribes them again."
         error={faults.words}
         value={terms.words}
         onChange={event => setTerms({ ...terms, words: event.target.value })}
       />
       <TextField
-        label="Messages a second"
+        label="Messages per second"
         type="number"
         min={1}
         max={MOST_PER_SECOND}
         className="max-w-40"
-        hint={`1 to ${MOST_PER_SECOND}. Telegram takes about 30 of all your programs together.`}
+        hint={`1 to ${MOST_PER_SECOND}. Telegram allows a bot about 30, your own program included.`}
         error={faults.speed}
         value={terms.speed}
         onChange={event => setTerms({ ...terms, speed: event.target.value })}
       />
       <Checkbox
-        label="Keep first names"
-        words="For {first_name} in messages. Switched off, those that were kept are erased."
+        label="Store first names"
+        words="For {first_name} in messages. Switching this off erases the stored names."
         checked={terms.keep_names}
         onChange={event => setTerms({ ...terms, keep_names: event.target.checked })}
       />

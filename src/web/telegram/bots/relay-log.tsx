@@ -1,4 +1,4 @@
-/** How updates of a bot were passed on to its program. */
+/** The log of updates that were forwarded to a bot's program. */
 import { useQuery } from '@tanstack/react-query'
 import { listRelays } from '../../../telegram/bots/api.ts'
 import { ask } from '../../ground/call.ts'
@@ -8,23 +8,23 @@ import { Asked } from '../../ground/ui/page.tsx'
 import { sentence } from '../../ground/ui/plain-words.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
-const SHOWN = 20
+const LINES = 20
 
 export function RelayLog({ id }: { id: string }) {
-  const relays = useQuery({ ...ask(listRelays, { params: { id }, query: { limit: SHOWN } }), refetchInterval: 10_000 })
+  const relays = useQuery({ ...ask(listRelays, { params: { id }, query: { limit: LINES } }), refetchInterval: 10_000 })
   return (
     <Asked query={relays} what="log">
       {({ data }) =>
         data.length === 0 ? (
-          <p className="text-ink-soft">Nothing was passed on yet. Write something to the bot.</p>
+          <p className="text-ink-soft">Nothing has been forwarded yet. Send the bot a message to test it.</p>
         ) : (
-          <Table caption="Passed on">
+          <Table caption="Forwarded updates">
             <thead>
               <tr>
                 <Head stay>When</Head>
-                <Head>Kind</Head>
+                <Head>Type</Head>
                 <Head>Outcome</Head>
-                <Head numeric>Answered</Head>
+                <Head numeric>Status</Head>
                 <Head numeric>ms</Head>
               </tr>
             </thead>
@@ -36,7 +36,11 @@ export function RelayLog({ id }: { id: string }) {
                   </RowHead>
                   <Cell className="font-mono text-sm">{type}</Cell>
                   <Cell>
-                    {reason === null ? <Badge tone="good">Taken</Badge> : <Badge tone="warn">Told again</Badge>}{' '}
+                    {reason === null ? (
+                      <Badge tone="good">Delivered</Badge>
+                    ) : (
+                      <Badge tone="warn">Will be retried</Badge>
+                    )}{' '}
                     {reason !== null && <span className="text-ink-faint">{sentence(reason)}</span>}
                   </Cell>
                   <Cell numeric>{status ?? NONE}</Cell>

@@ -1,4 +1,4 @@
-/** Which kinds of updates are passed on to the program behind. */
+/** The types of updates that are forwarded to the bot's program. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { BotChanges, updateBot } from '../../../telegram/bots/api.ts'
@@ -11,20 +11,20 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { type BotRow, SHOW_BOTS } from './state.tsx'
 
-export function RelayTypes({ bot: { id, relay_types: kept } }: { bot: BotRow }) {
+export function RelayTypes({ bot: { id, relay_types: saved } }: { bot: BotRow }) {
   const { role } = useActive()
   const refresh = useRefresh()
-  const before = kept.join(', ')
-  const [kinds, setKinds] = useState(before)
+  const before = saved.join(', ')
+  const [types, setTypes] = useState(before)
   const [fault, setFault] = useState<string>()
-  useUnsaved(isChanged({ kinds }, { kinds: before }), 'kinds of updates')
-  const relay_types = kinds.split(/[\s,]+/).filter(kind => kind !== '')
+  useUnsaved(isChanged({ types }, { types: before }), 'types of updates')
+  const relay_types = types.split(/[\s,]+/).filter(type => type !== '')
   const save = useMutation({
     mutationFn: () => call(updateBot, { params: { id }, body: { relay_types } }),
-    onSuccess: async saved => {
-      setKinds(saved.relay_types.join(', '))
+    onSuccess: async changed => {
+      setTypes(changed.relay_types.join(', '))
       await refresh(...SHOW_BOTS)
-      notify('Kinds of updates are saved')
+      notify('Forwarded types saved')
     },
   })
   const submit = () => {
@@ -33,15 +33,15 @@ export function RelayTypes({ bot: { id, relay_types: kept } }: { bot: BotRow }) 
     if (checked.success) save.mutate()
   }
   return (
-    <PartForm action="Save kinds" onSubmit={submit} save={save} reason={reasonAgainst(updateBot, role)}>
+    <PartForm action="Save types" onSubmit={submit} save={save} reason={reasonAgainst(updateBot, role)}>
       <TextField
-        label="Kinds of updates that are passed on"
+        label="Types of updates to forward"
         optional
         placeholder="All"
-        hint="Telegram’s names, such as message, callback_query, pre_checkout_query. Left empty: all of them."
+        hint="Telegram’s names, such as message, callback_query, pre_checkout_query. Blank = all."
         error={fault}
-        value={kinds}
-        onChange={event => setKinds(event.target.value)}
+        value={types}
+        onChange={event => setTypes(event.target.value)}
       />
     </PartForm>
   )

@@ -1,4 +1,4 @@
-/** What a bot is to Sluice, in a word: whether it hears it, and by which way. */
+/** The state and mode of a bot in words: whether its starts are recorded, and who runs it. */
 import type { z } from 'zod'
 import { type Bot, listBots, readBot } from '../../../telegram/bots/api.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
@@ -6,7 +6,7 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 export type BotRow = z.input<typeof Bot>
 export type Mode = BotRow['mode']
 
-/** What shows a bot, and is read anew when it changes. */
+/** The queries that show a bot, reloaded when it changes. */
 export const SHOW_BOTS = [listBots, readBot]
 
 const STATES: Record<BotRow['hook_state'], [tone: Tone, words: string]> = {
@@ -17,7 +17,7 @@ const STATES: Record<BotRow['hook_state'], [tone: Tone, words: string]> = {
   copy: ['good', 'By copies'],
 }
 
-export function HearsBadge({ bot }: { bot: BotRow }) {
+export function StartsBadge({ bot }: { bot: BotRow }) {
   if (bot.token_state === 'revoked') return <Badge tone="bad">Token revoked</Badge>
   if (bot.mode === 'copy' && !bot.has_copy_secret) return <Badge tone="warn">No secret yet</Badge>
   const [tone, words] = STATES[bot.hook_state]
@@ -27,16 +27,16 @@ export function HearsBadge({ bot }: { bot: BotRow }) {
 export const MODE_WORDS: Record<Mode, { title: string; words: string }> = {
   own: {
     title: 'Sluice alone',
-    words: 'Telegram tells Sluice, and nobody else. For a bot that no program of yours runs.',
+    words: 'Telegram sends updates to Sluice only. For a bot without a program of your own.',
   },
   relay: {
-    title: 'Passed on to my program',
+    title: 'Forward to my program',
     words:
-      'Telegram tells Sluice, which posts every update on, unchanged. Your program goes on as before, as long as Sluice runs.',
+      'Telegram sends updates to Sluice, which forwards each one unchanged. Your program works as before while Sluice is running.',
   },
   copy: {
     title: 'My program sends copies',
     words:
-      'Sluice leaves the hook alone. For a program that polls (getUpdates), or whose hook you do not want touched: add a few lines to it.',
+      'Sluice does not touch the webhook. For a program that polls (getUpdates) or must keep its webhook: add a few lines to it.',
   },
 }

@@ -1,4 +1,4 @@
-/** Who a broadcast is for: conditions, each added by itself, that hold together. */
+/** The audience of a broadcast: conditions that must all match. */
 import { X } from 'lucide-react'
 import { COUNTRIES } from '../../../contract/countries.ts'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
@@ -14,7 +14,7 @@ import { type Audience, withCondition } from './draft.ts'
 type AudienceProps = {
   audience: Audience
   channels: readonly ChannelName[]
-  /** Broadcasts of the bot that others may be left out by. */
+  /** Earlier broadcasts of the bot whose recipients can be excluded. */
   broadcasts: readonly { readonly id: string; readonly name: string }[]
   onChange: (audience: Audience) => void
 }
@@ -31,7 +31,7 @@ export function AudiencePart({ audience, channels, broadcasts, onChange }: Audie
     set('channels', Object.keys(next).length === 0 ? undefined : next)
   }
   const inChannels = (side: 'in' | 'not_in', label: string) => (
-    <Several
+    <MultiSelect
       label={label}
       options={channels.map(({ id }) => id)}
       words={id => titles.get(id) ?? id}
@@ -41,44 +41,44 @@ export function AudiencePart({ audience, channels, broadcasts, onChange }: Audie
   )
   return (
     <div className="grid gap-4 sm:grid-cols-2">
-      <Several
+      <MultiSelect
         label="Campaigns"
         options={campaigns.map(({ id }) => id)}
         words={id => nameOf(id) ?? id}
         chosen={audience.campaigns ?? []}
         onChange={ids => set('campaigns', ids)}
       />
-      <Several
+      <MultiSelect
         label="Countries"
         options={[...COUNTRIES.keys()]}
         words={country}
         chosen={audience.geo ?? []}
         onChange={codes => set('geo', codes)}
       />
-      <Several
-        label="Have one of these conversions"
+      <MultiSelect
+        label="Has one of these conversions"
         options={EVENT_TYPES}
         words={inWords}
         chosen={audience.has_event ?? []}
         onChange={types => set('has_event', types as Audience['has_event'])}
       />
-      <Several
-        label="Have none of these conversions"
+      <MultiSelect
+        label="Has none of these conversions"
         options={EVENT_TYPES}
         words={inWords}
         chosen={audience.has_no_event ?? []}
         onChange={types => set('has_no_event', types as Audience['has_no_event'])}
       />
-      {channels.length > 0 && inChannels('in', 'Are in one of these channels')}
-      {channels.length > 0 && inChannels('not_in', 'Are in none of these channels')}
-      <Times audience={audience} onChange={set} />
-      <Listed
+      {channels.length > 0 && inChannels('in', 'Is in one of these channels')}
+      {channels.length > 0 && inChannels('not_in', 'Is in none of these channels')}
+      <StartedTimes audience={audience} onChange={set} />
+      <CommaList
         label="sub1"
         placeholder="banner-7, banner-9"
         values={audience.sub1}
         onChange={values => set('sub1', values)}
       />
-      <Listed
+      <CommaList
         label="Languages"
         placeholder="en, uk"
         values={audience.language}
@@ -86,11 +86,11 @@ export function AudiencePart({ audience, channels, broadcasts, onChange }: Audie
       />
       {broadcasts.length > 0 && (
         <SelectField
-          label="Were not written to in"
+          label="Exclude recipients of"
           value={audience.not_broadcast_id ?? ''}
           onChange={event => set('not_broadcast_id', event.target.value === '' ? undefined : event.target.value)}
         >
-          <option value="">Any broadcast</option>
+          <option value="">No broadcast</option>
           {broadcasts.map(({ id, name }) => (
             <option key={id} value={id}>
               {name}
@@ -107,7 +107,7 @@ type TimesProps = {
   onChange: (name: 'started_from' | 'started_to', value: string | undefined) => void
 }
 
-function Times({ audience, onChange }: TimesProps) {
+function StartedTimes({ audience, onChange }: TimesProps) {
   const field = (name: 'started_from' | 'started_to', label: string) => {
     const value = audience[name]
     return (
@@ -122,7 +122,7 @@ function Times({ audience, onChange }: TimesProps) {
   return (
     <>
       {field('started_from', 'Started the bot from')}
-      {field('started_to', 'Started it before')}
+      {field('started_to', 'Started the bot before')}
     </>
   )
 }
@@ -135,8 +135,8 @@ type SeveralProps = {
   onChange: (chosen: string[]) => void
 }
 
-/** Some of many, added one by one. */
-function Several({ label, options, words, chosen, onChange }: SeveralProps) {
+/** A choice of several options, added one by one. */
+function MultiSelect({ label, options, words, chosen, onChange }: SeveralProps) {
   return (
     <div className="flex min-w-0 flex-col gap-1.5">
       <SelectField
@@ -146,7 +146,7 @@ function Several({ label, options, words, chosen, onChange }: SeveralProps) {
           if (event.target.value !== '') onChange([...chosen, event.target.value])
         }}
       >
-        <option value="">{chosen.length === 0 ? 'Any' : 'Add one …'}</option>
+        <option value="">{chosen.length === 0 ? 'Any' : 'Add …'}</option>
         {options
           .filter(option => !chosen.includes(option))
           .map(option => (
@@ -183,15 +183,15 @@ type ListedProps = {
   onChange: (values: string[] | undefined) => void
 }
 
-/** Words with commas between them, taken over when the field is left. */
-function Listed({ label, placeholder, values, onChange }: ListedProps) {
+/** A comma-separated list, applied when the field loses focus. */
+function CommaList({ label, placeholder, values, onChange }: ListedProps) {
   const text = values?.join(', ') ?? ''
   return (
     <TextField
       key={text}
       label={label}
       placeholder={placeholder}
-      hint="Several with commas between them."
+      hint="Separate several with commas."
       defaultValue={text}
       onBlur={event => {
         const typed = event.target.value.split(',').map(word => word.trim())

@@ -1,4 +1,4 @@
-/** One broadcast: to be written while it has not begun, then how it goes. */
+/** One broadcast: the form until it starts, then its progress. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -10,8 +10,8 @@ import { RunPart } from './run-part.tsx'
 import { isOpen, isRunning } from './state.tsx'
 
 const route = getRouteApi('/inside/broadcasts/$id')
-const OFTEN_MS = 1500
-const SELDOM_MS = 30_000
+const RUNNING_POLL_MS = 1500
+const IDLE_POLL_MS = 30_000
 
 export function BroadcastPage() {
   const { id } = route.useParams()
@@ -20,7 +20,7 @@ export function BroadcastPage() {
     ...ask(readBroadcast, { params: { id } }),
     refetchInterval: query => {
       const { data } = query.state
-      return data === undefined || data.state === 'draft' ? false : isRunning(data) ? OFTEN_MS : SELDOM_MS
+      return data === undefined || data.state === 'draft' ? false : isRunning(data) ? RUNNING_POLL_MS : IDLE_POLL_MS
     },
   })
   return (
@@ -34,7 +34,7 @@ export function BroadcastPage() {
           isOpen(found) ? (
             <EditPart key={`${found.id} ${found.updated_at}`} broadcast={found} />
           ) : (
-            <RunPart broadcast={found} shown={state} />
+            <RunPart broadcast={found} outcome={state} />
           )
         }
       </Asked>

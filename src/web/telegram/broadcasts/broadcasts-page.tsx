@@ -1,4 +1,4 @@
-/** Broadcasts of the workspace: what is written, waits, goes on and has gone out. */
+/** The list of the workspace's broadcasts. */
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Send } from 'lucide-react'
@@ -18,7 +18,7 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { type BroadcastRow, isOpen, isRunning, Progress, StateBadge } from './state.tsx'
 
 const route = getRouteApi('/inside/broadcasts')
-const OFTEN_MS = 3000
+const RUNNING_POLL_MS = 3000
 const MOST_BOTS = 200
 
 export const useBots = () => useQuery(ask(listBots, { query: { limit: MOST_BOTS } }))
@@ -28,18 +28,18 @@ export function BroadcastsPage() {
   const broadcasts = useQuery({
     ...ask(listBroadcasts, { query: address.search }),
     placeholderData: keepPreviousData,
-    refetchInterval: query => (query.state.data?.data.some(isRunning) === true ? OFTEN_MS : false),
+    refetchInterval: query => (query.state.data?.data.some(isRunning) === true ? RUNNING_POLL_MS : false),
   })
   return (
     <ListPage
       title="Broadcasts"
-      words="One message to many subscribers of a bot. Each of them is written down before it is sent, so nobody is written to twice."
+      words="One message to many subscribers of a bot. Each send is recorded before it leaves, so nobody gets it twice."
       query={broadcasts}
       address={address}
       empty={{
         icon: Send,
         words:
-          'Write one, see how many it is for, send it to yourself as a test, and start it. People who have started a bot are its subscribers by themselves.',
+          'Write a message, see the size of its audience, send yourself a test, and start it. Everyone who starts a bot becomes its subscriber.',
       }}
       add={{
         endpoint: createBroadcast,
@@ -82,13 +82,13 @@ function NewForm({ onClose }: { onClose: () => void }) {
       <DialogBody>
         <TextField
           label="Name"
-          hint="For you; nobody else sees it."
+          hint="Recipients do not see it."
           value={name}
           onChange={event => setName(event.target.value)}
         />
         {bots.length === 0 ? (
           <Note>
-            Broadcasts go out by a bot: <Link to="/bots">add one first</Link>.
+            Broadcasts are sent by a bot: <Link to="/bots">add one first</Link>.
           </Note>
         ) : (
           <SelectField label="Bot" value={bot_id} onChange={event => setChosen(event.target.value)}>
@@ -102,7 +102,7 @@ function NewForm({ onClose }: { onClose: () => void }) {
         <RefusalNote refused={create.error} />
       </DialogBody>
       <SaveFoot
-        action="Write it"
+        action="Create"
         pending={create.isPending}
         reason={reasonAgainst(createBroadcast, role) ?? missing}
         onCancel={onClose}
@@ -121,10 +121,10 @@ function BroadcastTable({ broadcasts }: { broadcasts: readonly BroadcastRow[] })
           <Head>State</Head>
           <Head>Progress</Head>
           <Head numeric>Sent</Head>
-          <Head numeric title="Have blocked the bot, as the attempt has shown">
+          <Head numeric title="They had blocked the bot">
             Blocked
           </Head>
-          <Head numeric title="The answer was lost: it has arrived or it has not">
+          <Head numeric title="Telegram’s answer was lost: the message may have arrived">
             Unknown
           </Head>
           <Head>Bot</Head>
@@ -169,6 +169,6 @@ function BroadcastLine({ broadcast, bot }: { broadcast: BroadcastRow; bot: strin
 
 function whenOf({ state, starts_at, started_at, ended_at, created_at }: BroadcastRow): string {
   if (state === 'scheduled' && starts_at !== null) return moment(starts_at)
-  if (started_at === null) return `written ${ago(created_at)}`
-  return ended_at === null ? `begun ${ago(started_at)}` : ago(ended_at)
+  if (started_at === null) return `created ${ago(created_at)}`
+  return ended_at === null ? `started ${ago(started_at)}` : `ended ${ago(ended_at)}`
 }

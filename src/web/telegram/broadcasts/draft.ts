@@ -1,10 +1,10 @@
-/** A broadcast as the form holds it, and what is sent of it. */
+/** The form of a broadcast, and the changes it sends. */
 import type { z } from 'zod'
 import type { createBroadcast } from '../../../telegram/broadcasts/api.ts'
 import type { BroadcastRow } from './state.tsx'
 
-type Sent = z.input<(typeof createBroadcast)['body']>
-export type Hours = NonNullable<Sent['window']>
+type NewBroadcast = z.input<(typeof createBroadcast)['body']>
+export type Hours = NonNullable<NewBroadcast['window']>
 export type Audience = BroadcastRow['audience']
 
 const FIELDS = ['name', 'message', 'audience', 'starts_at', 'window', 'per_second', 'paid', 'on_unknown'] as const
@@ -13,13 +13,13 @@ export type Draft = Pick<BroadcastRow, (typeof FIELDS)[number]>
 export const draftOf = (broadcast: BroadcastRow): Draft =>
   Object.fromEntries(FIELDS.map(field => [field, broadcast[field]])) as Draft
 
-/** What has been changed; nothing where it is as it was. */
+/** The changed fields only. */
 export function changesOf(before: Draft, after: Draft): Partial<Draft> {
   const changed = FIELDS.filter(field => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
   return Object.fromEntries(changed.map(field => [field, after[field]])) as Partial<Draft>
 }
 
-/** The audience with a condition changed, or without it. */
+/** The audience with one condition changed, or removed if `value` is empty. */
 export function withCondition<Name extends keyof Audience>(
   audience: Audience,
   name: Name,

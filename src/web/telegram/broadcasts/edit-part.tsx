@@ -1,4 +1,4 @@
-/** Writing a broadcast: its message beside how it will look, who it is for with how many that is, when, and how it begins. */
+/** The form of a broadcast: message with preview, audience with its size, schedule, test and start. */
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -33,8 +33,8 @@ import { type BroadcastRow, SHOW_BROADCASTS, span, StateBadge } from './state.ts
 import { TestPart } from './test-part.tsx'
 import { WhenPart } from './when-part.tsx'
 
-/** Those that others may be left out by. */
-function useOthers({ id, bot_id }: BroadcastRow) {
+/** Other broadcasts of the bot whose recipients can be excluded. */
+function useOtherBroadcasts({ id, bot_id }: BroadcastRow) {
   const all = useQuery(ask(listBroadcasts, { query: { bot_id, limit: 100 } })).data?.data ?? []
   return all.filter(one => one.id !== id && one.recipients > 0)
 }
@@ -51,7 +51,7 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
   useUnsaved(isChanged, 'the broadcast')
   const reason = reasonAgainst(updateBroadcast, role)
   const bot = useBots().data?.data.find(one => one.id === bot_id)
-  const others = useOthers(broadcast)
+  const others = useOtherBroadcasts(broadcast)
   const channels = useQuery(ask(listChannels, { query: { limit: 200 } })).data?.data ?? []
   const audience = useQuery({
     ...ask(countAudience, {
@@ -64,16 +64,15 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
     mutationFn: () => call(updateBroadcast, { params: { id }, body: changes }),
     onSuccess: async saved => {
       await refresh(...SHOW_BROADCASTS)
-      const isTakenBack = state === 'scheduled' && saved.state === 'draft'
-      notify(isTakenBack ? 'Saved. It is a draft again: schedule it as it is now' : 'The broadcast is saved')
+      const isUnscheduled = state === 'scheduled' && saved.state === 'draft'
+      notify(isUnscheduled ? 'Saved as a draft: schedule it again' : 'Broadcast saved')
     },
   })
   const saveFirst = async () => {
     if (isChanged) await call(updateBroadcast, { params: { id }, body: changes })
   }
-  const times = bot === undefined ? [] : [`@${bot.username}`]
-  if (state === 'scheduled' && broadcast.starts_at !== null)
-    times.push(`starts by itself ${moment(broadcast.starts_at)}`)
+  const facts = bot === undefined ? [] : [`@${bot.username}`]
+  if (state === 'scheduled' && broadcast.starts_at !== null) facts.push(`starts ${moment(broadcast.starts_at)}`)
   return (
     <>
       <PageHeader
@@ -81,7 +80,7 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
         words={
           <span className="flex flex-wrap items-center gap-2">
             <StateBadge broadcast={broadcast} />
-            {times.join(' · ')}
+            {facts.join(' · ')}
           </span>
         }
       >
@@ -100,12 +99,12 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
               message={draft.message}
               onChange={message => set({ message })}
               channels={channels}
-              isJudged={'message' in changes || state === 'scheduled'}
+              showsFaults={'message' in changes || state === 'scheduled'}
             />
           </Section>
           <Section
-            title="Who gets it"
-            words="Subscribers of the bot that can be reached and have not unsubscribed. Narrow them here; all conditions hold together, those of clicks by the click that won the person."
+            title="Audience"
+            words="Reachable subscribers of the bot who match all conditions. Click conditions use the click that brought the person."
           >
             <AudiencePart
               audience={draft.audience}
@@ -114,7 +113,7 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
               onChange={changed => set({ audience: changed })}
             />
           </Section>
-          <Section title="When, and how fast">
+          <Section title="Schedule and speed">
             <WhenPart draft={draft} onChange={set} />
           </Section>
           <Section title="Name">
@@ -130,7 +129,7 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
         </fieldset>
         <aside className="mb-6 flex flex-col gap-5 lg:sticky lg:top-4">
           <MessagePreview message={draft.message} withOptOut />
-          <Counted asked={audience} isPaid={draft.paid} />
+          <AudienceSize query={audience} isPaid={draft.paid} />
           <TestPart broadcast={broadcast} saveFirst={saveFirst} examples={audience.data?.examples ?? []} />
         </aside>
       </div>
@@ -138,11 +137,13 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
   )
 }
 
-type Told = { count: number; seconds: number; stars: number | null }
+type AudienceCount = { count: number; seconds: number; stars: number | null }
 
-function Counted({ asked, isPaid }: { asked: { data: Told | undefined; error: Error | null }; isPaid: boolean }) {
-  if (asked.data === undefined) return <RefusalNote refused={asked.error} />
-  const { count: people, seconds, stars } = asked.data
+type CountQuery = { data: AudienceCount | undefined; error: Error | null }
+
+function AudienceSize({ query, isPaid }: { query: CountQuery; isPaid: boolean }) {
+  if (query.data === undefined) return <RefusalNote refused={query.error} />
+  const { count: people, seconds, stars } = query.data
   return (
     <div aria-live="polite">
       <p className="text-2xl tabular-nums">{count(people)}</p>
@@ -153,10 +154,10 @@ function Counted({ asked, isPaid }: { asked: { data: Told | undefined; error: Er
       </p>
       {people === 0 && (
         <p className="mt-1 text-sm text-ink-faint">
-          People become subscribers when they start the bot: send a campaign to it, or widen what is asked for here.
+          People become subscribers when they start the bot. Send a campaign to it, or remove conditions.
         </p>
       )}
-      <RefusalNote refused={asked.error} />
+      <RefusalNote refused={query.error} />
     </div>
   )
 }
@@ -164,7 +165,7 @@ function Counted({ asked, isPaid }: { asked: { data: Told | undefined; error: Er
 type StartProps = {
   broadcast: BroadcastRow
   draft: Draft
-  counted: Told | undefined
+  counted: AudienceCount | undefined
   saveFirst: () => Promise<void>
 }
 
@@ -172,22 +173,22 @@ function StartButton({ broadcast: { id, state, name }, draft, counted, saveFirst
   const { role } = useActive()
   const confirm = useConfirm()
   const refresh = useRefresh()
-  const back = useMutation({
+  const unschedule = useMutation({
     mutationFn: () => call(updateBroadcast, { params: { id }, body: { starts_at: null } }),
     onSuccess: () => refresh(...SHOW_BROADCASTS),
   })
   const reason = reasonAgainst(startBroadcast, role)
   if (state === 'scheduled')
     return (
-      <Button reason={reason} pending={back.isPending} onClick={() => back.mutate()}>
-        Take back
+      <Button reason={reason} pending={unschedule.isPending} onClick={() => unschedule.mutate()}>
+        Unschedule
       </Button>
     )
   const { starts_at, paid } = draft
   const isLater = starts_at !== null
   const fault = broadcastFault(draft.message)
   const people = counted?.count ?? 0
-  const missing = fault !== undefined ? sentence(fault) : people === 0 ? 'There is nobody it would be for.' : undefined
+  const missing = fault !== undefined ? sentence(fault) : people === 0 ? 'The audience is empty.' : undefined
   const cost = paid && counted?.stars != null ? `, for at most ${count(counted.stars)} Stars` : ''
   return (
     <Button
@@ -198,12 +199,12 @@ function StartButton({ broadcast: { id, state, name }, draft, counted, saveFirst
           title: isLater ? `Schedule ${name}?` : `Start ${name}?`,
           words: (
             <>
-              <strong>{count(people)}</strong> people get it{isLater ? ` from ${moment(starts_at)} on` : ''}, within
-              about {span(counted?.seconds ?? 0)}
-              {cost}. It can be paused and stopped, but what is sent is sent.
+              <strong>{count(people)}</strong> people get it{isLater ? ` from ${moment(starts_at)}` : ''}, within about{' '}
+              {span(counted?.seconds ?? 0)}
+              {cost}. You can pause or stop it, but messages already sent cannot be recalled.
             </>
           ),
-          action: isLater ? 'Schedule it' : 'Start it',
+          action: isLater ? 'Schedule' : 'Start',
           look: 'primary',
           ...(paid ? { typed: 'PAID' } : {}),
           deed: async () => {
@@ -212,7 +213,7 @@ function StartButton({ broadcast: { id, state, name }, draft, counted, saveFirst
             return await call(startBroadcast, { params: { id }, body })
           },
           refresh: SHOW_BROADCASTS,
-          news: isLater ? 'The broadcast is scheduled' : 'The broadcast has begun',
+          news: isLater ? 'Broadcast scheduled' : 'Broadcast started',
         })
       }
     >
@@ -221,7 +222,7 @@ function StartButton({ broadcast: { id, state, name }, draft, counted, saveFirst
   )
 }
 
-/** A draft can be deleted; one that is scheduled, stopped for good. */
+/** Deletes a draft, or stops a scheduled broadcast for good. */
 function EndPart({ broadcast: { id, name, state } }: { broadcast: BroadcastRow }) {
   const { role } = useActive()
   const confirm = useConfirm()
@@ -234,11 +235,11 @@ function EndPart({ broadcast: { id, name, state } }: { broadcast: BroadcastRow }
         onClick={() =>
           confirm({
             title: `Stop ${name}?`,
-            words: 'It is sent to nobody, and cannot be started again. Take it back instead to make it a draft.',
-            action: 'Stop it',
+            words: 'Nobody gets it, and it cannot be started again. Unschedule it to make it a draft instead.',
+            action: 'Stop',
             deed: () => call(stopBroadcast, { params: { id } }),
             refresh: SHOW_BROADCASTS,
-            news: 'The broadcast is stopped',
+            news: 'Broadcast stopped',
           })
         }
       >
@@ -253,13 +254,13 @@ function EndPart({ broadcast: { id, name, state } }: { broadcast: BroadcastRow }
         confirm({
           title: `Delete ${name}?`,
           words: 'It was sent to nobody.',
-          action: 'Delete it',
+          action: 'Delete',
           deed: async () => {
             await call(deleteBroadcast, { params: { id } })
             await navigate({ to: '/broadcasts' })
           },
           refresh: [listBroadcasts],
-          news: 'The broadcast is deleted',
+          news: 'Broadcast deleted',
         })
       }
     >

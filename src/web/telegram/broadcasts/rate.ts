@@ -1,20 +1,20 @@
-/** How fast a broadcast goes, by what this page has seen of it. */
+/** The sending rate of a broadcast, measured while its page is open. */
 import { useRef } from 'react'
 import { type BroadcastRow, decided } from './state.tsx'
 
-/** Of so long it is the mean: shorter it would jump with each group. */
-const LATELY_MS = 15_000
+/** The rate is a mean over this time. A shorter mean would jump with each group of messages. */
+const MEAN_OVER_MS = 15_000
 
-/** Messages a second; undefined until two looks lie some seconds apart. */
+/** Messages per second; undefined until two samples are three seconds apart. */
 export function useRate(broadcast: BroadcastRow): number | undefined {
-  const looks = useRef<{ at: number; done: number }[]>([])
+  const samples = useRef<{ at: number; done: number }[]>([])
   const done = decided(broadcast)
   const at = Date.now()
-  const last = looks.current.at(-1)
+  const last = samples.current.at(-1)
   if (last === undefined || at - last.at >= 1000)
-    looks.current = [...looks.current.filter(look => at - look.at <= LATELY_MS), { at, done }]
-  const [first] = looks.current
-  const newest = looks.current.at(-1)
+    samples.current = [...samples.current.filter(sample => at - sample.at <= MEAN_OVER_MS), { at, done }]
+  const [first] = samples.current
+  const newest = samples.current.at(-1)
   if (first === undefined || newest === undefined || newest.at - first.at < 3000) return undefined
   return ((newest.done - first.done) * 1000) / (newest.at - first.at)
 }

@@ -1,4 +1,4 @@
-/** The recipients of a broadcast by what has come of each, and who they are. */
+/** The recipients of a broadcast, counted by outcome and listed. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
@@ -16,19 +16,19 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { type BroadcastRow, SHOW_BROADCASTS } from './state.tsx'
 
 const OUTCOMES: readonly [SendState, words: string, title: string][] = [
-  ['sent', 'Sent', 'Telegram has taken the message'],
-  ['blocked', 'Blocked', 'Have blocked the bot, as the attempt has shown'],
-  ['gone', 'Gone', 'Have deleted their account'],
-  ['failed', 'Refused', 'Telegram has refused the message'],
-  ['unknown', 'Unknown', 'The answer was lost: it has arrived or it has not'],
-  ['skipped', 'Skipped', 'Opted out or blocked by then, or it was stopped'],
+  ['sent', 'Sent', 'Telegram accepted the message'],
+  ['blocked', 'Blocked', 'They had blocked the bot'],
+  ['gone', 'Gone', 'Their account was deleted'],
+  ['failed', 'Failed', 'Telegram rejected the message'],
+  ['unknown', 'UnknownSends', 'Telegram’s answer was lost: the message may have arrived'],
+  ['skipped', 'Skipped', 'They unsubscribed or blocked the bot before their turn, or the broadcast was stopped'],
   ['queued', 'Waiting', 'Not sent yet'],
 ]
 
-export function RecipientsPart({ broadcast, shown }: { broadcast: BroadcastRow; shown: SendState | undefined }) {
+export function RecipientsPart({ broadcast, outcome }: { broadcast: BroadcastRow; outcome: SendState | undefined }) {
   const { id, counts, recipients } = broadcast
   return (
-    <Section title="Recipients" words="A figure opens who they are. Kept until 90 days after the end.">
+    <Section title="Recipients" words="Click a figure to list the people. Stored until 90 days after the end.">
       <ul className="mb-3 grid grid-cols-2 gap-2 sm:grid-cols-4 xl:grid-cols-7">
         {OUTCOMES.map(([state, words, title]) => {
           const value = counts[state as keyof typeof counts]
@@ -37,13 +37,13 @@ export function RecipientsPart({ broadcast, shown }: { broadcast: BroadcastRow; 
               <Link
                 to="/broadcasts/$id"
                 params={{ id }}
-                search={{ state: shown === state ? undefined : state }}
+                search={{ state: outcome === state ? undefined : state }}
                 resetScroll={false}
                 title={title}
-                aria-current={shown === state || undefined}
+                aria-current={outcome === state || undefined}
                 className={clsx(
                   'block rounded-lg border px-3 py-2 hover:border-accent',
-                  shown === state ? 'border-accent bg-accent-soft' : 'border-line bg-surface',
+                  outcome === state ? 'border-accent bg-accent-soft' : 'border-line bg-surface',
                 )}
               >
                 <span className="block text-sm text-ink-soft">{words}</span>
@@ -58,23 +58,22 @@ export function RecipientsPart({ broadcast, shown }: { broadcast: BroadcastRow; 
           )
         })}
       </ul>
-      {counts.unknown > 0 && <Unknown broadcast={broadcast} />}
-      {shown !== undefined && <Sends key={shown} id={id} state={shown} />}
+      {counts.unknown > 0 && <UnknownSends broadcast={broadcast} />}
+      {outcome !== undefined && <Sends key={outcome} id={id} state={outcome} />}
     </Section>
   )
 }
 
-function Unknown({ broadcast: { id, counts, state } }: { broadcast: BroadcastRow }) {
+function UnknownSends({ broadcast: { id, counts, state } }: { broadcast: BroadcastRow }) {
   const { role } = useActive()
   const confirm = useConfirm()
   const isOne = counts.unknown === 1
   return (
     <Note>
       <p>
-        {isOne ? 'For one message' : `For ${count(counts.unknown)} messages`} the answer was lost, because Telegram or
-        Sluice was interrupted just then.{' '}
-        {isOne ? 'It has arrived or it has not' : 'They have arrived or they have not'}, and Telegram cannot be asked:
-        so nothing was sent again.
+        Telegram’s answer to {isOne ? 'one message' : `${count(counts.unknown)} messages`} was lost when the connection
+        or Sluice was interrupted. {isOne ? 'It' : 'Each'} may have arrived, and there is no way to check, so nothing
+        was sent again.
       </p>
       {state !== 'stopped' && (
         <Button
@@ -83,21 +82,22 @@ function Unknown({ broadcast: { id, counts, state } }: { broadcast: BroadcastRow
           reason={reasonAgainst(resendUnknown, role)}
           onClick={() =>
             confirm({
-              title: 'Send to them once more?',
+              title: 'Send again?',
               words: (
                 <>
-                  <strong>{count(counts.unknown)}</strong> get the message again. Whoever has it already gets it twice.
+                  <strong>{count(counts.unknown)}</strong> people get the message again. Those who already have it get
+                  it twice.
                 </>
               ),
-              action: 'Send once more',
+              action: 'Send again',
               look: 'primary',
               deed: () => call(resendUnknown, { params: { id } }),
               refresh: [...SHOW_BROADCASTS, listSends],
-              news: 'They are sent to once more',
+              news: 'Sending again',
             })
           }
         >
-          Send to them once more
+          Send again
         </Button>
       )}
     </Note>
@@ -123,7 +123,7 @@ function Sends({ id, state }: { id: string; state: SendState }) {
                   <Head stay>Person</Head>
                   <Head>Click</Head>
                   <Head>Reason</Head>
-                  <Head>At</Head>
+                  <Head>Time</Head>
                 </tr>
               </thead>
               <tbody>

@@ -1,4 +1,4 @@
-/** How a broadcast goes: how far and how fast it is, what has come of each recipient, and what they did afterwards. */
+/** A started broadcast: progress, speed, outcome by recipient, and what recipients did afterwards. */
 import { useMutation } from '@tanstack/react-query'
 import {
   listSends,
@@ -21,12 +21,12 @@ import { useRate } from './rate.ts'
 import { RecipientsPart } from './recipients-part.tsx'
 import { type BroadcastRow, isRunning, Progress, SHOW_BROADCASTS, span, StateBadge } from './state.tsx'
 
-export function RunPart({ broadcast, shown }: { broadcast: BroadcastRow; shown: SendState | undefined }) {
+export function RunPart({ broadcast, outcome }: { broadcast: BroadcastRow; outcome: SendState | undefined }) {
   const { name, state, bot_id, pause_reason, started_at, started_by, ended_at, message } = broadcast
   const bot = useBots().data?.data.find(({ id }) => id === bot_id)
-  const times = [
+  const facts = [
     bot === undefined ? undefined : `@${bot.username}`,
-    started_at === null ? undefined : `begun ${moment(started_at)}`,
+    started_at === null ? undefined : `started ${moment(started_at)}`,
     started_by === null ? undefined : `started by ${started_by}`,
     ended_at === null ? undefined : `ended ${moment(ended_at)}`,
   ]
@@ -37,25 +37,25 @@ export function RunPart({ broadcast, shown }: { broadcast: BroadcastRow; shown: 
         words={
           <span className="flex flex-wrap items-center gap-2">
             <StateBadge broadcast={broadcast} />
-            {times.filter(part => part !== undefined).join(' · ')}
+            {facts.filter(part => part !== undefined).join(' · ')}
           </span>
         }
       >
-        <Deeds broadcast={broadcast} />
+        <RunActions broadcast={broadcast} />
       </PageHeader>
       {state === 'paused' && pause_reason !== null && (
         <div className="mb-5">
           <Note kind="warning">
-            <strong>It has paused by itself.</strong> {pause_reason}. Nobody else was tried.
+            <strong>Paused automatically.</strong> {pause_reason}. Nothing was sent to the remaining recipients.
           </Note>
         </div>
       )}
       <div className="grid items-start gap-x-8 gap-y-6 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <div className="min-w-0">
-          <Section title="Progress" words={<Pace broadcast={broadcast} />}>
+          <Section title="Progress" words={<PaceWords broadcast={broadcast} />}>
             <Progress broadcast={broadcast} wide />
           </Section>
-          <RecipientsPart broadcast={broadcast} shown={shown} />
+          <RecipientsPart broadcast={broadcast} outcome={outcome} />
           <Afterwards broadcast={broadcast} />
         </div>
         <MessagePreview message={message} withOptOut />
@@ -64,19 +64,19 @@ export function RunPart({ broadcast, shown }: { broadcast: BroadcastRow; shown: 
   )
 }
 
-/** How fast it really goes, and when it ends by that. */
-function Pace({ broadcast }: { broadcast: BroadcastRow }) {
+/** The measured speed, and the time left at that speed. */
+function PaceWords({ broadcast }: { broadcast: BroadcastRow }) {
   const rate = useRate(broadcast)
   const { state, pace, counts, window, audience } = broadcast
-  if (state === 'preparing') return 'Everybody it is for is written down first.'
+  if (state === 'preparing') return 'Building the list of recipients.'
   if (state !== 'sending') return undefined
-  const hours = window !== null || audience.quiet_hours !== undefined
-  if (rate === undefined) return `Up to ${count(pace)} a second.`
-  if (rate < 0.05) return hours ? 'It waits for its hours, or for Telegram.' : 'It waits for Telegram.'
-  return `${rate.toFixed(1)} a second of at most ${count(pace)}. About ${span(counts.queued / rate)} left.`
+  const hasHours = window !== null || audience.quiet_hours !== undefined
+  if (rate === undefined) return `Up to ${count(pace)} per second.`
+  if (rate < 0.05) return hasHours ? 'Waiting for its sending hours or for Telegram.' : 'Waiting for Telegram.'
+  return `${rate.toFixed(1)} per second of at most ${count(pace)}. About ${span(counts.queued / rate)} left.`
 }
 
-function Deeds({ broadcast: { id, state, name, counts } }: { broadcast: BroadcastRow }) {
+function RunActions({ broadcast: { id, state, name, counts } }: { broadcast: BroadcastRow }) {
   const { role } = useActive()
   const refresh = useRefresh()
   const confirm = useConfirm()
@@ -96,7 +96,7 @@ function Deeds({ broadcast: { id, state, name, counts } }: { broadcast: Broadcas
         reason={reason}
         onClick={() => deed.mutate(isPaused ? resumeBroadcast : pauseBroadcast)}
       >
-        {isPaused ? 'Go on' : 'Pause'}
+        {isPaused ? 'Resume' : 'Pause'}
       </Button>
       <Button
         look="danger"
@@ -106,13 +106,13 @@ function Deeds({ broadcast: { id, state, name, counts } }: { broadcast: Broadcas
             title: `Stop ${name}?`,
             words: (
               <>
-                <strong>{count(counts.queued)}</strong> who wait for it are skipped. It cannot be started again.
+                <strong>{count(counts.queued)}</strong> remaining recipients are skipped. It cannot be started again.
               </>
             ),
-            action: 'Stop it',
+            action: 'Stop',
             deed: () => call(stopBroadcast, { params: { id } }),
             refresh: [...SHOW_BROADCASTS, listSends],
-            news: 'The broadcast is stopped',
+            news: 'Broadcast stopped',
           })
         }
       >
@@ -128,32 +128,30 @@ function Afterwards({ broadcast }: { broadcast: BroadcastRow }) {
   return (
     <Section
       title="Afterwards"
-      words="What those it was sent to did afterwards, for whatever reason: blocked the bot within 24 hours, converted within 72."
+      words="Recipients who blocked the bot within 24 hours or converted within 72, whatever the reason."
     >
       {afterwards === null ? (
-        <p className="text-ink-faint">
-          {isRunning(broadcast) ? 'Counted while it goes on.' : 'Counted within minutes.'}
-        </p>
+        <p className="text-ink-faint">{isRunning(broadcast) ? 'Counted while it runs.' : 'Counted within minutes.'}</p>
       ) : (
         <dl className="flex flex-wrap gap-x-10 gap-y-3">
-          <Figure
+          <FigureTerm
             words="Blocked"
             value={count(afterwards.blocked)}
             of={percent(ratio(afterwards.blocked, counts.sent))}
           />
-          <Figure
+          <FigureTerm
             words="Conversions"
             value={count(afterwards.conversions)}
             of={percent(ratio(afterwards.conversions, counts.sent))}
           />
-          <Figure words="Revenue" value={money(afterwards.revenue)} of={`counted ${ago(afterwards.at)}`} />
+          <FigureTerm words="Revenue" value={money(afterwards.revenue)} of={`counted ${ago(afterwards.at)}`} />
         </dl>
       )}
     </Section>
   )
 }
 
-const Figure = ({ words, value, of }: { words: string; value: string; of: string }) => (
+const FigureTerm = ({ words, value, of }: { words: string; value: string; of: string }) => (
   <div>
     <dt className="text-sm text-ink-soft">{words}</dt>
     <dd className="text-lg tabular-nums">{value}</dd>

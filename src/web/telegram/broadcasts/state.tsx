@@ -1,4 +1,4 @@
-/** What a broadcast is at, in words and as a bar. */
+/** The state of a broadcast in words, and its progress as a bar. */
 import type { z } from 'zod'
 import { type Broadcast, type BroadcastState, listBroadcasts, readBroadcast } from '../../../telegram/broadcasts/api.ts'
 import { count, percent, ratio } from '../../ground/figures/figures.ts'
@@ -6,7 +6,7 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 
 export type BroadcastRow = z.input<typeof Broadcast>
 
-/** What shows a broadcast, and is read anew when it changes. */
+/** The queries that show a broadcast, reloaded when it changes. */
 export const SHOW_BROADCASTS = [listBroadcasts, readBroadcast]
 
 const STATES: Record<BroadcastState, [tone: Tone, words: string]> = {
@@ -34,22 +34,21 @@ export const isRunning = ({ state }: Pick<BroadcastRow, 'state'>): boolean =>
 /** Whether it can still be changed. */
 export const isOpen = ({ state }: Pick<BroadcastRow, 'state'>): boolean => state === 'draft' || state === 'scheduled'
 
-/** How many have come to an end, whichever. */
+/** Recipients with an outcome, whichever it is. */
 export const decided = ({ recipients, counts: { queued } }: BroadcastRow): number => recipients - queued
 
-/** How far it is. */
 export function Progress({ broadcast, wide = false }: { broadcast: BroadcastRow; wide?: boolean }) {
   const { recipients, name } = broadcast
-  const part = ratio(decided(broadcast), recipients) ?? 0
+  const share = ratio(decided(broadcast), recipients) ?? 0
   return (
     <span className={wide ? 'flex flex-col gap-1.5' : 'flex items-center gap-2'}>
-      <progress className="sr-only" max={1} value={part} aria-label={`How far ${name} is`} />
+      <progress className="sr-only" max={1} value={share} aria-label={`Progress of ${name}`} />
       <span aria-hidden className={wide ? 'h-2 rounded-full bg-sunken' : 'h-1.5 w-20 rounded-full bg-sunken'}>
-        <span className="block h-full rounded-full bg-accent" style={{ width: `${part * 100}%` }} />
+        <span className="block h-full rounded-full bg-accent" style={{ width: `${share * 100}%` }} />
       </span>
       <span className="text-sm whitespace-nowrap text-ink-soft">
         {count(decided(broadcast))} of {count(recipients)}
-        {wide && ` · ${percent(part)}`}
+        {wide && ` · ${percent(share)}`}
       </span>
     </span>
   )
@@ -61,7 +60,7 @@ const UNITS = [
   [60, 'min'],
 ] as const
 
-/** How long something takes: "2 h 10 min". */
+/** A duration in its two largest units: "2 h 10 min". */
 export function span(seconds: number): string {
   if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`
   const at = UNITS.findIndex(([length]) => seconds >= length)

@@ -1,4 +1,4 @@
-/** Sends a message to one subscriber, such as oneself, before many get it. */
+/** Sends a broadcast's message to one subscriber as a test. */
 import { useMutation } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import { testBroadcast } from '../../../telegram/broadcasts/api.ts'
@@ -11,8 +11,8 @@ import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { type BroadcastRow, SHOW_BROADCASTS } from './state.tsx'
 
-/** In this browser only: whose number it was last. */
-const REMEMBERED = 'sluice-test-recipient'
+/** The browser's storage key for the last test recipient. */
+const LAST_RECIPIENT = 'sluice-test-recipient'
 
 type TestProps = {
   broadcast: BroadcastRow
@@ -24,19 +24,19 @@ export function TestPart({ broadcast: { id }, saveFirst, examples }: TestProps) 
   const { role } = useActive()
   const refresh = useRefresh()
   const list = useId()
-  const [user, setUser] = useState(() => localStorage.getItem(REMEMBERED) ?? '')
+  const [user, setUser] = useState(() => localStorage.getItem(LAST_RECIPIENT) ?? '')
   const send = useMutation({
     mutationFn: async () => {
       await saveFirst()
       return await call(testBroadcast, { params: { id }, body: { user: user.trim() } })
     },
     onSuccess: async ({ is_sent }) => {
-      localStorage.setItem(REMEMBERED, user.trim())
-      if (is_sent) notify('The test is sent')
+      localStorage.setItem(LAST_RECIPIENT, user.trim())
+      if (is_sent) notify('Test sent')
       await refresh(...SHOW_BROADCASTS)
     },
   })
-  const missing = /^\d{1,19}$/.test(user.trim()) ? undefined : 'Say whose Telegram number.'
+  const missing = /^\d{1,19}$/.test(user.trim()) ? undefined : 'Enter a Telegram id.'
   return (
     <form
       className="flex flex-col gap-2"
@@ -46,11 +46,11 @@ export function TestPart({ broadcast: { id }, saveFirst, examples }: TestProps) 
       }}
     >
       <TextField
-        label="Test to me"
-        placeholder="Telegram number"
+        label="Send a test to"
+        placeholder="Telegram id"
         inputMode="numeric"
         list={list}
-        hint="Of somebody who has started the bot. It is marked [Test] and counts nowhere."
+        hint="The id of someone who has started the bot. The test is marked [Test] and not counted."
         value={user}
         onChange={event => setUser(event.target.value)}
       />

@@ -1,4 +1,4 @@
-/** When a broadcast is sent, how fast, and what is done where an answer is lost. */
+/** The schedule and speed of a broadcast, and what happens if an answer is lost. */
 import { localIn, momentIn } from '../../../contract/zones.ts'
 import { MOST_FREE, MOST_PAID } from '../../../telegram/broadcasts/api.ts'
 import { moment } from '../../ground/figures/figures.ts'
@@ -16,22 +16,22 @@ export function WhenPart({ draft, onChange }: WhenProps) {
       <TextField
         type="datetime-local"
         className="max-w-72"
-        label={`Starts by itself at (${zoneWords()})`}
+        label={`Start automatically at (${zoneWords()})`}
         optional
-        hint={starts_at === null ? 'Empty: at once, when you start it.' : `That is ${moment(starts_at)}.`}
+        hint={starts_at === null ? 'Blank = as soon as you start it.' : `That is ${moment(starts_at)}.`}
         value={starts_at === null ? '' : localIn(zoneNow(), Date.parse(starts_at))}
         onChange={event => onChange({ starts_at: momentIn(zoneNow(), event.target.value) ?? null })}
       />
       <HoursFields
         label="Only in these hours"
-        words="Outside of them it waits, and goes on the next day."
+        words="Outside these hours it waits, and continues the next day."
         usual={{ from: '09:00', to: '21:00' }}
         hours={window}
         onChange={hours => onChange({ window: hours })}
       />
       <HoursFields
         label="Never in these hours"
-        words="Quiet hours, such as the night."
+        words="Quiet hours, such as at night."
         usual={{ from: '22:00', to: '08:00' }}
         hours={audience.quiet_hours ?? null}
         onChange={hours => onChange({ audience: withCondition(audience, 'quiet_hours', hours ?? undefined) })}
@@ -41,19 +41,19 @@ export function WhenPart({ draft, onChange }: WhenProps) {
         min={1}
         max={paid ? MOST_PAID : MOST_FREE}
         className="max-w-72"
-        label="Messages a second"
+        label="Messages per second"
         optional
         hint={
           paid
-            ? `Up to ${MOST_PAID}. Empty: as fast as Telegram takes them.`
-            : `Up to ${MOST_FREE}. Empty: as fast as the bot is set to, which leaves room for its own program.`
+            ? `Up to ${MOST_PAID}. Blank = as fast as Telegram allows.`
+            : `Up to ${MOST_FREE}. Blank = the bot’s own limit, which leaves room for your program.`
         }
         value={per_second ?? ''}
         onChange={event => onChange({ per_second: event.target.value === '' ? null : Number(event.target.value) })}
       />
       <Checkbox
-        label="Paid, up to 1,000 a second"
-        words="Telegram takes 0.1 Star from the bot’s balance for each message beyond its free limits. The bot needs 10,000 Stars, and paid broadcasts switched on in BotFather."
+        label="Paid broadcast, up to 1,000 per second"
+        words="Telegram charges the bot 0.1 Star per message beyond the free limit. The bot needs 10,000 Stars, and paid broadcasts enabled in BotFather."
         checked={paid}
         onChange={event =>
           onChange({
@@ -63,14 +63,14 @@ export function WhenPart({ draft, onChange }: WhenProps) {
         }
       />
       <SelectField
-        label="Where an answer is lost"
+        label="If Telegram’s answer is lost"
         className="max-w-xl"
-        hint="Telegram cannot be asked whether such a message has arrived. It concerns a few, when a connection or a process breaks."
+        hint="There is no way to check whether such a message arrived. It affects a few messages when a connection or process breaks."
         value={on_unknown}
         onChange={event => onChange({ on_unknown: event.target.value as Draft['on_unknown'] })}
       >
-        <option value="skip">Count it as unknown, and never send twice</option>
-        <option value="resend">Send once more: better twice than not at all</option>
+        <option value="skip">Mark as unknown, never send twice</option>
+        <option value="resend">Send again, possibly twice</option>
       </SelectField>
     </div>
   )

@@ -1,4 +1,4 @@
-/** Adding a channel: a link that makes the bot an administrator there, and the chats where it is one already, which are offered by themselves. */
+/** The dialog that adds a channel. It links to Telegram to make the bot an administrator, and lists chats where the bot already is one. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { ExternalLink } from 'lucide-react'
@@ -22,14 +22,14 @@ export function AddChannelDialog({ open, onClose }: { open: boolean; onClose: ()
   )
 }
 
-/** Looked for while the dialog is open: one makes the bot an administrator in Telegram and comes back. */
-const useOffered = () => useQuery({ ...ask(listOfferedChats, {}), refetchInterval: 3000 }).data
+/** Polled, because people make the bot an administrator in Telegram while the dialog is open. */
+const useOfferedChats = () => useQuery({ ...ask(listOfferedChats, {}), refetchInterval: 3000 }).data
 
 function AddForm({ onClose }: { onClose: () => void }) {
   const refresh = useRefresh()
   const navigate = useNavigate()
   const { role } = useActive()
-  const offered = useOffered()
+  const offered = useOfferedChats()
   const [chosen, setChosen] = useState('')
   const [chat_id, setChatId] = useState('')
   const add = useMutation({
@@ -37,7 +37,7 @@ function AddForm({ onClose }: { onClose: () => void }) {
     onSuccess: async channel => {
       await refresh(listChannels, listOfferedChats)
       onClose()
-      notify(`${channel.title} is added`, 'Its first links are being made.')
+      notify(`${channel.title} added`, 'Its first invite links are being created.')
       await navigate({ to: '/channels/$id', params: { id: channel.id } })
     },
   })
@@ -50,7 +50,7 @@ function AddForm({ onClose }: { onClose: () => void }) {
       <DialogBody>
         <SelectField
           label="Bot"
-          hint="It has to be an administrator there, with the right to invite users."
+          hint="It must be an administrator of the channel, with the right to invite users."
           value={bot?.bot_id ?? ''}
           onChange={({ target }) => setChosen(target.value)}
         >
@@ -61,18 +61,18 @@ function AddForm({ onClose }: { onClose: () => void }) {
           ))}
         </SelectField>
         {bot !== undefined && <AddLinks bot={bot} />}
-        <Offers
+        <OfferedChats
           offered={(offered?.data ?? []).filter(one => one.bot_id === bot?.bot_id)}
           pending={add.isPending}
           reason={reason}
           onAdd={add.mutate}
         />
         <TextField
-          label="Another one"
+          label="Other channel"
           optional
           placeholder="@name or -1001234567890"
           autoComplete="off"
-          hint="The name of a public channel or group, or the number of any."
+          hint="The @name of a public channel or group, or the chat id of any."
           value={chat_id}
           onChange={({ target }) => setChatId(target.value)}
         />
@@ -81,7 +81,7 @@ function AddForm({ onClose }: { onClose: () => void }) {
       <SaveFoot
         action="Add channel"
         pending={add.isPending}
-        reason={reason ?? (chat_id.trim() === '' ? 'Choose one above, or enter its name' : undefined)}
+        reason={reason ?? (chat_id.trim() === '' ? 'Choose a channel above, or enter its name' : undefined)}
         onCancel={onClose}
       />
     </DialogForm>
@@ -106,13 +106,13 @@ function AddLinks({
   )
   return (
     <p className="text-ink-soft">
-      Open Telegram and choose where @{username} becomes an administrator: {link(channel_link, 'a channel')} or{' '}
-      {link(group_link, 'a group')}. It then appears here by itself.
+      Make @{username} an administrator of {link(channel_link, 'a channel')} or {link(group_link, 'a group')} in
+      Telegram. The chat then appears here.
     </p>
   )
 }
 
-type Offer = {
+type OfferedChat = {
   bot_id: string
   chat_id: string
   title: string
@@ -120,18 +120,18 @@ type Offer = {
   kind: 'channel' | 'supergroup' | 'group'
   can_invite: boolean
 }
-type OffersProps = {
-  offered: readonly Offer[]
+type OfferedChatsProps = {
+  offered: readonly OfferedChat[]
   pending: boolean
   reason: string | undefined
   onAdd: (body: { bot_id: string; chat_id: string }) => void
 }
 
-function Offers({ offered, pending, reason, onAdd }: OffersProps) {
+function OfferedChats({ offered, pending, reason, onAdd }: OfferedChatsProps) {
   if (offered.length === 0) return null
   return (
     <ul
-      aria-label="Where the bot is an administrator"
+      aria-label="Chats where the bot is an administrator"
       className="flex flex-col divide-y divide-line rounded-md border border-line"
     >
       {offered.map(({ bot_id, chat_id, title, username, kind, can_invite }) => (
@@ -147,9 +147,7 @@ function Offers({ offered, pending, reason, onAdd }: OffersProps) {
             type="button"
             size="sm"
             pending={pending}
-            reason={
-              reason ?? (can_invite ? undefined : 'The bot may not invite users there: give it that right in Telegram')
-            }
+            reason={reason ?? (can_invite ? undefined : 'The bot may not invite users: give it that right in Telegram')}
             onClick={() => onAdd({ bot_id, chat_id })}
           >
             Add
@@ -164,7 +162,7 @@ function NoBots({ onClose }: { onClose: () => void }) {
   return (
     <DialogBody>
       <Note>
-        <strong>A channel is entered over a bot.</strong> Add one under{' '}
+        <strong>A channel needs a bot.</strong> Add one under{' '}
         <Link to="/bots" className="text-accent underline-offset-2 hover:underline" onClick={onClose}>
           Bots
         </Link>{' '}

@@ -1,4 +1,4 @@
-/** One channel: who came and stayed, how it is and what is missing, its links, its rules, and the campaigns that lead there. */
+/** One channel: joins and stays, state, invite links, rules, and the campaigns that lead there. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -60,35 +60,35 @@ function ChannelDetail({ channel }: { channel: ChannelRow }) {
       <ChannelFigures channel={channel} />
       <ChannelRequests channel={channel} />
       <ChannelMembers channel={channel} />
-      <Setting title="State" words="What the bot may do there. Telegram tells when that changes.">
+      <Setting title="State" words="The bot’s rights in the channel, updated by Telegram.">
         <StateWords channel={channel} />
       </Setting>
       <Setting
-        title="Links"
-        words="Made beforehand, so that no visitor waits for Telegram. One that nobody has used ends by itself."
+        title="Invite links"
+        words="Created in advance, so that no visitor waits for Telegram. Unused links expire."
       >
         <LinkFigures channel={channel} />
         <PoolPart key={`${channel.pool_min} ${channel.link_days}`} channel={channel} />
       </Setting>
-      <Setting title="Joining" words="Whether a link lets in or asks, and what is done about those who ask.">
+      <Setting
+        title="Joining"
+        words="Whether a link lets visitors in or sends a join request, and how requests are handled."
+      >
         <JoinPart
           key={JSON.stringify([channel.join_mode, channel.on_request, channel.request_message])}
           channel={channel}
         />
       </Setting>
-      <Setting
-        title="Leaving"
-        words="A leave may be recorded as one of your own events, to be told to whoever pays for joins."
-      >
+      <Setting title="Leaving" words="You can record a leave as a custom event and report it by postback.">
         <LeavePart key={`${channel.leave_event} ${channel.leave_window_h} ${channel.shared_joins}`} channel={channel} />
       </Setting>
-      <Setting title="Campaigns" words="Those that lead here by themselves. Click flows may lead here too.">
+      <Setting title="Campaigns" words="Campaigns that lead directly here. Click flows may lead here too.">
         <Campaigns id={channel.id} />
       </Setting>
       <Setting
         title="Delete"
         danger
-        words="Campaigns that lead here go to their fallback. Links that were given work on until they end."
+        words="Visitors of campaigns that lead here go to the fallback. Links already given work until they expire."
       >
         <DeletePart channel={channel} />
       </Setting>
@@ -113,10 +113,10 @@ function CheckButton({ channel: { id } }: { channel: ChannelRow }) {
   )
 }
 
-const MENDS: Record<Exclude<ChannelRow['state'], 'ready'>, string> = {
+const REPAIRS: Record<Exclude<ChannelRow['state'], 'ready'>, string> = {
   no_rights: 'In Telegram: the channel’s settings, Administrators, the bot, then switch on “Invite Users via Link”.',
   not_admin: 'In Telegram: the channel’s settings, Administrators, Add Admin, then choose the bot.',
-  gone: 'If it was deleted at Telegram, delete it here too. If the bot was put out, make it an administrator again.',
+  gone: 'If the channel was deleted in Telegram, delete it here too. If the bot was removed, make it an administrator again.',
 }
 
 function StateWords({ channel }: { channel: ChannelRow }) {
@@ -124,14 +124,15 @@ function StateWords({ channel }: { channel: ChannelRow }) {
   return (
     <div className="flex flex-col gap-3" aria-live="polite">
       {state === 'ready' ? (
-        <p>The bot may make invite links here.</p>
+        <p>The bot can create invite links here.</p>
       ) : (
         <Note kind="warning">
-          <strong>No links can be made.</strong> {state_reason} {MENDS[state]} Links that are ready are still given.
+          <strong>No links can be created.</strong> {state_reason} {REPAIRS[state]} Links that are ready are still given
+          out.
         </Note>
       )}
       {state === 'ready' && state_reason !== null && <Note kind="warning">{state_reason}</Note>}
-      {checked_at !== null && <p className="text-sm text-ink-faint">Telegram was asked {ago(checked_at)}.</p>}
+      {checked_at !== null && <p className="text-sm text-ink-faint">Checked {ago(checked_at)}.</p>}
     </div>
   )
 }
@@ -143,12 +144,12 @@ function LinkFigures({ channel }: { channel: ChannelRow }) {
       <p className="flex flex-wrap items-center gap-x-3">
         <PoolGauge channel={channel} /> ready for clicks
         {pool.leased > 0 && (
-          <span className="text-ink-faint">{count(pool.leased)} of them held by serving processes</span>
+          <span className="text-ink-faint">{count(pool.leased)} of them reserved by running processes</span>
         )}
       </p>
       <p className="text-sm text-ink-faint">
-        In the last 24 hours {count(pool.granted_24h)} clicks were given one, and {count(pool.made_24h)} were made.
-        {pool.waiting_until !== null && ` Telegram has asked for none until ${moment(pool.waiting_until)}.`}
+        In the last 24 hours {count(pool.granted_24h)} were given to clicks and {count(pool.made_24h)} created.
+        {pool.waiting_until !== null && ` Telegram rate limits us until ${moment(pool.waiting_until)}.`}
       </p>
     </div>
   )
@@ -162,7 +163,9 @@ function Campaigns({ id }: { id: string }) {
   if (campaigns.data === undefined) return null
   if (leading.length === 0)
     return (
-      <p className="text-ink-soft">None yet. Choose Telegram, then the channel, as where a campaign’s visitors go.</p>
+      <p className="text-ink-soft">
+        None yet. In a campaign, choose Telegram and then this channel under “Visitors go to”.
+      </p>
     )
   return (
     <ul className="flex flex-col gap-1">
@@ -190,12 +193,12 @@ function DeletePart({ channel: { id, title } }: { channel: ChannelRow }) {
     confirm({
       title: `Delete ${title}?`,
       words:
-        'Campaigns that lead there, also by a click flow, go to their fallback from then on. Nothing changes at Telegram; added again it is the same channel, and nobody is counted twice.',
+        'Visitors of campaigns and click flows that lead there go to the fallback. Nothing changes in Telegram. If you add the channel again, nobody is counted twice.',
       action: 'Delete channel',
       deed: async () => {
         const answered = await call(deleteChannel, { params: { id } })
         await navigate({ to: '/channels' })
-        notifyDone(`${title} is deleted`, answered)
+        notifyDone(`${title} deleted`, answered)
       },
       refresh: [...SHOW_CHANNELS],
     })

@@ -1,4 +1,4 @@
-/** Channels and groups that campaigns lead into: how each is, and how many links wait for its visitors. */
+/** The list of channels and groups: state, invite links that are ready, and joins of the last 30 days. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { MessagesSquare } from 'lucide-react'
@@ -13,7 +13,7 @@ import { useNow } from '../../ground/figures/now.ts'
 import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage } from '../../ground/ui/list-page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { perHead } from './figures.tsx'
+import { costPerPerson } from './figures.tsx'
 import { AddChannelDialog } from './add-dialog.tsx'
 import { type ChannelRow, KIND_WORDS, PoolGauge, StateBadge } from './state.tsx'
 
@@ -29,7 +29,7 @@ export function ChannelsPage() {
   return (
     <ListPage
       title="Channels"
-      words="Each click that leads into one gets an invite link of its own, so that a join belongs to the click it came by."
+      words="Each click into a channel gets its own invite link, so that the join is recorded on that click."
       query={channels}
       address={address}
       empty={{
@@ -51,7 +51,7 @@ export function ChannelsPage() {
 const DAYS = 30
 
 function ChannelTable({ channels }: { channels: readonly ChannelRow[] }) {
-  // Spend is booked by UTC day, and joins are set against it.
+  // UTC days, because spend is booked by UTC day.
   const date_to = dayOf(useNow())
   const date_from = dayOf(Date.parse(date_to) - (DAYS - 1) * DAY_MS)
   const figures = useQuery({
@@ -66,18 +66,18 @@ function ChannelTable({ channels }: { channels: readonly ChannelRow[] }) {
           <tr>
             <Head stay>Channel</Head>
             <Head>State</Head>
-            <Head title="Invite links that no click has yet">Links ready</Head>
+            <Head title="Invite links not yet given to a click">Links ready</Head>
             <Head numeric>Clicks</Head>
             <Head numeric>Requests</Head>
             <Head numeric>Joins</Head>
-            <Head numeric title="Of the joins that are at least seven days old">
-              There after 7 d
+            <Head numeric title="Of joins at least seven days old">
+              Stayed 7 d
             </Head>
-            <Head numeric>Per join, $</Head>
-            <Head numeric title="Cost per join, over the share still there after 7 days">
-              Per stayer, $
+            <Head numeric>Cost/join, $</Head>
+            <Head numeric title="Cost per join divided by the share that stayed 7 days">
+              Cost/stayer, $
             </Head>
-            <Head>Known by</Head>
+            <Head>Attribution</Head>
             <Head numeric>Members</Head>
           </tr>
         </thead>
@@ -91,7 +91,7 @@ function ChannelTable({ channels }: { channels: readonly ChannelRow[] }) {
           ))}
         </tbody>
       </Table>
-      <p className="mt-2 text-sm text-ink-faint">Clicks to cost: the last {DAYS} UTC days.</p>
+      <p className="mt-2 text-sm text-ink-faint">Clicks, joins and cost: the last {DAYS} UTC days.</p>
     </>
   )
 }
@@ -135,8 +135,8 @@ function FigureCells({ figures }: Pick<LineProps, 'figures'>) {
       <Cell numeric faint={matured === 0} title={`${count(stayed)} of ${count(matured)}`}>
         {percent(ratio(stayed, matured))}
       </Cell>
-      <Cell numeric>{perHead(cost_per_join)}</Cell>
-      <Cell numeric>{perHead(cost_per_stayer)}</Cell>
+      <Cell numeric>{costPerPerson(cost_per_join)}</Cell>
+      <Cell numeric>{costPerPerson(cost_per_stayer)}</Cell>
       <Cell>
         <CertaintyStrip shares={certainty} />
       </Cell>

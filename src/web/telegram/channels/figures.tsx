@@ -1,4 +1,4 @@
-/** What came into a channel over some days: from clicks to those who stayed, what one of them cost, how surely that is known, and all of it by row. */
+/** The joins report of a channel: clicks, joins, stays, costs and attribution, as totals and by row. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
@@ -24,16 +24,16 @@ const DIMENSIONS: Record<Dimension, string> = {
   campaign: 'Campaign',
   sub1: 'Sub1',
   geo: 'Country',
-  certainty: 'Certainty',
+  certainty: 'Attribution',
 }
 
-type Chosen = { range?: Range | undefined; from?: string | undefined; to?: string | undefined }
+type ChosenDays = { range?: Range | undefined; from?: string | undefined; to?: string | undefined }
 type ChannelProps = { channel: { readonly id: string; readonly username: string | null } }
 
 export function ChannelFigures({ channel }: ChannelProps) {
-  const [chosen, setChosen] = useState<Chosen>({ range: '30d' })
+  const [chosen, setChosen] = useState<ChosenDays>({ range: '30d' })
   const [dimension, setDimension] = useState<Dimension>('day')
-  // Spend is booked by UTC day, and joins are set against it.
+  // UTC days, because spend is booked by UTC day.
   const today = dayOf(useNow())
   const days = daysOf(chosen, today)
   const report = useQuery({
@@ -47,7 +47,7 @@ export function ChannelFigures({ channel }: ChannelProps) {
   return (
     <Section
       title="Joins"
-      words="By UTC day, with the clicks and the cost of the campaigns that lead here."
+      words="By UTC day, with clicks and cost of the campaigns that lead here."
       aside={
         <DaysChoice
           search={chosen}
@@ -61,8 +61,8 @@ export function ChannelFigures({ channel }: ChannelProps) {
       {channel.username !== null && (
         <div className="mb-3">
           <Note kind="warning">
-            <strong>This channel is public.</strong> Telegram lets people in without a link and does not say by which ad
-            they came: their joins are known by the person at best. Make it private for joins that are certain.
+            <strong>This channel is public.</strong> People can join without an invite link, and such joins can be
+            attributed only by the person. Make the channel private for certain attribution.
           </Note>
         </div>
       )}
@@ -77,7 +77,7 @@ export function ChannelFigures({ channel }: ChannelProps) {
             </div>
             <div className="mb-2 flex justify-end">
               <SelectField
-                label="Rows"
+                label="ReportTable"
                 hideLabel
                 toolbar
                 value={dimension}
@@ -90,7 +90,7 @@ export function ChannelFigures({ channel }: ChannelProps) {
                 ))}
               </SelectField>
             </div>
-            <Rows report={found} />
+            <ReportTable report={found} />
           </>
         )}
       </Asked>
@@ -98,8 +98,8 @@ export function ChannelFigures({ channel }: ChannelProps) {
   )
 }
 
-/** What one of them cost; a dash where nobody knows. */
-export const perHead = (text: string | null, sign = ''): string =>
+/** A cost per person; a dash where it is unknown. */
+export const costPerPerson = (text: string | null, sign = ''): string =>
   text === null ? NONE : `${sign}${perUnit(Number(text))}`
 
 function Totals({ totals }: { totals: Figures }) {
@@ -110,21 +110,21 @@ function Totals({ totals }: { totals: Figures }) {
     ['Clicks', clicks === null ? NONE : count(clicks), ''],
     ['Requests', count(requests), ''],
     ['Joins', count(joins), clicks === null ? '' : `${percent(ratio(joins, clicks))} of clicks`],
-    ['Organic', count(organic), 'without a click'],
+    ['Organic', count(organic), 'no click'],
     ['Left', count(left), joins === 0 ? '' : `${percent(ratio(left, joins))} of joins`],
     [
-      'There after 7 days',
+      'Stayed 7 days',
       percent(stay),
       matured === 0 ? 'no join is 7 days old' : `${count(stayed)} of ${count(matured)}`,
-      'Of the joins that are at least seven days old',
+      'Of joins at least seven days old',
     ],
     ['Cost', cost === null ? NONE : `$${money(cost)}`, ''],
-    ['Cost per join', perHead(cost_per_join, '$'), ''],
+    ['Cost per join', costPerPerson(cost_per_join, '$'), ''],
     [
       'Cost per stayer',
-      perHead(cost_per_stayer, '$'),
+      costPerPerson(cost_per_stayer, '$'),
       '7 days',
-      'Cost per join, over the share still there after 7 days',
+      'Cost per join divided by the share that stayed 7 days',
     ],
   ]
   return (
@@ -144,10 +144,10 @@ function Totals({ totals }: { totals: Figures }) {
   )
 }
 
-function Rows({ report }: { report: Report }) {
+function ReportTable({ report }: { report: Report }) {
   const { dimension, rows, not_broken_down, truncated } = report
-  if (rows.length === 0) return <p className="text-ink-soft">Nobody came on these days, and nothing was spent.</p>
-  const shown = dimension === 'day' ? rows.toReversed() : rows
+  if (rows.length === 0) return <p className="text-ink-soft">No joins and no spend on these days.</p>
+  const ordered = dimension === 'day' ? rows.toReversed() : rows
   const hasCost = dimension !== 'geo' && dimension !== 'certainty'
   return (
     <>
@@ -166,14 +166,14 @@ function Rows({ report }: { report: Report }) {
             {hasCost && (
               <>
                 <Head numeric>Cost, $</Head>
-                <Head numeric>Per join, $</Head>
-                <Head numeric>Per stayer, $</Head>
+                <Head numeric>Cost/join, $</Head>
+                <Head numeric>Cost/stayer, $</Head>
               </>
             )}
           </tr>
         </thead>
         <tbody>
-          {shown.map(row => (
+          {ordered.map(row => (
             <Row key={row.key}>
               <RowHead stay className="max-w-60 truncate font-normal!">
                 {labelOf(dimension, row)}
@@ -189,8 +189,8 @@ function Rows({ report }: { report: Report }) {
               {hasCost && (
                 <>
                   <Cell numeric>{row.cost === null ? NONE : money(row.cost)}</Cell>
-                  <Cell numeric>{perHead(row.cost_per_join)}</Cell>
-                  <Cell numeric>{perHead(row.cost_per_stayer)}</Cell>
+                  <Cell numeric>{costPerPerson(row.cost_per_join)}</Cell>
+                  <Cell numeric>{costPerPerson(row.cost_per_stayer)}</Cell>
                 </>
               )}
             </Row>
@@ -198,7 +198,7 @@ function Rows({ report }: { report: Report }) {
         </tbody>
       </Table>
       <p className="mt-2 text-sm text-ink-faint">
-        1, 7 and 30 days: who was still there then, of the joins old enough to say.
+        1, 7 and 30 days: the share that stayed so long, of joins that are old enough.
         {not_broken_down !== null && ` $${money(not_broken_down)} of the cost was booked without a sub1.`}
         {truncated && ' Only the first rows are shown; the totals cover all.'}
       </p>

@@ -1,4 +1,4 @@
-/** Who has joined a channel and left it. */
+/** The people who joined a channel or left it. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -21,32 +21,32 @@ const STATES: Record<State, [tone: Tone, words: string]> = {
   left: ['plain', 'Left'],
   kicked: ['warn', 'Removed'],
 }
-const SHOWN = 10
+const PAGE_SIZE = 10
 
 export function ChannelMembers({ channel: { id } }: { channel: { readonly id: string } }) {
   const [state, setState] = useState<State>()
   const [certainty, setCertainty] = useState<Certainty>()
   const [cursor, setCursor] = useState<string>()
-  const narrowed = {
+  const filters = {
     ...(state === undefined ? {} : { state }),
     ...(certainty === undefined ? {} : { certainty }),
     ...(cursor === undefined ? {} : { cursor }),
   }
   const members = useQuery({
-    ...ask(listChannelMembers, { params: { id }, query: { limit: SHOWN, ...narrowed } }),
+    ...ask(listChannelMembers, { params: { id }, query: { limit: PAGE_SIZE, ...filters } }),
     placeholderData: keepPreviousData,
     refetchInterval: 30_000,
   })
-  const from =
-    <T,>(set: (next: T) => void) =>
-    (next: T) => {
+  const withFirstPage =
+    <T,>(set: (value: T) => void) =>
+    (value: T) => {
       setCursor(undefined)
-      set(next)
+      set(value)
     }
   return (
     <Section
       title="Members"
-      words="Whom Telegram told of since the channel was added, and those whose joins were recorded before."
+      words="People who joined since the channel was added, and people with a recorded join from before."
       aside={
         <div className="flex flex-wrap gap-2">
           <Choice
@@ -55,15 +55,15 @@ export function ChannelMembers({ channel: { id } }: { channel: { readonly id: st
             options={['in', 'left', 'kicked']}
             words={one => STATES[one][1]}
             value={state}
-            onChange={from(setState)}
+            onChange={withFirstPage(setState)}
           />
           <Choice
-            label="Certainty"
-            any="Any certainty"
+            label="Attribution"
+            any="Any attribution"
             options={CERTAINTIES}
             words={certaintyName}
             value={certainty}
-            onChange={from(setCertainty)}
+            onChange={withFirstPage(setCertainty)}
           />
         </div>
       }
@@ -74,7 +74,7 @@ export function ChannelMembers({ channel: { id } }: { channel: { readonly id: st
             <p className="text-ink-soft">
               {state === undefined && certainty === undefined
                 ? 'Nobody has joined yet.'
-                : 'Nobody is in this selection.'}
+                : 'No member matches these filters.'}
             </p>
           ) : (
             <>
@@ -97,8 +97,8 @@ function MemberTable({ members }: { members: readonly MemberRow[] }) {
           <Head>State</Head>
           <Head>Joined</Head>
           <Head>Left</Head>
-          <Head numeric>Times</Head>
-          <Head>Known by</Head>
+          <Head numeric>Joins</Head>
+          <Head>Attribution</Head>
           <Head>Campaign</Head>
           <Head>Click</Head>
         </tr>

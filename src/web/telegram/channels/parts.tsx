@@ -1,4 +1,4 @@
-/** The rules of a channel: how many links, how one gets in, what a leave is. Each part is saved by itself. */
+/** The rules of a channel: invite links, joining, leaving. Each form is saved separately. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -30,7 +30,7 @@ function useSaving(id: string) {
   return { save, reason: reasonAgainst(updateChannel, role) }
 }
 
-const whole = (text: string): number => Math.round(Number(text)) || 0
+const wholeNumber = (text: string): number => Math.round(Number(text)) || 0
 
 export function PoolPart({ channel }: PartProps) {
   const { save, reason } = useSaving(channel.id)
@@ -41,21 +41,21 @@ export function PoolPart({ channel }: PartProps) {
       action="Save"
       reason={reason}
       save={save}
-      onSubmit={() => save.mutate({ pool_min: whole(pool_min), link_days: whole(link_days) })}
+      onSubmit={() => save.mutate({ pool_min: wholeNumber(pool_min), link_days: wholeNumber(link_days) })}
     >
       <TextField
-        label="Links kept ready, at least"
+        label="Minimum links ready"
         className="max-w-xs"
         inputMode="numeric"
-        hint="10 to 5,000. Busy hours get twice their busiest ten minutes by themselves."
+        hint="10 to 5,000. More are created in busy hours: twice the busiest ten minutes."
         value={pool_min}
         onChange={({ target }) => setPoolMin(target.value)}
       />
       <TextField
-        label="A link works for, days"
+        label="Link lifetime, days"
         className="max-w-xs"
         inputMode="numeric"
-        hint="1 to 30. It is given only while two days of it are left, or half of fewer."
+        hint="1 to 30. A link is given out only while it has two days left, or half of a shorter lifetime."
         value={link_days}
         onChange={({ target }) => setLinkDays(target.value)}
       />
@@ -63,68 +63,68 @@ export function PoolPart({ channel }: PartProps) {
   )
 }
 
-type Draft = {
+type JoinDraft = {
   join_mode: ChannelRow['join_mode']
   on_request: ChannelRow['on_request']
   after: string
-  says: boolean
+  hasMessage: boolean
   text: string
 }
 
-/** The text of a message that has nothing but one; others are changed over the API. */
+/** The text of a text message, else empty: other kinds are changed through the API only. */
 const textOf = (message: ChannelRow['request_message']): string =>
   message !== null && 'text' in message ? message.text : ''
 
 export function JoinPart({ channel }: PartProps) {
   const { save, reason } = useSaving(channel.id)
   const { join_mode, on_request, approve_after_s, request_message } = channel
-  const [draft, setDraft] = useState<Draft>({
+  const [draft, setDraft] = useState<JoinDraft>({
     join_mode,
     on_request,
     after: String(approve_after_s),
-    says: request_message !== null,
+    hasMessage: request_message !== null,
     text: textOf(request_message),
   })
-  const set = (more: Partial<Draft>) => setDraft(before => ({ ...before, ...more }))
+  const set = (more: Partial<JoinDraft>) => setDraft(before => ({ ...before, ...more }))
   const isOther = request_message !== null && !('text' in request_message)
   const kept = request_message !== null && 'text' in request_message ? request_message : {}
   const message: z.input<typeof Message> = { ...kept, text: draft.text }
-  const fault = draft.says && !isOther ? messageFault(message) : undefined
+  const fault = draft.hasMessage && !isOther ? messageFault(message) : undefined
   const submit = () => {
     if (fault !== undefined) return
     const asks = draft.join_mode === 'request'
-    const said = isOther && draft.says ? {} : { request_message: draft.says ? message : null }
+    const written = isOther && draft.hasMessage ? {} : { request_message: draft.hasMessage ? message : null }
     save.mutate({
       join_mode: draft.join_mode,
-      ...(asks ? { on_request: draft.on_request, approve_after_s: whole(draft.after), ...said } : {}),
+      ...(asks ? { on_request: draft.on_request, approve_after_s: wholeNumber(draft.after), ...written } : {}),
     })
   }
   return (
     <PartForm action="Save" reason={reason} save={save} onSubmit={submit}>
       <SelectField
-        label="A link"
+        label="Links"
         className="max-w-xs"
-        hint="With another choice links are made anew, which takes a minute."
+        hint="After a change new links are created, which takes a minute."
         value={draft.join_mode}
         onChange={({ target }) => set({ join_mode: target.value === 'request' ? 'request' : 'open' })}
       >
-        <option value="open">lets in at once</option>
-        <option value="request">asks to be let in</option>
+        <option value="open">Let in at once</option>
+        <option value="request">Send a join request</option>
       </SelectField>
       {draft.join_mode === 'request' && (
         <>
           <SelectField
-            label="Those who ask are"
+            label="Join requests"
             className="max-w-xs"
             value={draft.on_request}
             onChange={({ target }) => set({ on_request: target.value === 'approve' ? 'approve' : 'leave' })}
           >
-            <option value="leave">left to people</option>
-            <option value="approve">let in by themselves</option>
+            <option value="leave">Decide by hand</option>
+            <option value="approve">Approve automatically</option>
           </SelectField>
           {draft.on_request === 'approve' && (
             <TextField
-              label="After, seconds"
+              label="Approve after, seconds"
               className="max-w-xs"
               inputMode="numeric"
               hint="0 to 86,400."
@@ -133,17 +133,17 @@ export function JoinPart({ channel }: PartProps) {
             />
           )}
           <Checkbox
-            label="Write to who asks"
-            words="Telegram lets the bot write within five minutes, until the request is decided. So it writes first."
-            checked={draft.says}
-            onChange={({ target }) => set({ says: target.checked })}
+            label="Message people who ask to join"
+            words="Telegram allows this for five minutes and only before the decision, so the message is sent first."
+            checked={draft.hasMessage}
+            onChange={({ target }) => set({ hasMessage: target.checked })}
           />
-          {draft.says && isOther && <Note>It is a message with a file or a copy, as it was set over the API.</Note>}
-          {draft.says && !isOther && (
+          {draft.hasMessage && isOther && <Note>This message has a file or is a copy. Change it through the API.</Note>}
+          {draft.hasMessage && !isOther && (
             <TextArea
               label="Message"
               rows={4}
-              hint="HTML as Telegram takes it: <b>, <i>, <a href>. {first_name|friend} and {sub1} to {sub9} are filled in."
+              hint="Telegram’s HTML: <b>, <i>, <a href>. Macros: {first_name|friend} and {sub1} to {sub9}."
               error={fault}
               value={draft.text}
               onChange={({ target }) => set({ text: target.value })}
@@ -163,16 +163,16 @@ export function LeavePart({ channel }: PartProps) {
   const [hours, setHours] = useState(String(channel.leave_window_h ?? 72))
   const [shared_joins, setShared] = useState(channel.shared_joins)
   const submit = () =>
-    save.mutate({ leave_event: event || null, leave_window_h: event === '' ? null : whole(hours), shared_joins })
+    save.mutate({ leave_event: event || null, leave_window_h: event === '' ? null : wholeNumber(hours), shared_joins })
   return (
     <PartForm action="Save" reason={reason} save={save} onSubmit={submit}>
       <SelectField
-        label="A leave is recorded as"
+        label="Record a leave as"
         className="max-w-xs"
         value={event}
         onChange={({ target }) => setEvent(target.value)}
       >
-        <option value="">nothing</option>
+        <option value="">Do not record</option>
         {CUSTOM.map(type => (
           <option key={type} value={type}>
             {EVENT_TYPE_LABELS[type]}
@@ -181,7 +181,7 @@ export function LeavePart({ channel }: PartProps) {
       </SelectField>
       {event !== '' && (
         <TextField
-          label="Within, hours after the join"
+          label="If within, hours after the join"
           className="max-w-xs"
           inputMode="numeric"
           hint="Once per person."
@@ -190,14 +190,14 @@ export function LeavePart({ channel }: PartProps) {
         />
       )}
       <SelectField
-        label="A join by a link that a campaign shares counts"
+        label="Joins by a campaign’s shared link"
         className="max-w-xs"
-        hint="Visitors get it when no link is left. Nobody is sure whose join it was."
+        hint="Visitors get the shared link when no own link is left. Their joins cannot be attributed with certainty."
         value={shared_joins}
         onChange={({ target }) => setShared(target.value === 'organic' ? 'organic' : 'attribute')}
       >
-        <option value="attribute">for the campaign’s newest click</option>
-        <option value="organic">for no click</option>
+        <option value="attribute">Credit to the campaign’s latest click</option>
+        <option value="organic">Count as organic</option>
       </SelectField>
     </PartForm>
   )

@@ -1,4 +1,4 @@
-/** Who asks to be let into a channel, and deciding about many of them at once. */
+/** Join requests of a channel, decided one by one or all at once. */
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -31,61 +31,61 @@ type Decision = 'approve' | 'decline'
 
 const STATES: Record<State, [tone: Tone, words: string]> = {
   pending: ['accent', 'Waiting'],
-  approved: ['good', 'Let in'],
+  approved: ['good', 'Approved'],
   declined: ['plain', 'Declined'],
-  gone: ['warn', 'Gone'],
+  gone: ['warn', 'Withdrawn'],
 }
 const ORDER = ['pending', 'approved', 'declined', 'gone'] as const
-const SHOWN = 10
+const PAGE_SIZE = 10
 
 type ChannelProps = { channel: { readonly id: string; readonly join_mode: 'open' | 'request' } }
 
-/** Nothing where links let in at once and nobody has asked. */
+/** Hidden if links let in at once and there is no request. */
 export function ChannelRequests({ channel: { id, join_mode } }: ChannelProps) {
   const [state, setState] = useState<State | undefined>('pending')
   const [certainty, setCertainty] = useState<Certainty>()
   const [cursor, setCursor] = useState<string>()
-  const narrowed = {
+  const filters = {
     ...(state === undefined ? {} : { state }),
     ...(certainty === undefined ? {} : { certainty }),
     ...(cursor === undefined ? {} : { cursor }),
   }
   const requests = useQuery({
-    ...ask(listJoinRequests, { query: { channel_id: id, limit: SHOWN, ...narrowed } }),
+    ...ask(listJoinRequests, { query: { channel_id: id, limit: PAGE_SIZE, ...filters } }),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   })
-  const from =
-    <T,>(set: (next: T) => void) =>
-    (next: T) => {
+  const withFirstPage =
+    <T,>(set: (value: T) => void) =>
+    (value: T) => {
       setCursor(undefined)
-      set(next)
+      set(value)
     }
   const isUnused = join_mode === 'open' && state === 'pending' && certainty === undefined && cursor === undefined
   if (isUnused && (requests.data?.data.length ?? 0) === 0) return null
   const hasPending = requests.data?.data.some(one => one.state === 'pending') === true
   return (
     <Section
-      title="Requests to join"
-      words="The bot lets in whom you approve as fast as Telegram takes it."
+      title="Join requests"
+      words="Approvals go out as fast as Telegram allows."
       aside={
         <div className="flex flex-wrap items-center gap-2">
           {hasPending && <DecideAll id={id} certainty={certainty} />}
           <Choice
-            label="State of the request"
+            label="Request state"
             any="All requests"
             options={ORDER}
             words={one => STATES[one][1]}
             value={state}
-            onChange={from(setState)}
+            onChange={withFirstPage(setState)}
           />
           <Choice
-            label="Certainty of the request"
-            any="Any certainty"
+            label="Request attribution"
+            any="Any attribution"
             options={CERTAINTIES}
             words={certaintyName}
             value={certainty}
-            onChange={from(setCertainty)}
+            onChange={withFirstPage(setCertainty)}
           />
         </div>
       }
@@ -93,7 +93,9 @@ export function ChannelRequests({ channel: { id, join_mode } }: ChannelProps) {
       <Asked query={requests}>
         {({ data, next_cursor }) =>
           data.length === 0 ? (
-            <p className="text-ink-soft">{state === 'pending' ? 'Nobody waits.' : 'There are none.'}</p>
+            <p className="text-ink-soft">
+              {state === 'pending' ? 'No requests are waiting.' : 'No request matches these filters.'}
+            </p>
           ) : (
             <>
               <RequestTable channel={id} requests={data} />
@@ -106,27 +108,27 @@ export function ChannelRequests({ channel: { id, join_mode } }: ChannelProps) {
   )
 }
 
-const DOES: Record<Decision, { button: string; done: string }> = {
-  approve: { button: 'Let all in', done: 'are being let in' },
-  decline: { button: 'Decline all', done: 'are being declined' },
+const DECISION_WORDS: Record<Decision, { button: string; done: string }> = {
+  approve: { button: 'Approve all', done: 'requests are being approved' },
+  decline: { button: 'Decline all', done: 'requests are being declined' },
 }
 
-/** All that wait, or those of one certainty: not only those on this page. */
+/** Decides every waiting request, or every one of a certainty, not only those on this page. */
 function DecideAll({ id, certainty }: { id: string; certainty: Certainty | undefined }) {
   const { role } = useActive()
   const confirm = useConfirm()
-  const whom =
-    certainty === undefined ? 'Everybody who waits' : `Everybody who waits and is “${certaintyName(certainty)}”`
+  const which =
+    certainty === undefined ? 'All waiting requests' : `All waiting requests of “${certaintyName(certainty)}”`
   const decide = (decision: Decision) =>
     confirm({
-      title: `${DOES[decision].button}?`,
-      words: `${whom} ${decision === 'approve' ? 'is let into the channel' : 'is declined, and may ask again'}.`,
-      action: DOES[decision].button,
+      title: `${DECISION_WORDS[decision].button}?`,
+      words: `${which} are ${decision === 'approve' ? 'approved' : 'declined. Declined people may ask again'}.`,
+      action: DECISION_WORDS[decision].button,
       look: decision === 'approve' ? 'primary' : 'danger',
       deed: async () => {
         const filter = certainty === undefined ? {} : { filter: { certainty } }
         const { requests } = await call(decideJoinRequests, { body: { channel_id: id, decision, ...filter } })
-        notify(`${count(requests)} ${DOES[decision].done}`)
+        notify(`${count(requests)} ${DECISION_WORDS[decision].done}`)
       },
       refresh: [listJoinRequests],
     })
@@ -134,7 +136,7 @@ function DecideAll({ id, certainty }: { id: string; certainty: Certainty | undef
   return (
     <>
       <Button reason={reason} onClick={() => decide('approve')}>
-        Let all in
+        Approve all
       </Button>
       <Button reason={reason} onClick={() => decide('decline')}>
         Decline all
@@ -155,14 +157,14 @@ function RequestTable({ channel, requests }: { channel: string; requests: readon
   return (
     <>
       <RefusalNote refused={decide.error} className="mb-3" />
-      <Table caption="Requests to join">
+      <Table caption="Join requests">
         <thead>
           <tr>
             <Head stay>Telegram id</Head>
             <Head>State</Head>
-            <Head>Asked</Head>
+            <Head>Requested</Head>
             <Head>Decided</Head>
-            <Head>Known by</Head>
+            <Head>Attribution</Head>
             <Head>Campaign</Head>
             <Head>Click</Head>
             <ActionHead />
@@ -197,7 +199,7 @@ function RequestTable({ channel, requests }: { channel: string; requests: readon
                       }
                       onClick={() => decide.mutate({ id: request.id, decision })}
                     >
-                      {decision === 'approve' ? 'Let in' : 'Decline'}
+                      {decision === 'approve' ? 'Approve' : 'Decline'}
                     </Button>
                   ))}
               </ActionCell>
@@ -211,20 +213,20 @@ function RequestTable({ channel, requests }: { channel: string; requests: readon
 
 function StateCell({ request: { state, reason, due_at } }: { request: RequestRow }) {
   const [tone, words] = STATES[state]
-  const waits = state === 'pending' && due_at !== null && reason === null
+  const isScheduled = state === 'pending' && due_at !== null && reason === null
   return (
     <Cell>
       <Badge tone={tone}>{words}</Badge> {reason !== null && <span className="text-ink-faint">{reason}</span>}
-      {waits && (
+      {isScheduled && (
         <span className="text-ink-faint" title={moment(due_at)}>
-          by itself {ago(due_at)}
+          automatically {ago(due_at)}
         </span>
       )}
     </Cell>
   )
 }
 
-const DECIDERS: Readonly<Record<string, string>> = { rule: 'by itself', telegram: 'at Telegram' }
+const DECIDERS: Readonly<Record<string, string>> = { rule: 'automatically', telegram: 'in Telegram' }
 
 function DecidedCell({ request: { decided_at, decided_by } }: { request: RequestRow }) {
   if (decided_at === null) return <Cell faint>{NONE}</Cell>

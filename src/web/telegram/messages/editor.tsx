@@ -1,14 +1,14 @@
-/** Writing a message that a bot sends: what it is, its words, its buttons, and how it arrives. */
+/** The editor of a message that a bot sends: kind, text, buttons, and delivery options. */
 import { Plus, Trash2 } from 'lucide-react'
 import { MEDIA, mediumOf, MESSAGE_MACROS, messageFault, wordsOf } from '../../../contract/telegram-message.ts'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { Checkbox, SelectField, TextArea, TextField } from '../../ground/ui/field.tsx'
 import { sentence } from '../../ground/ui/plain-words.ts'
-import type { Written } from './preview.tsx'
+import type { MessageDraft } from './preview.tsx'
 
-type Row = NonNullable<Written['buttons']>[number]
-type Key = Row[number]
-/** A channel that a button may lead to. */
+type ButtonRow = NonNullable<MessageDraft['buttons']>[number]
+type MessageButton = ButtonRow[number]
+/** A channel that a button can lead to. */
 export type ChannelName = { readonly id: string; readonly title: string }
 
 type Kind = 'text' | (typeof MEDIA)[number] | 'copy'
@@ -21,11 +21,11 @@ const KINDS: readonly [Kind, string][] = [
   ['copy', 'Copy of a message'],
 ]
 
-const kindOf = (message: Written): Kind => ('copy' in message ? 'copy' : (mediumOf(message)?.kind ?? 'text'))
-const formatOf = (message: Written) => ('format' in message ? message.format : undefined)
+const kindOf = (message: MessageDraft): Kind => ('copy' in message ? 'copy' : (mediumOf(message)?.kind ?? 'text'))
+const formatOf = (message: MessageDraft) => ('format' in message ? message.format : undefined)
 
-/** The same message as another kind: words, buttons and settings stay. */
-function asKind(message: Written, kind: Kind): Written {
+/** The same message as another kind: text, buttons and options stay. */
+function asKind(message: MessageDraft, kind: Kind): MessageDraft {
   const { buttons, silent, protect, preview } = message
   const shared = {
     ...(buttons === undefined ? {} : { buttons }),
@@ -34,25 +34,25 @@ function asKind(message: Written, kind: Kind): Written {
     ...(preview === undefined ? {} : { preview }),
   }
   const format = formatOf(message)
-  const said = format === undefined ? {} : { format }
+  const formatField = format === undefined ? {} : { format }
   if (kind === 'copy') return { copy: { chat_id: 0, message_id: 1 }, ...shared }
-  if (kind === 'text') return { text: wordsOf(message), ...said, ...shared }
+  if (kind === 'text') return { text: wordsOf(message), ...formatField, ...shared }
   const file = mediumOf(message)?.file ?? ''
-  return { [kind]: file, caption: wordsOf(message), ...said, ...shared } as Written
+  return { [kind]: file, caption: wordsOf(message), ...formatField, ...shared } as MessageDraft
 }
 
 type EditorProps = {
-  message: Written
-  onChange: (message: Written) => void
+  message: MessageDraft
+  onChange: (message: MessageDraft) => void
   channels: readonly ChannelName[]
-  /** Whether what is wrong is said: not before somebody has written something. */
-  isJudged: boolean
+  /** Whether faults are shown. Off until somebody has typed something. */
+  showsFaults: boolean
 }
 
-export function MessageEditor({ message, onChange, channels, isJudged }: EditorProps) {
+export function MessageEditor({ message, onChange, channels, showsFaults }: EditorProps) {
   const kind = kindOf(message)
-  const fault = isJudged ? messageFault(message) : undefined
-  const set = (changes: object) => onChange({ ...message, ...changes } as Written)
+  const fault = showsFaults ? messageFault(message) : undefined
+  const set = (changes: object) => onChange({ ...message, ...changes } as MessageDraft)
   return (
     <div className="flex flex-col gap-4">
       <SelectField
@@ -73,9 +73,9 @@ export function MessageEditor({ message, onChange, channels, isJudged }: EditorP
         <>
           {kind !== 'text' && (
             <TextField
-              label="Address of the file"
+              label="File URL"
               placeholder="https://"
-              hint="An https address that Telegram can fetch, or the file_id of one the bot has sent before."
+              hint="An https URL that Telegram can fetch, or the file_id of a file the bot has sent before."
               value={mediumOf(message)?.file ?? ''}
               onChange={event => set({ [kind]: event.target.value })}
             />
@@ -93,25 +93,25 @@ export function MessageEditor({ message, onChange, channels, isJudged }: EditorP
       <div className="flex flex-col gap-2">
         {!('copy' in message) && (
           <Checkbox
-            label="Text without tags"
-            words="Taken as it is: < and & are just letters."
+            label="Plain text"
+            words="No tags: < and & are sent as they are."
             checked={formatOf(message) === 'plain'}
             onChange={event => set({ format: event.target.checked ? 'plain' : 'html' })}
           />
         )}
         <Checkbox
-          label="Without a sound"
+          label="Send silently"
           checked={message.silent === true}
           onChange={event => set({ silent: event.target.checked })}
         />
         <Checkbox
-          label="Cannot be forwarded or saved"
+          label="Block forwarding and saving"
           checked={message.protect === true}
           onChange={event => set({ protect: event.target.checked })}
         />
         {kind === 'text' && (
           <Checkbox
-            label="Links without a preview"
+            label="No link preview"
             checked={message.preview === false}
             onChange={event => set({ preview: !event.target.checked })}
           />
@@ -134,7 +134,7 @@ const Macros = ({ isHtml }: { isHtml: boolean }) => (
         <code>&lt;b&gt; &lt;i&gt; &lt;u&gt; &lt;s&gt; &lt;a href&gt; &lt;code&gt; &lt;blockquote&gt;</code>.{' '}
       </>
     )}
-    Of the recipient’s own click:{' '}
+    Macros of the recipient’s click:{' '}
     <code>
       {MESSAGE_MACROS.map(name => `{${name}}`)
         .join(' ')
@@ -144,7 +144,7 @@ const Macros = ({ isHtml }: { isHtml: boolean }) => (
   </>
 )
 
-type Copied = Extract<Written, { copy: unknown }>['copy']
+type Copied = Extract<MessageDraft, { copy: unknown }>['copy']
 
 function CopyFields({ copy, onChange }: { copy: Copied; onChange: (copy: Copied) => void }) {
   const chat = (text: string) => (/^-?\d+$/.test(text) ? Number(text) : text)
@@ -152,14 +152,14 @@ function CopyFields({ copy, onChange }: { copy: Copied; onChange: (copy: Copied)
     <div className="grid gap-4 sm:grid-cols-2">
       <TextField
         label="Chat"
-        hint="@name or id of a chat the bot is in."
+        hint="@name or id of a chat that the bot is in."
         value={String(copy.chat_id)}
         onChange={event => onChange({ ...copy, chat_id: chat(event.target.value.trim()) })}
       />
       <TextField
-        label="Number of the message"
+        label="Message id"
         inputMode="numeric"
-        hint="The last part of its link."
+        hint="The last part of the message’s link."
         value={String(copy.message_id)}
         onChange={event => onChange({ ...copy, message_id: Number(event.target.value) || 0 })}
       />
@@ -167,14 +167,20 @@ function CopyFields({ copy, onChange }: { copy: Copied; onChange: (copy: Copied)
   )
 }
 
-type ButtonsProps = { rows: readonly Row[]; channels: readonly ChannelName[]; onChange: (rows: Row[]) => void }
+type ButtonsProps = {
+  rows: readonly ButtonRow[]
+  channels: readonly ChannelName[]
+  onChange: (rows: ButtonRow[]) => void
+}
 
-/** Rows of buttons, each changed where it stands. */
+/** The button rows of a message, edited in place. */
 function Buttons({ rows, channels, onChange }: ButtonsProps) {
-  const put = (at: number, place: number, key: Key | undefined) =>
+  const replaceButton = (rowIndex: number, index: number, replacement: MessageButton | undefined) =>
     onChange(
       rows
-        .map((row, n) => (n === at ? row.flatMap((one, m) => (m === place ? (key ?? []) : one)) : row))
+        .map((row, n) =>
+          n === rowIndex ? row.flatMap((button, m) => (m === index ? (replacement ?? []) : button)) : row,
+        )
         .filter(row => row.length > 0),
     )
   return (
@@ -182,13 +188,13 @@ function Buttons({ rows, channels, onChange }: ButtonsProps) {
       <legend className="mb-1 font-medium">
         Buttons <span className="font-normal text-ink-faint">(optional)</span>
       </legend>
-      {rows.map((row, at) =>
-        row.map((key, place) => (
-          <KeyFields
-            key={`${at} ${place}`}
-            value={key}
+      {rows.map((row, rowIndex) =>
+        row.map((button, index) => (
+          <ButtonFields
+            key={`${rowIndex} ${index}`}
+            value={button}
             channels={channels}
-            onChange={changed => put(at, place, changed)}
+            onChange={changed => replaceButton(rowIndex, index, changed)}
           />
         )),
       )}
@@ -205,26 +211,31 @@ function Buttons({ rows, channels, onChange }: ButtonsProps) {
   )
 }
 
-type KeyKind = 'url' | 'channel_id' | 'opt_out'
-const keyKind = (key: Key): KeyKind => ('url' in key ? 'url' : 'channel_id' in key ? 'channel_id' : 'opt_out')
+type ButtonKind = 'url' | 'channel_id' | 'opt_out'
+const buttonKind = (button: MessageButton): ButtonKind =>
+  'url' in button ? 'url' : 'channel_id' in button ? 'channel_id' : 'opt_out'
 
-function asKeyKind({ text }: Key, kind: KeyKind, channels: readonly ChannelName[]): Key {
+function asButtonKind({ text }: MessageButton, kind: ButtonKind, channels: readonly ChannelName[]): MessageButton {
   if (kind === 'url') return { text, url: 'https://' }
   return kind === 'opt_out'
     ? { text: text || 'Unsubscribe', opt_out: true }
     : { text, channel_id: channels[0]?.id ?? '' }
 }
 
-type KeyProps = { value: Key; channels: readonly ChannelName[]; onChange: (key: Key | undefined) => void }
+type ButtonProps = {
+  value: MessageButton
+  channels: readonly ChannelName[]
+  onChange: (button: MessageButton | undefined) => void
+}
 
-function KeyFields({ value, channels, onChange }: KeyProps) {
-  const kind = keyKind(value)
+function ButtonFields({ value, channels, onChange }: ButtonProps) {
+  const kind = buttonKind(value)
   return (
     <div className="grid grid-cols-[minmax(0,1fr)_auto] items-end gap-2 sm:grid-cols-[minmax(0,1fr)_9rem_minmax(0,1.5fr)_auto]">
       <TextField
-        label="Words"
+        label="Button text"
         hideLabel
-        placeholder="Words"
+        placeholder="Button text"
         value={value.text}
         onChange={event => onChange({ ...value, text: event.target.value })}
       />
@@ -233,16 +244,16 @@ function KeyFields({ value, channels, onChange }: KeyProps) {
         hideLabel
         className="max-sm:order-3"
         value={kind}
-        onChange={event => onChange(asKeyKind(value, event.target.value as KeyKind, channels))}
+        onChange={event => onChange(asButtonKind(value, event.target.value as ButtonKind, channels))}
       >
-        <option value="url">Address</option>
+        <option value="url">URL</option>
         {channels.length > 0 && <option value="channel_id">Channel</option>}
         <option value="opt_out">Unsubscribe</option>
       </SelectField>
       <div className="max-sm:order-4 max-sm:col-span-2">
         {'url' in value && (
           <TextField
-            label="Address"
+            label="URL"
             hideLabel
             placeholder="https://offer.example/?c={click_id}"
             value={value.url}

@@ -1,11 +1,11 @@
-/** A message as it arrives in the chat: with what its tags do, and macros marked where they will be filled in. */
+/** A preview of a message in the chat, with its tags rendered and its macros highlighted. */
 import { FileText, Image, Lock, Play, Video } from 'lucide-react'
 import { Fragment, type ReactNode } from 'react'
 import type { z } from 'zod'
 import { type Piece, readHtml } from '../../../contract/telegram-html.ts'
 import { mediumOf, type Medium, type Message, MESSAGE_MACRO, wordsOf } from '../../../contract/telegram-message.ts'
 
-export type Written = z.input<typeof Message>
+export type MessageDraft = z.input<typeof Message>
 
 const MEDIA: Record<Medium, { icon: typeof Image; words: string }> = {
   photo: { icon: Image, words: 'Photo' },
@@ -14,8 +14,8 @@ const MEDIA: Record<Medium, { icon: typeof Image; words: string }> = {
   document: { icon: FileText, words: 'File' },
 }
 
-/** `withOptOut`: a button to unsubscribe is added where the message has none. */
-export function MessagePreview({ message, withOptOut }: { message: Written; withOptOut: boolean }) {
+/** With `withOptOut` an Unsubscribe button is added if the message has none. */
+export function MessagePreview({ message, withOptOut }: { message: MessageDraft; withOptOut: boolean }) {
   const medium = mediumOf(message)
   const words = wordsOf(message)
   const isHtml = !('format' in message) || message.format !== 'plain'
@@ -24,7 +24,7 @@ export function MessagePreview({ message, withOptOut }: { message: Written; with
   return (
     <figure aria-label="Preview" className="flex max-w-80 flex-col gap-1 rounded-lg bg-sunken p-3">
       <div className="overflow-hidden rounded-lg rounded-bl-sm bg-surface shadow-sm">
-        {medium !== undefined && <MediaPlace medium={medium.kind} file={medium.file} />}
+        {medium !== undefined && <MediaBox medium={medium.kind} file={medium.file} />}
         {'copy' in message ? (
           <p className="px-3 py-2 text-ink-faint italic">
             A copy of message {message.copy.message_id} of {String(message.copy.chat_id)}
@@ -36,29 +36,31 @@ export function MessagePreview({ message, withOptOut }: { message: Written; with
             ) : isHtml ? (
               <Html html={words} />
             ) : (
-              <Filled text={words} />
+              <WithMacros text={words} />
             )}
           </p>
         )}
         {message.protect === true && (
           <p className="flex items-center gap-1 px-3 pb-1.5 text-sm text-ink-faint">
-            <Lock aria-hidden className="size-3" /> Cannot be forwarded
+            <Lock aria-hidden className="size-3" /> Forwarding and saving are blocked
           </p>
         )}
       </div>
       {buttons.map((row, at) => (
         <div key={at} className="flex gap-1">
           {row.map((button, place) => (
-            <Key key={place} words={button.text} title={'url' in button ? button.url : undefined} />
+            <ButtonKey key={place} words={button.text} title={'url' in button ? button.url : undefined} />
           ))}
         </div>
       ))}
-      {withOptOut && !hasOptOut && <Key words="Unsubscribe" title="Added, because the message has none of its own" />}
+      {withOptOut && !hasOptOut && (
+        <ButtonKey words="Unsubscribe" title="Added automatically, because the message has none" />
+      )}
     </figure>
   )
 }
 
-const Key = ({ words, title }: { words: string; title?: string | undefined }) => (
+const ButtonKey = ({ words, title }: { words: string; title?: string | undefined }) => (
   <span
     title={title}
     className="min-w-0 flex-1 truncate rounded-md bg-surface/70 px-2 py-1 text-center text-sm font-medium text-accent"
@@ -67,7 +69,7 @@ const Key = ({ words, title }: { words: string; title?: string | undefined }) =>
   </span>
 )
 
-function MediaPlace({ medium, file }: { medium: Medium; file: string }) {
+function MediaBox({ medium, file }: { medium: Medium; file: string }) {
   const { icon: Icon, words } = MEDIA[medium]
   return (
     <div className="flex h-32 flex-col items-center justify-center gap-1 bg-line/40 px-3 text-ink-faint" title={file}>
@@ -79,13 +81,13 @@ function MediaPlace({ medium, file }: { medium: Medium; file: string }) {
 
 function Html({ html }: { html: string }) {
   const read = readHtml(html)
-  return 'fault' in read ? <Filled text={html} /> : <Pieces pieces={read.pieces} />
+  return 'fault' in read ? <WithMacros text={html} /> : <Pieces pieces={read.pieces} />
 }
 
 const Pieces = ({ pieces }: { pieces: readonly Piece[] }): ReactNode =>
   pieces.map((piece, at) =>
     typeof piece === 'string' ? (
-      <Filled key={at} text={piece} />
+      <WithMacros key={at} text={piece} />
     ) : (
       <Tagged key={at} tag={piece.tag}>
         <Pieces pieces={piece.inside} />
@@ -111,19 +113,19 @@ function Tagged({ tag, children }: { tag: string; children: ReactNode }) {
   return <Fragment>{children}</Fragment>
 }
 
-/** Macros as they will be filled in: the name by what stands in its place, all others under their own name. */
-function Filled({ text }: { text: string }) {
+/** Text with its macros highlighted: the first name as its alternative, other macros by their names. */
+function WithMacros({ text }: { text: string }) {
   const parts: ReactNode[] = []
-  let last = 0
+  let end = 0
   for (const found of text.matchAll(MESSAGE_MACRO)) {
-    const [whole, name = '', other] = found
-    parts.push(text.slice(last, found.index))
+    const [macro, name = '', alternative] = found
+    parts.push(text.slice(end, found.index))
     parts.push(
-      <span key={found.index} className="rounded-sm bg-accent-soft px-0.5 text-accent" title={whole}>
-        {name === 'first_name' ? (other ?? 'Ann') : `{${name}}`}
+      <span key={found.index} className="rounded-sm bg-accent-soft px-0.5 text-accent" title={macro}>
+        {name === 'first_name' ? (alternative ?? 'Ann') : `{${name}}`}
       </span>,
     )
-    last = found.index + whole.length
+    end = found.index + macro.length
   }
-  return [...parts, text.slice(last)]
+  return [...parts, text.slice(end)]
 }

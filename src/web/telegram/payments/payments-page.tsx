@@ -1,4 +1,4 @@
-/** What people have paid through bots, and what it counted for. */
+/** The list of payments through bots, with the payouts they were recorded as. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Star } from 'lucide-react'
@@ -22,9 +22,9 @@ type PaymentRow = z.input<typeof Payment>
 const route = getRouteApi('/inside/payments')
 
 const KIND_WORDS: Record<(typeof KINDS)[number], string> = {
-  one_off: 'Once',
-  first: 'Subscription, first',
-  renewal: 'Subscription, renewed',
+  one_off: 'One-off',
+  first: 'Subscription, first payment',
+  renewal: 'Subscription, renewal',
 }
 
 export function PaymentsPage() {
@@ -48,7 +48,7 @@ export function PaymentsPage() {
     <>
       <PageHeader
         title="Payments"
-        words="What people have paid through bots. It counts on the click they came over, at the bot’s rate for Stars."
+        words="Payments through bots. Each is recorded on the payer’s click; Stars are converted at the bot’s rate."
       >
         <BotChoice bot={bot} onChange={chosen => narrow({ bot: chosen })} />
         <Choice
@@ -78,7 +78,7 @@ export function PaymentsPage() {
           <EmptyState
             icon={Star}
             title="No payments yet"
-            words="Payments in Stars and other money through your bots appear here by themselves. What a Star counts for is set on the bot’s page."
+            words="Payments in Stars and other currencies through your bots appear here automatically. Set the value of a Star on the bot’s page."
           >
             <Link to="/bots" className={buttonLook('plain')}>
               Bots
@@ -99,11 +99,9 @@ function PaymentTable({ rows }: { rows: readonly PaymentRow[] }) {
         <tr>
           <Head stay>Paid</Head>
           <Head numeric>Amount</Head>
-          <Head numeric title="Recorded as the conversion’s payout">
-            Counts for
-          </Head>
+          <Head numeric>Payout</Head>
           <Head>Kind</Head>
-          <Head>Stands</Head>
+          <Head>State</Head>
           <Head>Bot</Head>
           <Head>Person</Head>
           <Head>Click</Head>
@@ -121,7 +119,7 @@ function PaymentTable({ rows }: { rows: readonly PaymentRow[] }) {
             </Cell>
             <Cell>{KIND_WORDS[row.kind]}</Cell>
             <Cell>
-              <Stands row={row} />
+              <PaymentState row={row} />
             </Cell>
             <Cell>@{row.bot}</Cell>
             <Cell faint={row.subscriber_id === null}>
@@ -149,7 +147,7 @@ function PaymentTable({ rows }: { rows: readonly PaymentRow[] }) {
   )
 }
 
-function Stands({ row: { refunded_at, cancelled_at, expires_at, found_by } }: { row: PaymentRow }) {
+function PaymentState({ row: { refunded_at, cancelled_at, expires_at, found_by } }: { row: PaymentRow }) {
   return (
     <span className="flex items-center gap-1.5">
       {refunded_at !== null ? (
@@ -164,7 +162,7 @@ function Stands({ row: { refunded_at, cancelled_at, expires_at, found_by } }: { 
         <Badge tone="good">Until {day(expires_at)}</Badge>
       )}
       {found_by === 'look' && (
-        <Badge tone="accent" title="Telegram did not tell it; it was found in the bot’s list of Stars">
+        <Badge tone="accent" title="Telegram sent no update; the payment was found in the bot’s Star transactions">
           Found later
         </Badge>
       )}

@@ -1,4 +1,4 @@
-/** Taking in people who have started a bot before Sluice knew it. */
+/** The dialog that imports people who started a bot before it was added to Sluice. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import {
@@ -26,7 +26,7 @@ export function ImportDialog({ open, onClose, bot }: ImportDialogProps) {
       open={open}
       onClose={onClose}
       title="Import subscribers"
-      description="People who have started the bot before Sluice knew it, by their numbers at Telegram."
+      description="People who started the bot before it was added here, by Telegram id."
     >
       <ImportForm onClose={onClose} bot={bot} />
     </Dialog>
@@ -39,30 +39,33 @@ function ImportForm({ onClose, bot }: Omit<ImportDialogProps, 'open'>) {
   const { role } = useActive()
   const [chosen, setChosen] = useState(bot)
   const [text, setText] = useState('')
-  const [isSure, setSure] = useState(false)
+  const [isConfirmed, setConfirmed] = useState(false)
   const [faults, setFaults] = useState<{ people?: string | undefined; sure?: string | undefined }>({})
   const bot_id = chosen ?? bots[0]?.id
   const user_ids = text.split(/[\s,;]+/).filter(number => number !== '')
-  const load = useMutation({
+  const importing = useMutation({
     mutationFn: (id: string) =>
       call(importSubscribers, { params: { id }, body: { user_ids, started_the_bot: true as const } }),
     gcTime: 0,
     onSuccess: async ({ added, known }) => {
       await refresh(listSubscribers, countSubscribers)
       onClose()
-      notify(`${count(added)} subscribers are added`, known === 0 ? undefined : `${count(known)} were known already`)
+      notify(
+        `${count(added)} subscribers imported`,
+        known === 0 ? undefined : `${count(known)} were subscribers already`,
+      )
     },
   })
   const submit = () => {
-    const { error, success } = SubscriberImport.safeParse({ user_ids, started_the_bot: isSure })
+    const { error, success } = SubscriberImport.safeParse({ user_ids, started_the_bot: isConfirmed })
     const faultOf = (field: string) => error?.issues.find(({ path }) => path[0] === field)
-    const wrong = faultOf('user_ids')
-    const which = typeof wrong?.path[1] === 'number' ? `“${user_ids[wrong.path[1]] ?? ''}” ` : ''
+    const idFault = faultOf('user_ids')
+    const badId = typeof idFault?.path[1] === 'number' ? `“${user_ids[idFault.path[1]] ?? ''}” ` : ''
     setFaults({
-      people: wrong && `${which}${wrong.message}`,
-      sure: faultOf('started_the_bot') && 'Telegram lets the bot write to no others',
+      people: idFault && `${badId}${idFault.message}`,
+      sure: faultOf('started_the_bot') && 'The bot can message only people who started it',
     })
-    if (success && bot_id !== undefined) load.mutate(bot_id)
+    if (success && bot_id !== undefined) importing.mutate(bot_id)
   }
   return (
     <DialogForm onSubmit={submit}>
@@ -75,11 +78,11 @@ function ImportForm({ onClose, bot }: Omit<ImportDialogProps, 'open'>) {
           ))}
         </SelectField>
         <TextArea
-          label="Numbers"
+          label="Telegram ids"
           rows={8}
           hint={
             user_ids.length === 0
-              ? `One a line, or with commas. ${count(MOST_IMPORTED)} at a time.`
+              ? `One per line, or separated by commas. At most ${count(MOST_IMPORTED)} at a time.`
               : `${count(user_ids.length)} of at most ${count(MOST_IMPORTED)} at a time.`
           }
           error={faults.people}
@@ -87,21 +90,21 @@ function ImportForm({ onClose, bot }: Omit<ImportDialogProps, 'open'>) {
           onChange={event => setText(event.target.value)}
         />
         <Checkbox
-          label="These people have started this very bot"
-          words={faults.sure ?? 'Telegram lets it write to no others, and slows down bots that try.'}
-          checked={isSure}
-          onChange={event => setSure(event.target.checked)}
+          label="These people have started this bot"
+          words={faults.sure ?? 'Telegram rejects messages to anyone else, and limits bots that try.'}
+          checked={isConfirmed}
+          onChange={event => setConfirmed(event.target.checked)}
         />
         {faults.sure !== undefined && (
           <p role="alert" className="text-bad">
-            Confirm that they have started it.
+            Confirm that they have started the bot.
           </p>
         )}
-        <RefusalNote refused={load.error} />
+        <RefusalNote refused={importing.error} />
       </DialogBody>
       <SaveFoot
         action="Import"
-        pending={load.isPending}
+        pending={importing.isPending}
         reason={reasonAgainst(importSubscribers, role)}
         onCancel={onClose}
       />

@@ -1,4 +1,4 @@
-/** How a subscriber stands, in a word. */
+/** The state and source of a subscriber in words. */
 import type { z } from 'zod'
 import type { SOURCES, STATES, Subscriber } from '../../../telegram/subscribers/api.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
@@ -6,18 +6,18 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 export type SubscriberRow = z.input<typeof Subscriber>
 type State = (typeof STATES)[number]
 
-const SAID: Record<State, [tone: Tone, words: string, title: string]> = {
-  reachable: ['good', 'Reachable', 'The bot may write to them'],
-  opted_out: ['plain', 'Unsubscribed', 'They asked for no more broadcasts'],
+const STATE_WORDS: Record<State, [tone: Tone, words: string, title: string]> = {
+  reachable: ['good', 'Reachable', 'The bot can message them'],
+  opted_out: ['plain', 'Unsubscribed', 'They get no more broadcasts'],
   blocked: ['warn', 'Blocked', 'They have blocked the bot'],
-  gone: ['bad', 'Account gone', 'Telegram has no such account any more'],
-  unreachable: ['warn', 'Unreachable', 'Telegram does not let the bot write to them: they have not started it'],
+  gone: ['bad', 'Account gone', 'The Telegram account was deleted'],
+  unreachable: ['warn', 'Unreachable', 'They have not started the bot, so Telegram rejects its messages'],
 }
 
-export const stateWords = (state: State): string => SAID[state][1]
+export const stateWords = (state: State): string => STATE_WORDS[state][1]
 
 export function SubscriberBadge({ state }: { state: State }) {
-  const [tone, words, title] = SAID[state]
+  const [tone, words, title] = STATE_WORDS[state]
   return (
     <Badge tone={tone} title={title}>
       {words}

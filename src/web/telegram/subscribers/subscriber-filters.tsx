@@ -1,4 +1,4 @@
-/** What narrows subscribers: what is looked for most at once, and the rest on demand. */
+/** The filters of the subscriber list: common ones always, rare ones behind a button. */
 import { useQuery } from '@tanstack/react-query'
 import { SlidersHorizontal } from 'lucide-react'
 import { useState } from 'react'
@@ -22,21 +22,16 @@ import { sourceWords, stateWords } from './state.tsx'
 
 type FiltersProps = { address: Pick<ListAddress<SubscribersSearch>, 'search' | 'narrow' | 'clear'> }
 
-/** Those that are shown on demand; always where one of them is set. */
+/** Filters behind “More filters”, shown at once if one of them is set. */
 const RARE = ['source', 'event', 'lacks', 'country', 'sub1', 'language', 'channel', 'outside'] as const
 
 export function SubscriberFilters({ address: { search, narrow, clear } }: FiltersProps) {
   const [isOpened, setOpened] = useState(false)
-  const isRare = RARE.some(name => search[name] !== undefined)
-  const { cursor: _, ...sought } = search
+  const hasRare = RARE.some(name => search[name] !== undefined)
+  const { cursor: _, ...filters } = search
   return (
     <>
-      <SearchField
-        label="Number at Telegram"
-        placeholder="Number at Telegram"
-        value={search.q}
-        onSeek={q => narrow({ q })}
-      />
+      <SearchField label="Telegram id" placeholder="Telegram id" value={search.q} onSeek={q => narrow({ q })} />
       <BotChoice bot={search.bot} onChange={bot => narrow({ bot })} />
       <Choice
         label="State"
@@ -47,15 +42,15 @@ export function SubscriberFilters({ address: { search, narrow, clear } }: Filter
         onChange={state => narrow({ state })}
       />
       <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
-      <BetweenDays happened="First heard of" search={search} onChange={narrow} />
-      {isOpened || isRare ? (
+      <BetweenDays happened="First seen" search={search} onChange={narrow} />
+      {isOpened || hasRare ? (
         <RareFilters search={search} narrow={narrow} />
       ) : (
         <Button icon={SlidersHorizontal} onClick={() => setOpened(true)}>
           More filters
         </Button>
       )}
-      <ClearFilters isNarrowed={Object.values(sought).some(one => one !== undefined)} onClear={clear} />
+      <ClearFilters isNarrowed={Object.values(filters).some(one => one !== undefined)} onClear={clear} />
     </>
   )
 }
@@ -88,8 +83,8 @@ function RareFilters({ search, narrow }: Pick<FiltersProps['address'], 'search' 
   return (
     <>
       <Choice
-        label="Came by"
-        any="Any way"
+        label="Source"
+        any="Any source"
         options={SOURCES}
         words={sourceWords}
         value={search.source}
@@ -106,14 +101,14 @@ function RareFilters({ search, narrow }: Pick<FiltersProps['address'], 'search' 
         onChange={country => narrow({ country })}
       />
       <ValueField
-        label="sub1 of their click, exactly"
+        label="sub1 of their click, exact match"
         placeholder="sub1"
         value={search.sub1}
         onChange={sub1 => narrow({ sub1 })}
         suggestions={[]}
       />
       <ValueField
-        label="Language, as Telegram says it"
+        label="Language code from Telegram"
         placeholder="Language"
         value={search.language}
         onChange={language => narrow({ language })}

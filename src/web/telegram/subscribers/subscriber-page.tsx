@@ -1,4 +1,4 @@
-/** One person: what bots know of them, the click they came over, and what has happened since. */
+/** One subscriber: their click, the bots that know them, and their history. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -24,7 +24,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { amountWords } from '../payments/amount.ts'
 import { sourceWords, SubscriberBadge } from './state.tsx'
 
-type Known = WireReply<typeof readSubscriber>
+type SubscriberDetail = WireReply<typeof readSubscriber>
 
 const route = getRouteApi('/inside/subscribers/$id')
 
@@ -44,10 +44,10 @@ export function SubscriberPage() {
   )
 }
 
-function Person({ known }: { known: Known }) {
+function Person({ known }: { known: SubscriberDetail }) {
   const { subscriber, bots, click, events, payments, tasks, channels, broadcasts } = known
   const { name, telegram_user_id, state, language, last_seen_at, source, created_at } = subscriber
-  const seen = last_seen_at === null ? 'not heard of since' : `last seen ${ago(last_seen_at)}`
+  const seen = last_seen_at === null ? 'not seen since' : `last seen ${ago(last_seen_at)}`
   return (
     <>
       <PageHeader
@@ -66,10 +66,10 @@ function Person({ known }: { known: Known }) {
           </span>
         }
       />
-      <Setting title="Came over" words="The click of the newest start, launch or payment that named one.">
+      <Setting title="Click" words="From the latest start, launch or payment that had a click.">
         <ClickWords click={click} />
       </Setting>
-      <Setting title="Bots" words="Every bot of the workspace that knows this person.">
+      <Setting title="Bots" words="The workspace’s bots that this person has used.">
         <ul className="flex flex-col gap-1.5">
           {bots.map(bot => (
             <li key={bot.id} className="flex items-center gap-2">
@@ -81,56 +81,56 @@ function Person({ known }: { known: Known }) {
           ))}
         </ul>
       </Setting>
-      <Way title="Events" words="Conversions on their clicks." heads={['What', 'Worth']}>
+      <HistorySection title="Events" words="Conversions on their clicks." heads={['Type', 'Payout']}>
         {events.map(({ id, at, type, payout, click_id }) => (
-          <Line key={id} at={at}>
+          <HistoryRow key={id} at={at}>
             <Cell>
               <Link to="/clicks/$id" params={{ id: click_id }} className="hover:text-accent">
                 {inWords(type)}
               </Link>
             </Cell>
             <Cell faint={payout === null}>{payout === null ? NONE : exactMoney(payout)}</Cell>
-          </Line>
+          </HistoryRow>
         ))}
-      </Way>
-      <Way title="Payments" words="Through bots." heads={['Amount', 'Counts for', '']}>
+      </HistorySection>
+      <HistorySection title="Payments" words="Through bots." heads={['Amount', 'Payout', '']}>
         {payments.map(({ id, at, amount, currency, payout, refunded_at }) => (
-          <Line key={id} at={at}>
+          <HistoryRow key={id} at={at}>
             <Cell>{amountWords(amount, currency)}</Cell>
             <Cell faint={payout === null}>{payout === null ? NONE : exactMoney(payout)}</Cell>
             <Cell>{refunded_at !== null && <Badge tone="warn">Refunded {ago(refunded_at)}</Badge>}</Cell>
-          </Line>
+          </HistoryRow>
         ))}
-      </Way>
-      <Way title="Channels" words="Where they are, or were." heads={['Channel', 'State', 'How the click is known']}>
-        {channels.map(({ id, at, title, state: stands, certainty }) => (
-          <Line key={id} at={at}>
+      </HistorySection>
+      <HistorySection title="Channels" words="Channels they joined." heads={['Channel', 'State', 'Attribution']}>
+        {channels.map(({ id, at, title, state: membership, certainty }) => (
+          <HistoryRow key={id} at={at}>
             <Cell>{title}</Cell>
-            <Cell>{sentence(stands)}</Cell>
+            <Cell>{sentence(membership)}</Cell>
             <Cell faint={certainty === null}>{certainty === null ? NONE : sentence(certainty)}</Cell>
-          </Line>
+          </HistoryRow>
         ))}
-      </Way>
-      <Way title="Broadcasts" words="Sent to them." heads={['Broadcast', 'Outcome']}>
-        {broadcasts.map(({ broadcast_id, at, name: called, state: outcome, reason }) => (
-          <Line key={broadcast_id} at={at}>
-            <Cell>{called}</Cell>
+      </HistorySection>
+      <HistorySection title="Broadcasts" words="Sent to them." heads={['Broadcast', 'Outcome']}>
+        {broadcasts.map(({ broadcast_id, at, name: broadcast, state: outcome, reason }) => (
+          <HistoryRow key={broadcast_id} at={at}>
+            <Cell>{broadcast}</Cell>
             <Cell>{reason === null ? sentence(outcome) : `${sentence(outcome)}: ${reason}`}</Cell>
-          </Line>
+          </HistoryRow>
         ))}
-      </Way>
-      <Way title="Done by bots" words="Of the last seven days." heads={['What', 'Outcome']}>
+      </HistorySection>
+      <HistorySection title="Bot actions" words="In the last seven days." heads={['Action', 'Outcome']}>
         {tasks.map(({ id, at, kind, state: outcome, reason }) => (
-          <Line key={id} at={at}>
+          <HistoryRow key={id} at={at}>
             <Cell>{sentence(kind.replaceAll('_', ' '))}</Cell>
             <Cell>{reason === null ? sentence(outcome) : `${sentence(outcome)}: ${reason}`}</Cell>
-          </Line>
+          </HistoryRow>
         ))}
-      </Way>
+      </HistorySection>
       <Setting
         title="Forget"
         danger
-        words="In every bot, channel and broadcast of this workspace. Conversions and charges keep the number."
+        words="In every bot, channel and broadcast of this workspace. Conversions and charges keep the Telegram id."
       >
         <ForgetPart known={known} />
       </Setting>
@@ -138,9 +138,9 @@ function Person({ known }: { known: Known }) {
   )
 }
 
-function ClickWords({ click }: { click: Known['click'] }) {
+function ClickWords({ click }: { click: SubscriberDetail['click'] }) {
   if (click === null)
-    return <p className="text-ink-soft">No click: they came by themselves, or over a link without one.</p>
+    return <p className="text-ink-soft">No click: they found the bot themselves, or used a link without a click id.</p>
   const { id, at, campaign, campaign_id, country: code } = click
   return (
     <p>
@@ -161,8 +161,13 @@ function ClickWords({ click }: { click: Known['click'] }) {
   )
 }
 
-/** One kind of things that happened, newest first; nothing where there is none. */
-function Way(props: { title: string; words: string; heads: readonly string[]; children: readonly ReactNode[] }) {
+/** A table of one kind of history, newest first; hidden if empty. */
+function HistorySection(props: {
+  title: string
+  words: string
+  heads: readonly string[]
+  children: readonly ReactNode[]
+}) {
   const { title, words, heads, children } = props
   if (children.length === 0) return undefined
   return (
@@ -182,7 +187,7 @@ function Way(props: { title: string; words: string; heads: readonly string[]; ch
   )
 }
 
-const Line = ({ at, children }: { at: string; children: ReactNode }) => (
+const HistoryRow = ({ at, children }: { at: string; children: ReactNode }) => (
   <Row>
     <RowHead stay title={moment(at)}>
       {ago(at)}
@@ -191,7 +196,7 @@ const Line = ({ at, children }: { at: string; children: ReactNode }) => (
   </Row>
 )
 
-function ForgetPart({ known: { subscriber } }: { known: Known }) {
+function ForgetPart({ known: { subscriber } }: { known: SubscriberDetail }) {
   const { id, name, telegram_user_id } = subscriber
   const confirm = useConfirm()
   const navigate = useNavigate()
@@ -200,12 +205,12 @@ function ForgetPart({ known: { subscriber } }: { known: Known }) {
     confirm({
       title: `Forget ${name ?? telegram_user_id}?`,
       words:
-        'Their number leaves bots, channels, requests, broadcasts and payments for good. Conversions and charges keep it, because people are counted and billed once by it. Should they write to a bot again, they are a new subscriber.',
+        'Their Telegram id is erased from bots, channels, requests, broadcasts and payments. Conversions and charges keep it, so that each person is counted and billed once. If they write to a bot again, they become a new subscriber.',
       action: 'Forget this person',
       deed: async () => {
         await call(forgetSubscriber, { params: { id } })
         await navigate({ to: '/subscribers' })
-        notify('The person is forgotten')
+        notify('Person forgotten')
       },
       refresh: [listSubscribers, countSubscribers],
     })

@@ -1,4 +1,4 @@
-/** Whom bots may write to, and how that stands. */
+/** The list of subscribers: everyone who has used a bot, and whether the bot can message them. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Users } from 'lucide-react'
@@ -49,7 +49,7 @@ export function SubscribersPage() {
   })
   return (
     <>
-      <PageHeader title="Subscribers" words="Who has started a bot or written to it: whom it may write to.">
+      <PageHeader title="Subscribers" words="People who started a bot or wrote to it, and whether it can message them.">
         <SubscriberFilters address={address} />
         <AddButton endpoint={importSubscribers} onClick={() => setImporting(true)}>
           Import
@@ -63,7 +63,7 @@ export function SubscribersPage() {
           <EmptyState
             icon={Users}
             title="No subscribers yet"
-            words="Whoever starts one of your bots is one. People who started it before Sluice knew it can be imported by their numbers."
+            words="Everyone who starts one of your bots becomes a subscriber. Import people who started it before by their Telegram ids."
           >
             <Link to="/bots" className={buttonLook('plain')}>
               Bots
@@ -89,10 +89,10 @@ function SubscriberTable({ rows }: { rows: readonly SubscriberRow[] }) {
           <Head>State</Head>
           <Head>Bot</Head>
           <Head>Campaign</Head>
-          <Head>Came by</Head>
+          <Head>Source</Head>
           <Head>Language</Head>
           <Head>Last seen</Head>
-          <Head>First heard of</Head>
+          <Head>First seen</Head>
         </tr>
       </thead>
       <tbody>
