@@ -1,4 +1,4 @@
-/** Puts the rooms of the Telegram side together, for the house. */
+/** Puts the Telegram rooms together for `house.ts`. */
 import type { Clicks } from '../intake/clicks/clicks.ts'
 import type { Conversions } from '../intake/events/conversions.ts'
 import { type Ground, room } from '../ground/room.ts'
@@ -20,57 +20,57 @@ import { testBroadcast } from './broadcasts/trial.ts'
 import { openBroadcastWorker } from './broadcasts/worker.ts'
 import * as channelsApi from './channels/api.ts'
 import * as channels from './channels/channels.ts'
-import { channelHearer } from './channels/hearing.ts'
+import { channelListener } from './channels/listener.ts'
 import { type MakerOptions, openLinkMaker } from './channels/maker.ts'
 import { openChannelNotices } from './channels/notices.ts'
 import { listOfferedChats } from './channels/offered.ts'
 import * as membersApi from './members/api.ts'
-import { requestDoings } from './members/answers.ts'
+import { requestTaskRunners } from './members/answers.ts'
 import { withEarlierMembers } from './members/earlier.ts'
-import { hearMembers } from './members/hear.ts'
+import { memberListener } from './members/listener.ts'
 import { readChannelFigures } from './members/figures.ts'
 import * as lists from './members/lists.ts'
 import { readChannelReport } from './members/report.ts'
 import * as miniAppsApi from './mini-apps/api.ts'
 import { miniAppDeeds } from './mini-apps/mini-apps.ts'
 import * as paymentsApi from './payments/api.ts'
-import { answerCheckout, hearCheckouts } from './payments/checkout.ts'
-import { hearPayments } from './payments/hearing.ts'
+import { answerCheckout, checkoutListener } from './payments/checkout.ts'
+import { paymentListener } from './payments/listener.ts'
 import { openPaymentLooks } from './payments/looks.ts'
 import * as payments from './payments/payments.ts'
 import * as subscribersApi from './subscribers/api.ts'
 import { forgetSubscriber } from './subscribers/forget.ts'
-import { hearSubscribers } from './subscribers/hearing.ts'
+import { subscriberListener } from './subscribers/listener.ts'
 import { importSubscribers } from './subscribers/import.ts'
-import { withNamesErased } from './subscribers/standing.ts'
+import { withNamesErased } from './subscribers/reachability.ts'
 import * as subscribers from './subscribers/subscribers.ts'
 import { sendWelcome } from './subscribers/welcome.ts'
 import { openTaskRetention } from './tasks/retention.ts'
-import type { Doings } from './tasks/tasks.ts'
+import type { TaskRunners } from './tasks/tasks.ts'
 import { openTasks } from './tasks/worker.ts'
 
 type Parts = {
   live: LiveCampaigns
   conversions: Pick<Conversions, 'recordStart' | 'recordOwn' | 'recordInChat'>
   clicks: Pick<Clicks, 'isKept'>
-  /** Spends one of the launches that a network has in a minute. */
+  /** Counts a Mini App launch against the network's limit per minute; refuses `rate_limited`. */
   spend: (network: string) => Promise<void>
 }
 
-/** What a process that serves has of it. */
+/** The endpoints and listeners of a serving process. */
 export async function openTelegram(ground: Ground, { live, conversions, clicks, spend }: Parts) {
   const { db } = ground
-  const hearers = [
-    channelHearer(ground),
-    hearSubscribers(ground),
-    hearCheckouts(ground),
-    hearPayments({ db, conversions }),
-    hearMembers(ground, { conversions, clicks }),
+  const listeners = [
+    channelListener(ground),
+    subscriberListener(ground),
+    checkoutListener(ground),
+    paymentListener({ db, conversions }),
+    memberListener(ground, { conversions, clicks }),
   ]
-  const bots = await openBots(ground, conversions, hearers, answerCheckout(ground))
-  const looks = ground.config.role === 'serve' ? undefined : openPaymentLooks({ ...ground, conversions })
+  const bots = await openBots(ground, conversions, listeners, answerCheckout(ground))
+  const starLists = ground.config.role === 'serve' ? undefined : openPaymentLooks({ ...ground, conversions })
   const updateBot = withNamesErased(bots.deeds.updateBot)
-  const checkBot = channels.withChannelsLooked(bots.deeds.checkBot)
+  const checkBot = channels.withChannelsChecked(bots.deeds.checkBot)
   const createChannel = withEarlierMembers(channels.createChannel)
   const furnished = [
     ...room(botsApi, { ...bots.deeds, updateBot, checkBot }),
@@ -84,32 +84,32 @@ export async function openTelegram(ground: Ground, { live, conversions, clicks, 
   return {
     furnished,
     async close() {
-      await looks?.close()
+      await starLists?.close()
       await bots.close()
     },
   }
 }
 
-/** Who does which kind of task. */
-const doings = (ground: Ground): Doings => ({
-  ...requestDoings(ground),
-  welcome: sendWelcome(ground, asked => linkForClick(ground.db, asked)),
+/** The runner of each kind of task. */
+const taskRunners = (ground: Ground): TaskRunners => ({
+  ...requestTaskRunners(ground),
+  welcome: sendWelcome(ground, wanted => linkForClick(ground.db, wanted)),
 })
 
-/** What tests and the bench set differently. */
+/** Settings that tests and the benchmark change. */
 type RoundOptions = MakerOptions & { readonly sending?: Partial<SendTerms> | undefined }
 
-/** What goes round in the background. */
+/** The periodic jobs of the Telegram rooms. */
 export const openTelegramRounds = (
   ground: Ground,
-  { sending, ...making }: RoundOptions = {},
+  { sending, ...makerOptions }: RoundOptions = {},
 ): { close(): unknown }[] => [
   openBotWatch(ground),
   openBotNotices(ground),
   openRelayRetention(ground),
-  openTasks(ground, doings(ground)),
+  openTasks(ground, taskRunners(ground)),
   openTaskRetention(ground),
-  openLinkMaker(ground, making),
+  openLinkMaker(ground, makerOptions),
   openLinkSweep(ground),
   openChannelNotices(ground),
   openBroadcastWorker(ground, sending),

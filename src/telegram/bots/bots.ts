@@ -1,7 +1,7 @@
 /**
- * Bots: where a click may lead, and whose starts Sluice records itself. Owns `bots` and `bot_hooks`. A bot's token is kept encrypted
- * and never leaves; of live bots an organization has one of a name, because conversions name bots by it. A bot is its number at Telegram:
- * deleted and added again it is the same one, so that nobody is counted twice. Deletion is soft, and gives the hook back.
+ * Telegram bots that clicks can lead to and whose starts Sluice records. Owns `bots` and `bot_hooks`. A bot's token is stored encrypted
+ * and never shown. Usernames of live bots are unique in an organization, because conversions name bots by username. A bot is identified by its
+ * number at Telegram: deleted and added again it is the same bot, so that nobody is counted twice. Deletion is soft and restores the webhook.
  */
 import type { Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -15,20 +15,20 @@ import { readMoment } from '../../money/billing/balance.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { campaignsOnFallback } from '../../traffic/campaigns/on-fallback.ts'
 import type * as api from './api.ts'
-import { secretOf } from './hooks.ts'
-import { announceBots, hashOf } from './live.ts'
-import { payDebt } from './owed.ts'
-import { anyBot, COLUMNS, liveBot, liveBots, NOW, type Row, shown } from './rows.ts'
-import { freeNumber } from './tokens.ts'
+import { hookSecret } from './hooks.ts'
+import { announceBots, secretHash } from './live.ts'
+import { restoreOwedHook } from './owed.ts'
+import { anyBot, BOT_COLUMNS, liveBot, liveBots, NOW, type StoredBot, botReply } from './rows.ts'
+import { releaseNumber } from './tokens.ts'
 
 /** Bots of the organization, newest first. */
 export async function listBots(
   { db, actor, secrets }: Context<typeof api.listBots>,
   { query }: Call<typeof api.listBots>,
 ) {
-  const rows = liveBots(db, actor.org_id).select(COLUMNS).$castTo<Row>()
+  const rows = liveBots(db, actor.org_id).select(BOT_COLUMNS).$castTo<StoredBot>()
   const { data, next_cursor } = await newestFirst(rows, query)
-  return { data: data.map(row => shown(secrets, row)), next_cursor }
+  return { data: data.map(row => botReply(secrets, row)), next_cursor }
 }
 
 /** One bot. Refuses `object_not_found`. */
@@ -36,12 +36,12 @@ export async function readBot(
   { db, actor, secrets }: Context<typeof api.readBot>,
   { params }: Call<typeof api.readBot>,
 ) {
-  return shown(secrets, await liveBot(db, actor.org_id, idOf(params.id)))
+  return botReply(secrets, await liveBot(db, actor.org_id, idOf(params.id)))
 }
 
 type NewBot = { org_id: number; id: string; username: string; token: string; created_at: string }
 
-/** Writes a bot, and what its hook is recognized by. `username` is without @; Telegram is told nothing. */
+/** Inserts a bot and the hash of its webhook secret. `username` is without @. Makes no call to Telegram. */
 export async function insertBot(
   trx: Transaction<Tables>,
   secrets: Pick<Secrets, 'seal' | 'mac'>,
@@ -69,23 +69,23 @@ export async function insertBot(
     .execute()
   await trx
     .insertInto('bot_hooks')
-    .values({ bot_id: id, org_id, secret_hash: hashOf(secretOf(secrets, id)) })
+    .values({ bot_id: id, org_id, secret_hash: secretHash(hookSecret(secrets, id)) })
     .execute()
 }
 
 /**
- * Deletes softly: its starts stay, its updates are refused, and the hook is given back to who had it before; where Telegram does not answer that is
- * tried until it does, and what was passed on is passed on meanwhile.
+ * Deletes a bot softly: its starts stay, its updates are refused, and its former webhook is restored. While Telegram is away that is retried, and
+ * a relay keeps forwarding until it succeeds. Refuses `object_not_found`.
  */
 export async function deleteBot(context: Context<typeof api.deleteBot>, { params }: Call<typeof api.deleteBot>) {
   const { db, actor } = context
   const { org_id } = actor
   const id = idOf(params.id)
   const { mode } = await liveBot(db, org_id, id)
-  const isGone = await db.transaction().execute(async trx => {
+  const isDeleted = await db.transaction().execute(async trx => {
     if (mode !== 'relay')
       await trx.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
-    if (mode === 'copy') await freeNumber(trx, { org_id, id })
+    if (mode === 'copy') await releaseNumber(trx, { org_id, id })
     const { numUpdatedRows } = await trx
       .updateTable('bots')
       .set({
@@ -101,10 +101,10 @@ export async function deleteBot(context: Context<typeof api.deleteBot>, { params
       .executeTakeFirst()
     return numUpdatedRows > 0n
   })
-  if (!isGone) refuse('object_not_found')
+  if (!isDeleted) refuse('object_not_found')
   await announceChange(db, org_id, id)
   await announceBots(db)
-  const owing = await anyBot(db, { org_id, id })
-  if (owing?.give_back === 'owed') await payDebt(context, owing)
+  const deleted = await anyBot(db, { org_id, id })
+  if (deleted?.give_back === 'owed') await restoreOwedHook(context, deleted)
   return { ok: true as const, id, campaigns_on_fallback: await campaignsOnFallback(context, 'bot', id) }
 }

@@ -1,37 +1,37 @@
-/** Lets nothing through to a program for a while where too many failures have come back, then one to try. */
+/** A circuit breaker per bot: after ten failures within a minute it blocks calls to the bot's program for 15 seconds, then lets one through as a test. */
 const FAILURES = 10
 const WITHIN_MS = 60_000
 const PAUSE_MS = 15_000
 
 export type Breaker = {
-  /** Whether it may be called now; who is told yes says how it went. */
+  /** Whether a call may be made now. After true, the caller must `report` the result. */
   mayTry(): boolean
-  told(isGood: boolean): void
+  report(isSuccess: boolean): void
 }
 
 export function openBreaker(): Breaker {
   let failures: number[] = []
   let paused_until = 0
-  let isTrying = false
+  let isTesting = false
   return {
     mayTry() {
       if (paused_until === 0) return true
-      if (isTrying || performance.now() < paused_until) return false
-      isTrying = true
+      if (isTesting || performance.now() < paused_until) return false
+      isTesting = true
       return true
     },
-    told(isGood) {
+    report(isSuccess) {
       const now = performance.now()
-      const wasTrying = isTrying
-      isTrying = false
-      if (isGood) {
-        // Below the limit a good answer between failures does not undo them.
+      const wasTesting = isTesting
+      isTesting = false
+      if (isSuccess) {
+        // While the breaker is closed, a success does not erase earlier failures.
         if (paused_until !== 0) failures = []
         paused_until = 0
         return
       }
       failures = [...failures.filter(at => now - at < WITHIN_MS), now].slice(-FAILURES)
-      if (wasTrying || failures.length >= FAILURES) paused_until = now + PAUSE_MS
+      if (wasTesting || failures.length >= FAILURES) paused_until = now + PAUSE_MS
     },
   }
 }

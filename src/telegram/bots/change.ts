@@ -1,31 +1,32 @@
-/** Changing a bot: its token, its mode, where it is passed on to; and taking its hook back. What would hurt another program is asked for first. */
+/** Changes a bot: its token, mode, relay and settings; sets its webhook again. Another program loses the webhook only if the caller says so. */
 import { randomBytes } from 'node:crypto'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { botName } from '../../intake/events/intake.ts'
-import { keptHook, refuseTaken } from './add.ts'
+import { formerHookToKeep, refuseHookTaken } from './add.ts'
 import type * as api from './api.ts'
-import { addressOf, isOurs, secretOf, seeHook, type Seen, UNREACHABLE } from './hooks.ts'
-import { announceBots, hashOf } from './live.ts'
-import { payDebt } from './owed.ts'
+import { hookUrl, isOurHook, hookSecret, readHook, type HookInfo, UNREACHABLE } from './hooks.ts'
+import { announceBots, secretHash } from './live.ts'
+import { restoreOwedHook } from './owed.ts'
 import { requireRelayUrl } from './relay-url.ts'
 import { sendingChanges } from './sending.ts'
-import { anyBot, formerHook, hookStateOf, liveBot, opened, type Row, shown } from './rows.ts'
+import { anyBot, formerHook, hookStateOf, liveBot, openSealed, type StoredBot, botReply } from './rows.ts'
 import { isReachable } from './telegram.ts'
-import { claimNumber, numberOf, refuseAway, requireKnown, whoseToken } from './tokens.ts'
-import { lookAtStarsSoon } from './stars.ts'
-import { look } from './watch.ts'
-import { take, written } from './write.ts'
+import { claimNumber, numberInToken, refuseAway, requireIdentified, identifyToken } from './tokens.ts'
+import { readStarsSoon } from './stars.ts'
+import { checkHook } from './watch.ts'
+import { takeHook, updateBotRow } from './write.ts'
 
-type Changing = Context<typeof api.updateBot>
+type UpdateContext = Context<typeof api.updateBot>
 
 /**
- * Changes what is sent. Refuses `object_not_found`; `invalid_request` for another bot's token, for relay without an address and for a welcome that Telegram would refuse; `bot_hook_taken` where a
- * program would lose its hook and nothing says so; `bot_in_use`, `bot_token_revoked`; `telegram_away` where it must be asked and cannot be.
+ * Changes the given fields. Refuses `object_not_found`; `invalid_request` for another bot's token, relay without a URL and a welcome that Telegram
+ * would reject; `bot_hook_taken` if a program would lose its webhook without `take_over`; `bot_in_use`, `bot_token_revoked`; `telegram_away` if
+ * Telegram has to be asked and cannot be.
  */
-export async function updateBot(context: Changing, { params, body }: Call<typeof api.updateBot>) {
+export async function updateBot(context: UpdateContext, { params, body }: Call<typeof api.updateBot>) {
   const { db, actor, secrets } = context
   const before = await liveBot(db, actor.org_id, idOf(params.id))
   const { guard_hook, relay_types } = body
@@ -38,38 +39,41 @@ export async function updateBot(context: Changing, { params, body }: Call<typeof
       : { relay_secret: body.relay_secret === null ? null : secrets.seal(body.relay_secret) }),
   }
   const mode = body.mode ?? before.mode
-  const isMoved = mode !== before.mode || body.token !== undefined || body.take_over === true
+  const isHookAffected = mode !== before.mode || body.token !== undefined || body.take_over === true
   const token = body.token === undefined ? {} : await newToken(context, before, body.token)
-  const bare: Row = { ...before, ...plain, ...token }
-  if (mode === 'copy') return shown(secrets, await toCopy(context, before, { ...plain, ...token }))
-  const seen = isMoved ? await requireSeen(context, bare) : undefined
-  const former = seen === undefined ? formerHook(secrets, before) : formerFor(context, before, seen, { ...body, mode })
-  const isTold = body.relay_url !== undefined || (mode === 'relay' && before.mode !== 'relay')
-  const address = body.relay_url ?? opened(secrets, before.relay_url) ?? former?.url
-  const relay = isTold ? { relay_url: secrets.seal(requireRelayUrl(context.config, address, seen !== undefined)) } : {}
-  const kept = { former_hook: former === undefined ? null : secrets.seal(JSON.stringify(former)) }
+  const withToken: StoredBot = { ...before, ...plain, ...token }
+  if (mode === 'copy') return botReply(secrets, await changeToCopy(context, before, { ...plain, ...token }))
+  const hook = isHookAffected ? await requireHookInfo(context, withToken) : undefined
+  const former =
+    hook === undefined ? formerHook(secrets, before) : formerHookAfter(context, before, hook, { ...body, mode })
+  const isRelayChanged = body.relay_url !== undefined || (mode === 'relay' && before.mode !== 'relay')
+  const address = body.relay_url ?? openSealed(secrets, before.relay_url) ?? former?.url
+  const relay = isRelayChanged
+    ? { relay_url: secrets.seal(requireRelayUrl(context.config, address, hook !== undefined)) }
+    : {}
+  const formerColumn = { former_hook: former === undefined ? null : secrets.seal(JSON.stringify(former)) }
   const changes = {
     ...plain,
     ...token,
     ...relay,
-    ...kept,
+    ...formerColumn,
     mode,
     ...(mode === before.mode ? {} : { hook_state: 'not_set' }),
   }
-  const row = await written(context, before, changes)
-  if (before.mode === 'copy') await putSecret(context, row, secretOf(secrets, row.id), false)
+  const row = await updateBotRow(context, before, changes)
+  if (before.mode === 'copy') await storeSecret(context, row, hookSecret(secrets, row.id), false)
   if (body.token !== undefined) await announceChange(db, row.org_id, row.id)
-  if (!isMoved && relay_types === undefined) return shown(secrets, row)
+  if (!isHookAffected && relay_types === undefined) return botReply(secrets, row)
   if (!isReachable(context.config.baseUrl))
-    return shown(secrets, await written(context, row, { hook_state: 'not_set', hook_error: UNREACHABLE }))
-  return shown(secrets, await take(context, row))
+    return botReply(secrets, await updateBotRow(context, row, { hook_state: 'not_set', hook_error: UNREACHABLE }))
+  return botReply(secrets, await takeHook(context, row))
 }
 
-/** A new token, confirmed to be the same bot's. */
-async function newToken(context: Pick<Changing, 'config' | 'db' | 'secrets'>, before: Row, token: string) {
-  const { telegram_id, username, name } = requireKnown(await whoseToken(context, token))
-  if (telegram_id !== (before.telegram_id ?? numberOf(context.secrets.open(before.token))))
-    refuse('invalid_request', { error: `token: is that of another bot, @${username}` })
+/** The columns of a new token, after Telegram has confirmed that it belongs to the same bot. */
+async function newToken(context: Pick<UpdateContext, 'config' | 'db' | 'secrets'>, before: StoredBot, token: string) {
+  const { telegram_id, username, name } = requireIdentified(await identifyToken(context, token))
+  if (telegram_id !== (before.telegram_id ?? numberInToken(context.secrets.open(before.token))))
+    refuse('invalid_request', { error: `token: belongs to another bot, @${username}` })
   if (!(await claimNumber(context.db, telegram_id, before))) refuse('bot_in_use')
   return {
     token: context.secrets.seal(token),
@@ -83,32 +87,44 @@ async function newToken(context: Pick<Changing, 'config' | 'db' | 'secrets'>, be
   }
 }
 
-/** The hook there is. Refuses `bot_token_revoked`, and `telegram_away` while Telegram cannot be asked. */
-async function requireSeen(context: Pick<Changing, 'config' | 'secrets' | 'db'>, row: Row): Promise<Seen> {
-  const seen = await seeHook(context, context.secrets.open(row.token))
-  if (!('ok' in seen)) return seen
-  if (seen.kind !== 'token') refuseAway(seen)
-  await written(context, row, { token_state: 'revoked' })
+/** The bot's current webhook. Refuses `bot_token_revoked`, and `telegram_away` while Telegram cannot be reached. */
+async function requireHookInfo(
+  context: Pick<UpdateContext, 'config' | 'secrets' | 'db'>,
+  row: StoredBot,
+): Promise<HookInfo> {
+  const hook = await readHook(context, context.secrets.open(row.token))
+  if (!('ok' in hook)) return hook
+  if (hook.kind !== 'token') refuseAway(hook)
+  await updateBotRow(context, row, { token_state: 'revoked' })
   return refuse('bot_token_revoked')
 }
 
-/** Refuses `bot_hook_taken` where own would make deaf who is passed on to, or has the hook. */
-function formerFor(context: Changing, before: Row, seen: Seen, body: api.BotChanges & { mode: api.Mode }) {
+/** The webhook to restore later. Refuses `bot_hook_taken` if mode own would cut off the program that has the webhook or gets forwarded updates. */
+function formerHookAfter(
+  context: UpdateContext,
+  before: StoredBot,
+  hook: HookInfo,
+  body: api.BotChanges & { mode: api.Mode },
+) {
   const { secrets } = context
-  const behind = before.mode === 'relay' ? opened(secrets, before.relay_url) : undefined
-  if (behind !== undefined && body.mode === 'own' && body.take_over !== true) refuseTaken(behind)
-  // Taken away from us and asked for again with its new token: what it was before ours stays what is given back.
-  const isTakenBack = before.mode === body.mode && before.hook_set_at !== null
-  if (isTakenBack && (seen.url === '' || before.former_hook !== null)) return formerHook(secrets, before)
-  return keptHook(context, before.id, seen, body, before) ?? formerHook(secrets, before)
+  const program = before.mode === 'relay' ? openSealed(secrets, before.relay_url) : undefined
+  if (program !== undefined && body.mode === 'own' && body.take_over !== true) refuseHookTaken(program)
+  // Sluice had this webhook and sets it again, so the webhook to restore stays the one from before Sluice.
+  const isSetAgain = before.mode === body.mode && before.hook_set_at !== null
+  if (isSetAgain && (hook.url === '' || before.former_hook !== null)) return formerHook(secrets, before)
+  return formerHookToKeep(context, before.id, hook, body, before) ?? formerHook(secrets, before)
 }
 
-/** Leaves the hook to the program that had it, or to one that polls. */
-async function toCopy(context: Changing, before: Row, changes: Partial<Row>): Promise<Row> {
-  if (before.mode === 'copy') return await written(context, before, changes)
-  await putSecret(context, before, randomBytes(32).toString('base64url'), false)
-  const isOwing = isReachable(context.config.baseUrl)
-  const row = await written(context, before, {
+/** Changes the bot to copy mode and restores the former webhook, if there was one. */
+async function changeToCopy(
+  context: UpdateContext,
+  before: StoredBot,
+  changes: Partial<StoredBot>,
+): Promise<StoredBot> {
+  if (before.mode === 'copy') return await updateBotRow(context, before, changes)
+  await storeSecret(context, before, randomBytes(32).toString('base64url'), false)
+  const owesHook = isReachable(context.config.baseUrl)
+  const row = await updateBotRow(context, before, {
     ...(changes as object),
     mode: 'copy',
     hook_state: 'copy',
@@ -116,85 +132,84 @@ async function toCopy(context: Changing, before: Row, changes: Partial<Row>): Pr
     hook_host: null,
     notice: null,
     hook_check_at: null,
-    give_back: isOwing ? 'owed' : null,
+    give_back: owesHook ? 'owed' : null,
   })
-  if (isOwing) await payDebt(context, row)
+  if (owesHook) await restoreOwedHook(context, row)
   return (await anyBot(context.db, row)) ?? refuse('object_not_found')
 }
 
-/** What updates of the bot are recognized by from now on. */
-async function putSecret(
-  context: Pick<Changing, 'db'>,
-  { org_id, id }: Row,
+/** Replaces the secret that authenticates updates of the bot. */
+async function storeSecret(
+  context: Pick<UpdateContext, 'db'>,
+  { org_id, id }: StoredBot,
   secret: string,
   isForCopies: boolean,
 ): Promise<void> {
   const { db } = context
   await db
     .updateTable('bot_hooks')
-    .set({ secret_hash: hashOf(secret) })
+    .set({ secret_hash: secretHash(secret) })
     .where('org_id', '=', org_id)
     .where('bot_id', '=', id)
     .execute()
-  await written(context, { org_id, id }, { has_copy_secret: isForCopies })
+  await updateBotRow(context, { org_id, id }, { has_copy_secret: isForCopies })
 }
 
 /**
- * Asks Telegram again to send the bot's updates here. Refuses `object_not_found`, `bot_token_revoked`, `bot_in_use`; `bot_hook_taken` where another program
- * has a hook that was never Sluice's.
+ * Sets the bot's webhook to Sluice again. Refuses `object_not_found`, `bot_token_revoked`, `bot_in_use`; `bot_hook_taken` if another program has a
+ * webhook that was never Sluice's.
  */
 export async function setBotHook(context: Context<typeof api.setBotHook>, { params }: Call<typeof api.setBotHook>) {
   const { db, actor, secrets, config } = context
   const before = await liveBot(db, actor.org_id, idOf(params.id))
-  if (before.mode === 'copy') return shown(secrets, before)
-  const known = await whoseToken(context, secrets.open(before.token))
+  if (before.mode === 'copy') return botReply(secrets, before)
+  const known = await identifyToken(context, secrets.open(before.token))
   if ('ok' in known) {
     if (known.kind === 'token') {
-      await written(context, before, { token_state: 'revoked' })
+      await updateBotRow(context, before, { token_state: 'revoked' })
       refuse('bot_token_revoked')
     }
     const state = hookStateOf(before)
-    const isStanding = state === 'stolen' || state === 'removed'
-    return shown(
+    const isLost = state === 'stolen' || state === 'removed'
+    return botReply(
       secrets,
-      await written(context, before, { hook_error: known.description, hook_state: isStanding ? state : 'not_set' }),
+      await updateBotRow(context, before, { hook_error: known.description, hook_state: isLost ? state : 'not_set' }),
     )
   }
   if (!(await claimNumber(db, known.telegram_id, before))) refuse('bot_in_use')
-  const seen = await requireSeen(context, before)
-  const isForeign = seen.url !== '' && !isOurs(seen.url, before.id)
-  // One that is kept to be given back was given up for Sluice already.
-  const isGivenUp = before.hook_set_at !== null || formerHook(secrets, before)?.url === seen.url
-  if (isForeign && !isGivenUp && before.mode === 'own') refuseTaken(seen.url)
-  const { url, allowed_updates, max_connections } = seen
-  const isKept = isForeign && before.former_hook === null
-  const former_hook = isKept
+  const hook = await requireHookInfo(context, before)
+  const isForeign = hook.url !== '' && !isOurHook(hook.url, before.id)
+  // The owner has already agreed to replace a webhook that is stored for restoring.
+  const isAgreed = before.hook_set_at !== null || formerHook(secrets, before)?.url === hook.url
+  if (isForeign && !isAgreed && before.mode === 'own') refuseHookTaken(hook.url)
+  const { url, allowed_updates, max_connections } = hook
+  const isNewFormer = isForeign && before.former_hook === null
+  const former_hook = isNewFormer
     ? secrets.seal(JSON.stringify({ url, allowed_updates, max_connections }))
     : before.former_hook
   const { telegram_id, name } = known
   const changes = { former_hook, telegram_id, name }
   if (!isReachable(config.baseUrl))
-    return shown(
+    return botReply(
       secrets,
-      await written(context, before, { ...changes, hook_state: 'not_set', hook_error: UNREACHABLE }),
+      await updateBotRow(context, before, { ...changes, hook_state: 'not_set', hook_error: UNREACHABLE }),
     )
-  return shown(secrets, await take(context, { ...before, former_hook }, changes))
+  return botReply(secrets, await takeHook(context, { ...before, former_hook }, changes))
 }
 
-/** Asks Telegram now, and has the list of Stars read soon. Refuses `object_not_found`, and `telegram_away` where it does not answer. */
+/** Checks the bot at Telegram now, and schedules a read of its Star transactions. Refuses `object_not_found`, and `telegram_away`. */
 export async function checkBot(context: Context<typeof api.checkBot>, { params }: Call<typeof api.checkBot>) {
   const { db, actor, secrets } = context
   const before = await liveBot(db, actor.org_id, idOf(params.id))
-  const away = await look(context, before)
+  const away = await checkHook(context, before)
   if (away !== undefined) refuseAway(away)
-  await lookAtStarsSoon(db, before)
+  await readStarsSoon(db, before)
   await announceBots(db)
-  return shown(secrets, await liveBot(db, actor.org_id, before.id))
+  return botReply(secrets, await liveBot(db, actor.org_id, before.id))
 }
 
 /**
- * Makes the secret that copies are sent with, and answers it this once; the one before is refused from now on. Refuses `object_not_found` and
- * `bot_not_copied`.
+ * Creates the secret for copies and returns it, this once. The previous secret stops working. Refuses `object_not_found` and `bot_not_copied`.
  */
 export async function rotateCopySecret(
   context: Context<typeof api.rotateCopySecret>,
@@ -204,6 +219,6 @@ export async function rotateCopySecret(
   const row = await liveBot(db, actor.org_id, idOf(params.id))
   if (row.mode !== 'copy') refuse('bot_not_copied')
   const secret = randomBytes(32).toString('base64url')
-  await putSecret(context, row, secret, true)
-  return { secret, url: addressOf(config.baseUrl ?? origin ?? '', row.id) }
+  await storeSecret(context, row, secret, true)
+  return { secret, url: hookUrl(config.baseUrl ?? origin ?? '', row.id) }
 }

@@ -1,15 +1,13 @@
-/** Of several processes one asks Telegram about a bot: whoever moves its next look on. */
+/** Claims the check of a bot, so that only one of several processes asks Telegram about it. */
 import { type Kysely, sql } from 'kysely'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { BotId } from './rows.ts'
 
-export { databaseTimeIn as momentIn } from '../../ground/db/clock.ts'
+export type CheckGround = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'>
 
-export type Looking = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'>
-
-/** Takes a look that is due, for so long; false where another process has. A look that is lost with its process comes up again then. */
+/** Claims a due check for `lease_ms`; false if another process has claimed it. If this process dies, the check is due again after the lease. */
 export async function claimCheck(db: Kysely<Tables>, { org_id, id }: BotId, lease_ms: number): Promise<boolean> {
   const until = await databaseTimeIn(db, lease_ms)
   const claimed = await sql`

@@ -1,6 +1,6 @@
 /**
- * What Telegram tells about a bot's users, as far as it is a conversion (update.ts): Sluice records it itself, and passes it on where a program of the
- * owner's stands behind. Answered with 200 only when both are done: anything else makes Telegram send it again.
+ * Receives the updates of bots: records starts as conversions, hands each update to the other Telegram rooms, and in relay mode forwards it to the
+ * bot's own program. Answers 200 only when all of that has succeeded; any other answer makes Telegram send the update again.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { toUuid } from '../../contract/ids.ts'
@@ -10,91 +10,102 @@ import { isUnreachable } from '../../ground/db/faults.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
 import { startId } from '../../intake/events/identity.ts'
-import { hashOf, type LiveBot, type LiveBots } from './live.ts'
+import { secretHash, type LiveBot, type LiveBots } from './live.ts'
 import type { Relay } from './relay.ts'
 import { startIn } from './update.ts'
 
-/** A call of the Bot API that an update may be answered with. */
+/** A Bot API call that an update can be answered with. */
 export type MethodCall = { readonly method: string } & Readonly<Record<string, unknown>>
 
 /**
- * What another room does with each update of a bot. It is told again until every room and the program behind have taken it, so hearing it twice
- * changes nothing. Throws what the database throws. Answers with a call of the Bot API, which the program behind goes before.
+ * Handles each update of a bot for another room. An update comes again until every room and the bot's program have accepted it, so handling it twice
+ * must change nothing. Throws database errors. May return a Bot API call as the answer; an answer of the bot's program takes precedence.
  */
-export type Hearer = (bot: LiveBot, update: Readonly<Record<string, unknown>>) => Promise<MethodCall | undefined>
+export type UpdateListener = (
+  bot: LiveBot,
+  update: Readonly<Record<string, unknown>>,
+) => Promise<MethodCall | undefined>
 
-export type Reflex = (bot: LiveBot, update: Readonly<Record<string, unknown>>) => Promise<MethodCall | true> | undefined
+/** Answers some updates at once, without the database; undefined for all others. */
+export type InstantReply = (
+  bot: LiveBot,
+  update: Readonly<Record<string, unknown>>,
+) => Promise<MethodCall | true> | undefined
 
-type Receiving = {
-  readonly hearers: readonly Hearer[]
-  /** What an update is answered with at once, without the database: then it is neither recorded nor passed on. */
-  readonly reflex: Reflex
+type UpdateHandling = {
+  readonly listeners: readonly UpdateListener[]
+  /** An update that it answers is neither recorded nor forwarded. */
+  readonly instantReply: InstantReply
   readonly conversions: Pick<Conversions, 'recordStart'>
   readonly live: Pick<LiveBots, 'find' | 'search'>
-  readonly relay: Pick<Relay, 'pass'>
-  /** Notes that the bot was heard of now. */
+  readonly relay: Pick<Relay, 'forward'>
+  /** Records the time of the bot's last update. */
   readonly noteUpdate: (bot: LiveBot) => void
 }
 
-const AGAIN = { headers: { 'retry-after': '5' } }
+const RETRY_SOON = { headers: { 'retry-after': '5' } }
 
 /**
- * Refuses `hook_secret_wrong`, `invalid_json`, `org_deleted`, and `service_unavailable` while nothing can be stored. Answers 502 where the program behind has
- * not taken the update, and the call of the Bot API where it has answered with one.
+ * Receives one update. Refuses `hook_secret_wrong`, `invalid_json`, `org_deleted`, and `service_unavailable` while nothing can be stored. Answers 502
+ * if the bot's program has not accepted the update; returns the program's answer if it is a Bot API call.
  */
 export async function receiveUpdate(
   ground: Ground,
-  given: Receiving,
+  handling: UpdateHandling,
   { params, headers, body }: Visit,
 ): Promise<Answer> {
   const secret = headers['x-telegram-bot-api-secret-token']
-  const bot = await provenBot(given.live, toUuid(params['bot'] ?? ''), hashOf(typeof secret === 'string' ? secret : ''))
+  const bot = await authenticatedBot(
+    handling.live,
+    toUuid(params['bot'] ?? ''),
+    secretHash(typeof secret === 'string' ? secret : ''),
+  )
   const bytes = Buffer.isBuffer(body) ? body : Buffer.alloc(0)
-  const update = read(bytes)
-  given.noteUpdate(bot)
-  const answered = update === undefined || bot.is_over ? undefined : given.reflex(bot, update)
-  if (answered !== undefined) {
-    const call = await answered
+  const update = parseUpdate(bytes)
+  handling.noteUpdate(bot)
+  const instant = update === undefined || bot.is_over ? undefined : handling.instantReply(bot, update)
+  if (instant !== undefined) {
+    const call = await instant
     return { status: 200, body: call === true ? { ok: true } : call }
   }
-  if (!isPassedOn(bot, update)) {
+  if (!isForwarded(bot, update)) {
     if (update === undefined) refuse('invalid_json')
-    return { status: 200, body: (await record(ground, given, bot, update)) ?? { ok: true } }
+    return { status: 200, body: (await recordUpdate(ground, handling, bot, update)) ?? { ok: true } }
   }
   const { update_id } = fieldsOf(update)
-  const parcel = { bytes, type: typeOf(update), update_id: typeof update_id === 'number' ? update_id : undefined }
-  const [recorded, passed] = await Promise.allSettled([
-    update === undefined ? undefined : record(ground, given, bot, update).catch(unlessDeleted),
-    given.relay.pass(bot, parcel),
+  const forwarded = { bytes, type: typeOf(update), update_id: typeof update_id === 'number' ? update_id : undefined }
+  const [recorded, relayed] = await Promise.allSettled([
+    update === undefined ? undefined : recordUpdate(ground, handling, bot, update).catch(ignoreDeletedOrganization),
+    handling.relay.forward(bot, forwarded),
   ])
-  if (passed.status === 'rejected') throw passed.reason
-  if (passed.value === 'failed')
-    return { status: 502, ...AGAIN, body: { error: 'the program behind has not taken the update' } }
-  if (passed.value === 'held') refuse('service_unavailable', AGAIN)
+  if (relayed.status === 'rejected') throw relayed.reason
+  if (relayed.value === 'failed')
+    return { status: 502, ...RETRY_SOON, body: { error: 'the bot’s program has not accepted the update' } }
+  if (relayed.value === 'held') refuse('service_unavailable', RETRY_SOON)
   if (recorded.status === 'rejected') throw recorded.reason
-  const { body: method } = passed.value
+  const { body: method } = relayed.value
   if (method === undefined) return { status: 200, body: recorded.value ?? { ok: true } }
   return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: method }
 }
 
-/** The bot whose secret this is, from memory; one that memory does not have, or has another secret of, is looked for. */
-async function provenBot(live: Receiving['live'], id: string | undefined, sent: Buffer): Promise<LiveBot> {
-  const isProven = (bot: LiveBot | undefined): bot is LiveBot =>
-    timingSafeEqual(bot?.secret_hash ?? hashOf('nobody'), sent) && bot !== undefined
+/** The bot with this id and secret. If memory has no such bot, or another secret, the database decides. Refuses `hook_secret_wrong`. */
+async function authenticatedBot(live: UpdateHandling['live'], id: string | undefined, sent: Buffer): Promise<LiveBot> {
+  const hasSecret = (bot: LiveBot | undefined): bot is LiveBot =>
+    timingSafeEqual(bot?.secret_hash ?? secretHash('nobody'), sent) && bot !== undefined
   if (id === undefined) refuse('hook_secret_wrong')
   const known = live.find(id)
-  if (isProven(known)) return known
+  if (hasSecret(known)) return known
   try {
     const found = await live.search(id)
-    return isProven(found) ? found : refuse('hook_secret_wrong')
+    return hasSecret(found) ? found : refuse('hook_secret_wrong')
   } catch (error) {
-    if (isUnreachable(error)) refuse('service_unavailable', AGAIN)
+    if (isUnreachable(error)) refuse('service_unavailable', RETRY_SOON)
     throw error
   }
 }
 
-/** What the bytes say; undefined where they are no JSON, no fields where they are no object. */
-function read(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
+/** The update as an object; undefined for invalid JSON, empty for JSON that is no object. */
+function parseUpdate(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
     return fieldsOf(JSON.parse(bytes.toString('utf8')))
   } catch {
@@ -105,8 +116,8 @@ function read(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
 const typeOf = (update: Readonly<Record<string, unknown>> | undefined): string =>
   Object.keys(update ?? {}).find(key => /^[a-z_]{1,64}$/.test(key) && key !== 'update_id') ?? 'unknown'
 
-/** Buttons of our own messages are answered by us; all else is the program's, unless its owner has named kinds. */
-function isPassedOn(
+/** Sluice answers the buttons of its own messages. All other updates are forwarded, or only the types that the owner has listed. */
+function isForwarded(
   { relay_url, relay_types }: LiveBot,
   update: Readonly<Record<string, unknown>> | undefined,
 ): boolean {
@@ -116,15 +127,15 @@ function isPassedOn(
   return relay_types.length === 0 || relay_types.includes(typeOf(update))
 }
 
-/** The program behind is not to be deaf because the organization here is deleted. */
-function unlessDeleted(error: unknown): undefined {
+/** A deleted organization must not stop updates from being forwarded. */
+function ignoreDeletedOrganization(error: unknown): undefined {
   if (!(error instanceof Refusal && error.refusal === 'org_deleted')) throw error
 }
 
-/** Records what the update tells, here and in every room that hears; `service_unavailable` while the database is away. */
-async function record(
+/** Records a start, then hands the update to every listener. Refuses `service_unavailable` while the database is away. */
+async function recordUpdate(
   ground: Ground,
-  { conversions, hearers }: Receiving,
+  { conversions, listeners }: UpdateHandling,
   bot: LiveBot,
   update: Readonly<Record<string, unknown>>,
 ): Promise<MethodCall | undefined> {
@@ -133,10 +144,10 @@ async function record(
     await requireOrganization(ground, bot)
     await recordStart(conversions, bot, update)
     let answer: MethodCall | undefined
-    for (const hear of hearers) answer = (await hear(bot, update)) ?? answer
+    for (const listener of listeners) answer = (await listener(bot, update)) ?? answer
     return answer
   } catch (error) {
-    if (isUnreachable(error)) refuse('service_unavailable', AGAIN)
+    if (isUnreachable(error)) refuse('service_unavailable', RETRY_SOON)
     throw error
   }
 }
@@ -150,8 +161,12 @@ async function requireOrganization({ db }: Ground, { org_id }: LiveBot): Promise
   if (found?.is_deleted !== false) refuse('org_deleted')
 }
 
-/** A click that is not this organization's makes it organic: nothing to record, and nothing Telegram should send again. */
-async function recordStart(conversions: Receiving['conversions'], { org_id, id: bot_id }: LiveBot, update: unknown) {
+/** A start over another organization's click is organic: nothing is recorded, and Telegram need not send it again. */
+async function recordStart(
+  conversions: UpdateHandling['conversions'],
+  { org_id, id: bot_id }: LiveBot,
+  update: unknown,
+) {
   const start = startIn(update)
   if (start === undefined) return
   try {
@@ -162,12 +177,12 @@ async function recordStart(conversions: Receiving['conversions'], { org_id, id: 
   }
 }
 
-type PersonOfBot = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
+type BotUser = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
 
-/** The click over which the person has started the bot. */
-export async function clickOfStart(
+/** The click by which the person started the bot. */
+export async function clickOfBotStart(
   db: Ground['db'],
-  { org_id, bot_id, telegram_user_id }: PersonOfBot,
+  { org_id, bot_id, telegram_user_id }: BotUser,
 ): Promise<string | undefined> {
   const start = await db
     .selectFrom('events')

@@ -1,6 +1,6 @@
 /**
- * What is asked of Telegram about a bot's hook: whose it is, that it be ours, that it be again whose it was. Nothing here writes a row, and no
- * update that waits at Telegram is ever dropped.
+ * The webhook calls to Telegram: read it, set it to Sluice, restore the former one. Nothing here writes a row, and updates waiting at Telegram are
+ * never dropped.
  */
 import { toWireId } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
@@ -10,10 +10,10 @@ import type { Mode } from './api.ts'
 import type { FormerHook } from './rows.ts'
 import { callTelegram, type Failure, isAway, isReachable } from './telegram.ts'
 
-export const UNREACHABLE = 'BASE_URL is not a public https address: set it, then set the hook again'
+export const UNREACHABLE = 'BASE_URL is not a public https address: set it, then set the webhook again'
 
-/** Everything Sluice hears of, now or later: what is left out of the list keeps the setting it had. */
-const HEARD = [
+/** All update types Sluice uses or will use. Telegram keeps the old setting of a list that is left out. */
+const OUR_UPDATE_TYPES = [
   'message',
   'callback_query',
   'my_chat_member',
@@ -24,8 +24,8 @@ const HEARD = [
   'purchased_paid_media',
 ] as const
 
-/** What Telegram tells a program that names no list: all but chat_member and two of reactions. */
-const UNLESS_NAMED = [
+/** The types Telegram sends to a program without a list: all but chat_member and the two types of reactions. */
+const DEFAULT_UPDATE_TYPES = [
   'message',
   'edited_message',
   'channel_post',
@@ -49,21 +49,21 @@ const UNLESS_NAMED = [
   'subscription',
 ] as const
 
-type Kind = (typeof HEARD)[number] | (typeof UNLESS_NAMED)[number]
+type UpdateType = (typeof OUR_UPDATE_TYPES)[number] | (typeof DEFAULT_UPDATE_TYPES)[number]
 
-/** Most calls of Telegram's at a time where a program behind takes its time too. */
+/** Parallel calls by Telegram in relay mode, where each call also waits for the bot's program. */
 const RELAY_CONNECTIONS = 100
 
 type Asking = Pick<Ground, 'config'>
 
 /** A bot's hook as Telegram has it: an empty `url` means none. */
-export type Seen = FormerHook & {
+export type HookInfo = FormerHook & {
   readonly pending: number
   readonly last_error: { at: string; text: string } | null
 }
 
-/** Asks whose the hook is, or answers why that cannot be known. */
-export async function seeHook({ config }: Asking, token: string): Promise<Seen | Failure> {
+/** Reads the bot's webhook; returns the failure if Telegram does not say. */
+export async function readHook({ config }: Asking, token: string): Promise<HookInfo | Failure> {
   const answer = await callTelegram(config.telegramApiRoot, token, 'getWebhookInfo')
   if (!answer.ok) return answer
   const { url, allowed_updates, max_connections, pending_update_count, last_error_date, last_error_message } = fieldsOf(
@@ -86,17 +86,17 @@ export async function seeHook({ config }: Asking, token: string): Promise<Seen |
 
 const pathOf = (id: string): string => `/hooks/telegram/${toWireId(id)}`
 
-/** Where Telegram is to call for the bot. */
-export const addressOf = (baseUrl: string, id: string): string => `${baseUrl}${pathOf(id)}`
+/** The URL Telegram calls for the bot. */
+export const hookUrl = (baseUrl: string, id: string): string => `${baseUrl}${pathOf(id)}`
 
-/** Whether a hook is this bot's here, also under an address that Sluice had before. */
-export const isOurs = (url: string, id: string): boolean => URL.parse(url)?.pathname === pathOf(id)
+/** Whether a webhook is this bot's at Sluice, also under a former BASE_URL. */
+export const isOurHook = (url: string, id: string): boolean => URL.parse(url)?.pathname === pathOf(id)
 
-/** What Telegram must send along to be believed. */
-export const secretOf = (secrets: Pick<Secrets, 'mac'>, id: string): string =>
+/** The secret that authenticates Telegram's calls. */
+export const hookSecret = (secrets: Pick<Secrets, 'mac'>, id: string): string =>
   secrets.mac('telegram hook', id).toString('base64url')
 
-/** What of a bot decides how its hook is set. */
+/** The fields of a bot that decide how its webhook is set. */
 type Hooked = {
   readonly id: string
   readonly mode: Mode
@@ -104,43 +104,43 @@ type Hooked = {
   readonly former: FormerHook | undefined
 }
 
-/** Sets the hook; answers why it could not be. In relay the kinds that the program behind hears of are asked for as well. */
-export async function takeHook(
+/** Sets the webhook; returns the failure. In relay mode it also asks for the update types of the bot's program. */
+export async function setHook(
   { config, secrets }: Pick<Ground, 'config' | 'secrets'>,
   token: string,
   { id, mode, relay_types, former }: Hooked,
 ): Promise<Failure | undefined> {
   if (!isReachable(config.baseUrl)) return { ok: false, kind: 'refused', description: UNREACHABLE }
-  const behind = relay_types.length > 0 ? relay_types : (former?.allowed_updates ?? UNLESS_NAMED)
-  const kinds = mode === 'relay' ? new Set([...HEARD, ...behind]) : new Set(HEARD)
+  const wanted = relay_types.length > 0 ? relay_types : (former?.allowed_updates ?? DEFAULT_UPDATE_TYPES)
+  const types = mode === 'relay' ? new Set([...OUR_UPDATE_TYPES, ...wanted]) : new Set(OUR_UPDATE_TYPES)
   const answer = await callTelegram(config.telegramApiRoot, token, 'setWebhook', {
-    url: addressOf(config.baseUrl, id),
-    secret_token: secretOf(secrets, id),
-    // Telegram has kinds that no list here knows yet; a program's own list goes on as it is.
-    allowed_updates: [...kinds] as Kind[],
+    url: hookUrl(config.baseUrl, id),
+    secret_token: hookSecret(secrets, id),
+    // A program's own list may hold types that are unknown here; it is passed unchanged.
+    allowed_updates: [...types] as UpdateType[],
     ...(mode === 'relay' ? { max_connections: RELAY_CONNECTIONS } : {}),
   })
   return answer.ok ? undefined : answer
 }
 
 /**
- * Gives the hook back to who had it before us, with its list and secret, or removes it; leaves it alone where it is not ours any more. Answers
- * `false` while Telegram says nothing of it, so that it has to be tried again.
+ * Restores the former webhook with its update types and secret, or removes ours if there was none. Does nothing if the webhook is no longer ours.
+ * Returns false if Telegram did not answer, so that the caller must retry.
  */
-export async function giveHookBack(
+export async function restoreHook(
   ground: Pick<Ground, 'config' | 'log'>,
   token: string,
   { id, former, secret }: { id: string; former: FormerHook | undefined; secret: string | undefined },
 ): Promise<boolean> {
-  const seen = await seeHook(ground, token)
+  const seen = await readHook(ground, token)
   if ('ok' in seen) return !isAway(seen)
-  if (!isOurs(seen.url, id)) return true
+  if (!isOurHook(seen.url, id)) return true
   const { telegramApiRoot } = ground.config
   if (former !== undefined) {
     const given = await callTelegram(telegramApiRoot, token, 'setWebhook', {
       url: former.url,
-      // Left out, it would stay ours; empty it is Telegram's own.
-      allowed_updates: (former.allowed_updates ?? []) as Kind[],
+      // An absent list would keep ours; an empty list means Telegram's default.
+      allowed_updates: (former.allowed_updates ?? []) as UpdateType[],
       ...(secret === undefined ? {} : { secret_token: secret }),
       ...(former.max_connections === null ? {} : { max_connections: former.max_connections }),
     })
@@ -148,7 +148,7 @@ export async function giveHookBack(
     if (isAway(given)) return false
     ground.log.warn(
       { bot: toWireId(id), reason: given.description },
-      'the hook a bot had before could not be set again; it is removed',
+      'could not restore the former webhook of a bot; removing the webhook',
     )
   }
   const removed = await callTelegram(telegramApiRoot, token, 'deleteWebhook')

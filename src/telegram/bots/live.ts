@@ -1,6 +1,6 @@
 /**
- * The bots that are told of updates, in memory: so that what a program behind is owed reaches it while the database is away. NOTIFY brings changes at
- * once, a look at what has changed lately is the truth behind it. Owns no table.
+ * Caches the bots that receive updates in memory, so that updates are forwarded while the database is away. NOTIFY brings changes at once; the poll
+ * for changed rows is authoritative. Owns no table.
  */
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,9 +11,9 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { inTurn } from '../../ground/in-turn.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Mode } from './api.ts'
-import { opened } from './rows.ts'
+import { openSealed } from './rows.ts'
 
-/** A bot as updates need it. `is_over`: it is deleted, and passed on only until its hook is given back. */
+/** A bot as updates need it. `is_over`: it is deleted, and only forwards updates until its former webhook is restored. */
 export type LiveBot = {
   readonly org_id: number
   readonly id: string
@@ -25,32 +25,31 @@ export type LiveBot = {
   readonly relay_types: readonly string[]
   /** Sealed. */
   readonly token: Buffer
-  /** Whether a start is answered with a message. */
   readonly has_welcome: boolean
   readonly accept_payments: boolean
-  /** US dollars a Star, a decimal string; null: payments in Stars have no payout. */
+  /** US dollars per Star, a decimal string; null: payments in Stars have no payout. */
   readonly stars_rate: string | null
-  /** In small letters. */
+  /** In lower case. */
   readonly opt_out_words: readonly string[]
   readonly keep_names: boolean
 }
 
 export type LiveBots = {
   find: (id: string) => LiveBot | undefined
-  /** Looks into the database for one; undefined where it is not there. @throws what the database throws */
+  /** Reads one bot from the database; undefined if there is none. @throws database errors */
   search: (id: string) => Promise<LiveBot | undefined>
   refresh: () => Promise<void>
   close: () => Promise<void>
 }
 
-/** What a secret is recognized by. */
-export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
+/** The stored hash of a webhook secret. */
+export const secretHash = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 const CHANNEL = 'sluice_bots'
 const POLL_MS = 1000
-/** A database that hangs must not hold the answer to a change that was made. */
+/** A hanging database must not delay the answer to a change that is already committed. */
 const ANNOUNCE_MS = 2000
-/** Covers transactions that committed after their time, and clocks of a sharded database's nodes. */
+/** Covers transactions that commit later than their timestamps, and clock differences between nodes of a cluster. */
 const OVERLAP = `interval '10 seconds'`
 
 const FIELDS = `
@@ -62,7 +61,7 @@ const CHANGED = (among: Among) => `
   left join bot_hooks h on h.bot_id = b.id and h.org_id = b.org_id
   where greatest(b.created_at, b.deleted_at, b.updated_at) >= $1${among('b.org_id')}`
 
-type Row = Omit<LiveBot, 'secret_hash' | 'relay_url' | 'relay_secret'> & {
+type LiveBotRow = Omit<LiveBot, 'secret_hash' | 'relay_url' | 'relay_secret'> & {
   readonly relay_url: Buffer | null
   readonly relay_secret: Buffer | null
   readonly secret_hash: Buffer | null
@@ -79,37 +78,37 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
 
   const read = async () => {
     const { rows: clock } = await pool.query<{ since: string }>(`select clock_timestamp() - ${OVERLAP} as since`)
-    const { rows, isWhole } = await askEverywhere<Row>(pool, CHANGED, [since])
+    const { rows, isWhole } = await askEverywhere<LiveBotRow>(pool, CHANGED, [since])
     for (const row of rows) {
-      const bot = botOf(secrets, row)
+      const bot = liveBotIn(secrets, row)
       if (bot === undefined) bots.delete(row.id)
       else bots.set(row.id, bot)
     }
-    // While a node of a cluster is away its changes are missed: then the next look asks from here again.
+    // If a node of a cluster is away, its changes are missing, so the next poll starts from the same time.
     if (isWhole) since = clock[0]?.since ?? since
   }
   const refresh = inTurn(read)
-  const refreshed = () =>
+  const startRefresh = () =>
     void refresh().then(
       () => {
         isStale = false
       },
       (error: unknown) => {
-        if (!isStale) log.warn({ err: error }, 'bots cannot be refreshed; updates are taken by what is in memory')
+        if (!isStale) log.warn({ err: error }, 'could not refresh bots; keeping the previous ones')
         isStale = true
       },
     )
   const again = () => {
     since = '-infinity'
-    refreshed()
+    startRefresh()
   }
-  const listening = await listen(database, CHANNEL, { told: refreshed, again })
+  const listening = await listen(database, CHANNEL, { told: startRefresh, again })
   await refresh()
-  const poll = setInterval(refreshed, POLL_MS)
+  const poll = setInterval(startRefresh, POLL_MS)
   poll.unref()
   const live: LiveBots = {
     find: id => bots.get(id),
-    search: id => searched(db, secrets, id),
+    search: id => findBot(db, secrets, id),
     refresh,
     async close() {
       clearInterval(poll)
@@ -123,33 +122,36 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
   return live
 }
 
-function botOf(secrets: Ground['secrets'], { secret_hash, relay_url, relay_secret, ...row }: Row): LiveBot | undefined {
+function liveBotIn(
+  secrets: Ground['secrets'],
+  { secret_hash, relay_url, relay_secret, ...row }: LiveBotRow,
+): LiveBot | undefined {
   if (secret_hash === null) return undefined
   const isRelay = row.mode === 'relay'
   return {
     ...row,
     secret_hash,
-    relay_url: isRelay ? opened(secrets, relay_url) : undefined,
-    relay_secret: isRelay ? opened(secrets, relay_secret) : undefined,
+    relay_url: isRelay ? openSealed(secrets, relay_url) : undefined,
+    relay_secret: isRelay ? openSealed(secrets, relay_secret) : undefined,
   }
 }
 
-/** The hook first, which every node has; then the one row, where it lies. */
-async function searched(db: Kysely<Tables>, secrets: Ground['secrets'], id: string): Promise<LiveBot | undefined> {
+/** Reads `bot_hooks` first, because every node has it, then the bot's row on its own node. */
+async function findBot(db: Kysely<Tables>, secrets: Ground['secrets'], id: string): Promise<LiveBot | undefined> {
   const hook = await db
     .selectFrom('bot_hooks')
     .select(['org_id', 'secret_hash'])
     .where('bot_id', '=', id)
     .executeTakeFirst()
   if (hook === undefined) return undefined
-  const { rows } = await sql<Omit<Row, 'secret_hash'>>`
+  const { rows } = await sql<Omit<LiveBotRow, 'secret_hash'>>`
     select ${sql.raw(FIELDS)} from bots b where b.org_id = ${hook.org_id} and b.id = ${id}`.execute(db)
-  return rows[0] === undefined ? undefined : botOf(secrets, { ...rows[0], secret_hash: hook.secret_hash })
+  return rows[0] === undefined ? undefined : liveBotIn(secrets, { ...rows[0], secret_hash: hook.secret_hash })
 }
 
 /**
- * Tells every process that bots have changed. To be called after the commit and awaited before the answer: then this process goes by the change
- * before its author is told that it was made, and the others within a second. Never rejects.
+ * Tells every process that bots have changed. Call it after the commit and await it before the answer: then this process already uses the change when
+ * the caller gets the answer, and the others use it within a second. Never rejects.
  */
 export async function announceBots(db: Kysely<Tables>): Promise<void> {
   const here = [...(openedOf.get(db) ?? [])].map(live => live.refresh())

@@ -1,6 +1,6 @@
 /**
- * Which updates have been passed on: each to the program behind once, whichever process it comes to and however often Telegram tells it. Owns
- * `relay_marks`. While the database is away a process goes by what it remembers itself.
+ * Marks forwarded updates, so that the bot's program gets each update once, whichever process receives it and however often Telegram sends it. Owns
+ * `relay_marks`. While the database is away, a process uses only its own memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql, type Transaction } from 'kysely'
@@ -10,30 +10,30 @@ import type { Ground } from '../../ground/room.ts'
 import type { LiveBot } from './live.ts'
 import type { BotId } from './rows.ts'
 
-/** Longer than most programs take. One that takes longer is told again only where Telegram itself asks twice at a time. */
-const HELD = `interval '10 seconds'`
-/** A database that hangs must not hold up what a program is owed. */
+/** Longer than most programs need. A slower program gets an update twice only if Telegram sends it twice at the same time. */
+const CLAIM_TIME = `interval '10 seconds'`
+/** A hanging database must not delay forwarding. */
 const PATIENCE_MS = 500
-/** Of an outage of hours; a mark takes a hundred bytes, an answer that is kept for the repeat what it is. */
+/** Enough for an outage of hours: a mark takes about a hundred bytes, plus the program's answer that is stored for repeats. */
 const MOST_BYTES = 64 * 1024 * 1024
 const MARK_BYTES = 100
 
-/** What a program has answered, where that is a call of the Bot API. */
-export type Answered = { readonly body: Buffer | undefined }
+/** The program's answer if it is a Bot API call. */
+export type ProgramReply = { readonly body: Buffer | undefined }
 
-/** `ours`: to be passed on here. `held`: another process is at it. */
-type Standing = 'ours' | 'held' | Answered
+/** `ours`: this process forwards it. `held`: another process is forwarding it. A reply: it was forwarded before. */
+type MarkClaim = 'ours' | 'held' | ProgramReply
 
-type Marks = {
-  take(bot: LiveBot, update_id: number): Promise<Standing>
-  /** It was passed on. */
-  pass(bot: LiveBot, update_id: number, answered: Answered): Promise<void>
-  /** It was not, and may be tried again at once. */
-  free(bot: LiveBot, update_id: number): Promise<void>
+type RelayMarks = {
+  claim(bot: LiveBot, update_id: number): Promise<MarkClaim>
+  /** The update was forwarded. */
+  markForwarded(bot: LiveBot, update_id: number, reply: ProgramReply): Promise<void>
+  /** Forwarding failed, and may be retried at once. */
+  release(bot: LiveBot, update_id: number): Promise<void>
 }
 
-/** Whether an update that is passed on to nobody is told for the first time. Forgotten with the other marks. */
-export async function isFirstTold(
+/** Whether an update that is not forwarded comes for the first time. Deleted with the other marks. */
+export async function isFirstDelivery(
   trx: Transaction<Tables>,
   { org_id, id }: BotId,
   update_id: number,
@@ -44,26 +44,25 @@ export async function isFirstTold(
   return made.numAffectedRows === 1n
 }
 
-/** Opens the marks of a process. */
-export function openMarks({ db, log }: Pick<Ground, 'db' | 'log'>): Marks {
-  const remembered = new LRUCache<string, Answered>({
+export function openMarks({ db, log }: Pick<Ground, 'db' | 'log'>): RelayMarks {
+  const remembered = new LRUCache<string, ProgramReply>({
     maxSize: MOST_BYTES,
     sizeCalculation: ({ body }) => MARK_BYTES + (body?.length ?? 0),
   })
   const keyOf = ({ id }: LiveBot, update_id: number) => `${id} ${update_id}`
-  /** `instead` where the database does not answer in time. */
-  const patiently = async <T>(work: Promise<T>, instead: T): Promise<T> => {
-    const heard = work.catch((error: unknown) => {
-      log.debug({ err: error }, 'the marks of passed updates cannot be reached')
+  /** Returns `instead` if the database does not answer in time. */
+  const withTimeout = async <T>(work: Promise<T>, instead: T): Promise<T> => {
+    const settled = work.catch((error: unknown) => {
+      log.debug({ err: error }, 'could not reach the marks of forwarded updates')
       return instead
     })
-    return Promise.race([heard, sleep(PATIENCE_MS, instead, { ref: false })])
+    return Promise.race([settled, sleep(PATIENCE_MS, instead, { ref: false })])
   }
 
-  const taken = async ({ org_id, id }: LiveBot, update_id: number): Promise<Standing> => {
+  const claimInDatabase = async ({ org_id, id }: LiveBot, update_id: number): Promise<MarkClaim> => {
     const made = await sql`
       insert into relay_marks (org_id, bot_id, update_id, taken_until)
-      values (${org_id}, ${id}, ${update_id}, now() + ${sql.raw(HELD)})
+      values (${org_id}, ${id}, ${update_id}, now() + ${sql.raw(CLAIM_TIME)})
       on conflict do nothing`.execute(db)
     if (made.numAffectedRows === 1n) return 'ours'
     const { rows } = await sql<{ is_passed: boolean; is_over: boolean }>`
@@ -72,7 +71,7 @@ export function openMarks({ db, log }: Pick<Ground, 'db' | 'log'>): Marks {
     if (rows[0]?.is_passed === true) return { body: undefined }
     if (rows[0]?.is_over !== true) return 'held'
     const again = await sql`
-      update relay_marks set taken_until = now() + ${sql.raw(HELD)}
+      update relay_marks set taken_until = now() + ${sql.raw(CLAIM_TIME)}
       where org_id = ${org_id} and bot_id = ${id} and update_id = ${update_id} and passed_at is null and taken_until <= now()`.execute(
       db,
     )
@@ -80,22 +79,22 @@ export function openMarks({ db, log }: Pick<Ground, 'db' | 'log'>): Marks {
   }
 
   return {
-    async take(bot, update_id) {
-      return remembered.get(keyOf(bot, update_id)) ?? (await patiently(taken(bot, update_id), 'ours'))
+    async claim(bot, update_id) {
+      return remembered.get(keyOf(bot, update_id)) ?? (await withTimeout(claimInDatabase(bot, update_id), 'ours'))
     },
-    async pass(bot, update_id, answered) {
-      remembered.set(keyOf(bot, update_id), answered)
+    async markForwarded(bot, update_id, reply) {
+      remembered.set(keyOf(bot, update_id), reply)
       const { org_id, id } = bot
       const noted = sql`
         update relay_marks set passed_at = now()
         where org_id = ${org_id} and bot_id = ${id} and update_id = ${update_id}`.execute(db)
-      await patiently(noted, undefined)
+      await withTimeout(noted, undefined)
     },
-    async free({ org_id, id }, update_id) {
+    async release({ org_id, id }, update_id) {
       const freed = sql`
         delete from relay_marks
         where org_id = ${org_id} and bot_id = ${id} and update_id = ${update_id} and passed_at is null`.execute(db)
-      await patiently(freed, undefined)
+      await withTimeout(freed, undefined)
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Mails to owners that a bot's webhook was taken over or removed, or that Telegram refuses its token, each once.
+ * Mails to owners that a bot's webhook was taken over or removed, or that Telegram rejects its token, each once.
  */
 import { sql } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
@@ -40,23 +40,23 @@ const notices: Notices<BotNotice> = {
 }
 
 const SUBJECTS = {
-  stolen: 'another program has taken its hook',
-  removed: 'its hook was removed',
-  revoked: 'Telegram refuses its token',
+  stolen: 'another program has taken its webhook',
+  removed: 'its webhook was removed',
+  revoked: 'Telegram rejects its token',
 } as const
 
 function letterTo(config: NoticeGround['config'], { id, username, notice, hook_error }: BotNotice) {
   const link = linkTo(config, `/bots/${toWireId(id)}`, undefined)
   const what =
     notice === 'revoked'
-      ? 'Its token was revoked. Sluice hears nothing of the bot until it has the new one; links and data stay.'
+      ? 'Its token was revoked. Sluice receives no updates of the bot until you enter the new token; links and data stay.'
       : (hook_error ?? '')
   return {
     subject: `@${username}: ${SUBJECTS[notice]}`,
     text: [
       what,
       'Until then starts, joins and payments of this bot are not recorded.',
-      `See how it is, or take the hook back: ${link}`,
+      `Check the bot or take the webhook back: ${link}`,
     ].join('\n\n'),
   }
 }

@@ -1,17 +1,17 @@
 /**
- * Hooks that are to be given back: of bots that were deleted or leave relay, and of those whose organization is deleted, which get theirs again when it
- * is restored. Tried until Telegram answers.
+ * Restores former webhooks: of bots that were deleted or changed to copy, and of bots whose organization was deleted. If that organization is restored,
+ * its bots' webhooks are set again. Retried until Telegram answers.
  */
 import { MINUTE_MS } from '../../contract/days.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
-import { claimCheck, type Looking } from './claims.ts'
-import { giveHookBack, isOurs, seeHook } from './hooks.ts'
+import { claimCheck, type CheckGround } from './claims.ts'
+import { restoreHook, isOurHook, readHook } from './hooks.ts'
 import { announceBots } from './live.ts'
-import { anyBot, type BotId, formerHook, NOW, opened, type Row } from './rows.ts'
-import { freeNumber } from './tokens.ts'
-import { take, written } from './write.ts'
+import { anyBot, type BotId, formerHook, NOW, openSealed, type StoredBot } from './rows.ts'
+import { releaseNumber } from './tokens.ts'
+import { takeHook, updateBotRow } from './write.ts'
 
 const OF_DELETED = (among: Among) => `
   select b.org_id, b.id
@@ -36,17 +36,17 @@ const AGAIN = (among: Among) => `
     and (b.hook_check_at is null or b.hook_check_at <= now())${among('b.org_id')}
   limit 20`
 
-/** Gives back what is due, and takes again what belongs to an organization that was restored. */
-export async function payDebts(ground: Looking): Promise<void> {
+/** Restores the webhooks that are due, and sets those of restored organizations again. */
+export async function restoreOwedHooks(ground: CheckGround): Promise<void> {
   const { rows: fresh } = await askEverywhere<BotId>(ground.database.worker, OF_DELETED)
-  for (const bot of fresh) await owe(ground.db, bot)
+  for (const bot of fresh) await markOwed(ground.db, bot)
   const { rows: owed } = await askEverywhere<BotId>(ground.database.worker, OWED)
-  for (const bot of owed) await claimed(ground, bot, row => payDebt(ground, row))
+  for (const bot of owed) await withClaim(ground, bot, row => restoreOwedHook(ground, row))
   const { rows: again } = await askEverywhere<BotId>(ground.database.worker, AGAIN)
-  for (const bot of again) await claimed(ground, bot, row => takeAgain(ground, row))
+  for (const bot of again) await withClaim(ground, bot, row => setHookAgain(ground, row))
 }
 
-async function owe(db: Ground['db'], { org_id, id }: BotId): Promise<void> {
+async function markOwed(db: Ground['db'], { org_id, id }: BotId): Promise<void> {
   await db
     .updateTable('bots')
     .set({ give_back: 'owed', hook_check_at: null })
@@ -57,25 +57,28 @@ async function owe(db: Ground['db'], { org_id, id }: BotId): Promise<void> {
     .execute()
 }
 
-async function claimed(ground: Looking, bot: BotId, work: (row: Row) => Promise<void>): Promise<void> {
+async function withClaim(ground: CheckGround, bot: BotId, work: (row: StoredBot) => Promise<void>): Promise<void> {
   if (!(await claimCheck(ground.db, bot, MINUTE_MS))) return
   const row = await anyBot(ground.db, bot)
   if (row !== undefined) await work(row)
 }
 
-/** Gives the hook of one bot back, and notes that it was; where Telegram does not answer it is due again in a minute. */
-export async function payDebt(ground: Pick<Ground, 'db' | 'config' | 'secrets' | 'log'>, row: Row): Promise<void> {
+/** Restores the former webhook of one bot and records that; if Telegram does not answer, it is due again in a minute. */
+export async function restoreOwedHook(
+  ground: Pick<Ground, 'db' | 'config' | 'secrets' | 'log'>,
+  row: StoredBot,
+): Promise<void> {
   const { db, secrets, log } = ground
   const { org_id, id, token } = row
   const former = formerHook(secrets, row)
-  const secret = opened(secrets, row.relay_secret)
-  if (!(await giveHookBack(ground, secrets.open(token), { id, former, secret }))) {
-    log.warn({ bot: toWireId(id) }, 'the hook of a bot could not be given back; it is tried again every minute')
+  const secret = openSealed(secrets, row.relay_secret)
+  if (!(await restoreHook(ground, secrets.open(token), { id, former, secret }))) {
+    log.warn({ bot: toWireId(id) }, 'could not restore the former webhook of a bot; retrying every minute')
     return
   }
   await db.transaction().execute(async trx => {
     const isDeleted = row.deleted_at !== null
-    // Owed for the organization alone, it is done, and remembered for its return: then it is asked for again at once.
+    // If only the organization is deleted, `done` remembers that the webhook must be set again when the organization is restored.
     const next = isDeleted || row.mode === 'copy' ? null : 'done'
     const { numUpdatedRows } = await trx
       .updateTable('bots')
@@ -91,28 +94,28 @@ export async function payDebt(ground: Pick<Ground, 'db' | 'config' | 'secrets' |
       .where('give_back', '=', 'owed')
       .where('deleted_at', isDeleted ? 'is not' : 'is', null)
       .executeTakeFirst()
-    // Added again meanwhile, it keeps what it has.
+    // A bot that was added again in the meantime keeps its number and secret.
     if (numUpdatedRows === 0n || !isDeleted) return
     await trx.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
-    await freeNumber(trx, { org_id, id })
+    await releaseNumber(trx, { org_id, id })
   })
   await announceBots(db)
 }
 
-/** The organization is back: its bot's hook is asked for anew, unless somebody else has it by now. */
-async function takeAgain(ground: Looking, row: Row): Promise<void> {
+/** Sets the webhook of a restored organization's bot again, unless another program has it by now. */
+async function setHookAgain(ground: CheckGround, row: StoredBot): Promise<void> {
   const { secrets } = ground
   const token = secrets.open(row.token)
-  const seen = await seeHook(ground, token)
+  const seen = await readHook(ground, token)
   if ('ok' in seen) {
-    if (seen.kind === 'token') await written(ground, row, { give_back: null, token_state: 'revoked' })
+    if (seen.kind === 'token') await updateBotRow(ground, row, { give_back: null, token_state: 'revoked' })
     return
   }
   const former = formerHook(secrets, row)
-  const isFree = seen.url === '' || seen.url === former?.url || isOurs(seen.url, row.id)
+  const isFree = seen.url === '' || seen.url === former?.url || isOurHook(seen.url, row.id)
   if (!isFree) {
     const hook_host = URL.parse(seen.url)?.host ?? null
-    // It was ours, and is to be taken back like any other that was taken.
-    await written(ground, row, { give_back: null, hook_state: 'stolen', hook_host, hook_set_at: row.created_at })
-  } else if ((await take(ground, row)).hook_state === 'set') await written(ground, row, { give_back: null })
+    // With `hook_set_at` it counts as ours before, so that it can be taken back like any stolen webhook.
+    await updateBotRow(ground, row, { give_back: null, hook_state: 'stolen', hook_host, hook_set_at: row.created_at })
+  } else if ((await takeHook(ground, row)).hook_state === 'set') await updateBotRow(ground, row, { give_back: null })
 }

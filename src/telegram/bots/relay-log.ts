@@ -1,6 +1,6 @@
 /**
- * How passing on went, newest first: the kind of update, how long it took, and why the program behind has not taken it. Owns `relay_log`. Nothing of an
- * update's contents is in it. Written behind the calls, and lost where the database is away.
+ * The log of forwarded updates: type, duration, and why the bot's program has not accepted one. Owns `relay_log`. It holds nothing of an update's
+ * contents. It is written after the calls, and lines are lost while the database is away.
  */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -15,27 +15,27 @@ import type { LiveBot } from './live.ts'
 import { liveBot } from './rows.ts'
 
 const EVERY_MS = 1000
-/** Between two writings; more than that is not worth its memory. */
+/** Lines buffered between two writes; further ones are dropped to save memory. */
 const MOST_WAITING = 10_000
 const KEPT_MS = 7 * DAY_MS
 const MOST_KEPT = 1000
 const MARKS_KEPT_MS = 2 * DAY_MS
 const PAUSE_MS = 600_000
 
-/** `status`: of the program's answer; null: none came. `reason`: why it counts as not taken; null: it was. */
-type Passing = {
+/** `status`: of the program's answer, null without one. `reason`: why the update was not accepted, null if it was. */
+type RelayOutcome = {
   readonly type: string
   readonly status: number | null
   readonly ms: number
   readonly reason: string | null
 }
 
-type RelayLog = { note(bot: LiveBot, passing: Passing): void; close(): Promise<void> }
+type RelayLog = { note(bot: LiveBot, outcome: RelayOutcome): void; close(): Promise<void> }
 
-type Line = Passing & { org_id: number; bot_id: string; id: string }
+type RelayLogRow = RelayOutcome & { org_id: number; bot_id: string; id: string }
 
 export function openRelayLog({ db, log }: Pick<Ground, 'db' | 'log'>): RelayLog {
-  let waiting: Line[] = []
+  let waiting: RelayLogRow[] = []
   const write = async () => {
     const lines = waiting
     waiting = []
@@ -44,12 +44,12 @@ export function openRelayLog({ db, log }: Pick<Ground, 'db' | 'log'>): RelayLog 
         .insertInto('relay_log')
         .values(own)
         .execute()
-        .catch((error: unknown) => log.debug({ err: error }, 'how updates were passed on could not be written'))
+        .catch((error: unknown) => log.debug({ err: error }, 'could not write the relay log'))
   }
   const rounds = openRounds('bots/relay-log', EVERY_MS, write, () => {})
   return {
-    note({ org_id, id: bot_id }, passing) {
-      if (waiting.length < MOST_WAITING) waiting.push({ org_id, bot_id, id: newId(), ...passing })
+    note({ org_id, id: bot_id }, outcome) {
+      if (waiting.length < MOST_WAITING) waiting.push({ org_id, bot_id, id: newId(), ...outcome })
     },
     async close() {
       await rounds.close()
@@ -58,7 +58,7 @@ export function openRelayLog({ db, log }: Pick<Ground, 'db' | 'log'>): RelayLog 
   }
 }
 
-/** How updates of a bot were passed on, newest first. Refuses `object_not_found`. */
+/** Forwarded updates of a bot, newest first. Refuses `object_not_found`. */
 export async function listRelays(
   { db, actor }: Context<typeof api.listRelays>,
   { params, query }: Call<typeof api.listRelays>,
@@ -66,7 +66,7 @@ export async function listRelays(
   const { org_id } = actor
   const { id } = await liveBot(db, org_id, idOf(params.id))
   const own = db.selectFrom('relay_log').where('org_id', '=', org_id).where('bot_id', '=', id)
-  // What is older, or more, waits to be dropped.
+  // Older lines and lines beyond the limit are hidden already, before the retention job deletes them.
   const last = await own
     .select('id')
     .orderBy('id', 'desc')
@@ -86,7 +86,7 @@ const LOGGED = (among: Among) =>
 const MARKED = (among: Among) =>
   `select org_id from relay_marks where org_id > $1${among('org_id')} order by org_id limit 1`
 
-/** Drops what is older than a week or than a bot's newest thousand, and marks that Telegram cannot come back to. */
+/** Deletes lines older than a week or beyond a bot's newest thousand, and marks of updates that Telegram cannot send again. */
 export async function dropOldRelays(
   { database, db }: Pick<Ground, 'database' | 'db'>,
   now = Date.now(),
@@ -111,12 +111,12 @@ export async function dropOldRelays(
     await sql`delete from relay_marks where org_id = ${org_id} and taken_until < ${before}`.execute(db)
 }
 
-/** Drops every ten minutes until it is closed; any number of processes may. */
+/** Deletes every ten minutes until it is closed. Any number of processes may run it. */
 export function openRelayRetention(ground: Pick<Ground, 'database' | 'db' | 'log'>): Rounds {
   return openRounds(
     'bots/relay-log-retention',
     PAUSE_MS,
     () => dropOldRelays(ground),
-    error => ground.log.warn({ err: error }, 'old relays were not dropped; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not delete old relay log lines; retrying'),
   )
 }

@@ -1,13 +1,13 @@
 /**
- * Passes updates on to the program behind: the same bytes, with its own secret. What it does not take is Telegram's to tell again, which keeps it for a
- * day; nothing of it is kept here. A program that fails ten times in a minute is left alone for fifteen seconds.
+ * Forwards updates to the bot's own program: the same bytes, with the program's secret. Sluice stores no update: if the program does not accept one,
+ * Telegram sends it again for up to a day. A program that fails ten times within a minute gets no calls for 15 seconds.
  */
 import { type Dispatcher, request } from 'undici'
 import type { Ground } from '../../ground/room.ts'
 import { guardedAgent, plainAgent, PrivateTargetError } from '../../ground/guard.ts'
 import type { LiveBot } from './live.ts'
 import { type Breaker, openBreaker } from './breaker.ts'
-import { type Answered, openMarks } from './marks.ts'
+import { type ProgramReply, openMarks } from './marks.ts'
 import { openRelayLog } from './relay-log.ts'
 import { isListed } from './relay-url.ts'
 
@@ -16,14 +16,14 @@ const MOST_ANSWER_BYTES = 64 * 1024
 const MOST_AT_ONCE = 200
 const MOST_OF_A_BOT = 100
 
-/** An update on its way: `bytes` as Telegram sent them, `update_id` undefined where they say none. */
-type Parcel = { readonly bytes: Buffer; readonly update_id: number | undefined; readonly type: string }
+/** `bytes` as Telegram sent them; `update_id` undefined if they have none. */
+type ForwardedUpdate = { readonly bytes: Buffer; readonly update_id: number | undefined; readonly type: string }
 
-/** What became of it. `failed`: the program has not taken it. `held`: another process is passing it on. */
-type Passed = Answered | 'failed' | 'held'
+/** `failed`: the program has not accepted it. `held`: another process is forwarding it. */
+type RelayResult = ProgramReply | 'failed' | 'held'
 
 export type Relay = {
-  pass(bot: LiveBot, parcel: Parcel): Promise<Passed>
+  forward(bot: LiveBot, update: ForwardedUpdate): Promise<RelayResult>
   close(): Promise<void>
 }
 
@@ -34,8 +34,8 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
   const marks = openMarks(ground)
   const log = openRelayLog(ground)
   const breakers = new Map<string, Breaker>()
-  const under_way = new Map<string, Promise<Passed>>()
-  const places = openPlaces()
+  const under_way = new Map<string, Promise<RelayResult>>()
+  const slots = openSlots()
 
   const breakerOf = ({ id }: LiveBot) => {
     const found = breakers.get(id) ?? openBreaker()
@@ -43,11 +43,11 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
     return found
   }
 
-  const send = async (bot: LiveBot, { bytes, type }: Parcel): Promise<Passed> => {
-    if (!places.take(bot.id)) return 'failed'
+  const send = async (bot: LiveBot, { bytes, type }: ForwardedUpdate): Promise<RelayResult> => {
+    if (!slots.take(bot.id)) return 'failed'
     const breaker = breakerOf(bot)
     if (!breaker.mayTry()) {
-      places.give(bot.id)
+      slots.give(bot.id)
       return 'failed'
     }
     const begun = performance.now()
@@ -55,31 +55,31 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
       const url = URL.parse(bot.relay_url ?? '')
       const answer = await post(url !== null && isListed(config, url) ? plain : guarded, bot, bytes)
       log.note(bot, { type, status: answer.status, ms: Math.round(performance.now() - begun), reason: answer.reason })
-      breaker.told(answer.reason === null)
+      breaker.report(answer.reason === null)
       return answer.reason === null ? { body: answer.body } : 'failed'
     } finally {
-      places.give(bot.id)
+      slots.give(bot.id)
     }
   }
 
-  const once = async (bot: LiveBot, parcel: Parcel, update_id: number): Promise<Passed> => {
-    const standing = await marks.take(bot, update_id)
-    if (standing !== 'ours') return standing
-    const passed = await send(bot, parcel)
-    if (typeof passed === 'string') await marks.free(bot, update_id)
-    else await marks.pass(bot, update_id, passed)
-    return passed
+  const once = async (bot: LiveBot, update: ForwardedUpdate, update_id: number): Promise<RelayResult> => {
+    const claim = await marks.claim(bot, update_id)
+    if (claim !== 'ours') return claim
+    const result = await send(bot, update)
+    if (typeof result === 'string') await marks.release(bot, update_id)
+    else await marks.markForwarded(bot, update_id, result)
+    return result
   }
 
   return {
-    pass(bot, parcel) {
-      const { update_id } = parcel
-      // What says no number of its own cannot be known again.
-      if (update_id === undefined) return send(bot, parcel)
+    forward(bot, update) {
+      const { update_id } = update
+      // An update without an id cannot be recognized when it comes again.
+      if (update_id === undefined) return send(bot, update)
       const key = `${bot.id} ${update_id}`
       const found = under_way.get(key)
       if (found !== undefined) return found
-      const passing = once(bot, parcel, update_id).finally(() => under_way.delete(key))
+      const passing = once(bot, update, update_id).finally(() => under_way.delete(key))
       under_way.set(key, passing)
       return passing
     },
@@ -91,9 +91,13 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
   }
 }
 
-type Answer = { status: number | null; reason: string | null; body: Buffer | undefined }
+type ProgramResponse = { status: number | null; reason: string | null; body: Buffer | undefined }
 
-async function post(dispatcher: Dispatcher, { relay_url = '', relay_secret }: LiveBot, bytes: Buffer): Promise<Answer> {
+async function post(
+  dispatcher: Dispatcher,
+  { relay_url = '', relay_secret }: LiveBot,
+  bytes: Buffer,
+): Promise<ProgramResponse> {
   try {
     const { statusCode: status, body } = await request(relay_url, {
       dispatcher,
@@ -105,17 +109,17 @@ async function post(dispatcher: Dispatcher, { relay_url = '', relay_secret }: Li
       body: bytes,
       signal: AbortSignal.timeout(DEADLINE_MS),
     })
-    const said = await firstBytes(body)
-    if (said === undefined) return { status, reason: 'its answer is longer than 64 KiB', body: undefined }
+    const answer = await limitedBody(body)
+    if (answer === undefined) return { status, reason: 'the answer is longer than 64 KiB', body: undefined }
     const isTaken = status >= 200 && status < 300
-    return { status, reason: isTaken ? null : `it answered ${status}`, body: isTaken ? methodIn(said) : undefined }
+    return { status, reason: isTaken ? null : `it answered ${status}`, body: isTaken ? methodIn(answer) : undefined }
   } catch (error) {
     return { status: null, reason: wordsOf(error), body: undefined }
   }
 }
 
-/** The whole body, or undefined where it is too long. */
-async function firstBytes(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<Buffer | undefined> {
+/** The body; undefined if it is too long. */
+async function limitedBody(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of body) {
@@ -129,13 +133,13 @@ async function firstBytes(body: AsyncIterable<Buffer> & { destroy(): unknown }):
   return Buffer.concat(chunks)
 }
 
-/** The body where it asks Telegram to run a method; Telegram reads nothing else of an answer. */
-function methodIn(said: Buffer): Buffer | undefined {
-  if (!said.includes('"method"')) return undefined
+/** The body if it is a Bot API call; Telegram ignores all other answers. */
+function methodIn(answer: Buffer): Buffer | undefined {
+  if (!answer.includes('"method"')) return undefined
   try {
-    const asked: unknown = JSON.parse(said.toString('utf8'))
+    const asked: unknown = JSON.parse(answer.toString('utf8'))
     return typeof asked === 'object' && asked !== null && 'method' in asked && typeof asked.method === 'string'
-      ? said
+      ? answer
       : undefined
   } catch {
     return undefined
@@ -143,15 +147,15 @@ function methodIn(said: Buffer): Buffer | undefined {
 }
 
 function wordsOf(error: unknown): string {
-  if (error instanceof PrivateTargetError) return 'its address is not public'
-  if (!(error instanceof Error)) return 'it could not be reached'
-  if (error.name === 'TimeoutError') return 'it did not answer within 30 seconds'
+  if (error instanceof PrivateTargetError) return 'the address is not public'
+  if (!(error instanceof Error)) return 'the program could not be reached'
+  if (error.name === 'TimeoutError') return 'no answer within 30 seconds'
   const code = 'code' in error && typeof error.code === 'string' ? `: ${error.code}` : ''
-  return `it could not be reached${code}`
+  return `the program could not be reached${code}`
 }
 
-/** How many calls are under way at once, of all bots and of each. */
-function openPlaces() {
+/** Limits parallel calls, in total and per bot. */
+function openSlots() {
   const busy = new Map<string, number>()
   let all = 0
   return {

@@ -1,4 +1,4 @@
-/** A bot as it is kept, and as it is shown: without its token, and of other programs' addresses the host alone. */
+/** A bot's row, and the bot as the API shows it: without its token, and with only the host of other programs' URLs. */
 import { type Kysely, sql } from 'kysely'
 import { startLink } from '../../contract/address.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
@@ -7,7 +7,7 @@ import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type * as api from './api.ts'
 
-export const COLUMNS = [
+export const BOT_COLUMNS = [
   'org_id',
   'id',
   'username',
@@ -46,9 +46,9 @@ export const COLUMNS = [
   'deleted_at',
 ] as const satisfies (keyof Tables['bots'])[]
 
-/** Of a bot, what its rounds and deeds go by. */
-export type Row = Omit<
-  Pick<Tables['bots'], (typeof COLUMNS)[number]>,
+/** A bot's row, without columns that only other rooms need. */
+export type StoredBot = Omit<
+  Pick<Tables['bots'], (typeof BOT_COLUMNS)[number]>,
   | 'welcome'
   | 'opt_out_words'
   | 'keep_names'
@@ -78,7 +78,7 @@ export type Row = Omit<
   readonly token_state: 'ok' | 'revoked'
 }
 
-/** The hook that was there before ours; `allowed_updates` null: Telegram's own list, which is all but three. */
+/** The webhook before ours; `allowed_updates` null: Telegram's default list. */
 export type FormerHook = {
   readonly url: string
   readonly allowed_updates: readonly string[] | null
@@ -89,60 +89,64 @@ export type FormerHook = {
 export const liveBots = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('bots').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-/** One of them. Refuses `object_not_found`. */
-export async function liveBot(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  const row = await liveBots(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+/** One live bot. Refuses `object_not_found`. */
+export async function liveBot(db: Kysely<Tables>, org_id: number, id: string): Promise<StoredBot> {
+  const row = await liveBots(db, org_id)
+    .select(BOT_COLUMNS)
+    .where('id', '=', id)
+    .$castTo<StoredBot>()
+    .executeTakeFirst()
   return row ?? refuse('object_not_found')
 }
 
-/** The bot whether it is deleted or not. */
-export async function anyBot(db: Kysely<Tables>, { org_id, id }: BotId): Promise<Row | undefined> {
+/** A bot, deleted or not. */
+export async function anyBot(db: Kysely<Tables>, { org_id, id }: BotId): Promise<StoredBot | undefined> {
   return await db
     .selectFrom('bots')
-    .select(COLUMNS)
+    .select(BOT_COLUMNS)
     .where('org_id', '=', org_id)
     .where('id', '=', id)
-    .$castTo<Row>()
+    .$castTo<StoredBot>()
     .executeTakeFirst()
 }
 
 export type BotId = { readonly org_id: number; readonly id: string }
 
-/** When a row changes, by the database's clock: what processes look for. */
+/** The time of a change, by the database's clock: processes poll for rows that changed since. */
 export const NOW = sql<string>`now()`
 
 const HOUR_MS = 3_600_000
 
-/** Those times of the list that lie within the last hour. */
-export const ofLastHour = (times: readonly string[]): string[] =>
+/** The times within the last hour. */
+export const withinLastHour = (times: readonly string[]): string[] =>
   times.filter(at => Date.now() - Date.parse(at) < HOUR_MS)
 
-/** What was found last; of a bot that a version before has written, by what it has written. */
+/** The state found last. Rows of earlier versions have no `hook_state`, so it is derived from their other columns. */
 export function hookStateOf({
   hook_state,
   hook_set_at,
   hook_error,
   mode,
-}: Pick<Row, 'hook_state' | 'hook_set_at' | 'hook_error' | 'mode'>): api.HookState {
+}: Pick<StoredBot, 'hook_state' | 'hook_set_at' | 'hook_error' | 'mode'>): api.HookState {
   if (mode === 'copy') return 'copy'
   return (hook_state as api.HookState | null) ?? (hook_set_at !== null && hook_error === null ? 'set' : 'not_set')
 }
 
-/** Opens a sealed text, or none. */
-export const opened = (secrets: Pick<Secrets, 'open'>, sealed: Buffer | null): string | undefined =>
+/** Decrypts a sealed text; undefined for null. */
+export const openSealed = (secrets: Pick<Secrets, 'open'>, sealed: Buffer | null): string | undefined =>
   sealed === null ? undefined : secrets.open(sealed)
 
 export function formerHook(
   secrets: Pick<Secrets, 'open'>,
-  { former_hook }: Pick<Row, 'former_hook'>,
+  { former_hook }: Pick<StoredBot, 'former_hook'>,
 ): FormerHook | undefined {
-  const text = opened(secrets, former_hook)
+  const text = openSealed(secrets, former_hook)
   return text === undefined ? undefined : (JSON.parse(text) as FormerHook)
 }
 
 const hostOf = (url: string | undefined): string | null => (url === undefined ? null : (URL.parse(url)?.host ?? null))
 
-export function shown(secrets: Pick<Secrets, 'open'>, row: Row): api.Bot {
+export function botReply(secrets: Pick<Secrets, 'open'>, row: StoredBot): api.Bot {
   const state = hookStateOf(row)
   const { id, username, name, telegram_id, mode, hook_host, hook_checked_at, pending_updates, last_error } = row
   const { welcome, opt_out_words, keep_names, accept_payments, stars_rate, unanswered_payments, send_after } = row
@@ -163,11 +167,11 @@ export function shown(secrets: Pick<Secrets, 'open'>, row: Row): api.Bot {
     pending_updates,
     last_error,
     former_host: hostOf(formerHook(secrets, row)?.url),
-    relay_host: mode === 'relay' ? hostOf(opened(secrets, row.relay_url)) : null,
+    relay_host: mode === 'relay' ? hostOf(openSealed(secrets, row.relay_url)) : null,
     has_relay_secret: row.relay_secret !== null,
     relay_types,
     guard_hook,
-    guarded_at: ofLastHour(row.guarded_at),
+    guarded_at: withinLastHour(row.guarded_at),
     has_copy_secret,
     token_state,
     welcome,

@@ -1,13 +1,13 @@
-/** What a bot says by itself, and takes: its welcome, words that opt out, names, payments, its speed. */
+/** The settings of a bot's messages and payments: welcome, words that unsubscribe, first names, checkouts, speed. */
 import { refuse } from '../../contract/refusals.ts'
 import { channelsIn, type Message, messageFault } from '../../contract/telegram-message.ts'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
 
-type Changing = Pick<Context<typeof api.updateBot>, 'db' | 'actor'>
+type UpdateContext = Pick<Context<typeof api.updateBot>, 'db' | 'actor'>
 
-/** The columns of what is sent. Refuses `invalid_request` for a welcome that Telegram would refuse, or that leads to a channel that is not there. */
-export async function sendingChanges(context: Changing, body: api.BotChanges) {
+/** The changed columns. Refuses `invalid_request` for a welcome that Telegram would reject or that links to an unknown channel. */
+export async function sendingChanges(context: UpdateContext, body: api.BotChanges) {
   const { welcome, opt_out_words, keep_names, accept_payments, stars_rate, send_per_second } = body
   if (welcome) await requireSendable(context, welcome)
   return {
@@ -22,7 +22,7 @@ export async function sendingChanges(context: Changing, body: api.BotChanges) {
   }
 }
 
-async function requireSendable({ db, actor }: Changing, message: Message): Promise<void> {
+async function requireSendable({ db, actor }: UpdateContext, message: Message): Promise<void> {
   const fault = messageFault(message)
   if (fault !== undefined) refuse('invalid_request', { error: `welcome: ${fault}` })
   const channels = channelsIn(message)
@@ -35,5 +35,5 @@ async function requireSendable({ db, actor }: Changing, message: Message): Promi
     .where('deleted_at', 'is', null)
     .execute()
   if (found.length < channels.length)
-    refuse('invalid_request', { error: 'welcome: a button leads to a channel that is not there' })
+    refuse('invalid_request', { error: 'welcome: a button leads to a channel that does not exist' })
 }

@@ -1,4 +1,4 @@
-/** Calls the Bot API. The token is part of its addresses, so no error of a call is passed on as it is. */
+/** Calls the Bot API. The token is part of its URLs, so errors of a call are never returned unchanged. */
 import type { ApiMethods } from '@grammyjs/types'
 import { request } from 'undici'
 import { fieldsOf } from '../../contract/json.ts'
@@ -8,9 +8,9 @@ type Methods = ApiMethods<never>
 type Params<M extends keyof Methods> = Parameters<Methods[M]>[0]
 
 /**
- * Why a call came to nothing. `token`: no bot has this token. `refused`: Telegram says no, in `description`. `later`: too many calls, to be sent
- * again after `retry_after` seconds. `unsent`: not a byte of it has left. `unknown`: it may have happened, or not. Of a group that has become a
- * supergroup `migrate_to_chat_id` is its number.
+ * Why a call failed. `token`: no bot has this token. `refused`: Telegram rejected it, see `description`. `later`: rate limited, retry after
+ * `retry_after` seconds. `unsent`: nothing was sent. `unknown`: it may have taken effect. `migrate_to_chat_id`: the new id of a group that has
+ * become a supergroup.
  */
 export type Failure = {
   readonly ok: false
@@ -22,12 +22,11 @@ export type Failure = {
 type TelegramAnswer = { readonly ok: true; readonly result: unknown } | Failure
 
 const DEADLINE_MS = 10_000
-/** Asked again so soon where Telegram did not answer. */
+/** The pause before a retry if Telegram did not answer. */
 export const AWAY_MS = 60_000
-/** Said where nothing came back. */
 export const AWAY = 'Telegram could not be reached'
 
-/** Errors before a connection stands. */
+/** Errors before a connection is established. */
 const UNSENT = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -37,7 +36,7 @@ const UNSENT = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ])
 
-/** Calls one method, ten seconds at most. Never throws: a Telegram that is away is an answer too. */
+/** Calls one method, with a deadline of ten seconds. Never throws: an unreachable Telegram is returned as a failure. */
 export const callTelegram = <M extends keyof Methods>(
   root: string,
   token: string,
@@ -45,7 +44,7 @@ export const callTelegram = <M extends keyof Methods>(
   ...params: undefined extends Params<M> ? [params?: Params<M>] : [params: Params<M>]
 ): Promise<TelegramAnswer> => callWithin(DEADLINE_MS, root, token, method, ...params)
 
-/** The same, within so many milliseconds. */
+/** The same with a deadline of `deadline_ms`. */
 export async function callWithin<M extends keyof Methods>(
   deadline_ms: number,
   root: string,
@@ -61,7 +60,7 @@ export async function callWithin<M extends keyof Methods>(
       signal: AbortSignal.timeout(deadline_ms),
     })
     const said = fieldsOf(parsed(await body.text()))
-    // A page of something in between: of Telegram's own limit it says as much as its answer would.
+    // No JSON means that a proxy answered. Its 429 still counts as a rate limit.
     if (Object.keys(said).length === 0 && statusCode !== 429) return { ok: false, kind: 'unknown', description: AWAY }
     return answerOf(said, { statusCode, token, method, after: headers['retry-after'] })
   } catch (error) {
@@ -70,7 +69,7 @@ export async function callWithin<M extends keyof Methods>(
   }
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined for invalid JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -79,11 +78,11 @@ function parsed(text: string): unknown {
   }
 }
 
-type Asked = { statusCode: number; token: string; method: string; after: string | string[] | undefined }
+type SentCall = { statusCode: number; token: string; method: string; after: string | string[] | undefined }
 
 function answerOf(
   answer: Readonly<Record<string, unknown>>,
-  { statusCode, token, method, after }: Asked,
+  { statusCode, token, method, after }: SentCall,
 ): TelegramAnswer {
   if (answer['ok'] === true) return { ok: true, result: answer['result'] }
   const { description: said, parameters } = answer
@@ -92,20 +91,20 @@ function answerOf(
   const retry_after = Number(fieldsOf(parameters)['retry_after'] ?? after)
   if (code === 429)
     return { ok: false, kind: 'later', description, retry_after: Number.isFinite(retry_after) ? retry_after : 1 }
-  // A token of the right form that is nobody's gets 401, one of another form 404; so does a method that is none.
+  // Telegram answers 401 to an unknown token, and 404 to a malformed token or an unknown method.
   if (code === 401 || (code === 404 && method === 'getMe')) return { ok: false, kind: 'token', description }
   const kind = statusCode >= 500 ? 'unknown' : 'refused'
   const { migrate_to_chat_id: to } = fieldsOf(parameters)
   return { ok: false, kind, description, ...(Number.isSafeInteger(to) ? { migrate_to_chat_id: String(to) } : {}) }
 }
 
-/** Whether it says nothing of what was asked, so that it is worth asking again. */
+/** Whether the failure says nothing about the call itself, so that a retry makes sense. */
 export const isAway = ({ kind }: Failure): boolean => kind === 'later' || kind === 'unsent' || kind === 'unknown'
 
-/** The ports Telegram calls. */
+/** The ports Telegram sends updates to. */
 const PORTS = new Set(['', '443', '80', '88', '8443'])
 
-/** True where Telegram can reach us: https, a public host, one of its ports. */
+/** Whether Telegram can reach Sluice: https, a public host, and one of its ports. */
 export function isReachable(baseUrl: string | undefined): baseUrl is string {
   const url = baseUrl === undefined ? null : URL.parse(baseUrl)
   return url !== null && url.protocol === 'https:' && PORTS.has(url.port) && !isPrivateHost(url.hostname)

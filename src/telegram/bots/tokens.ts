@@ -1,4 +1,4 @@
-/** Whose token it is, by Telegram's own word, and that a bot of Telegram's is in one organization only. Owns `bot_numbers`. */
+/** Identifies bots by their tokens, and keeps each bot in one organization only. Owns `bot_numbers`. */
 import type { Kysely } from 'kysely'
 import { fieldsOf } from '../../contract/json.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -9,36 +9,36 @@ import type { BotId } from './rows.ts'
 import { callTelegram, type Failure } from './telegram.ts'
 
 /** A bot as Telegram knows it. */
-export type Known = { readonly telegram_id: string; readonly username: string; readonly name: string | null }
+export type TelegramBot = { readonly telegram_id: string; readonly username: string; readonly name: string | null }
 
-/** Asks Telegram who the token's bot is. */
-export async function whoseToken({ config }: Pick<Ground, 'config'>, token: string): Promise<Known | Failure> {
+/** Asks Telegram for the token's bot. */
+export async function identifyToken({ config }: Pick<Ground, 'config'>, token: string): Promise<TelegramBot | Failure> {
   const answer = await callTelegram(config.telegramApiRoot, token, 'getMe')
   if (!answer.ok) return answer
   const { id, username, first_name } = fieldsOf(answer.result)
   if (typeof id !== 'number' || !Number.isSafeInteger(id) || typeof username !== 'string')
-    return { ok: false, kind: 'unknown', description: 'Telegram’s answer names no bot' }
+    return { ok: false, kind: 'unknown', description: 'Telegram’s answer contains no bot' }
   const name = typeof first_name === 'string' ? first_name.toWellFormed().replaceAll('\0', '').slice(0, 128) : null
   return { telegram_id: String(id), username, name }
 }
 
-/** The number a token says of itself, which nobody has confirmed. */
-export const numberOf = (token: string): string => String(BigInt(token.split(':', 1)[0] ?? '0'))
+/** The bot's number as written in the token, not confirmed by Telegram. */
+export const numberInToken = (token: string): string => String(BigInt(token.split(':', 1)[0] ?? '0'))
 
-/** Not done, because Telegram could not be asked. */
+/** Refuses `telegram_away`. */
 export function refuseAway({ description, retry_after }: Failure): never {
   return refuse('telegram_away', { error: description, headers: { 'retry-after': String(retry_after ?? 60) } })
 }
 
-/** Refuses a token that is nobody's, or while Telegram cannot be asked. */
-export function requireKnown(known: Known | Failure): Known {
+/** Refuses `invalid_request` for an unknown token, and `telegram_away`. */
+export function requireIdentified(known: TelegramBot | Failure): TelegramBot {
   if (!('ok' in known)) return known
   if (known.kind !== 'token') refuseAway(known)
-  return refuse('invalid_request', { error: 'token: Telegram knows no bot of this token' })
+  return refuse('invalid_request', { error: 'token: Telegram knows no bot with this token' })
 }
 
-/** Who has the number. */
-export async function holderOf(db: Kysely<Tables>, telegram_id: string): Promise<BotId | undefined> {
+/** The bot that has the number. */
+export async function numberHolder(db: Kysely<Tables>, telegram_id: string): Promise<BotId | undefined> {
   const row = await db
     .selectFrom('bot_numbers')
     .select(['org_id', 'bot_id'])
@@ -47,9 +47,9 @@ export async function holderOf(db: Kysely<Tables>, telegram_id: string): Promise
   return row === undefined ? undefined : { org_id: row.org_id, id: row.bot_id }
 }
 
-/** Notes the number as this bot's; false where it is another one's. */
+/** Assigns the number to this bot; false if another bot has it. */
 export async function claimNumber(db: Kysely<Tables>, telegram_id: string, { org_id, id }: BotId): Promise<boolean> {
-  const held = await holderOf(db, telegram_id)
+  const held = await numberHolder(db, telegram_id)
   if (held !== undefined) return held.id === id
   try {
     await db.insertInto('bot_numbers').values({ telegram_id, org_id, bot_id: id }).execute()
@@ -60,7 +60,6 @@ export async function claimNumber(db: Kysely<Tables>, telegram_id: string, { org
   }
 }
 
-/** The number is free again. */
-export async function freeNumber(db: Kysely<Tables>, { org_id, id }: BotId): Promise<void> {
+export async function releaseNumber(db: Kysely<Tables>, { org_id, id }: BotId): Promise<void> {
   await db.deleteFrom('bot_numbers').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
 }

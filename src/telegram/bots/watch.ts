@@ -1,26 +1,27 @@
 /**
- * Looks every five minutes whether each bot's hook is still ours: another program's start takes it, one that polls removes it, and neither says so. What
- * was taken away is told by mail once, and taken back by itself only where the owner asks for it.
+ * Checks every five minutes that each bot's webhook is still ours: another program can take it and a polling program removes it, and Telegram does not
+ * report either. Owners get one mail about a loss. The webhook is taken back automatically only if `guard_hook` is set.
  */
 import { MINUTE_MS } from '../../contract/days.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { botName } from '../../intake/events/intake.ts'
-import { claimCheck, type Looking, momentIn } from './claims.ts'
-import { addressOf, isOurs, seeHook, type Seen, UNREACHABLE } from './hooks.ts'
-import { AT_ONCE } from './look-soon.ts'
-import { payDebts } from './owed.ts'
-import { anyBot, type BotId, formerHook, hookStateOf, ofLastHour, type Row } from './rows.ts'
+import { claimCheck, type CheckGround } from './claims.ts'
+import { hookUrl, isOurHook, readHook, type HookInfo, UNREACHABLE } from './hooks.ts'
+import { CHECK_NOW } from './check-soon.ts'
+import { restoreOwedHooks } from './owed.ts'
+import { anyBot, type BotId, formerHook, hookStateOf, withinLastHour, type StoredBot } from './rows.ts'
 import { type Failure, isAway, isReachable } from './telegram.ts'
-import { claimNumber, type Known, whoseToken } from './tokens.ts'
-import { nextLook, nextTry, take, written } from './write.ts'
+import { claimNumber, type TelegramBot, identifyToken } from './tokens.ts'
+import { nextCheckTime, nextRetryTime, takeHook, updateBotRow } from './write.ts'
 
 const POLL_MS = 2000
-/** Telegram may know a token again that it refused. */
+/** Telegram may accept a rejected token again later. */
 const REVOKED_MS = 15 * MINUTE_MS
-/** A tug of war is for people to end. */
+/** Per hour. If another program keeps taking the webhook, people have to decide. */
 const MOST_GUARDED = 3
 const MOST_AT_ONCE = 20
 
@@ -31,31 +32,31 @@ const DUE = (among: Among) => `
   where o.deleted_at is null and b.deleted_at is null and b.give_back is null
     and (b.mode = 'copy' or b.hook_set_at is not null or b.hook_check_at is not null)
     and (b.hook_check_at is null or b.hook_check_at <= now())
-    and (b.send_after is null or b.send_after <= now() or b.hook_check_at = '${AT_ONCE}')${among('b.org_id')}
+    and (b.send_after is null or b.send_after <= now() or b.hook_check_at = '${CHECK_NOW}')${among('b.org_id')}
   limit ${MOST_AT_ONCE}`
 
-/** Looks at the bots that are due. Answers whether there may be more. */
-async function lookAtDue(ground: Looking): Promise<boolean> {
+/** Checks the bots that are due; returns whether there may be more. */
+async function checkDueBots(ground: CheckGround): Promise<boolean> {
   const { rows } = await askEverywhere<BotId>(ground.database.worker, DUE)
   await Promise.all(
     rows.map(async bot => {
       if (!(await claimCheck(ground.db, bot, MINUTE_MS))) return
       const row = await anyBot(ground.db, bot)
       if (row === undefined || row.deleted_at !== null) return
-      await look(ground, row).catch((error: unknown) =>
-        ground.log.warn({ err: error }, 'a bot could not be looked at; it is tried again'),
+      await checkHook(ground, row).catch((error: unknown) =>
+        ground.log.warn({ err: error }, 'could not check a bot; retrying'),
       )
     }),
   )
   return rows.length === MOST_AT_ONCE
 }
 
-type Asking = Pick<Ground, 'db' | 'config' | 'secrets'>
+type HookGround = Pick<Ground, 'db' | 'config' | 'secrets'>
 
-/** Asks Telegram about a bot and writes down what was found; answers why that was nothing. */
-export async function look(ground: Asking, row: Row): Promise<Failure | undefined> {
+/** Asks Telegram about a bot and stores what it finds; returns the failure if Telegram did not answer. */
+export async function checkHook(ground: HookGround, row: StoredBot): Promise<Failure | undefined> {
   const token = ground.secrets.open(row.token)
-  const [known, seen] = await Promise.all([whoseToken(ground, token), seeHook(ground, token)])
+  const [known, seen] = await Promise.all([identifyToken(ground, token), readHook(ground, token)])
   const now = new Date().toISOString()
   if ('ok' in known || 'ok' in seen) {
     const failures = [known, seen].filter(one => 'ok' in one)
@@ -64,31 +65,31 @@ export async function look(ground: Asking, row: Row): Promise<Failure | undefine
       return undefined
     }
     const retry_after = Math.max(...failures.map(failure => failure.retry_after ?? 0))
-    await written(ground, row, { hook_check_at: await nextTry(ground.db, { retry_after }) })
+    await updateBotRow(ground, row, { hook_check_at: await nextRetryTime(ground.db, { retry_after }) })
     return failures[0]
   }
   const { pending: pending_updates, last_error } = seen
-  const looked = {
+  const findings = {
     ...(await identity(ground, row, known)),
     token_state: 'ok' as const,
     hook_checked_at: now,
-    hook_check_at: await nextLook(ground.db),
+    hook_check_at: await nextCheckTime(ground.db),
     pending_updates,
     last_error: last_error === null ? null : JSON.stringify(last_error),
   }
-  await judge(ground, row, seen, looked)
+  await recordHookState(ground, row, seen, findings)
   return undefined
 }
 
-/** Of the token that was asked with: a new one that came meanwhile is not at fault. */
-async function noteRevoked({ db }: Asking, row: Row, at: string): Promise<void> {
+/** Marks the token as revoked, unless a new token was entered during the check. */
+async function noteRevoked({ db }: HookGround, row: StoredBot, at: string): Promise<void> {
   const isNews = row.token_state === 'ok'
   await db
     .updateTable('bots')
     .set({
       token_state: 'revoked',
       hook_checked_at: at,
-      hook_check_at: await momentIn(db, REVOKED_MS),
+      hook_check_at: await databaseTimeIn(db, REVOKED_MS),
       ...(isNews ? { notice: 'revoked', mailed_at: null, claimed_until: null } : {}),
     })
     .where('org_id', '=', row.org_id)
@@ -97,8 +98,8 @@ async function noteRevoked({ db }: Asking, row: Row, at: string): Promise<void> 
     .execute()
 }
 
-/** What the bot is called by now; its number, where it was not known yet and is nobody else's. */
-async function identity(ground: Asking, row: Row, { telegram_id, username, name }: Known) {
+/** The bot's current names, and its number if it was unknown and no other bot has it. */
+async function identity(ground: HookGround, row: StoredBot, { telegram_id, username, name }: TelegramBot) {
   const isOwn =
     row.telegram_id === telegram_id || (row.telegram_id === null && (await claimNumber(ground.db, telegram_id, row)))
   if (!isOwn) return {}
@@ -106,23 +107,28 @@ async function identity(ground: Asking, row: Row, { telegram_id, username, name 
   return { telegram_id, name, username, username_key: botName(username) }
 }
 
-type Looked = { readonly hook_checked_at: string } & Parameters<typeof written>[2]
+type CheckFindings = { readonly hook_checked_at: string } & Parameters<typeof updateBotRow>[2]
 
-/** Whose the hook is, and what is done about it. */
-async function judge(ground: Asking, row: Row, { url }: Seen, looked: Looked): Promise<void> {
+/** Stores the webhook's state, and takes the webhook if that is due. */
+async function recordHookState(
+  ground: HookGround,
+  row: StoredBot,
+  { url }: HookInfo,
+  findings: CheckFindings,
+): Promise<void> {
   const { config } = ground
   if (row.mode === 'copy') {
-    await written(ground, row, { ...looked, hook_state: 'copy', hook_host: null })
+    await updateBotRow(ground, row, { ...findings, hook_state: 'copy', hook_host: null })
     return
   }
   const state = hookStateOf(row)
-  if (isOurs(url, row.id)) {
-    // Under an address that Sluice had before, Telegram would go on calling that; where the last try failed, with what it was set with before.
-    const isStale = isReachable(config.baseUrl) && (url !== addressOf(config.baseUrl, row.id) || state === 'not_set')
-    if (isStale) await take(ground, row, looked)
+  if (isOurHook(url, row.id)) {
+    // Set it again if it still has a former BASE_URL, or if the last attempt to change its settings failed.
+    const isStale = isReachable(config.baseUrl) && (url !== hookUrl(config.baseUrl, row.id) || state === 'not_set')
+    if (isStale) await takeHook(ground, row, findings)
     else
-      await written(ground, row, {
-        ...looked,
+      await updateBotRow(ground, row, {
+        ...findings,
         hook_state: 'set',
         hook_error: null,
         hook_host: null,
@@ -133,19 +139,19 @@ async function judge(ground: Asking, row: Row, { url }: Seen, looked: Looked): P
   }
   const found = url === '' ? ('removed' as const) : ('stolen' as const)
   const hook_host = url === '' ? null : (URL.parse(url)?.host ?? null)
-  // What was never ours has not been taken away from us.
+  // A webhook that was never ours cannot have been stolen.
   if (row.hook_set_at === null) {
-    await firstTake(ground, row, url, looked)
+    await takeFreeHook(ground, row, url, findings)
     return
   }
-  const isNews = state !== found || row.notice === null
+  const isNew = state !== found || row.notice === null
   const news = { notice: found, mailed_at: null, claimed_until: null }
-  const lately = ofLastHour(row.guarded_at)
-  // Found before without owners being told: then it was to be taken back, and Telegram did not answer.
+  const lately = withinLastHour(row.guarded_at)
+  // A loss without a notice means that Telegram did not answer when it was to be taken back.
   const isToBeGuarded = state === 'set' || (state === found && row.notice === null)
   if (row.guard_hook && isToBeGuarded && lately.length < MOST_GUARDED && isReachable(config.baseUrl)) {
-    const guarded_at = JSON.stringify([...lately, looked.hook_checked_at])
-    await take(ground, row, { ...looked, guarded_at }, fault => ({
+    const guarded_at = JSON.stringify([...lately, findings.hook_checked_at])
+    await takeHook(ground, row, { ...findings, guarded_at }, fault => ({
       hook_state: found,
       hook_host,
       guarded_at: JSON.stringify(lately),
@@ -153,23 +159,23 @@ async function judge(ground: Asking, row: Row, { url }: Seen, looked: Looked): P
     }))
     return
   }
-  await written(ground, row, {
-    ...looked,
+  await updateBotRow(ground, row, {
+    ...findings,
     hook_state: found,
     hook_host,
-    hook_error: wordsOf(row, found, hook_host),
-    ...(isNews ? news : {}),
+    hook_error: lossInWords(row, found, hook_host),
+    ...(isNew ? news : {}),
   })
 }
 
-/** Sets a hook that could not be set when the bot was added; another program's only where it was given up for us. */
-async function firstTake(ground: Asking, row: Row, url: string, looked: Looked): Promise<void> {
+/** Sets a webhook that could not be set when the bot was added. Another program's webhook is replaced only if the owner had agreed. */
+async function takeFreeHook(ground: HookGround, row: StoredBot, url: string, findings: CheckFindings): Promise<void> {
   const { baseUrl } = ground.config
   const isFree = url === '' || url === formerHook(ground.secrets, row)?.url
-  // A number that is not this bot's is that of a bot elsewhere.
-  const isOwn = (looked.telegram_id ?? row.telegram_id) !== null
+  // Without a number here, another organization has this bot.
+  const isOwn = (findings.telegram_id ?? row.telegram_id) !== null
   if (isFree && isOwn && isReachable(baseUrl)) {
-    await take(ground, row, looked)
+    await takeHook(ground, row, findings)
     return
   }
   const hook_host = URL.parse(url)?.host ?? null
@@ -177,30 +183,30 @@ async function firstTake(ground: Asking, row: Row, url: string, looked: Looked):
     ? UNREACHABLE
     : isFree
       ? 'Another workspace has this bot.'
-      : `${hook_host ?? 'Another program'} has the hook of this bot. Choose mode relay or copy, or take it over.`
-  await written(ground, row, { ...looked, hook_state: 'not_set', hook_host, hook_error })
+      : `${hook_host ?? 'Another program'} has the webhook of this bot. Choose mode relay or copy, or take it over.`
+  await updateBotRow(ground, row, { ...findings, hook_state: 'not_set', hook_host, hook_error })
 }
 
-/** What has happened, and what helps. */
-function wordsOf({ mode }: Row, found: 'stolen' | 'removed', host: string | null): string {
+/** What happened to the webhook, and what helps. */
+function lossInWords({ mode }: StoredBot, found: 'stolen' | 'removed', host: string | null): string {
   if (found === 'removed')
-    return 'Somebody has removed the hook: a program that polls does so at its start. Such a program has to keep its bot and send copies (mode copy).'
+    return 'The webhook was removed. A program that polls does this when it starts: use mode copy with such a program.'
   const own =
     mode === 'relay'
-      ? 'Have your program not set its hook at its start, or choose mode copy.'
-      : 'Pass updates on to it (mode relay), or have it send copies (mode copy).'
-  return `${host ?? 'Another program'} has set the hook to itself. ${own}`
+      ? 'Stop your program from setting its webhook when it starts, or choose mode copy.'
+      : 'Forward updates to it (mode relay), or let it send copies (mode copy).'
+  return `${host ?? 'Another program'} has taken the webhook. ${own}`
 }
 
-/** Looks every few seconds at what is due, until it is closed; any number of processes may. */
-export function openBotWatch(ground: Looking): Rounds {
+/** Checks due bots every few seconds until it is closed. Any number of processes may run it. */
+export function openBotWatch(ground: CheckGround): Rounds {
   return openRounds(
     'bots/watch',
     POLL_MS,
     async signal => {
-      await payDebts(ground)
-      while (!signal.aborted && (await lookAtDue(ground)));
+      await restoreOwedHooks(ground)
+      while (!signal.aborted && (await checkDueBots(ground)));
     },
-    error => ground.log.warn({ err: error }, 'bots could not be looked at; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not check bots; retrying'),
   )
 }

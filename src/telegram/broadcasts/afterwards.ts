@@ -7,7 +7,7 @@ import type { Ground } from '../../ground/room.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { readGoals } from '../../traffic/event-settings/goals.ts'
-import type { Key } from './counts.ts'
+import type { BroadcastKey } from './counts.ts'
 
 const PAUSE_MS = 60_000
 const MOST_AT_ONCE = 20
@@ -53,7 +53,7 @@ const WRITE = `
   update broadcasts set afterwards = $3, afterwards_at = now() where org_id = $1 and id = $2`
 
 /** Counts it now. One that takes too long each time is tried again behind the others. */
-export async function countAfterwards(pool: pg.Pool, { org_id, id }: Key): Promise<void> {
+export async function countAfterwards(pool: pg.Pool, { org_id, id }: BroadcastKey): Promise<void> {
   await pool.query(TRY, [org_id, id])
   const { goal, own } = await readGoals(pool, org_id)
   const [blocked, converted] = await Promise.all([
@@ -66,7 +66,7 @@ export async function countAfterwards(pool: pg.Pool, { org_id, id }: Key): Promi
 /** Counts what is due, every minute until it is closed; any number of processes may. */
 export function openAfterwards({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   const round = async (signal: AbortSignal) => {
-    const { rows } = await askEverywhere<Key>(database.worker, DUE)
+    const { rows } = await askEverywhere<BroadcastKey>(database.worker, DUE)
     for (const key of rows) if (!signal.aborted) await countAfterwards(database.worker, key).catch(warn)
   }
   const warn = (error: unknown) =>

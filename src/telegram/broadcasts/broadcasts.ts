@@ -11,8 +11,8 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { liveBots } from '../bots/rows.ts'
 import * as api from './api.ts'
-import { type Example, countOf, examplesOf } from '../subscribers/audience.ts'
-import { paceOf, type Row, rowOf, rowsOf, shown } from './rows.ts'
+import { type AudienceExample, audienceSize, audienceExamples } from '../subscribers/audience.ts'
+import { paceOf, type StoredBroadcast, storedBroadcast, storedBroadcasts, broadcastReply } from './rows.ts'
 import { announceBroadcasts } from './worker.ts'
 
 /** Broadcasts of the organization, newest first. */
@@ -21,11 +21,11 @@ export async function listBroadcasts(
   { query }: Call<typeof api.listBroadcasts>,
 ) {
   const { bot_id, state } = query
-  let rows = rowsOf(db, actor.org_id)
+  let rows = storedBroadcasts(db, actor.org_id)
   if (bot_id !== undefined) rows = rows.where('b.bot_id', '=', bot_id)
   if (state !== undefined) rows = rows.where('b.state', '=', state)
   const { data, next_cursor } = await newestFirst(rows, query, 'b.id')
-  return { data: data.map(shown), next_cursor }
+  return { data: data.map(broadcastReply), next_cursor }
 }
 
 /** One broadcast. Refuses `object_not_found`. */
@@ -33,7 +33,7 @@ export async function readBroadcast(
   { db, actor }: Context<typeof api.readBroadcast>,
   { params }: Call<typeof api.readBroadcast>,
 ) {
-  return shown(await rowOf(db, actor.org_id, idOf(params.id)))
+  return broadcastReply(await storedBroadcast(db, actor.org_id, idOf(params.id)))
 }
 
 type Speed = { readonly paid?: boolean | undefined; readonly per_second?: number | null | undefined }
@@ -82,17 +82,17 @@ export async function createBroadcast(
       updated_at: now,
     })
     .execute()
-  return shown(await rowOf(db, actor.org_id, id))
+  return broadcastReply(await storedBroadcast(db, actor.org_id, id))
 }
 
 /** Says that a broadcast is beyond what is asked of it. */
-export const refuseState = ({ state }: Pick<Row, 'state'>): never =>
+export const refuseState = ({ state }: Pick<StoredBroadcast, 'state'>): never =>
   refuse('broadcast_state', { error: `the broadcast is ${state}` })
 
 const NOT_STARTED = 'Stop it first, or change it to a draft: PATCH with starts_at null.'
 
 /** Says that a scheduled one cannot be deleted, and that any other is beyond it. */
-const refuseDeletion = ({ state }: Pick<Row, 'state'>): never =>
+const refuseDeletion = ({ state }: Pick<StoredBroadcast, 'state'>): never =>
   refuse('broadcast_state', {
     error: `the broadcast is ${state}`,
     ...(state === 'scheduled' ? { hint: NOT_STARTED } : { hint: 'Only a draft can be deleted.' }),
@@ -101,7 +101,10 @@ const refuseDeletion = ({ state }: Pick<Row, 'state'>): never =>
 type Changes = Call<typeof api.updateBroadcast>['body']
 
 /** Whether this changes what was confirmed when it was started: who gets it, that it is paid, and that it goes no faster. */
-function isUnconfirmed(row: Row, { audience = row.audience, paid = row.paid, per_second = row.per_second }: Changes) {
+function isUnconfirmed(
+  row: StoredBroadcast,
+  { audience = row.audience, paid = row.paid, per_second = row.per_second }: Changes,
+) {
   const pace = paceOf({ ...row, paid, per_second })
   return paid !== row.paid || pace > paceOf(row) || !isDeepStrictEqual(audience, row.audience)
 }
@@ -115,7 +118,7 @@ export async function updateBroadcast(
   { params, body }: Call<typeof api.updateBroadcast>,
 ) {
   const id = idOf(params.id)
-  const row = await rowOf(db, actor.org_id, id)
+  const row = await storedBroadcast(db, actor.org_id, id)
   if (row.state !== 'draft' && row.state !== 'scheduled') refuseState(row)
   requireSpeed({ ...row, ...body })
   if (row.state === 'scheduled' && body.message !== undefined) await requireMessage(db, actor.org_id, body.message)
@@ -135,11 +138,11 @@ export async function updateBroadcast(
     .where('id', '=', id)
     .where('state', '=', row.state)
     .executeTakeFirst()
-  const changed = await rowOf(db, actor.org_id, id)
+  const changed = await storedBroadcast(db, actor.org_id, id)
   if (numUpdatedRows === 0n) refuseState(changed)
   if (row.state === 'scheduled')
     await announceBroadcasts({ db, database }, { org_id: actor.org_id, bot_id: row.bot_id })
-  return shown(changed)
+  return broadcastReply(changed)
 }
 
 /** Deletes a draft. Refuses `object_not_found`, `broadcast_state`. */
@@ -154,7 +157,7 @@ export async function deleteBroadcast(
     .where('id', '=', id)
     .where('state', '=', 'draft')
     .executeTakeFirst()
-  if (numDeletedRows === 0n) refuseDeletion(await rowOf(db, actor.org_id, id))
+  if (numDeletedRows === 0n) refuseDeletion(await storedBroadcast(db, actor.org_id, id))
   return { ok: true as const }
 }
 
@@ -188,14 +191,17 @@ const MESSAGES_A_STAR = 10
 export async function countAudience(
   { db, database, actor }: Context<typeof api.countAudience>,
   { body }: Call<typeof api.countAudience>,
-): Promise<{ count: number; seconds: number; stars: number | null; examples: Example[] }> {
+): Promise<{ count: number; seconds: number; stars: number | null; examples: AudienceExample[] }> {
   const { bot_id, audience = {}, per_second = null, paid = false } = body
   const bot = await liveBots(db, actor.org_id).select('send_per_second').where('id', '=', bot_id).executeTakeFirst()
   if (bot === undefined) refuse('object_not_found')
   requireSpeed(body)
   const asked = { db, worker: database.worker }
   const whose = { org_id: actor.org_id, bot_id }
-  const [count, examples] = await Promise.all([countOf(asked, whose, audience), examplesOf(asked, whose, audience)])
+  const [count, examples] = await Promise.all([
+    audienceSize(asked, whose, audience),
+    audienceExamples(asked, whose, audience),
+  ])
   const pace = paceOf({ per_second, paid, send_per_second: Number(bot.send_per_second) })
   const stars = paid ? Math.ceil(count / MESSAGES_A_STAR) : null
   return { count, seconds: Math.ceil(count / pace), stars, examples }

@@ -7,7 +7,7 @@ import { inTransaction } from '../../ground/db/transaction.ts'
 import type { SendState } from './api.ts'
 
 /** A broadcast. */
-export type Key = { readonly org_id: number; readonly id: string }
+export type BroadcastKey = { readonly org_id: number; readonly id: string }
 
 const COUNT = `
   update broadcasts
@@ -15,9 +15,9 @@ const COUNT = `
   where org_id = $1 and id = $2`
 
 /** Adds to its counts, in the transaction that changes the rows. */
-export async function count(
+export async function addToCounts(
   client: pg.ClientBase,
-  { org_id, id }: Key,
+  { org_id, id }: BroadcastKey,
   changed: Partial<Record<SendState, number>>,
 ): Promise<void> {
   const { sent = 0, blocked = 0, gone = 0, failed = 0, unknown = 0, skipped = 0 } = changed
@@ -30,7 +30,7 @@ const BEGIN = `
   where org_id = $1 and id = $2 and state = 'scheduled' and starts_at <= now()`
 
 /** Begins a scheduled one that is due. */
-export async function begin(pool: pg.Pool, { org_id, id }: Key): Promise<boolean> {
+export async function beginScheduled(pool: pg.Pool, { org_id, id }: BroadcastKey): Promise<boolean> {
   const { rowCount } = await pool.query(BEGIN, [org_id, id])
   return rowCount === 1
 }
@@ -45,7 +45,7 @@ const END = `
     and not exists (select 1 from broadcast_sends s where s.org_id = $1 and s.broadcast_id = $2 and s.state in ('queued', 'sending'))`
 
 /** Ends a broadcast of which nobody is queued or being sent to any more. */
-export async function endIfDone(pool: pg.Pool, { org_id, id }: Key): Promise<boolean> {
+export async function endIfDone(pool: pg.Pool, { org_id, id }: BroadcastKey): Promise<boolean> {
   return await inTransaction(pool, async client => {
     const held = await client.query(HOLD, [org_id, id])
     return held.rowCount === 1 && (await client.query(END, [org_id, id])).rowCount === 1
@@ -57,6 +57,6 @@ const PAUSE = `
   where org_id = $1 and id = $2 and state in ('preparing', 'sending')`
 
 /** Pauses it until a person goes on, and says why. */
-export async function pauseFor(pool: pg.Pool, { org_id, id }: Key, reason: string): Promise<void> {
+export async function pauseFor(pool: pg.Pool, { org_id, id }: BroadcastKey, reason: string): Promise<void> {
   await pool.query(PAUSE, [org_id, id, reason.slice(0, 500)])
 }

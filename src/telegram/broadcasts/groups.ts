@@ -2,22 +2,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Message } from '../../contract/telegram-message.ts'
 import type { Ground } from '../../ground/room.ts'
-import { markSubscriber, stateAfter } from '../subscribers/standing.ts'
-import type { UnderWay } from './look.ts'
+import { markSubscriber, reachabilityAfter } from '../subscribers/reachability.ts'
+import type { ActiveBroadcast } from './sending-state.ts'
 import type { Pace, Speed } from './pace.ts'
 import type { Probe } from './probe.ts'
-import type { Sender } from './senders.ts'
+import type { SenderLease } from './senders.ts'
 import {
-  type Answer,
-  backInQueue,
-  faultOfMessage,
-  fill,
-  type Fillings,
-  judge,
-  type Parcel,
+  type SendAnswer,
+  requeuedSend,
+  faultOfMessageIn,
+  readFillings,
+  type MessageFillings,
+  outcomeOfSend,
+  type OutgoingMessage,
   sendOne,
 } from './sending.ts'
-import { pickGroup, type Recipient, tellGroup, type Told } from './sends.ts'
+import { claimGroup, type Recipient, recordOutcomes, type SendOutcome } from './sends.ts'
 import type { SendTerms } from './terms.ts'
 
 type Sending = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
@@ -40,19 +40,19 @@ const AGAIN_MS = 500
 /** How long a process that ends tries to write down what it has sent. */
 const CLOSING_TRIES = 10
 
-type Sent = { readonly recipient: Recipient; readonly answer: Answer }
+type Sent = { readonly recipient: Recipient; readonly answer: SendAnswer }
 
 /** The groups of one process that sends for one bot. */
-export class Groups {
+export class GroupSender {
   readonly #ground: Sending
-  readonly #sender: Sender
+  readonly #sender: SenderLease
   readonly #parts: GroupParts
   readonly #faults = new Map<string, { words: string; times: number }>()
   readonly #accepted = new Set<string>()
   #chats = new Map<string, number>()
   #leaseEnds = 0
 
-  constructor(ground: Sending, sender: Sender, parts: GroupParts) {
+  constructor(ground: Sending, sender: SenderLease, parts: GroupParts) {
     this.#ground = ground
     this.#sender = sender
     this.#parts = parts
@@ -77,21 +77,21 @@ export class Groups {
   /** Sends to the next few. `silence` is told first where Telegram asks for it, so that a restart keeps it as well. */
   async send(
     token: string,
-    broadcast: UnderWay,
+    broadcast: ActiveBroadcast,
     { count, speed }: { count: number; speed: Speed },
     silence: (retry_after: number) => Promise<void>,
   ): Promise<GroupEnd> {
     const { db, database } = this.#ground
     const { pace, probe } = this.#parts
     const { id, message, paid, on_unknown } = broadcast
-    const { recipients, taken } = await pickGroup({ db, pool: database.worker }, this.#sender, broadcast, count)
+    const { recipients, taken } = await claimGroup({ db, pool: database.worker }, this.#sender, broadcast, count)
     if (recipients.length === 0) return { taken }
     const parcel = { org_id: this.#sender.org_id, broadcast_id: id, token, message, paid }
-    const fillings = await this.#fill(parcel, recipients)
+    const fillings = await this.#readFillings(parcel, recipients)
     await this.#awaitChats(recipients)
     // Frozen meanwhile: another process may have the bot by now.
     if (fillings === undefined || performance.now() > this.#leaseEnds) {
-      await this.#tell(id, recipients.map(backInQueue))
+      await this.#tell(id, recipients.map(requeuedSend))
       return { taken }
     }
     pace.begin(recipients.length, speed, performance.now())
@@ -105,15 +105,15 @@ export class Groups {
       pace.slow(performance.now())
       await this.#untilDone(() => silence(Math.max(...waits)))
     }
-    const told = sent.map(({ recipient, answer }) => judge(recipient, answer, { message, on_unknown }))
+    const told = sent.map(({ recipient, answer }) => outcomeOfSend(recipient, answer, { message, on_unknown }))
     await this.#tell(id, told)
     await this.#untilDone(() => this.#mark(sent, message))
     return { taken, isRefused: failures.some(({ kind }) => kind === 'token'), fault: this.#faultIn(id, sent, message) }
   }
 
-  async #fill(parcel: Parcel, recipients: readonly Recipient[]): Promise<Fillings | undefined> {
+  async #readFillings(parcel: OutgoingMessage, recipients: readonly Recipient[]): Promise<MessageFillings | undefined> {
     try {
-      return await fill(this.#ground, parcel, recipients)
+      return await readFillings(this.#ground, parcel, recipients)
     } catch (error) {
       this.#ground.log.warn({ err: error }, 'messages of a broadcast could not be filled in; it is tried again')
       this.#parts.probe.hold(performance.now())
@@ -129,15 +129,15 @@ export class Groups {
     if (last + CHAT_MS > now) await sleep(last + CHAT_MS - now)
   }
 
-  async #send(recipient: Recipient, parcel: Parcel, fillings: Fillings): Promise<Sent> {
+  async #send(recipient: Recipient, parcel: OutgoingMessage, fillings: MessageFillings): Promise<Sent> {
     const answer = await sendOne(this.#ground, parcel, recipient, fillings)
     this.#parts.pace.answered(performance.now())
     this.#chats.set(recipient.telegram_user_id, performance.now())
     return { recipient, answer }
   }
 
-  #tell(id: string, told: readonly Told[]): Promise<void> {
-    return this.#untilDone(() => tellGroup(this.#ground.database.worker, this.#sender, id, told))
+  #tell(id: string, told: readonly SendOutcome[]): Promise<void> {
+    return this.#untilDone(() => recordOutcomes(this.#ground.database.worker, this.#sender, id, told))
   }
 
   /** Written down however long the database is away: until then nothing else is sent. */
@@ -159,7 +159,7 @@ export class Groups {
     const at = new Date().toISOString()
     const { org_id, bot_id } = this.#sender
     for (const { recipient, answer } of sent) {
-      const state = answer.ok ? undefined : stateAfter(answer, message)
+      const state = answer.ok ? undefined : reachabilityAfter(answer, message)
       if (state === undefined) continue
       const { telegram_user_id } = recipient
       await markSubscriber(this.#ground.db, { org_id, bot_id, telegram_user_id, state, at })
@@ -174,7 +174,7 @@ export class Groups {
         this.#accepted.add(id)
         continue
       }
-      const words = faultOfMessage(answer, message)
+      const words = faultOfMessageIn(answer, message)
       if (words === undefined) continue
       const known = this.#faults.get(id)
       const times = known?.words === words ? known.times + 1 : 1

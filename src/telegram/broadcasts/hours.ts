@@ -27,7 +27,7 @@ export function mayBeSent({ window, audience: { quiet_hours } }: Timed, ms: numb
 const MINUTE_MS = 60_000
 
 /** How long after a moment (Unix ms) it may not be sent, ms; `most` where that is longer. */
-export function shutFor(timed: Timed, ms: number, most: number): number {
+export function closedFor(timed: Timed, ms: number, most: number): number {
   for (let at = ms; at < ms + most; at = at - (at % MINUTE_MS) + MINUTE_MS) if (mayBeSent(timed, at)) return at - ms
   return most
 }

@@ -7,8 +7,8 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type * as api from './api.ts'
-import type { Key } from './counts.ts'
-import { rowOf } from './rows.ts'
+import type { BroadcastKey } from './counts.ts'
+import { storedBroadcast } from './rows.ts'
 
 type Listed = {
   id: string
@@ -27,7 +27,7 @@ export async function listSends(
   { params, query }: Call<typeof api.listSends>,
 ) {
   const { org_id } = actor
-  const { id, bot_id } = await rowOf(db, org_id, idOf(params.id))
+  const { id, bot_id } = await storedBroadcast(db, org_id, idOf(params.id))
   const rows = db
     .selectFrom('broadcast_sends')
     .select(['subscriber_id as id', 'telegram_user_id', 'state', 'reason', 'click_id', 'message_id', 'at'])
@@ -71,7 +71,7 @@ export async function dropOldSends(pool: pg.Pool, now = Date.now(), signal?: Abo
   const until = new Date(now - KEPT_DAYS * DAY_MS).toISOString()
   let dropped = 0
   for (;;) {
-    const { rows } = await askEverywhere<Key>(pool, OLD, [until])
+    const { rows } = await askEverywhere<BroadcastKey>(pool, OLD, [until])
     for (const { org_id, id } of rows)
       for (let last = PORTION; last === PORTION && signal?.aborted !== true; ) {
         const some = await pool.query<{ telegram_user_id: string }>(SOME, [org_id, id])

@@ -9,7 +9,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
 import type { Audience } from '../../contract/telegram-audience.ts'
 import { audienceOf } from '../subscribers/audience.ts'
-import type { Sender } from './senders.ts'
+import type { SenderLease } from './senders.ts'
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
@@ -23,7 +23,7 @@ const MOVE = `
   where org_id = $1 and id = $2 and state = 'preparing' and prepared_to is not distinct from $3
     and exists (select 1 from bot_senders b where b.org_id = $1 and b.bot_id = broadcasts.bot_id and b.token = $7)`
 
-const recipientsOf = ({ org_id, bot_id }: Sender, { id, audience }: Preparing, from: string, to: string) => sql`
+const recipientsOf = ({ org_id, bot_id }: SenderLease, { id, audience }: Preparing, from: string, to: string) => sql`
   insert into broadcast_sends (org_id, broadcast_id, telegram_user_id, subscriber_id, state, click_id, at)
   select s.org_id, ${id}::uuid, s.telegram_user_id, s.id, 'queued', s.click_id, now()
   from subscribers s
@@ -41,7 +41,7 @@ class Overtaken extends Error {}
 /** Does one portion; false where it is no longer this process's to do. */
 export async function preparePortion(
   { db, pool }: { db: Kysely<Tables>; pool: pg.Pool },
-  sender: Sender,
+  sender: SenderLease,
   broadcast: Preparing,
   portion: number,
 ): Promise<boolean> {

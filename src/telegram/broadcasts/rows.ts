@@ -38,7 +38,7 @@ const COLUMNS = [
 type Kept = 'id' | 'bot_id' | 'name' | 'pause_reason' | 'message' | 'audience' | 'starts_at' | 'per_second' | 'paid'
 type Times = 'created_at' | 'updated_at' | 'started_at' | 'ended_at'
 
-export type Row = Pick<api.Broadcast, Kept | Times | 'state' | 'on_unknown' | 'recipients'> &
+export type StoredBroadcast = Pick<api.Broadcast, Kept | Times | 'state' | 'on_unknown' | 'recipients'> &
   Omit<api.Broadcast['counts'], 'queued' | 'recipients'> & {
     readonly send_window: HoursOfDay | null
     readonly is_prepared: boolean
@@ -49,7 +49,7 @@ export type Row = Pick<api.Broadcast, Kept | Times | 'state' | 'on_unknown' | 'r
   }
 
 /** Broadcasts of the organization, with their bot's speed. */
-export const rowsOf = (db: Kysely<Tables>, org_id: number) =>
+export const storedBroadcasts = (db: Kysely<Tables>, org_id: number) =>
   db
     .selectFrom('broadcasts as b')
     .leftJoin('bots', join => join.onRef('bots.org_id', '=', 'b.org_id').onRef('bots.id', '=', 'b.bot_id'))
@@ -57,20 +57,24 @@ export const rowsOf = (db: Kysely<Tables>, org_id: number) =>
     .leftJoin('users', join => join.on(sql<boolean>`users.id = b.started_by::uuid`))
     .select(['bots.send_per_second', 'users.name as started_by'])
     .where('b.org_id', '=', org_id)
-    .$castTo<Row>()
+    .$castTo<StoredBroadcast>()
 
 /** One of them. Refuses `object_not_found`. */
-export async function rowOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  return (await rowsOf(db, org_id).where('b.id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
+export async function storedBroadcast(db: Kysely<Tables>, org_id: number, id: string): Promise<StoredBroadcast> {
+  return (await storedBroadcasts(db, org_id).where('b.id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
 }
 
 /** At how many messages a second it goes. */
-export function paceOf({ per_second, paid, send_per_second }: Pick<Row, 'per_second' | 'paid' | 'send_per_second'>) {
+export function paceOf({
+  per_second,
+  paid,
+  send_per_second,
+}: Pick<StoredBroadcast, 'per_second' | 'paid' | 'send_per_second'>) {
   return per_second ?? (paid ? MOST_PAID : send_per_second)
 }
 const MOST_PAID = 1000
 
-export function shown(row: Row): api.Broadcast {
+export function broadcastReply(row: StoredBroadcast): api.Broadcast {
   const { sent, blocked, gone, failed, unknown, skipped, recipients, afterwards, afterwards_at, send_window } = row
   const { id, bot_id, name, state, pause_reason, message, audience, starts_at, per_second, paid, on_unknown } = row
   const { started_by, created_at, updated_at, started_at, ended_at } = row

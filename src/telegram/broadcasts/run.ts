@@ -3,23 +3,29 @@
  * has the bot. Of several broadcasts the oldest that may send goes first; what the bot has to answer goes before them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import type { Ground } from '../../ground/room.ts'
-import { momentIn } from '../bots/claims.ts'
-import { lookSoon } from '../bots/look-soon.ts'
+import { checkSoon } from '../bots/check-soon.ts'
 import { silenceBot } from '../bots/silence.ts'
 import { MOST_FREE, MOST_PAID } from './api.ts'
-import { begin, endIfDone, type Key, pauseFor } from './counts.ts'
-import { Groups } from './groups.ts'
-import { mayBeSent, shutFor } from './hours.ts'
-import { type BotSeen, lookAt, REVOKED, type Seen, type UnderWay } from './look.ts'
+import { beginScheduled, endIfDone, type BroadcastKey, pauseFor } from './counts.ts'
+import { GroupSender } from './groups.ts'
+import { mayBeSent, closedFor } from './hours.ts'
+import {
+  type BotState,
+  readSendingState,
+  TOKEN_REVOKED,
+  type SendingState,
+  type ActiveBroadcast,
+} from './sending-state.ts'
 import type { Pace, Speed } from './pace.ts'
 import { preparePortion } from './preparing.ts'
 import { openProbe, type Probe } from './probe.ts'
-import { freeBot, keepBot, restBot, type Sender } from './senders.ts'
-import { skipRest, sweep } from './sends.ts'
+import { releaseBot, renewBot, restBot, type SenderLease } from './senders.ts'
+import { skipQueued, decideAbandoned } from './sends.ts'
 import type { SendTerms } from './terms.ts'
 
-export type Running = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'>
+export type SendGround = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'>
 
 /** Telegram advises to send to a few at once only, and what is on its way is what a crash leaves undecided. */
 const GROUP = 3
@@ -39,18 +45,18 @@ type RunParts = {
 }
 
 /** Sends until nothing is left to do, or nothing may be sent for long. @throws what the database throws; the bot is then another's when the lease ends */
-export async function runBot(ground: Running, sender: Sender, parts: RunParts): Promise<End | undefined> {
+export async function runBot(ground: SendGround, sender: SenderLease, parts: RunParts): Promise<End | undefined> {
   const run = new Run(ground, sender, parts)
   while (!parts.signal.aborted) {
     const pause = await run.step()
     if (pause === 'lost') return pause
     if (typeof pause === 'string') {
-      await freeBot(ground.database.worker, sender)
+      await releaseBot(ground.database.worker, sender)
       return pause
     }
     if (pause > 0) await rest(Math.min(pause, parts.terms.lease_ms / 3), parts)
   }
-  await freeBot(ground.database.worker, sender)
+  await releaseBot(ground.database.worker, sender)
   return undefined
 }
 
@@ -67,22 +73,22 @@ type End = 'over' | 'rest' | 'lost'
 type Pause = number | End
 
 class Run {
-  readonly #ground: Running
-  readonly #sender: Sender
+  readonly #ground: SendGround
+  readonly #sender: SenderLease
   readonly #terms: SendTerms
   readonly #pace: Pace
   readonly #probe: Probe
-  readonly #groups: Groups
+  readonly #groups: GroupSender
   #swept = Number.NEGATIVE_INFINITY
   #expected: { readonly count: number; readonly speed: Speed } | undefined
 
-  constructor(ground: Running, sender: Sender, { terms, signal, pace }: RunParts) {
+  constructor(ground: SendGround, sender: SenderLease, { terms, signal, pace }: RunParts) {
     this.#ground = ground
     this.#sender = sender
     this.#terms = terms
     this.#pace = pace
     this.#probe = openProbe(terms)
-    this.#groups = new Groups(ground, sender, { pace, probe: this.#probe, terms, signal })
+    this.#groups = new GroupSender(ground, sender, { pace, probe: this.#probe, terms, signal })
   }
 
   /** Looks, does one thing, and says how long the next may wait. */
@@ -94,14 +100,14 @@ class Run {
     if (ahead > 0) return ahead
     this.#groups.leaseBegins(performance.now())
     const { worker: pool } = this.#ground.database
-    if (!(await keepBot(pool, this.#sender, this.#terms))) return 'lost'
-    const seen = await lookAt(pool, this.#ground.secrets, this.#sender)
+    if (!(await renewBot(pool, this.#sender, this.#terms))) return 'lost'
+    const seen = await readSendingState(pool, this.#ground.secrets, this.#sender)
     if (seen === undefined || seen.broadcasts.length === 0) return 'over'
     const { halt } = seen.bot
     if (halt !== undefined) await this.#halt(seen, halt)
     const hasWorked = await this.#keepBooks(seen)
     const broadcast = halt === undefined ? this.#next(seen) : undefined
-    if (broadcast === undefined) return hasWorked ? 0 : await this.#rest(seen, this.#shutFor(seen), IDLE_MS)
+    if (broadcast === undefined) return hasWorked ? 0 : await this.#rest(seen, this.#closedFor(seen), IDLE_MS)
     const { silent_ms } = seen.bot
     if (silent_ms > 0) return hasWorked ? 0 : await this.#rest(seen, silent_ms, silent_ms)
     const wait = await this.#obstacle(seen)
@@ -109,18 +115,18 @@ class Run {
     return await this.#send(seen, broadcast)
   }
 
-  #key(id: string): Key {
+  #key(id: string): BroadcastKey {
     return { org_id: this.#sender.org_id, id }
   }
 
-  async #halt({ broadcasts }: Seen, reason: string): Promise<void> {
+  async #halt({ broadcasts }: SendingState, reason: string): Promise<void> {
     for (const { id, state } of broadcasts)
       if (state === 'preparing' || state === 'sending')
         await pauseFor(this.#ground.database.worker, this.#key(id), reason)
   }
 
   /** What needs nothing of Telegram; answers whether anything was done. */
-  async #keepBooks({ broadcasts }: Seen): Promise<boolean> {
+  async #keepBooks({ broadcasts }: SendingState): Promise<boolean> {
     const { db, database } = this.#ground
     const pool = database.worker
     const isSweeping = performance.now() - this.#swept >= SWEEP_EVERY_MS
@@ -128,33 +134,37 @@ class Run {
     let done = 0
     for (const broadcast of broadcasts) {
       const { id, state, is_due, has_sending, has_queued } = broadcast
-      if (has_sending && isSweeping) await sweep(pool, this.#sender, broadcast, this.#terms)
-      if (is_due) done += Number(await begin(pool, this.#key(id)))
+      if (has_sending && isSweeping) await decideAbandoned(pool, this.#sender, broadcast, this.#terms)
+      if (is_due) done += Number(await beginScheduled(pool, this.#key(id)))
       if (state === 'preparing')
         done += Number(await preparePortion({ db, pool }, this.#sender, broadcast, this.#terms.portion))
       if (state === 'sending' && !has_queued && !has_sending) done += Number(await endIfDone(pool, this.#key(id)))
       if (state !== 'stopped') continue
-      done += await skipRest(pool, this.#key(id), this.#terms.portion)
+      done += await skipQueued(pool, this.#key(id), this.#terms.portion)
       done += Number(await endIfDone(pool, this.#key(id)))
     }
     return done > 0
   }
 
   /** The broadcast whose turn it is: the oldest that may be sent, and has somebody left. */
-  #next({ bot, broadcasts }: Seen): UnderWay | undefined {
+  #next({ bot, broadcasts }: SendingState): ActiveBroadcast | undefined {
     return broadcasts.find(one => one.state === 'sending' && one.has_queued && mayBeSent(one, bot.now))
   }
 
   /** For how long nothing may be sent because of the hours of these broadcasts; 0 where one of them has something to be done before. */
-  #shutFor({ bot, broadcasts }: Seen): number {
+  #closedFor({ bot, broadcasts }: SendingState): number {
     const waits = broadcasts.map(one =>
-      one.state === 'sending' && one.has_queued ? shutFor(one, bot.now, MOST_REST_MS) : 0,
+      one.state === 'sending' && one.has_queued ? closedFor(one, bot.now, MOST_REST_MS) : 0,
     )
     return Math.min(...waits)
   }
 
   /** Leaves the bot alone where nothing may be sent for longer than a lease and nothing else is to be done; else waits as said. */
-  async #rest({ bot, broadcasts, next_ms = MOST_REST_MS }: Seen, ms: number, otherwise: number): Promise<Pause> {
+  async #rest(
+    { bot, broadcasts, next_ms = MOST_REST_MS }: SendingState,
+    ms: number,
+    otherwise: number,
+  ): Promise<Pause> {
     const shortest = Math.min(ms, next_ms, MOST_REST_MS)
     const isBusy = broadcasts.some(({ has_sending, state }) => has_sending || state !== 'sending')
     if (isBusy || shortest <= this.#terms.lease_ms) return otherwise
@@ -163,7 +173,7 @@ class Run {
   }
 
   /** What stands against sending now, and for how long. */
-  async #obstacle(seen: Seen): Promise<number | undefined> {
+  async #obstacle(seen: SendingState): Promise<number | undefined> {
     const { bot } = seen
     if (bot.has_task) return TASK_MS
     const wait = this.#probe.wait(performance.now())
@@ -180,15 +190,15 @@ class Run {
   async #silence(retry_after: number): Promise<void> {
     const { db } = this.#ground
     const { org_id, bot_id: id } = this.#sender
-    await silenceBot(db, { org_id, id }, await momentIn(db, retry_after * 1000))
+    await silenceBot(db, { org_id, id }, await databaseTimeIn(db, retry_after * 1000))
   }
 
-  async #refuseToken(seen: Seen): Promise<void> {
-    await this.#halt(seen, REVOKED)
-    await lookSoon(this.#ground.db, { org_id: this.#sender.org_id, id: this.#sender.bot_id })
+  async #refuseToken(seen: SendingState): Promise<void> {
+    await this.#halt(seen, TOKEN_REVOKED)
+    await checkSoon(this.#ground.db, { org_id: this.#sender.org_id, id: this.#sender.bot_id })
   }
 
-  async #send(seen: Seen, broadcast: UnderWay): Promise<Pause> {
+  async #send(seen: SendingState, broadcast: ActiveBroadcast): Promise<Pause> {
     const speed = speedOf(seen.bot, broadcast)
     const size = broadcast.paid && this.#groups.isAccepted(broadcast.id) ? PAID_GROUP : GROUP
     const count = Math.max(1, Math.min(size, Math.floor(speed.rate), this.#groups.most(broadcast.id)))
@@ -205,7 +215,7 @@ class Run {
   }
 }
 
-function speedOf({ send_per_second }: BotSeen, { paid, per_second }: UnderWay): Speed {
+function speedOf({ send_per_second }: BotState, { paid, per_second }: ActiveBroadcast): Speed {
   const most = paid ? MOST_PAID : MOST_FREE
   return { rate: Math.min(per_second ?? (paid ? MOST_PAID : send_per_second), most), most }
 }

@@ -5,8 +5,8 @@
 import type pg from 'pg'
 import type { SendTerms } from './terms.ts'
 
-export type BotPlace = { readonly org_id: number; readonly bot_id: string }
-export type Sender = BotPlace & { readonly token: string }
+export type BotKey = { readonly org_id: number; readonly bot_id: string }
+export type SenderLease = BotKey & { readonly token: string }
 
 const FIRST = `
   insert into bot_senders (org_id, bot_id, token, lease_until)
@@ -24,7 +24,11 @@ const FREE = `
   where org_id = $1 and bot_id = $2 and token = $3 and lease_until > now() + interval '1 second'`
 
 /** Takes the bot, where no process has it. */
-export async function takeBot(pool: pg.Pool, place: BotPlace, { lease_ms }: SendTerms): Promise<Sender | undefined> {
+export async function claimBot(
+  pool: pg.Pool,
+  place: BotKey,
+  { lease_ms }: SendTerms,
+): Promise<SenderLease | undefined> {
   const asked = [place.org_id, place.bot_id, lease_ms]
   const { rowCount } = await pool.query(FIRST, asked)
   if (rowCount === 1) return { ...place, token: '1' }
@@ -33,9 +37,9 @@ export async function takeBot(pool: pg.Pool, place: BotPlace, { lease_ms }: Send
 }
 
 /** Keeps the bot for another lease; false where another process has it. */
-export async function keepBot(
+export async function renewBot(
   pool: pg.Pool,
-  { org_id, bot_id, token }: Sender,
+  { org_id, bot_id, token }: SenderLease,
   { lease_ms }: SendTerms,
 ): Promise<boolean> {
   const { rowCount } = await pool.query(RENEW, [org_id, bot_id, token, lease_ms])
@@ -55,7 +59,7 @@ const ROUSE = `
  */
 export async function restBot(
   pool: pg.Pool,
-  { org_id, bot_id, token }: Sender,
+  { org_id, bot_id, token }: SenderLease,
   { ms, seen_at }: { ms: number; seen_at: number },
 ): Promise<boolean> {
   const { rowCount } = await pool.query(REST, [org_id, bot_id, token, Math.floor(ms), seen_at])
@@ -63,11 +67,11 @@ export async function restBot(
 }
 
 /** Has it looked at anew. To be called after the commit of what has changed. */
-export async function rouseBot(pool: pg.Pool, { org_id, bot_id }: BotPlace): Promise<void> {
+export async function wakeBot(pool: pg.Pool, { org_id, bot_id }: BotKey): Promise<void> {
   await pool.query(ROUSE, [org_id, bot_id])
 }
 
 /** Gives it back. The next one begins a second later: what was sent in this one counts for Telegram's limits. */
-export async function freeBot(pool: pg.Pool, { org_id, bot_id, token }: Sender): Promise<void> {
+export async function releaseBot(pool: pg.Pool, { org_id, bot_id, token }: SenderLease): Promise<void> {
   await pool.query(FREE, [org_id, bot_id, token])
 }

@@ -6,7 +6,7 @@ import { broadcasting, mostASecond } from '../../../tests/support/broadcasts.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { isSharded } from '../../../tests/support/sharded.ts'
 import type { Failure } from '../bots/telegram.ts'
-import { judge } from './sending.ts'
+import { outcomeOfSend } from './sending.ts'
 import type { Recipient } from './sends.ts'
 
 const IS_LONG = process.env['SLUICE_TEST_ALL'] === '1'
@@ -163,7 +163,7 @@ test('what came of a message is what Telegram says of it, and only what surely w
     isAgain,
   })) as [Recipient, Recipient]
   const of = (kind: Failure['kind'], description = 'words', to = first, on_unknown = 'skip') =>
-    judge(to, { ok: false, kind, description }, { message: { text: 'Hello' }, on_unknown }).state
+    outcomeOfSend(to, { ok: false, kind, description }, { message: { text: 'Hello' }, on_unknown }).state
   assert.deepEqual(
     ['unsent', 'later', 'token'].map(kind => of(kind as Failure['kind'])),
     ['queued', 'queued', 'queued'],
@@ -175,7 +175,7 @@ test('what came of a message is what Telegram says of it, and only what surely w
   assert.equal(of('refused', 'Bad Request: chat not found'), 'failed')
   assert.equal(of('refused', "Bad Request: can't parse entities"), 'failed')
   assert.deepEqual(
-    judge(first, { ok: true, result: { message_id: 12 } }, { message: { text: 'Hello' }, on_unknown: 'skip' }),
+    outcomeOfSend(first, { ok: true, result: { message_id: 12 } }, { message: { text: 'Hello' }, on_unknown: 'skip' }),
     {
       telegram_user_id: '7',
       state: 'sent',

@@ -6,14 +6,14 @@ import { channelsIn, type Message } from '../../contract/telegram-message.ts'
 import type { Ground } from '../../ground/room.ts'
 import { linkForClick } from '../../traffic/invite-links/invite-links.ts'
 import type { Failure } from '../bots/telegram.ts'
-import { type MessageValues, optOutOf, sendMessage } from '../messages/messages.ts'
-import { stateAfter } from '../subscribers/standing.ts'
-import { AGAIN, lost, type Recipient, type Told } from './sends.ts'
+import { type MessageValues, optOutCallback, sendMessage } from '../messages/messages.ts'
+import { reachabilityAfter } from '../subscribers/reachability.ts'
+import { SENT_AGAIN, outcomeOfLostAnswer, type Recipient, type SendOutcome } from './sends.ts'
 
 type Sending = Pick<Ground, 'db' | 'database' | 'config'>
 
 /** What is sent, by which bot. */
-export type Parcel = {
+export type OutgoingMessage = {
   readonly org_id: number
   readonly broadcast_id: string
   readonly token: string
@@ -25,7 +25,7 @@ export type Parcel = {
 type To = Pick<Recipient, 'telegram_user_id' | 'click_id' | 'name'>
 
 /** What each message is filled in with, by the person's number. */
-export type Fillings = ReadonlyMap<
+export type MessageFillings = ReadonlyMap<
   string,
   { readonly values: MessageValues; readonly links: ReadonlyMap<string, string> }
 >
@@ -40,11 +40,11 @@ type Click = { readonly id: string; readonly campaign_id: string | null } & Read
 >
 
 /** Reads what their messages say: each of the recipient's own click, and of it the links that channel buttons lead to. */
-export async function fill(
+export async function readFillings(
   { db, database }: Sending,
-  { org_id, broadcast_id, message }: Parcel,
+  { org_id, broadcast_id, message }: OutgoingMessage,
   recipients: readonly To[],
-): Promise<Fillings> {
+): Promise<MessageFillings> {
   const ids = recipients.flatMap(({ click_id }) => (click_id === null ? [] : [click_id]))
   const { rows } =
     ids.length === 0 ? { rows: [] } : await database.worker.query<Click>(CLICKS, [org_id, ids, ...boundsOf(ids)])
@@ -71,16 +71,21 @@ export async function fill(
   return new Map(await Promise.all(filled))
 }
 
-export type Answer = Awaited<ReturnType<typeof sendMessage>>
+export type SendAnswer = Awaited<ReturnType<typeof sendMessage>>
 
 /** Sends one message; never throws. */
-export function sendOne({ config }: Sending, parcel: Parcel, to: To, fillings: Fillings): Promise<Answer> {
+export function sendOne(
+  { config }: Sending,
+  parcel: OutgoingMessage,
+  to: To,
+  fillings: MessageFillings,
+): Promise<SendAnswer> {
   const { values = {}, links = new Map<string, string>() } = fillings.get(to.telegram_user_id) ?? {}
   return sendMessage(config.telegramApiRoot, parcel.token, parcel.message, {
     chat_id: to.telegram_user_id,
     values,
     links,
-    opt_out: optOutOf(parcel.broadcast_id),
+    opt_out: optOutCallback(parcel.broadcast_id),
     paid: parcel.paid,
     is_test: parcel.is_test ?? false,
   })
@@ -89,7 +94,7 @@ export function sendOne({ config }: Sending, parcel: Parcel, to: To, fillings: F
 type Sent = { readonly message: Message; readonly on_unknown: string }
 
 /** What a recipient's row becomes by Telegram's answer. */
-export function judge(recipient: Recipient, answer: Answer, { message, on_unknown }: Sent): Told {
+export function outcomeOfSend(recipient: Recipient, answer: SendAnswer, { message, on_unknown }: Sent): SendOutcome {
   const { telegram_user_id } = recipient
   if (answer.ok) {
     const { message_id } = fieldsOf(answer.result)
@@ -100,9 +105,9 @@ export function judge(recipient: Recipient, answer: Answer, { message, on_unknow
       message_id: typeof message_id === 'number' ? message_id : null,
     }
   }
-  if (answer.kind === 'unknown') return lost(on_unknown, recipient, answer.description)
-  if (answer.kind !== 'refused') return backInQueue(recipient)
-  const state = stateAfter(answer, message)
+  if (answer.kind === 'unknown') return outcomeOfLostAnswer(on_unknown, recipient, answer.description)
+  if (answer.kind !== 'refused') return requeuedSend(recipient)
+  const state = reachabilityAfter(answer, message)
   return {
     telegram_user_id,
     state: state === undefined || state === 'unreachable' ? 'failed' : state,
@@ -112,13 +117,13 @@ export function judge(recipient: Recipient, answer: Answer, { message, on_unknow
 }
 
 /** Surely not sent: it waits again. */
-export const backInQueue = ({ telegram_user_id, isAgain }: Recipient): Told => ({
+export const requeuedSend = ({ telegram_user_id, isAgain }: Recipient): SendOutcome => ({
   telegram_user_id,
   state: 'queued',
-  reason: isAgain ? AGAIN : null,
+  reason: isAgain ? SENT_AGAIN : null,
   message_id: null,
 })
 
 /** Telegram's words, where it refuses the message whoever it is for. */
-export const faultOfMessage = (failure: Failure, message: Message): string | undefined =>
-  failure.kind === 'refused' && stateAfter(failure, message) === undefined ? failure.description : undefined
+export const faultOfMessageIn = (failure: Failure, message: Message): string | undefined =>
+  failure.kind === 'refused' && reachabilityAfter(failure, message) === undefined ? failure.description : undefined

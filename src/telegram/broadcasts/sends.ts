@@ -10,8 +10,8 @@ import { inTransaction } from '../../ground/db/transaction.ts'
 import type { Audience } from '../../contract/telegram-audience.ts'
 import type { SendState } from './api.ts'
 import { isWritable } from '../subscribers/audience.ts'
-import { count, type Key } from './counts.ts'
-import type { Sender } from './senders.ts'
+import { addToCounts, type BroadcastKey } from './counts.ts'
+import type { SenderLease } from './senders.ts'
 import type { SendTerms } from './terms.ts'
 
 /** Somebody whose message is to leave now. `isAgain`: its answer was lost once already. */
@@ -26,7 +26,7 @@ export type Recipient = {
 type Queued = Omit<Recipient, 'isAgain' | 'name'> & { readonly reason: string | null }
 
 /** What is said of a row whose message is sent once more. */
-export const AGAIN = 'its answer was lost: sent once more'
+export const SENT_AGAIN = 'its answer was lost: sent once more'
 
 // Only where the process has the bot still, and the broadcast is going on.
 const NEXT = `
@@ -40,7 +40,7 @@ const NEXT = `
   for update of d skip locked`
 
 // By whole keys, here and below: of tables that have just been filled the planner knows nothing, and would look through all of them for a few.
-const writable = ({ org_id, bot_id }: Sender, audience: Audience, ids: readonly string[]) => sql<Named>`
+const writable = ({ org_id, bot_id }: SenderLease, audience: Audience, ids: readonly string[]) => sql<Named>`
   select s.telegram_user_id, s.name
   from subscribers s
   where s.org_id = ${org_id} and s.bot_id = ${bot_id} and s.telegram_user_id = any(${ids}) and ${isWritable(audience)}`
@@ -56,9 +56,9 @@ const PASS_OVER = `
 /**
  * Takes the next few: committed as `sending`. Whoever may no longer be written to is passed over. `taken`: how many rows, with those that were.
  */
-export async function pickGroup(
+export async function claimGroup(
   { db, pool }: { db: Kysely<Tables>; pool: pg.Pool },
-  sender: Sender,
+  sender: SenderLease,
   { id, audience }: { id: string; audience: Audience },
   most: number,
 ): Promise<{ recipients: Recipient[]; taken: number }> {
@@ -74,21 +74,21 @@ export async function pickGroup(
     if (names.size > 0) await client.query(TAKE, [org_id, id, token, [...names.keys()]])
     if (over.length > 0) {
       await client.query(PASS_OVER, [org_id, id, 'opted out or not to be reached any more', over])
-      await count(client, { org_id, id }, { skipped: over.length })
+      await addToCounts(client, { org_id, id }, { skipped: over.length })
     }
     const recipients = rows
       .filter(({ telegram_user_id }) => names.has(telegram_user_id))
       .map(({ reason, ...row }) => ({
         ...row,
         name: names.get(row.telegram_user_id) ?? null,
-        isAgain: reason === AGAIN,
+        isAgain: reason === SENT_AGAIN,
       }))
     return { recipients, taken: rows.length }
   })
 }
 
 /** What came of one message. */
-export type Told = {
+export type SendOutcome = {
   readonly telegram_user_id: string
   readonly state: Exclude<SendState, 'sending'>
   readonly reason: string | null
@@ -104,7 +104,12 @@ const TELL = `
   returning t.state`
 
 /** Writes down what came of a group; of rows that another process has decided meanwhile nothing. */
-export async function tellGroup(pool: pg.Pool, { org_id, token }: Sender, id: string, told: readonly Told[]) {
+export async function recordOutcomes(
+  pool: pg.Pool,
+  { org_id, token }: SenderLease,
+  id: string,
+  told: readonly SendOutcome[],
+) {
   await inTransaction(pool, async client => {
     const { rows } = await client.query<{ state: SendState }>(TELL, [
       org_id,
@@ -115,7 +120,7 @@ export async function tellGroup(pool: pg.Pool, { org_id, token }: Sender, id: st
       told.map(one => one.reason),
       told.map(one => one.message_id),
     ])
-    await count(client, { org_id, id }, tally(rows))
+    await addToCounts(client, { org_id, id }, tally(rows))
   })
 }
 
@@ -128,30 +133,39 @@ function tally(rows: readonly { readonly state: SendState }[]): Partial<Record<S
 const LEFT_BEHIND = `
   update broadcast_sends
   set state = case when $5::boolean and reason is null then 'queued' else 'unknown' end,
-    reason = case when $5::boolean and reason is null then '${AGAIN}' else 'its process ended before the answer came' end,
+    reason = case when $5::boolean and reason is null then '${SENT_AGAIN}' else 'its process ended before the answer came' end,
     at = now()
   where org_id = $1 and broadcast_id = $2 and state = 'sending' and lease_token < $3
     and at < now() - $4::int * interval '1 millisecond'
   returning state`
 
 /** Decides what a process has left on its way that ended or lost the bot, once nothing of it can arrive any more. */
-export async function sweep(
+export async function decideAbandoned(
   pool: pg.Pool,
-  { org_id, token }: Sender,
+  { org_id, token }: SenderLease,
   { id, on_unknown }: { id: string; on_unknown: string },
   { lease_ms, grace_ms }: SendTerms,
 ): Promise<void> {
   await inTransaction(pool, async client => {
     const asked = [org_id, id, token, lease_ms + grace_ms, on_unknown === 'resend']
     const { rows } = await client.query<{ state: SendState }>(LEFT_BEHIND, asked)
-    await count(client, { org_id, id }, tally(rows))
+    await addToCounts(client, { org_id, id }, tally(rows))
   })
 }
 
 /** A lost answer: by the broadcast's own will the message is sent once more, and after that it is unknown. */
-export function lost(on_unknown: string, { telegram_user_id, isAgain }: Recipient, words: string): Told {
+export function outcomeOfLostAnswer(
+  on_unknown: string,
+  { telegram_user_id, isAgain }: Recipient,
+  words: string,
+): SendOutcome {
   const isTried = on_unknown === 'resend' && !isAgain
-  return { telegram_user_id, state: isTried ? 'queued' : 'unknown', reason: isTried ? AGAIN : words, message_id: null }
+  return {
+    telegram_user_id,
+    state: isTried ? 'queued' : 'unknown',
+    reason: isTried ? SENT_AGAIN : words,
+    message_id: null,
+  }
 }
 
 const REST = `
@@ -162,12 +176,12 @@ const REST = `
   for update skip locked`
 
 /** Marks the rest of a broadcast that was stopped as skipped, a portion of it; answers how many. */
-export async function skipRest(pool: pg.Pool, { org_id, id }: Key, portion: number): Promise<number> {
+export async function skipQueued(pool: pg.Pool, { org_id, id }: BroadcastKey, portion: number): Promise<number> {
   return await inTransaction(pool, async client => {
     const { rows } = await client.query<{ telegram_user_id: string }>(REST, [org_id, id, portion])
     if (rows.length === 0) return 0
     await client.query(PASS_OVER, [org_id, id, 'stopped', rows.map(({ telegram_user_id }) => telegram_user_id)])
-    await count(client, { org_id, id }, { skipped: rows.length })
+    await addToCounts(client, { org_id, id }, { skipped: rows.length })
     return rows.length
   })
 }
@@ -177,7 +191,7 @@ const REQUEUE = `
   where org_id = $1 and broadcast_id = $2 and state = 'unknown'`
 
 /** Puts the unknown ones in the queue again, in the caller's transaction. */
-export async function requeueUnknown(client: pg.ClientBase, { org_id, id }: Key): Promise<void> {
+export async function requeueUnknown(client: pg.ClientBase, { org_id, id }: BroadcastKey): Promise<void> {
   const { rowCount } = await client.query(REQUEUE, [org_id, id])
-  await count(client, { org_id, id }, { unknown: -(rowCount ?? 0) })
+  await addToCounts(client, { org_id, id }, { unknown: -(rowCount ?? 0) })
 }

@@ -1,17 +1,17 @@
 /** How people begin, hold up and end broadcasts. What asks for a state that is there already changes nothing. */
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
 import { type Context, idOf } from '../../ground/room.ts'
-import { momentIn } from '../bots/claims.ts'
 import { liveBots } from '../bots/rows.ts'
 import type * as api from './api.ts'
-import { countOf } from '../subscribers/audience.ts'
+import { audienceSize } from '../subscribers/audience.ts'
 import { refuseState, requireMessage } from './broadcasts.ts'
-import { endIfDone, type Key } from './counts.ts'
-import { UNCONFIRMED } from './look.ts'
-import { type Row, rowOf, shown } from './rows.ts'
-import { requeueUnknown, skipRest } from './sends.ts'
+import { endIfDone, type BroadcastKey } from './counts.ts'
+import { BOT_UNCONFIRMED } from './sending-state.ts'
+import { type StoredBroadcast, storedBroadcast, broadcastReply } from './rows.ts'
+import { requeueUnknown, skipQueued } from './sends.ts'
 import { TERMS } from './terms.ts'
 import { announceBroadcasts } from './worker.ts'
 
@@ -35,9 +35,9 @@ type Of = Pick<Context<typeof api.startBroadcast>, 'db' | 'database' | 'actor'>
 
 async function after(context: Of, id: string) {
   const { org_id } = context.actor
-  const row = await rowOf(context.db, org_id, id)
+  const row = await storedBroadcast(context.db, org_id, id)
   await announceBroadcasts(context, { org_id, bot_id: row.bot_id })
-  return shown(row)
+  return broadcastReply(row)
 }
 
 /** Refuses `object_not_found` where the bot was deleted, `bot_token_revoked`, and `telegram_away` for one that Telegram has never confirmed. */
@@ -50,7 +50,7 @@ async function requireBot({ db, actor }: Of, bot_id: string): Promise<void> {
   if (bot.token_state === 'revoked') refuse('bot_token_revoked')
   if (bot.telegram_id === null)
     refuse('telegram_away', {
-      error: `${UNCONFIRMED}: it could not be reached when the bot was added`,
+      error: `${BOT_UNCONFIRMED}: it could not be reached when the bot was added`,
       hint: 'Have the bot looked at (POST /api/bots/:id/check), then try again.',
     })
 }
@@ -65,17 +65,17 @@ export async function startBroadcast(
 ) {
   const { db, database, actor } = context
   const id = idOf(params.id)
-  const row = await rowOf(db, actor.org_id, id)
-  if (row.state !== 'draft') return isUnderWay(row) ? shown(row) : refuseState(row)
+  const row = await storedBroadcast(db, actor.org_id, id)
+  if (row.state !== 'draft') return isUnderWay(row) ? broadcastReply(row) : refuseState(row)
   await requireBot(context, row.bot_id)
   await requireMessage(db, actor.org_id, row.message)
   if (row.paid && body.confirmation !== 'PAID') refuse('broadcast_payment_unconfirmed')
   await requireAudience(context, row, body.expected_recipients)
-  const now = await momentIn(db, 0)
+  const now = await databaseTimeIn(db, 0)
   const asked = [actor.org_id, id, row.bot_id, actor.user_id, now, row.updated_at]
   const { rowCount } = await database.worker.query(START, asked)
   if (rowCount === 0) {
-    const { state, updated_at } = await rowOf(db, actor.org_id, id)
+    const { state, updated_at } = await storedBroadcast(db, actor.org_id, id)
     if (state === 'draft' && updated_at !== row.updated_at)
       refuse('broadcast_state', {
         error: 'the broadcast was changed meanwhile',
@@ -86,16 +86,16 @@ export async function startBroadcast(
   return await after(context, id)
 }
 
-const isUnderWay = ({ state }: Row): boolean => ['scheduled', 'preparing', 'sending'].includes(state)
+const isUnderWay = ({ state }: StoredBroadcast): boolean => ['scheduled', 'preparing', 'sending'].includes(state)
 
-async function requireAudience({ db, database, actor }: Of, { bot_id, audience }: Row, expected: number) {
-  const count = await countOf({ db, worker: database.worker }, { org_id: actor.org_id, bot_id }, audience)
+async function requireAudience({ db, database, actor }: Of, { bot_id, audience }: StoredBroadcast, expected: number) {
+  const count = await audienceSize({ db, worker: database.worker }, { org_id: actor.org_id, bot_id }, audience)
   if (Math.abs(count - expected) > expected * TOLERANCE)
     refuse('broadcast_audience_changed', { error: `it is for ${count} by now, and you have seen ${expected}` })
 }
 
 /** Changes the state of one that is in one of these; any other stays as it is. */
-async function move({ db, actor }: Of, id: string, from: readonly api.BroadcastState[], to: Partial<Row>) {
+async function move({ db, actor }: Of, id: string, from: readonly api.BroadcastState[], to: Partial<StoredBroadcast>) {
   await db
     .updateTable('broadcasts')
     .set({ ...to, updated_at: new Date().toISOString() } as object)
@@ -112,7 +112,7 @@ export async function pauseBroadcast(
 ) {
   const id = idOf(params.id)
   await move(context, id, ['preparing', 'sending'], { state: 'paused', pause_reason: null })
-  const row = await rowOf(context.db, context.actor.org_id, id)
+  const row = await storedBroadcast(context.db, context.actor.org_id, id)
   if (row.state !== 'paused') refuseState(row)
   return await after(context, id)
 }
@@ -123,7 +123,7 @@ export async function resumeBroadcast(
   { params }: Call<typeof api.resumeBroadcast>,
 ) {
   const id = idOf(params.id)
-  const row = await rowOf(context.db, context.actor.org_id, id)
+  const row = await storedBroadcast(context.db, context.actor.org_id, id)
   if (row.state === 'paused') {
     await requireBot(context, row.bot_id)
     await move(context, id, ['paused'], { state: row.is_prepared ? 'sending' : 'preparing', pause_reason: null })
@@ -139,11 +139,11 @@ export async function stopBroadcast(
   const { actor, database } = context
   const id = idOf(params.id)
   await move(context, id, ['scheduled', 'preparing', 'sending', 'paused'], { state: 'stopped', pause_reason: null })
-  const { state, ended_at } = await rowOf(context.db, actor.org_id, id)
+  const { state, ended_at } = await storedBroadcast(context.db, actor.org_id, id)
   if (state === 'stopped' && ended_at === null) {
-    const key: Key = { org_id: actor.org_id, id }
+    const key: BroadcastKey = { org_id: actor.org_id, id }
     // A short list is over at once; of a long one the rest is the sender's.
-    await skipRest(database.worker, key, TERMS.portion)
+    await skipQueued(database.worker, key, TERMS.portion)
     await endIfDone(database.worker, key)
   }
   return await after(context, id)
@@ -161,7 +161,7 @@ export async function resendUnknown(
 ) {
   const { db, database, actor } = context
   const id = idOf(params.id)
-  const row = await rowOf(db, actor.org_id, id)
+  const row = await storedBroadcast(db, actor.org_id, id)
   if (!['sending', 'paused', 'done'].includes(row.state)) refuseState(row)
   await requireBot(context, row.bot_id)
   await inTransaction(database.worker, async client => {

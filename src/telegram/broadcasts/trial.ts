@@ -2,15 +2,15 @@
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Context, idOf } from '../../ground/room.ts'
-import { momentIn } from '../bots/claims.ts'
 import { liveBot } from '../bots/rows.ts'
 import { silenceBot } from '../bots/silence.ts'
-import { markSubscriber, stateAfter } from '../subscribers/standing.ts'
+import { markSubscriber, reachabilityAfter } from '../subscribers/reachability.ts'
 import type * as api from './api.ts'
 import { requireMessage } from './broadcasts.ts'
-import { rowOf } from './rows.ts'
-import { fill, sendOne } from './sending.ts'
+import { storedBroadcast } from './rows.ts'
+import { readFillings, sendOne } from './sending.ts'
 
 /**
  * Sends at once, whatever state the broadcast is in. Refuses `object_not_found` also for who is no subscriber of its bot, `broadcast_message_invalid`,
@@ -22,18 +22,18 @@ export async function testBroadcast(
 ): Promise<{ is_sent: boolean; reason: string | null }> {
   const { db, actor, secrets } = context
   const { org_id } = actor
-  const { id, bot_id, message, paid } = await rowOf(db, org_id, idOf(params.id))
+  const { id, bot_id, message, paid } = await storedBroadcast(db, org_id, idOf(params.id))
   const bot = await liveBot(db, org_id, bot_id)
   if (bot.token_state === 'revoked') refuse('bot_token_revoked')
   const to = await subscriberOf(context, bot_id, body)
   await requireMessage(db, org_id, message)
   await requireNoSilence(context, bot_id)
   const parcel = { org_id, broadcast_id: id, token: secrets.open(bot.token), message, paid, is_test: true }
-  const answer = await sendOne(context, parcel, to, await fill(context, parcel, [to]))
+  const answer = await sendOne(context, parcel, to, await readFillings(context, parcel, [to]))
   if (answer.ok) return { is_sent: true, reason: null }
   const { kind, description, retry_after } = answer
-  if (kind === 'later') await silenceBot(db, bot, await momentIn(db, (retry_after ?? 1) * 1000))
-  const state = stateAfter(answer, message)
+  if (kind === 'later') await silenceBot(db, bot, await databaseTimeIn(db, (retry_after ?? 1) * 1000))
+  const state = reachabilityAfter(answer, message)
   const { telegram_user_id } = to
   if (state !== undefined)
     await markSubscriber(db, { org_id, bot_id, telegram_user_id, state, at: new Date().toISOString() })

@@ -4,8 +4,8 @@ import { sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
 import { openPace, type Pace } from './pace.ts'
-import { runBot, type Running } from './run.ts'
-import { type BotPlace, rouseBot, takeBot } from './senders.ts'
+import { runBot, type SendGround } from './run.ts'
+import { type BotKey, wakeBot, claimBot } from './senders.ts'
 import { type SendTerms, TERMS } from './terms.ts'
 
 const CHANNEL = 'sluice_broadcasts'
@@ -34,7 +34,7 @@ type BroadcastWorker = {
 }
 
 /** Sends until it is closed. */
-export function openBroadcastWorker(ground: Running, given: Partial<SendTerms> = {}): BroadcastWorker {
+export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms> = {}): BroadcastWorker {
   const { database, log } = ground
   const terms: SendTerms = { ...TERMS, ...given }
   const closing = new AbortController()
@@ -48,9 +48,9 @@ export function openBroadcastWorker(ground: Running, given: Partial<SendTerms> =
     woken = Promise.withResolvers()
   }
 
-  const send = async (place: BotPlace) => {
+  const send = async (place: BotKey) => {
     try {
-      const sender = await takeBot(database.worker, place, terms)
+      const sender = await claimBot(database.worker, place, terms)
       if (sender === undefined) return
       const pace = paces.get(place.bot_id) ?? openPace()
       paces.set(place.bot_id, pace)
@@ -63,7 +63,7 @@ export function openBroadcastWorker(ground: Running, given: Partial<SendTerms> =
     }
   }
   const round = async () => {
-    const { rows } = await askEverywhere<BotPlace>(database.worker, FIND)
+    const { rows } = await askEverywhere<BotKey>(database.worker, FIND)
     for (const place of rows) {
       if (running.size >= MOST_BOTS) return
       if (!running.has(place.bot_id)) running.set(place.bot_id, send(place))
@@ -96,9 +96,9 @@ export function openBroadcastWorker(ground: Running, given: Partial<SendTerms> =
 
 /** Tells every process that a broadcast of the bot has changed. To be called after the commit. */
 export async function announceBroadcasts(
-  { db, database }: Pick<Running, 'db' | 'database'>,
-  place: BotPlace,
+  { db, database }: Pick<SendGround, 'db' | 'database'>,
+  place: BotKey,
 ): Promise<void> {
-  await rouseBot(database.worker, place)
+  await wakeBot(database.worker, place)
   await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
 }

@@ -14,20 +14,20 @@ import { type Context, type Deed, idOf } from '../../ground/room.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { campaignsOnFallback } from '../../traffic/campaigns/on-fallback.ts'
 import { giveUpLinks } from '../../traffic/invite-links/making.ts'
-import { lookSoon } from '../bots/look-soon.ts'
+import { checkSoon } from '../bots/check-soon.ts'
 import type { checkBot } from '../bots/api.ts'
 import { type Failure, isAway } from '../bots/telegram.ts'
-import { numberOf, refuseAway } from '../bots/tokens.ts'
+import { numberInToken, refuseAway } from '../bots/tokens.ts'
 import type * as api from './api.ts'
-import { type AskingBot, type Chat, lookAtChat, type Seen } from './look.ts'
+import { type BotCredentials, type TelegramChat, readChatState, type ChatState } from './chat-state.ts'
 import {
-  COLUMNS,
+  CHANNEL_COLUMNS,
   liveChannel,
   liveChannels,
   moveChannel,
   NOW,
-  type Row,
-  shown,
+  type StoredChannel,
+  channelReplies,
   writeAndGiveUpLinks,
   writeChannel,
 } from './rows.ts'
@@ -39,9 +39,9 @@ export async function listChannels(
   { db, actor }: Context<typeof api.listChannels>,
   { query }: Call<typeof api.listChannels>,
 ) {
-  const rows = liveChannels(db, actor.org_id).select(COLUMNS).$castTo<Row>()
+  const rows = liveChannels(db, actor.org_id).select(CHANNEL_COLUMNS).$castTo<StoredChannel>()
   const { data, next_cursor } = await newestFirst(rows, query)
-  return { data: await shown(db, actor.org_id, data), next_cursor }
+  return { data: await channelReplies(db, actor.org_id, data), next_cursor }
 }
 
 /** One channel. Refuses `object_not_found`. */
@@ -66,10 +66,10 @@ export async function createChannel(context: Adding, { body }: Call<typeof api.c
   const { db, actor } = context
   const { org_id } = actor
   const bot =
-    (await botOf(context, org_id, body.bot_id)) ?? refuse('object_not_found', { error: 'bot_id: no such bot' })
-  const seen = await lookAtChat(context, bot, String(body.chat_id))
+    (await botCredentials(context, org_id, body.bot_id)) ?? refuse('object_not_found', { error: 'bot_id: no such bot' })
+  const seen = await readChatState(context, bot, String(body.chat_id))
   if ('ok' in seen) {
-    if (seen.kind === 'token') await lookSoon(db, { org_id, id: body.bot_id })
+    if (seen.kind === 'token') await checkSoon(db, { org_id, id: body.bot_id })
     refuseFailure(seen)
   }
   const { chat, state, reason } = seen
@@ -84,9 +84,9 @@ export async function createChannel(context: Adding, { body }: Call<typeof api.c
   return await one(db, row)
 }
 
-type Stored = { readonly bot_id: string; readonly chat: Chat; readonly seen: Seen }
+type Stored = { readonly bot_id: string; readonly chat: TelegramChat; readonly seen: ChatState }
 
-async function store(db: Kysely<Tables>, org_id: number, { bot_id, chat, seen }: Stored): Promise<Row> {
+async function store(db: Kysely<Tables>, org_id: number, { bot_id, chat, seen }: Stored): Promise<StoredChannel> {
   const now = new Date().toISOString()
   const looked = { ...chat, bot_id, ...lookedOf(seen, now), look_at: null, state_at: null, deleted_at: null }
   try {
@@ -100,16 +100,16 @@ async function store(db: Kysely<Tables>, org_id: number, { bot_id, chat, seen }:
         return await trx
           .insertInto('channels')
           .values({ org_id, id: newId(), ...looked, created_at: now, updated_at: now })
-          .returning(COLUMNS)
-          .$castTo<Row>()
+          .returning(CHANNEL_COLUMNS)
+          .$castTo<StoredChannel>()
           .executeTakeFirstOrThrow()
       return await trx
         .updateTable('channels')
-        .set({ ...looked, ...noticeOf('ready'), ...(orphan && { waiting_until: null }), updated_at: NOW })
+        .set({ ...looked, ...noticeColumns('ready'), ...(orphan && { waiting_until: null }), updated_at: NOW })
         .where('org_id', '=', org_id)
         .where('id', '=', before.id)
-        .returning(COLUMNS)
-        .$castTo<Row>()
+        .returning(CHANNEL_COLUMNS)
+        .$castTo<StoredChannel>()
         .executeTakeFirstOrThrow()
     })
   } catch (error) {
@@ -140,7 +140,7 @@ const orphanOf = (trx: Transaction<Tables>, org_id: number, chat_id: string) =>
     .where('b.deleted_at', 'is not', null)
     .executeTakeFirst()
 
-const lookedOf = ({ state, reason, member_count }: Seen, checked_at: string) => ({
+const lookedOf = ({ state, reason, member_count }: ChatState, checked_at: string) => ({
   state,
   state_reason: reason,
   member_count,
@@ -186,7 +186,7 @@ export async function checkChannel(
 ) {
   const { db, actor } = context
   const row = await liveChannel(db, actor.org_id, idOf(params.id))
-  const seen = await lookAtChannel(context, row)
+  const seen = await refreshChannel(context, row)
   if ('ok' in seen) refuseFailure(seen)
   return await one(db, await liveChannel(db, actor.org_id, row.id))
 }
@@ -194,18 +194,18 @@ export async function checkChannel(
 const AT_ONCE = 5
 
 /** Looking at a bot, which looks at its channels too. Those that Telegram says nothing of just then stay as they are. */
-export const withChannelsLooked =
+export const withChannelsChecked =
   (check: Deed<typeof checkBot>): Deed<typeof checkBot> =>
   async (context, call) => {
     const bot = await check(context, call)
     if (bot.token_state !== 'ok') return bot
     const rows = await liveChannels(context.db, context.actor.org_id)
-      .select(COLUMNS)
+      .select(CHANNEL_COLUMNS)
       .where('bot_id', '=', bot.id)
-      .$castTo<Row>()
+      .$castTo<StoredChannel>()
       .execute()
     for (let from = 0; from < rows.length; from += AT_ONCE) {
-      const looks = await Promise.all(rows.slice(from, from + AT_ONCE).map(row => lookAtChannel(context, row)))
+      const looks = await Promise.all(rows.slice(from, from + AT_ONCE).map(row => refreshChannel(context, row)))
       if (looks.some(seen => 'ok' in seen)) break
     }
     return bot
@@ -214,9 +214,9 @@ export const withChannelsLooked =
 type Looking = Pick<Adding, 'db' | 'config' | 'secrets'>
 
 /** Asks how a channel is and writes it down; answers what was found, or why nothing was. */
-export async function lookAtChannel(ground: Looking, row: Row): Promise<Seen | Failure> {
-  const bot = await botOf(ground, row.org_id, row.bot_id)
-  const seen: Seen | Failure =
+export async function refreshChannel(ground: Looking, row: StoredChannel): Promise<ChatState | Failure> {
+  const bot = await botCredentials(ground, row.org_id, row.bot_id)
+  const seen: ChatState | Failure =
     bot === undefined
       ? {
           state: 'not_admin',
@@ -224,9 +224,9 @@ export async function lookAtChannel(ground: Looking, row: Row): Promise<Seen | F
           chat: undefined,
           member_count: null,
         }
-      : await lookAtChat(ground, bot, row.chat_id)
+      : await readChatState(ground, bot, row.chat_id)
   if ('ok' in seen) {
-    if (seen.kind === 'token') await lookSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
+    if (seen.kind === 'token') await checkSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
     return seen
   }
   const { chat } = seen
@@ -235,13 +235,13 @@ export async function lookAtChannel(ground: Looking, row: Row): Promise<Seen | F
   await writeChannel(ground.db, row, {
     ...lookedOf(seen, new Date().toISOString()),
     ...(chat === undefined ? {} : { title: chat.title, username: chat.username, kind: chat.kind }),
-    ...(isNews ? { look_at: null, ...noticeOf(seen.state) } : {}),
+    ...(isNews ? { look_at: null, ...noticeColumns(seen.state) } : {}),
   })
   return seen
 }
 
 /** What owners are told by mail when a channel has come to be so. */
-export const noticeOf = (state: api.ChannelState) =>
+export const noticeColumns = (state: api.ChannelState) =>
   state === 'ready'
     ? { notice: null, mailed_at: null }
     : { notice: 'rights' as const, mailed_at: null, claimed_until: null }
@@ -257,15 +257,15 @@ export async function deleteChannel(
   return { ok: true as const, id: row.id, campaigns_on_fallback: await campaignsOnFallback(context, 'channel', row.id) }
 }
 
-const one = async (db: Kysely<Tables>, row: Row): Promise<api.Channel> =>
-  (await shown(db, row.org_id, [row]))[0] ?? refuse('object_not_found')
+const one = async (db: Kysely<Tables>, row: StoredChannel): Promise<api.Channel> =>
+  (await channelReplies(db, row.org_id, [row]))[0] ?? refuse('object_not_found')
 
 /** The bot as it asks; undefined where it is not there. */
-export async function botOf(
+export async function botCredentials(
   { db, secrets }: Pick<Adding, 'db' | 'secrets'>,
   org_id: number,
   id: string,
-): Promise<AskingBot | undefined> {
+): Promise<BotCredentials | undefined> {
   const bot = await db
     .selectFrom('bots')
     .select(['token', 'telegram_id', 'username'])
@@ -275,7 +275,7 @@ export async function botOf(
     .executeTakeFirst()
   if (bot === undefined) return undefined
   const token = secrets.open(bot.token)
-  return { token, telegram_id: bot.telegram_id ?? numberOf(token), username: bot.username }
+  return { token, telegram_id: bot.telegram_id ?? numberInToken(token), username: bot.username }
 }
 
 function refuseFailure(failure: Failure): never {

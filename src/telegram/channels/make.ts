@@ -7,8 +7,8 @@ import { announceChange } from '../../traffic/campaigns/live.ts'
 import { nameSharedLink } from '../../traffic/campaigns/shared-link.ts'
 import { keepLink } from '../../traffic/invite-links/making.ts'
 import { callTelegram, type Failure } from '../bots/telegram.ts'
-import type { AskingBot } from './look.ts'
-import type { Row } from './rows.ts'
+import type { BotCredentials } from './chat-state.ts'
+import type { StoredChannel } from './rows.ts'
 
 export type Failed = Failure
 
@@ -35,8 +35,8 @@ export function speedUp({ first_ms, of }: Paces, channel_id: string): void {
 const SLACK_MS = 5 * MINUTE_MS
 
 type Wanted = {
-  readonly row: Row
-  readonly bot: AskingBot
+  readonly row: StoredChannel
+  readonly bot: BotCredentials
   readonly campaign_id: string | null
   readonly of_batch: number
 }

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
@@ -16,12 +17,11 @@ import {
   campaignsWithoutLink,
   countFree,
 } from '../../traffic/invite-links/making.ts'
-import { momentIn } from '../bots/claims.ts'
-import { lookSoon } from '../bots/look-soon.ts'
+import { checkSoon } from '../bots/check-soon.ts'
 import { noteFree } from './figures.ts'
 import { type Failed, makeLink, type Paces, slowDown } from './make.ts'
-import { botOf, lookAtChannel } from './channels.ts'
-import { COLUMNS, moveChannel, type Row, writeChannel } from './rows.ts'
+import { botCredentials, refreshChannel } from './channels.ts'
+import { CHANNEL_COLUMNS, moveChannel, type StoredChannel, writeChannel } from './rows.ts'
 
 const POLL_MS = 1000
 /** A process that is gone is taken for it after this. */
@@ -139,7 +139,7 @@ async function makeFor(ground: Making, going: Going, of: ChannelId): Promise<voi
 }
 
 type Holding = { readonly of: ChannelId; readonly token: string }
-type Met = { readonly row: Row; readonly failed: Failed }
+type Met = { readonly row: StoredChannel; readonly failed: Failed }
 
 /** Makes links one after another, each as the channel is by then; answers why it ended early. */
 async function makeSome(
@@ -150,7 +150,7 @@ async function makeSome(
 ): Promise<Met | undefined> {
   for (const campaign_id of wanted) {
     const row = await held(ground, of, token)
-    const bot = row && (await botOf(ground, row.org_id, row.bot_id))
+    const bot = row && (await botCredentials(ground, row.org_id, row.bot_id))
     if (row === undefined || bot === undefined || signal.aborted) return undefined
     const failed = await makeLink(ground, paces, { row, bot, campaign_id, of_batch })
     if (failed !== undefined) return { row, failed }
@@ -162,7 +162,7 @@ async function makeSome(
 type Wanted = { readonly wanted: (string | null)[]; readonly of_batch: number; readonly isUsed: boolean }
 
 /** The links to be made next: those that campaigns share first, by the campaign, then some of the pool. */
-async function wantedOf({ db }: Making, row: Row): Promise<Wanted> {
+async function wantedOf({ db }: Making, row: StoredChannel): Promise<Wanted> {
   const of = { org_id: row.org_id, channel_id: row.id }
   const [free, busiest, lacking] = await Promise.all([
     countFree(db, of, row.link_days),
@@ -180,7 +180,7 @@ async function wantedOf({ db }: Making, row: Row): Promise<Wanted> {
 /** Owners are told once that links run out, and again when they do so after there were enough. */
 async function noteLow(
   { db }: Pick<Making, 'db'>,
-  { org_id, id }: Row,
+  { org_id, id }: StoredChannel,
   isLow: boolean,
   isEnough: boolean,
 ): Promise<void> {
@@ -195,11 +195,11 @@ async function noteLow(
 }
 
 /** After a call that failed: exactly as long as Telegram has asked for, or until a person may have mended what is wrong. */
-async function giveWay(ground: Making, { paces, pauses }: Going, row: Row, failed: Failed): Promise<void> {
+async function giveWay(ground: Making, { paces, pauses }: Going, row: StoredChannel, failed: Failed): Promise<void> {
   const wait = async (ms: number, more: object = {}) =>
     void (await writeChannel(ground.db, row, {
       // Another channel of the bot may have been told to wait longer.
-      waiting_until: sql<string>`greatest(waiting_until, ${await momentIn(ground.db, ms)}::timestamptz)`,
+      waiting_until: sql<string>`greatest(waiting_until, ${await databaseTimeIn(ground.db, ms)}::timestamptz)`,
       ...more,
     }))
   if (failed.kind === 'later') {
@@ -209,7 +209,7 @@ async function giveWay(ground: Making, { paces, pauses }: Going, row: Row, faile
     return await waitElsewhere(ground, row, asked_ms)
   }
   if (failed.kind === 'token') {
-    await lookSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
+    await checkSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
     return await wait(AWAY_MS)
   }
   if (failed.kind === 'unsent' || failed.kind === 'unknown') {
@@ -219,15 +219,15 @@ async function giveWay(ground: Making, { paces, pauses }: Going, row: Row, faile
   }
   const { migrate_to_chat_id: to } = failed
   if (to !== undefined && (await moveChannel(ground.db, row, to))) return
-  const seen = await lookAtChannel(ground, row)
+  const seen = await refreshChannel(ground, row)
   // Where the right is missing it says so by now, and nothing is tried until Telegram tells otherwise.
   if ('ok' in seen || seen.state === 'ready')
     await wait(REFUSED_MS, { state_reason: `Telegram makes no link: ${failed.description}` })
 }
 
 /** It is the bot that has called too often: its other channels wait as well. */
-async function waitElsewhere({ db }: Making, { org_id, id, bot_id }: Row, ms: number): Promise<void> {
-  const until = await momentIn(db, ms)
+async function waitElsewhere({ db }: Making, { org_id, id, bot_id }: StoredChannel, ms: number): Promise<void> {
+  const until = await databaseTimeIn(db, ms)
   await sql`
     update channels set waiting_until = ${until}
     where org_id = ${org_id} and bot_id = ${bot_id} and id <> ${id} and deleted_at is null
@@ -235,7 +235,7 @@ async function waitElsewhere({ db }: Making, { org_id, id, bot_id }: Row, ms: nu
 }
 
 async function claim({ db }: Making, { org_id, id }: ChannelId, token: string): Promise<boolean> {
-  const until = await momentIn(db, LEASE_MS)
+  const until = await databaseTimeIn(db, LEASE_MS)
   const { numAffectedRows } = await sql`
     update channels set making_token = ${token}, making_until = ${until}
     where org_id = ${org_id} and id = ${id} and deleted_at is null and (making_until is null or making_until <= now())`.execute(
@@ -245,8 +245,8 @@ async function claim({ db }: Making, { org_id, id }: ChannelId, token: string): 
 }
 
 /** Holds on to the channel, and reads it; undefined where another process has it by now, or none is to make links. */
-async function held({ db }: Making, { org_id, id }: ChannelId, token: string): Promise<Row | undefined> {
-  const until = await momentIn(db, LEASE_MS)
+async function held({ db }: Making, { org_id, id }: ChannelId, token: string): Promise<StoredChannel | undefined> {
+  const until = await databaseTimeIn(db, LEASE_MS)
   const [row] = await db
     .updateTable('channels')
     .set({ making_until: until })
@@ -260,14 +260,14 @@ async function held({ db }: Making, { org_id, id }: ChannelId, token: string): P
       select from bots b
       where b.org_id = ${org_id} and b.id = channels.bot_id and b.deleted_at is null and b.token_state = 'ok'
         and (b.send_after is null or b.send_after <= now()))`)
-    .returning(COLUMNS)
-    .$castTo<Row>()
+    .returning(CHANNEL_COLUMNS)
+    .$castTo<StoredChannel>()
     .execute()
   return row
 }
 
 async function release({ db }: Making, { org_id, id }: ChannelId, token: string, look_ms: number): Promise<void> {
-  const look_at = await momentIn(db, look_ms)
+  const look_at = await databaseTimeIn(db, look_ms)
   await sql`
     update channels set making_token = null, making_until = null, look_at = ${look_at}
     where org_id = ${org_id} and id = ${id} and making_token = ${token}`.execute(db)

@@ -38,21 +38,21 @@ const notices: Notices<ChannelNotice> = {
 }
 
 function letterTo(config: NoticeGround['config'], { id, title, notice, state_reason }: ChannelNotice) {
-  const link = `See how it is: ${linkTo(config, `/channels/${toWireId(id)}`, undefined)}`
+  const link = `Check the channel: ${linkTo(config, `/channels/${toWireId(id)}`, undefined)}`
   if (notice === 'rights')
     return {
-      subject: `${title}: no invite links can be made`,
+      subject: `${title}: no invite links can be created`,
       text: [
         state_reason ?? '',
-        'Links that are ready are still given. When they are used up, visitors get the link that all of a campaign share, and nobody is sure whose join it was.',
+        'Links that are ready are still given out. When none is left, visitors get the campaign’s shared link, and their joins cannot be attributed with certainty.',
         link,
       ].join('\n\n'),
     }
   return {
     subject: `${title}: invite links run out`,
     text: [
-      'Fewer than a tenth of the links that its visitors need are ready: more come than Telegram lets links be made.',
-      'With none left visitors get the link that all of a campaign share, and nobody is sure whose join it was. A larger pool helps before the next peak.',
+      'Fewer than a tenth of the links that visitors need are ready: visitors come faster than Telegram lets Sluice create links.',
+      'When none is left, visitors get the campaign’s shared link, and their joins cannot be attributed with certainty. Raise the minimum of ready links before the next peak.',
       link,
     ].join('\n\n'),
   }

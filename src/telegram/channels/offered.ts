@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
-import type { Chat } from './look.ts'
+import type { TelegramChat } from './chat-state.ts'
 
 /** Nobody looks through more. */
 const MOST_OFFERED = 100
@@ -15,7 +15,7 @@ const addLink = (username: string, what: 'startchannel' | 'startgroup'): string 
 export async function listOfferedChats({ db, actor }: Context<typeof api.listOfferedChats>) {
   const { org_id } = actor
   const [{ rows: data }, bots] = await Promise.all([
-    sql<Chat & { bot_id: string; can_invite: boolean; seen_at: string }>`
+    sql<TelegramChat & { bot_id: string; can_invite: boolean; seen_at: string }>`
       select o.bot_id, o.chat_id, o.title, o.username, o.kind, o.can_invite, o.seen_at
       from offered_chats o
       join bots b on b.org_id = o.org_id and b.id = o.bot_id and b.deleted_at is null
@@ -49,7 +49,7 @@ type Offered = { readonly org_id: number; readonly bot_id: string; readonly at: 
 export async function offerChat(
   db: Kysely<Tables>,
   { org_id, bot_id, at }: Offered,
-  chat: Chat,
+  chat: TelegramChat,
   can_invite: boolean,
 ): Promise<void> {
   const told = {

@@ -6,7 +6,7 @@ import { announceChange } from '../../traffic/campaigns/live.ts'
 import { giveUpLinks, poolsOf } from '../../traffic/invite-links/making.ts'
 import type { Channel, ChannelKind, ChannelState } from './api.ts'
 
-export const COLUMNS = [
+export const CHANNEL_COLUMNS = [
   'org_id',
   'id',
   'bot_id',
@@ -33,7 +33,9 @@ export const COLUMNS = [
 ] as const satisfies (keyof Tables['channels'])[]
 
 /** A channel's row; `chat_id` is Telegram's number of it, as text. */
-export type Row = Readonly<Omit<Pick<Selectable<Tables['channels']>, (typeof COLUMNS)[number]>, keyof Words> & Words>
+export type StoredChannel = Readonly<
+  Omit<Pick<Selectable<Tables['channels']>, (typeof CHANNEL_COLUMNS)[number]>, keyof Words> & Words
+>
 
 type Words = {
   kind: ChannelKind
@@ -48,8 +50,12 @@ export const liveChannels = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('channels').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
 /** One of them. Refuses `object_not_found`. */
-export async function liveChannel(db: Kysely<Tables>, org_id: number, id: string): Promise<Row> {
-  const row = await liveChannels(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+export async function liveChannel(db: Kysely<Tables>, org_id: number, id: string): Promise<StoredChannel> {
+  const row = await liveChannels(db, org_id)
+    .select(CHANNEL_COLUMNS)
+    .where('id', '=', id)
+    .$castTo<StoredChannel>()
+    .executeTakeFirst()
   return row ?? refuse('object_not_found')
 }
 
@@ -57,11 +63,11 @@ export async function liveChannel(db: Kysely<Tables>, org_id: number, id: string
 export async function channelOfChat(
   db: Kysely<Tables>,
   { org_id, chat_id }: { org_id: number; chat_id: number | string },
-): Promise<Row | undefined> {
+): Promise<StoredChannel | undefined> {
   return await liveChannels(db, org_id)
-    .select(COLUMNS)
+    .select(CHANNEL_COLUMNS)
     .where('chat_id', '=', String(chat_id))
-    .$castTo<Row>()
+    .$castTo<StoredChannel>()
     .executeTakeFirst()
 }
 
@@ -72,23 +78,31 @@ type Changes = Omit<Updateable<Tables['channels']>, 'waiting_until'> & {
   waiting_until?: string | null | RawBuilder<string>
 }
 
-type Writing = Pick<Row, 'org_id' | 'id'>
+type Writing = Pick<StoredChannel, 'org_id' | 'id'>
 
 /** Writes these columns of a channel that is not deleted, and tells every process. Undefined where it is gone. */
-export async function writeChannel(db: Kysely<Tables>, of: Writing, changes: Changes): Promise<Row | undefined> {
+export async function writeChannel(
+  db: Kysely<Tables>,
+  of: Writing,
+  changes: Changes,
+): Promise<StoredChannel | undefined> {
   const row = await written(db, of, changes)
   await announceChange(db, of.org_id, of.id)
   return row
 }
 
 /** The same by what Telegram tells of its state with this time, unless something newer is known. */
-export async function writeToldChannel(db: Kysely<Tables>, of: Writing, changes: Changes, at: string): Promise<void> {
+export async function writeReportedState(db: Kysely<Tables>, of: Writing, changes: Changes, at: string): Promise<void> {
   await written(db, of, { ...changes, state_at: at }, sql<boolean>`(state_at is null or state_at <= ${at})`)
   await announceChange(db, of.org_id, of.id)
 }
 
 /** The same for a change after which its links lead elsewhere, or otherwise: they are given up with it, and none of the old kind comes after. */
-export async function writeAndGiveUpLinks(db: Kysely<Tables>, of: Writing, changes: Changes): Promise<Row | undefined> {
+export async function writeAndGiveUpLinks(
+  db: Kysely<Tables>,
+  of: Writing,
+  changes: Changes,
+): Promise<StoredChannel | undefined> {
   const row = await db.transaction().execute(async trx => {
     const changed = await written(trx, of, changes)
     if (changed !== undefined) await giveUpLinks(trx, { org_id: of.org_id, channel_id: of.id })
@@ -99,7 +113,7 @@ export async function writeAndGiveUpLinks(db: Kysely<Tables>, of: Writing, chang
 }
 
 /** A group that has become a supergroup has another number, and none of its old links; the first call there shows what the bot may do. False where that is a channel already. */
-export async function moveChannel(db: Kysely<Tables>, row: Row, to: string): Promise<boolean> {
+export async function moveChannel(db: Kysely<Tables>, row: StoredChannel, to: string): Promise<boolean> {
   if ((await channelOfChat(db, { org_id: row.org_id, chat_id: to })) !== undefined) return false
   const asReady = { state: 'ready', state_reason: null, notice: null, mailed_at: null, waiting_until: null }
   await writeAndGiveUpLinks(db, row, { chat_id: to, kind: 'supergroup', look_at: null, ...asReady })
@@ -111,7 +125,7 @@ async function written(
   { org_id, id }: Writing,
   changes: Changes,
   only: RawBuilder<boolean> = sql<boolean>`true`,
-): Promise<Row | undefined> {
+): Promise<StoredChannel | undefined> {
   return await db
     .updateTable('channels')
     .set({ ...changes, updated_at: NOW })
@@ -119,13 +133,17 @@ async function written(
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .where(only)
-    .returning(COLUMNS)
-    .$castTo<Row>()
+    .returning(CHANNEL_COLUMNS)
+    .$castTo<StoredChannel>()
     .executeTakeFirst()
 }
 
 /** As it is shown. */
-export async function shown(db: Kysely<Tables>, org_id: number, rows: readonly Row[]): Promise<Channel[]> {
+export async function channelReplies(
+  db: Kysely<Tables>,
+  org_id: number,
+  rows: readonly StoredChannel[],
+): Promise<Channel[]> {
   const pools = await poolsOf(db, org_id, rows)
   return rows.map(row => {
     const { org_id: _, deleted_at: __, waiting_until, request_message, ...rest } = row

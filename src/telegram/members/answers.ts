@@ -10,13 +10,20 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { linkForClick } from '../../traffic/invite-links/invite-links.ts'
 import { callTelegram, type Failure } from '../bots/telegram.ts'
-import { lookAtChannel } from '../channels/channels.ts'
-import { COLUMNS, liveChannels, moveChannel, type Row as Channel } from '../channels/rows.ts'
+import { refreshChannel } from '../channels/channels.ts'
+import { CHANNEL_COLUMNS, liveChannels, moveChannel, type StoredChannel } from '../channels/rows.ts'
 import { sendMessage } from '../messages/messages.ts'
-import { markSubscriber, stateAfter } from '../subscribers/standing.ts'
-import { valuesFor } from '../subscribers/welcome.ts'
-import { afterFailure, type Doings, type Outcome, type Task, type TaskBot, UNKNOWN } from '../tasks/tasks.ts'
-import { keyOf, writeDecision, writeReason } from './requests.ts'
+import { markSubscriber, reachabilityAfter } from '../subscribers/reachability.ts'
+import { macroValues } from '../subscribers/welcome.ts'
+import {
+  afterFailure,
+  type TaskRunners,
+  type TaskOutcome,
+  type Task,
+  type TaskBot,
+  ARRIVAL_UNKNOWN,
+} from '../tasks/tasks.ts'
+import { requestTaskKey, writeDecision, writeReason } from './requests.ts'
 
 type Working = Pick<Ground, 'db' | 'config' | 'secrets'>
 
@@ -33,12 +40,12 @@ const Asked = z.object({
 type Asked = z.output<typeof Asked>
 
 /** What a task is about, as it stands now. */
-type About = { readonly asked: Asked; readonly channel: Channel; readonly request: Request }
+type About = { readonly asked: Asked; readonly channel: StoredChannel; readonly request: Request }
 type Request = { readonly id: string; readonly asked_at: string; readonly click_id: string | null }
-type Doing = (ground: Working, task: Task, bot: TaskBot, about: About, leaves: () => void) => Promise<Outcome>
+type Doing = (ground: Working, task: Task, bot: TaskBot, about: About, leaves: () => void) => Promise<TaskOutcome>
 
 /** The tasks of requests. What is no longer pending, or was asked anew, needs nothing. */
-export function requestDoings(ground: Working): Doings {
+export function requestTaskRunners(ground: Working): TaskRunners {
   const onPending = (doing: Doing) => async (task: Task, bot: TaskBot, leaves: () => void) => {
     const about = await aboutOf(ground.db, task)
     return about === undefined ? { is: 'done' as const } : await doing(ground, task, bot, about, leaves)
@@ -57,9 +64,9 @@ async function aboutOf(
 ): Promise<About | undefined> {
   const asked = Asked.parse(sent)
   const channel = await liveChannels(db, org_id)
-    .select(COLUMNS)
+    .select(CHANNEL_COLUMNS)
     .where('id', '=', asked.channel_id)
-    .$castTo<Channel>()
+    .$castTo<StoredChannel>()
     .executeTakeFirst()
   const request = await db
     .selectFrom('join_requests')
@@ -80,11 +87,11 @@ async function sendToRequester(
   bot: TaskBot,
   about: About,
   leaves: () => void,
-): Promise<Outcome> {
+): Promise<TaskOutcome> {
   const { channel, request, asked } = about
   const message = Message.safeParse(channel.request_message).data
   if (message === undefined) return { is: 'gone', reason: 'the channel has no message for it' }
-  if (task.is_cut) return { is: 'failed', reason: UNKNOWN }
+  if (task.is_cut) return { is: 'failed', reason: ARRIVAL_UNKNOWN }
   const { values, links } = await filledFor(db, task, message, request.click_id)
   leaves()
   const answer = await sendMessage(config.telegramApiRoot, bot.token, message, {
@@ -93,7 +100,7 @@ async function sendToRequester(
     links,
   })
   if (answer.ok) return { is: 'done' }
-  const state = stateAfter(answer, message)
+  const state = reachabilityAfter(answer, message)
   if (state !== undefined) {
     const { org_id, bot_id, telegram_user_id } = task
     await markSubscriber(db, { org_id, bot_id, telegram_user_id, state, at: new Date().toISOString() })
@@ -103,7 +110,7 @@ async function sendToRequester(
 
 /** What the macros stand for and where the buttons lead: of the click that the request was counted on, else the person's. */
 async function filledFor(db: Kysely<Tables>, task: Task, message: Message, counted: string | null) {
-  const { values, click } = await valuesFor(db, task, counted ?? undefined)
+  const { values, click } = await macroValues(db, task, counted ?? undefined)
   const links = new Map<string, string>()
   if (click === undefined) return { values, links }
   const { id: click_id, campaign_id } = click
@@ -115,7 +122,12 @@ async function filledFor(db: Kysely<Tables>, task: Task, message: Message, count
 }
 
 /** Telegram asks the chat's guard and waits ten seconds: who is to be let in at once is, everybody else waits as without a guard. */
-async function answerQuery({ db, config }: Working, task: Task, { token }: TaskBot, about: About): Promise<Outcome> {
+async function answerQuery(
+  { db, config }: Working,
+  task: Task,
+  { token }: TaskBot,
+  about: About,
+): Promise<TaskOutcome> {
   const { channel, asked } = about
   const { on_request, approve_after_s, request_message } = channel
   const isAtOnce = on_request === 'approve' && approve_after_s === 0 && request_message === null
@@ -145,9 +157,9 @@ async function decide(
   task: Task,
   { token }: TaskBot,
   { channel, request, asked }: About,
-): Promise<Outcome> {
+): Promise<TaskOutcome> {
   const { db, config } = ground
-  if (!(await isBehind(db, task, keyOf(request)))) return { is: 'again', after_s: BEHIND_MESSAGE_S }
+  if (!(await isBehind(db, task, requestTaskKey(request)))) return { is: 'again', after_s: BEHIND_MESSAGE_S }
   // The answer to the question may have let them in since the request was read.
   if ((await aboutOf(db, task)) === undefined) return { is: 'done' }
   const place = placeOf(task, asked)
@@ -171,7 +183,7 @@ async function decide(
     db,
     place,
     asked_at: asked.asked_at,
-    look: () => lookAtChannel(ground, channel),
+    look: () => refreshChannel(ground, channel),
     move: to => moveChannel(db, channel, to),
   })
 }
@@ -193,7 +205,7 @@ type Refused = {
 }
 
 /** Telegram's no is the end of it, in its words; a right that is missing is the channel's to get back. */
-async function afterRefusal(failure: Failure, { db, place, asked_at, look, move }: Refused): Promise<Outcome> {
+async function afterRefusal(failure: Failure, { db, place, asked_at, look, move }: Refused): Promise<TaskOutcome> {
   const { kind, description, migrate_to_chat_id: to } = failure
   if (kind !== 'refused') return afterFailure(failure, { mayRepeat: true })
   if (to !== undefined) await move(to)

@@ -11,20 +11,20 @@ import type { Clicks } from '../../intake/clicks/clicks.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
 import { type ChatType, startId } from '../../intake/events/identity.ts'
 import { grantOf, takeSharedGrant } from '../../traffic/invite-links/invite-links.ts'
-import type { Row as Channel } from '../channels/rows.ts'
+import type { StoredChannel } from '../channels/rows.ts'
 import type { Certainty } from './api.ts'
-import { type Chat, clickNamed, type Link } from './told.ts'
+import { type EventChat, clickInLinkName, type UsedLink } from './chat-events.ts'
 
 /** Whom it is about, where. */
-export type Somebody = {
+export type PersonInChat = {
   readonly org_id: number
   readonly bot_id: string
   readonly telegram_user_id: string
-  readonly chat: Chat
+  readonly chat: EventChat
 }
 
 /** What of it lies outside of the room. */
-export type Recording = {
+export type JoinRecording = {
   readonly db: Kysely<Tables>
   readonly database: Pick<Database, 'away'>
   readonly conversions: Pick<Conversions, 'recordStart' | 'recordOwn' | 'recordInChat'>
@@ -35,7 +35,7 @@ export type Recording = {
 type Surely = Exclude<Certainty, 'organic'>
 type Way = { readonly click_id: string; readonly certainty: Surely; readonly link_id?: string | null }
 /** What somebody's join or request was counted on. */
-export type Counted = Way & { readonly event_id: string; readonly campaign_id: string | null }
+export type CountedClick = Way & { readonly event_id: string; readonly campaign_id: string | null }
 
 /** How long a start, a request or a launch says by which click a person has come. */
 const REMEMBERED_DAYS = 30
@@ -43,10 +43,10 @@ const REMEMBERED_DAYS = 30
 const SHARED_MS = HOUR_MS
 const AHEAD_MS = MINUTE_MS
 
-type Sought = Somebody & {
-  readonly channel: Channel
+type Sought = PersonInChat & {
+  readonly channel: StoredChannel
   readonly type: ChatType
-  readonly link: Link | undefined
+  readonly link: UsedLink | undefined
   readonly at: string
 }
 
@@ -54,7 +54,7 @@ type Sought = Somebody & {
  * Counts a join or a request on the first click that there is of the ways it may be known by, once for ever; undefined where nobody knows of one.
  * Refuses `service_unavailable` while a click may still wait in a journal.
  */
-export async function countOnClick(recording: Recording, sought: Sought): Promise<Counted | undefined> {
+export async function countOnClick(recording: JoinRecording, sought: Sought): Promise<CountedClick | undefined> {
   for await (const way of waysIn(recording, sought)) {
     const counted = await countOn(recording, sought, sought.type, way)
     if (counted !== undefined) return counted
@@ -64,13 +64,13 @@ export async function countOnClick(recording: Recording, sought: Sought): Promis
 
 /** Counts it on this click; undefined for one that is not the organization's. Where it was counted before, it says on which. */
 export async function countOn(
-  { conversions }: Pick<Recording, 'conversions'>,
-  { org_id, bot_id, telegram_user_id, chat }: Somebody,
+  { conversions }: Pick<JoinRecording, 'conversions'>,
+  { org_id, bot_id, telegram_user_id, chat }: PersonInChat,
   type: ChatType,
   way: Way,
-): Promise<Counted | undefined> {
+): Promise<CountedClick | undefined> {
   const { click_id, certainty } = way
-  const payload = { ...payloadOf(chat), attribution: certainty }
+  const payload = { ...chatPayload(chat), attribution: certainty }
   try {
     const { event } = await conversions.recordInChat({
       org_id,
@@ -94,7 +94,7 @@ export async function countOn(
 export const isNotOurs = (error: unknown): boolean =>
   error instanceof Refusal && ['click_not_found', 'bot_not_found'].includes(error.refusal)
 
-export const payloadOf = ({ id, title }: Chat) => ({
+export const chatPayload = ({ id, title }: EventChat) => ({
   chat_id: id,
   ...(title === undefined ? {} : { chat_title: title }),
 })
@@ -106,7 +106,7 @@ function saidBy(payload: Readonly<Record<string, unknown>> | null): Surely {
 }
 
 /** The clicks that come into question, the surest first. */
-async function* waysIn(recording: Recording, sought: Sought): AsyncGenerator<Way> {
+async function* waysIn(recording: JoinRecording, sought: Sought): AsyncGenerator<Way> {
   const { db } = recording
   const { org_id, channel, telegram_user_id, link } = sought
   const grant = link === undefined ? undefined : await grantOf(db, org_id, link)
@@ -116,7 +116,7 @@ async function* waysIn(recording: Recording, sought: Sought): AsyncGenerator<Way
   // Whoever has a link of the pool was given it: by a click that is on its way out of a journal.
   else if (isOurs && grant.purpose === 'pool' && mayWait(recording, org_id))
     refuse('service_unavailable', { headers: { 'retry-after': '5' } })
-  const named = grant === undefined ? clickNamed(link) : undefined
+  const named = grant === undefined ? clickInLinkName(link) : undefined
   if (named !== undefined) yield { click_id: named, certainty: 'link' }
   const asked = sought.type === 'channel_join' ? await clickOfRequest(db, sought) : undefined
   if (asked !== undefined) yield asked
@@ -128,7 +128,7 @@ async function* waysIn(recording: Recording, sought: Sought): AsyncGenerator<Way
 }
 
 /** Whether clicks, with the links they were given, may be in a journal as of now: of this process, or of another one for a while after an outage. */
-const mayWait = ({ clicks, database }: Recording, org_id: number): boolean =>
+const mayWait = ({ clicks, database }: JoinRecording, org_id: number): boolean =>
   clicks.isKept()(org_id) || database.away.since() !== undefined
 
 /** Who asked to be let in was known then already, and the link they are let in by is told to nobody. */

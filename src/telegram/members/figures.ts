@@ -5,7 +5,7 @@ import type { Context } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { reportOfCampaigns } from '../../reading/reports/report.ts'
 import type * as api from './api.ts'
-import { perHead, windowOf } from './report.ts'
+import { costPerHead, reportWindow } from './report.ts'
 
 /** What came into each channel. Refuses `invalid_window`, `window_too_wide`. */
 export async function readChannelFigures(
@@ -13,7 +13,7 @@ export async function readChannelFigures(
   { query }: Call<typeof api.readChannelFigures>,
 ): Promise<{ rows: api.ChannelFigures[] }> {
   const { org_id } = actor
-  const { window } = windowOf(query)
+  const { window } = reportWindow(query)
   const between = [org_id, new Date(window.from).toISOString(), new Date(window.to).toISOString()] as const
   const { rows: channels } = await database.reads.query<Counts>(COUNTS, [...between])
   const { rows: leading } = await database.reads.query<Leading>(LEADING, [...between])
@@ -87,8 +87,8 @@ function figuresOf({ key, matured, stayed, link, person, campaign, ...counts }: 
     ...counts,
     stays: { 7: { matured, stayed } },
     cost,
-    cost_per_join: perHead(cost, 1, joins),
-    cost_per_stayer: perHead(cost, matured, joins * stayed),
+    cost_per_join: costPerHead(cost, 1, joins),
+    cost_per_stayer: costPerHead(cost, matured, joins * stayed),
     certainty: { link, person, campaign, organic },
   }
 }

@@ -8,7 +8,7 @@ import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import { ownNonce, eventId } from '../../intake/events/identity.ts'
 import { openConversions } from '../../intake/events/conversions.ts'
 import { Refusal } from '../../contract/refusals.ts'
-import { hearMembers } from './hear.ts'
+import { memberListener } from './listener.ts'
 
 let ground: BotGround
 before(async () => {
@@ -375,7 +375,7 @@ test('while links that were given wait in a journal, a join by one is told again
   )
   let isKept = true
   const conversions = openConversions(ground.house.ground)
-  const hear = hearMembers(ground.house.ground, { conversions, clicks: { isKept: () => () => isKept } })
+  const hear = memberListener(ground.house.ground, { conversions, clicks: { isKept: () => () => isKept } })
   const bot = { org_id: place.org_id, id: place.bot_id, mode: 'own' } as Parameters<typeof hear>[0]
   const update = joinOf(place, ground.telegram.person().id, { invite_link: { name: toWireId(rows[0]?.id ?? '') } })
   await assert.rejects(

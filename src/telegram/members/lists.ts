@@ -7,7 +7,7 @@ import { liveChannel } from '../channels/rows.ts'
 import { insertTasks } from '../tasks/insert-many.ts'
 import { wakeTasks } from '../tasks/tasks.ts'
 import type * as api from './api.ts'
-import { DECISION_MS, keyOf } from './requests.ts'
+import { DECISION_MS, requestTaskKey } from './requests.ts'
 
 /** Who is in a channel, and was. Refuses `object_not_found`. */
 export async function listChannelMembers(
@@ -95,7 +95,7 @@ export async function decideJoinRequests(
         telegram_user_id: request.telegram_user_id,
         kind: body.decision,
         // Decided again it is another decision: the one before may have come to nothing.
-        once_key: `${keyOf(request)} ${decision_id}`,
+        once_key: `${requestTaskKey(request)} ${decision_id}`,
         asked: { channel_id: channel.id, asked_at: new Date(request.asked_at).toISOString(), by: actor.name },
         due_at,
         give_up_at,

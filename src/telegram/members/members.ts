@@ -7,21 +7,21 @@ import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { COLUMNS, type Row as Channel } from '../channels/rows.ts'
+import { CHANNEL_COLUMNS, type StoredChannel } from '../channels/rows.ts'
 import {
-  type Counted,
+  type CountedClick,
   countOn,
   countOnClick,
   isNotOurs,
-  payloadOf,
-  type Recording,
-  type Somebody,
+  chatPayload,
+  type JoinRecording,
+  type PersonInChat,
 } from './attribution.ts'
-import { type Link, secondOf } from './told.ts'
+import { type UsedLink, wholeSecond } from './chat-events.ts'
 
 type Member = Selectable<Tables['channel_members']>
-type Joined = Somebody & { readonly at: string; readonly link: Link | undefined }
-type Left = Somebody & { readonly at: string; readonly kind: 'left' | 'kicked'; readonly wasIn: boolean }
+type Joined = PersonInChat & { readonly at: string; readonly link: UsedLink | undefined }
+type Left = PersonInChat & { readonly at: string; readonly kind: 'left' | 'kicked'; readonly wasIn: boolean }
 type Started = { readonly telegram_user_id: string; readonly click_id: string; readonly at: string }
 
 /** How long after a join a start may come that tells its click: updates about one person wait in queues of their own. */
@@ -29,7 +29,7 @@ export const OVERTAKEN_MS = 10 * MINUTE_MS
 const OLDEST_START_DAYS = 30
 
 /** Somebody is in. The row is written before anyone is looked for, so that of a join and a start that come at once one finds the other. */
-export async function noteJoin(recording: Recording, channel: Channel, joined: Joined): Promise<void> {
+export async function noteJoin(recording: JoinRecording, channel: StoredChannel, joined: Joined): Promise<void> {
   const { db } = recording
   const member = await writeJoin(db, channel, joined)
   if (member.certainty === null) {
@@ -41,7 +41,7 @@ export async function noteJoin(recording: Recording, channel: Channel, joined: J
 }
 
 /** Somebody is out, by themselves or put out. */
-export async function noteLeave(recording: Recording, channel: Channel, left: Left): Promise<void> {
+export async function noteLeave(recording: JoinRecording, channel: StoredChannel, left: Left): Promise<void> {
   const { at, kind, wasIn } = left
   if (wasIn) await writeLeave(recording.db, channel, left)
   else
@@ -59,7 +59,7 @@ export async function noteLeave(recording: Recording, channel: Channel, left: Le
 
 /** The person has started a bot over this click: a join that overtook the start, and whose click nobody knew, is counted on it. */
 export async function noteStartOfMember(
-  recording: Recording,
+  recording: JoinRecording,
   bot: { readonly org_id: number; readonly bot_id: string },
   started: Started,
 ): Promise<void> {
@@ -78,21 +78,25 @@ async function channelsOvertaken(db: Kysely<Tables>, org_id: number, { telegram_
   return await db
     .selectFrom('channel_members as m')
     .innerJoin('channels as c', join => join.onRef('c.org_id', '=', 'm.org_id').onRef('c.id', '=', 'm.channel_id'))
-    .select(COLUMNS.map(name => `c.${name}` as const))
+    .select(CHANNEL_COLUMNS.map(name => `c.${name}` as const))
     .where('m.org_id', '=', org_id)
     .where('m.telegram_user_id', '=', telegram_user_id)
     .where('m.event_id', 'is', null)
     .where('m.joined_at', '>=', new Date(Date.parse(at) - OVERTAKEN_MS).toISOString())
     .where('m.joined_at', '<', new Date(Date.parse(at) + OLDEST_START_DAYS * 24 * HOUR_MS).toISOString())
     .where('c.deleted_at', 'is', null)
-    .$castTo<Channel>()
+    .$castTo<StoredChannel>()
     .execute()
 }
 
 type Place = Pick<Member, 'org_id' | 'channel_id' | 'telegram_user_id'>
 
-async function writeJoin(db: Kysely<Tables>, channel: Channel, { telegram_user_id, at }: Joined): Promise<Member> {
-  const second = secondOf(at)
+async function writeJoin(
+  db: Kysely<Tables>,
+  channel: StoredChannel,
+  { telegram_user_id, at }: Joined,
+): Promise<Member> {
+  const second = wholeSecond(at)
   const { rows } = await sql<Member>`
     insert into channel_members as m (org_id, channel_id, telegram_user_id, id, state, state_at, joined_at, times)
     values (${channel.org_id}, ${channel.id}, ${telegram_user_id}, ${newId()}, 'in', ${at}, ${second}, 1)
@@ -108,10 +112,14 @@ async function writeJoin(db: Kysely<Tables>, channel: Channel, { telegram_user_i
   return member
 }
 
-async function writeLeave(db: Kysely<Tables>, channel: Channel, { telegram_user_id, at, kind }: Left): Promise<void> {
+async function writeLeave(
+  db: Kysely<Tables>,
+  channel: StoredChannel,
+  { telegram_user_id, at, kind }: Left,
+): Promise<void> {
   await sql`
     insert into channel_members as m (org_id, channel_id, telegram_user_id, id, state, state_at, left_at)
-    values (${channel.org_id}, ${channel.id}, ${telegram_user_id}, ${newId()}, ${kind}, ${at}, ${secondOf(at)})
+    values (${channel.org_id}, ${channel.id}, ${telegram_user_id}, ${newId()}, ${kind}, ${at}, ${wholeSecond(at)})
     on conflict (org_id, channel_id, telegram_user_id) do update
     set left_at = case when m.state = 'in' then excluded.left_at else coalesce(m.left_at, excluded.left_at) end,
       state = excluded.state, state_at = excluded.state_at
@@ -133,7 +141,7 @@ async function writeOrganic(db: Kysely<Tables>, { org_id, channel_id, telegram_u
 async function writeCounted(
   db: Kysely<Tables>,
   { org_id, channel_id, telegram_user_id }: Place,
-  { click_id, campaign_id, certainty, link_id = null, event_id }: Counted,
+  { click_id, campaign_id, certainty, link_id = null, event_id }: CountedClick,
 ): Promise<void> {
   await db
     .updateTable('channel_members')
@@ -147,9 +155,9 @@ async function writeCounted(
 
 /** A leave soon after the join, where the channel's owner has given it an event: once per person, on the click of the join. */
 async function recordLeave(
-  { db, conversions }: Recording,
-  channel: Channel,
-  { org_id, bot_id, telegram_user_id, chat }: Somebody,
+  { db, conversions }: JoinRecording,
+  channel: StoredChannel,
+  { org_id, bot_id, telegram_user_id, chat }: PersonInChat,
 ): Promise<void> {
   const type = EventType.safeParse(channel.leave_event).data
   if (type === undefined || type === 'bot_start') return
@@ -168,7 +176,7 @@ async function recordLeave(
   const stayed_ms = Date.parse(member.left_at) - Date.parse(member.joined_at)
   if (channel.leave_window_h !== null && stayed_ms > channel.leave_window_h * HOUR_MS) return
   const nonce = `left ${chat.id} ${telegram_user_id}`
-  const payload = payloadOf(chat)
+  const payload = chatPayload(chat)
   try {
     const { event } = await conversions.recordOwn({ org_id, click_id, bot_id, telegram_user_id, type, nonce, payload })
     await db

@@ -24,7 +24,7 @@ export async function readChannelReport(
   const { org_id } = actor
   const { dimension } = query
   const channel = await liveChannel(db, org_id, idOf(params.id))
-  const { window, date_from, date_to } = windowOf(query)
+  const { window, date_from, date_to } = reportWindow(query)
   const asked: Asked = { org_id, channel_id: channel.id, since: channel.created_at, dimension, window }
   const people = await peopleOf(database.reads, asked)
   const campaigns = await campaignsInto(database.reads, asked)
@@ -59,7 +59,7 @@ const USUAL_DAYS = 30
 type Bounds = { readonly date_from: string; readonly date_to: string }
 
 /** The first and last millisecond of the days; a moment is itself. */
-export function windowOf({ date_from, date_to }: { [name in keyof Bounds]?: string | undefined }): Bounds & {
+export function reportWindow({ date_from, date_to }: { [name in keyof Bounds]?: string | undefined }): Bounds & {
   window: Window
 } {
   const last = date_to ?? new Date().toISOString().slice(0, 10)
@@ -223,8 +223,8 @@ function figuresOf(counts: Counts | undefined, { clicks, cost }: Spent): Figures
     left: of('left'),
     stays,
     cost,
-    cost_per_join: perHead(cost, 1, joins),
-    cost_per_stayer: perHead(cost, matured, joins * stayed),
+    cost_per_join: costPerHead(cost, 1, joins),
+    cost_per_stayer: costPerHead(cost, matured, joins * stayed),
   }
 }
 
@@ -234,7 +234,7 @@ const stayOf = (counts: Counts | undefined, days: (typeof api.STAYS)[number]) =>
 })
 
 /** The cost times `times` over `heads`, to four places, half up; null where there are none or no cost is known. */
-export function perHead(cost: string | null, times: number, heads: number): string | null {
+export function costPerHead(cost: string | null, times: number, heads: number): string | null {
   if (cost === null || heads === 0 || toMillionths(cost) === 0n) return null
   const tenThousandths = (toMillionths(cost) * BigInt(times) * 2n + 100n * BigInt(heads)) / (200n * BigInt(heads))
   return fromMillionths(tenThousandths * 100n)

@@ -5,17 +5,17 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { COLUMNS, type Row as Channel } from '../channels/rows.ts'
+import { CHANNEL_COLUMNS, type StoredChannel } from '../channels/rows.ts'
 import { insertTask, wakeTasks } from '../tasks/tasks.ts'
-import { type Counted, countOn, countOnClick, type Recording, type Somebody } from './attribution.ts'
+import { type CountedClick, countOn, countOnClick, type JoinRecording, type PersonInChat } from './attribution.ts'
 import { OVERTAKEN_MS } from './members.ts'
-import { type Link, secondOf } from './told.ts'
+import { type UsedLink, wholeSecond } from './chat-events.ts'
 
 type Request = Selectable<Tables['join_requests']>
 
-type Asked = Somebody & {
+type Asked = PersonInChat & {
   readonly at: string
-  readonly link: Link | undefined
+  readonly link: UsedLink | undefined
   readonly user_chat_id: string
   readonly query_id: string | undefined
   /** Whether a program of the owner's hears of it too. */
@@ -32,11 +32,11 @@ const QUERY_MS = 9_000
 export const DECISION_MS = 25 * 3_600_000
 
 /** Somebody asks to be let in. */
-export async function noteRequest(recording: Recording, channel: Channel, asked: Asked): Promise<void> {
+export async function noteRequest(recording: JoinRecording, channel: StoredChannel, asked: Asked): Promise<void> {
   const { db } = recording
   const request = await writeRequest(db, channel, asked)
   // An older one, told late.
-  if (Date.parse(request.asked_at) !== Date.parse(secondOf(asked.at))) return
+  if (Date.parse(request.asked_at) !== Date.parse(wholeSecond(asked.at))) return
   if (request.certainty === null) {
     const counted = await countOnClick(recording, { ...asked, channel, type: 'join_request' })
     if (counted === undefined) await writeOrganic(db, request)
@@ -47,12 +47,17 @@ export async function noteRequest(recording: Recording, channel: Channel, asked:
 }
 
 /** Tasks of one request, each once however often Telegram tells of it. */
-async function askForAnswers(trx: Kysely<Tables>, channel: Channel, request: Request, asked: Asked): Promise<void> {
+async function askForAnswers(
+  trx: Kysely<Tables>,
+  channel: StoredChannel,
+  request: Request,
+  asked: Asked,
+): Promise<void> {
   const { org_id, bot_id, telegram_user_id, user_chat_id, query_id, isShared, isOwn } = asked
-  const second = secondOf(asked.at)
+  const second = wholeSecond(asked.at)
   const after = (ms: number) => new Date(Date.parse(second) + ms).toISOString()
   const at_once = new Date(Math.min(Date.parse(second), Date.now())).toISOString()
-  const once_key = keyOf(request)
+  const once_key = requestTaskKey(request)
   const common = { org_id, bot_id, telegram_user_id, once_key }
   const isByRule = channel.on_request === 'approve'
   const place = { channel_id: channel.id, asked_at: second }
@@ -88,10 +93,15 @@ async function askForAnswers(trx: Kysely<Tables>, channel: Channel, request: Req
 const withinSecond = (second: string): number => Math.min(Math.max(0, Date.now() - Date.parse(second)), 1000)
 
 /** What tasks of a request go by: who asks again later asks anew. */
-export const keyOf = ({ id, asked_at }: Pick<Request, 'id' | 'asked_at'>): string => `${id} ${Date.parse(asked_at)}`
+export const requestTaskKey = ({ id, asked_at }: Pick<Request, 'id' | 'asked_at'>): string =>
+  `${id} ${Date.parse(asked_at)}`
 
-async function writeRequest(db: Kysely<Tables>, channel: Channel, { telegram_user_id, at }: Asked): Promise<Request> {
-  const second = secondOf(at)
+async function writeRequest(
+  db: Kysely<Tables>,
+  channel: StoredChannel,
+  { telegram_user_id, at }: Asked,
+): Promise<Request> {
+  const second = wholeSecond(at)
   const isByRule = channel.on_request === 'approve'
   const due_at = isByRule ? new Date(Date.parse(second) + channel.approve_after_s * 1000).toISOString() : null
   const { rows } = await sql<Request>`
@@ -112,7 +122,7 @@ async function writeRequest(db: Kysely<Tables>, channel: Channel, { telegram_use
 
 /** The person has started a bot over this click: a request that overtook the start is counted on it. */
 export async function noteStartOfRequester(
-  recording: Recording,
+  recording: JoinRecording,
   bot: { readonly org_id: number; readonly bot_id: string },
   { telegram_user_id, click_id, at }: { telegram_user_id: string; click_id: string; at: string },
 ): Promise<void> {
@@ -120,13 +130,13 @@ export async function noteStartOfRequester(
   const channels = await db
     .selectFrom('join_requests as r')
     .innerJoin('channels as c', join => join.onRef('c.org_id', '=', 'r.org_id').onRef('c.id', '=', 'r.channel_id'))
-    .select(COLUMNS.map(name => `c.${name}` as const))
+    .select(CHANNEL_COLUMNS.map(name => `c.${name}` as const))
     .where('r.org_id', '=', bot.org_id)
     .where('r.telegram_user_id', '=', telegram_user_id)
     .where('r.event_id', 'is', null)
     .where('r.asked_at', '>=', new Date(Date.parse(at) - OVERTAKEN_MS).toISOString())
     .where('c.deleted_at', 'is', null)
-    .$castTo<Channel>()
+    .$castTo<StoredChannel>()
     .execute()
   for (const { id: channel_id, chat_id, title } of channels) {
     const somebody = { ...bot, telegram_user_id, chat: { id: Number(chat_id), title } }
@@ -136,10 +146,15 @@ export async function noteStartOfRequester(
 }
 
 /** Whoever is in has been let in: by Telegram's own, unless it is known who decided. */
-export async function noteLetIn(db: Kysely<Tables>, { id, org_id }: Channel, telegram_user_id: string, at: string) {
+export async function noteLetIn(
+  db: Kysely<Tables>,
+  { id, org_id }: StoredChannel,
+  telegram_user_id: string,
+  at: string,
+) {
   await db
     .updateTable('join_requests')
-    .set({ state: 'approved', decided_at: secondOf(at), decided_by: 'telegram', reason: null })
+    .set({ state: 'approved', decided_at: wholeSecond(at), decided_by: 'telegram', reason: null })
     .where('org_id', '=', org_id)
     .where('channel_id', '=', id)
     .where('telegram_user_id', '=', telegram_user_id)
@@ -165,7 +180,7 @@ async function writeOrganic(db: Kysely<Tables>, { org_id, channel_id, telegram_u
 async function writeCounted(
   db: Kysely<Tables>,
   { org_id, channel_id, telegram_user_id }: Place,
-  { click_id, campaign_id, certainty, link_id = null, event_id }: Counted,
+  { click_id, campaign_id, certainty, link_id = null, event_id }: CountedClick,
 ): Promise<void> {
   await db
     .updateTable('join_requests')

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { readHtml } from '../../contract/telegram-html.ts'
 import { broadcastFault, channelsIn, type Message, messageFault } from '../../contract/telegram-message.ts'
 import { type FakeBot, startTelegram, type TelegramFake } from '../../../tests/support/telegram-fake/telegram-fake.ts'
-import { type Delivery, optOutOf, sendMessage } from './messages.ts'
+import { type Delivery, optOutCallback, sendMessage } from './messages.ts'
 
 const CHANNEL = '01890000-0000-7000-8000-000000000001'
 
@@ -53,7 +53,7 @@ describe('a message that is sent', () => {
   })
 
   test('gets a button to unsubscribe where it has none of its own', async () => {
-    const opt_out = optOutOf(CHANNEL)
+    const opt_out = optOutCallback(CHANNEL)
     assert.ok(Buffer.byteLength(opt_out) <= 64)
     const added = await sent({ text: 'News' }, { values: {}, opt_out })
     assert.deepEqual(added.params['reply_markup'], {

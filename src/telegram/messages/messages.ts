@@ -28,7 +28,7 @@ export type Delivery = {
 }
 
 /** The callback of the button to unsubscribe; of a broadcast with its id (a uuid). 64 bytes at most are Telegram's. */
-export const optOutOf = (broadcast_id?: string): string =>
+export const optOutCallback = (broadcast_id?: string): string =>
   broadcast_id === undefined ? 'sluice:out' : `sluice:out:${toWireId(broadcast_id)}`
 
 const UNSUBSCRIBE: MessageButton = { text: 'Unsubscribe', opt_out: true }
@@ -88,7 +88,7 @@ function shownButton(
   opt_out: string | undefined,
 ): ({ text: string; url: string } | { text: string; callback_data: string })[] {
   const { text } = button
-  if ('opt_out' in button) return [{ text, callback_data: opt_out ?? optOutOf() }]
+  if ('opt_out' in button) return [{ text, callback_data: opt_out ?? optOutCallback() }]
   const url = 'url' in button ? filled(button.url, values, encodeURIComponent) : links?.get(button.channel_id)
   return url === undefined ? [] : [{ text, url }]
 }

@@ -12,7 +12,7 @@ import { networkOf } from '../../ground/network.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { clickOfPerson } from '../members/attribution.ts'
-import { hearLaunch } from '../subscribers/hearing.ts'
+import { recordLaunch } from '../subscribers/listener.ts'
 import type * as api from './api.ts'
 import { type Launch, readInitData } from './signed-launch.ts'
 
@@ -84,7 +84,7 @@ async function record(
   if (telegram_user_id === undefined) return
   const named = clickOfStart(start_param ?? '')
   const { may_write, language, at } = launched
-  await hearLaunch(ground.db, { org_id, bot_id, telegram_user_id, may_write, language, at, click_id: named })
+  await recordLaunch(ground.db, { org_id, bot_id, telegram_user_id, may_write, language, at, click_id: named })
   const click_id = named ?? (await clickOfPerson(ground.db, org_id, telegram_user_id))
   if (click_id === undefined) return
   const nonce = `${bot_id} ${telegram_user_id}`

@@ -4,7 +4,7 @@
  */
 import { fieldsOf } from '../../contract/json.ts'
 import type { Ground } from '../../ground/room.ts'
-import type { Hearer, MethodCall, Reflex } from '../bots/hook.ts'
+import type { UpdateListener, MethodCall, InstantReply } from '../bots/hook.ts'
 import type { LiveBot } from '../bots/live.ts'
 import { countUnanswered } from '../bots/stars.ts'
 import { callWithin } from '../bots/telegram.ts'
@@ -19,7 +19,7 @@ const queryOf = (update: Readonly<Record<string, unknown>>): string | undefined 
 
 /** Lets payments through. Where two calls came to nothing, the hook's own answer makes the third. */
 export const answerCheckout =
-  (ground: Pick<Ground, 'config' | 'secrets' | 'log'>): Reflex =>
+  (ground: Pick<Ground, 'config' | 'secrets' | 'log'>): InstantReply =>
   (bot, update) => {
     const id = queryOf(update)
     return id === undefined || bot.mode !== 'own' || !bot.accept_payments ? undefined : letThrough(ground, bot, id)
@@ -50,8 +50,8 @@ async function letThrough(
 }
 
 /** Counts the questions of a bot that Sluice alone has and that it does not answer: its owner is to see that payments fail. */
-export const hearCheckouts =
-  ({ db }: Pick<Ground, 'db'>): Hearer =>
+export const checkoutListener =
+  ({ db }: Pick<Ground, 'db'>): UpdateListener =>
   async (bot, update) => {
     if (bot.mode === 'own' && queryOf(update) !== undefined) await countUnanswered(db, bot, update['update_id'])
     return undefined

@@ -8,9 +8,9 @@ import { fieldsOf } from '../../contract/json.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
-import { claimStarsLook, noteStarsLooked } from '../bots/stars.ts'
+import { claimStarsRead, recordStarsRead } from '../bots/stars.ts'
 import { callTelegram } from '../bots/telegram.ts'
-import { momentOf, personOf } from '../bots/update.ts'
+import { telegramTime, personId } from '../bots/update.ts'
 import { STARS } from './amounts.ts'
 import {
   noteRefund,
@@ -18,10 +18,10 @@ import {
   payloadHash,
   recordCancellation,
   recordPayment,
-  type Recording,
+  type PaymentRecording,
 } from './recording.ts'
 
-type Looking = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'> & Pick<Recording, 'conversions'>
+type Looking = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'> & Pick<PaymentRecording, 'conversions'>
 
 const POLL_MS = 2000
 const LEASE_MS = 10 * MINUTE_MS
@@ -48,10 +48,10 @@ async function lookAtDue(looking: Looking, signal: AbortSignal): Promise<boolean
   const { rows } = await askEverywhere<PayingBot & { token: Buffer }>(looking.database.worker, DUE)
   for (const { token, ...bot } of rows) {
     if (signal.aborted) break
-    const before = await claimStarsLook(looking.db, bot, LEASE_MS)
+    const before = await claimStarsRead(looking.db, bot, LEASE_MS)
     if (before === undefined) continue
     const read = await readList(looking, bot, looking.secrets.open(token), { before, signal })
-    await noteStarsLooked(looking.db, bot, read)
+    await recordStarsRead(looking.db, bot, read)
     isRead ||= read.isWhole
   }
   return isRead
@@ -112,14 +112,14 @@ async function takeIn(
 ): Promise<'new' | 'known' | 'early'> {
   const { id, amount, date, source, receiver } = entry
   const [from, to] = [fieldsOf(source), fieldsOf(receiver)]
-  const at = momentOf(date)
+  const at = telegramTime(date)
   if (typeof id !== 'string') return 'known'
   if (Date.parse(at) > Date.now() - SETTLED_MS) return 'early'
   if (isInvoice(to)) {
     await noteRefund(looking.db, bot, { charge_id: id, at })
     return 'known'
   }
-  const telegram_user_id = personOf(from['user'])
+  const telegram_user_id = personId(from['user'])
   if (!isInvoice(from) || telegram_user_id === undefined) return 'known'
   const { invoice_payload, subscription_period } = from
   const payload = typeof invoice_payload === 'string' ? invoice_payload : ''

@@ -10,11 +10,11 @@ import { Refusal } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
-import { clickOfStart } from '../bots/hook.ts'
-import { named, textOf } from '../bots/update.ts'
+import { clickOfBotStart } from '../bots/hook.ts'
+import { clickIdIn, storableText } from '../bots/update.ts'
 import { payoutOf } from './amounts.ts'
 
-export type Recording = Pick<Ground, 'db'> & { readonly conversions: Pick<Conversions, 'recordOwn'> }
+export type PaymentRecording = Pick<Ground, 'db'> & { readonly conversions: Pick<Conversions, 'recordOwn'> }
 
 export type PayingBot = { readonly org_id: number; readonly id: string; readonly stars_rate: string | null }
 
@@ -36,7 +36,7 @@ export const payloadHash = (invoice_payload: string): Buffer => hash('sha256', i
 
 /** Records a payment and its conversion; false where it was recorded before. */
 export async function recordPayment(
-  { db, conversions }: Recording,
+  { db, conversions }: PaymentRecording,
   bot: PayingBot,
   payment: Payment,
 ): Promise<boolean> {
@@ -53,16 +53,16 @@ export async function recordPayment(
   const payload_hash = payloadHash(invoice_payload)
   const person = { org_id, bot_id, telegram_user_id }
   const clicks = [
-    async () => named(invoice_payload),
+    async () => clickIdIn(invoice_payload),
     async () => (kind === 'renewal' ? await firstClick(db, person, payload_hash) : undefined),
-    async () => await clickOfStart(db, person),
+    async () => await clickOfBotStart(db, person),
   ]
   const payout = payoutOf(currency, total_amount, bot.stars_rate)
   const event = await recorded(conversions, clicks, {
     ...person,
     type: kind === 'renewal' ? 'subscription_renewed' : 'purchase',
     nonce: charge_id,
-    payload: { currency: textOf(currency), total_amount },
+    payload: { currency: storableText(currency), total_amount },
     payout,
   })
   const { numInsertedOrUpdatedRows } = await db
@@ -115,7 +115,7 @@ type Event = Person & {
  * somebody who came over no click of this organization.
  */
 async function recorded(
-  conversions: Recording['conversions'],
+  conversions: PaymentRecording['conversions'],
   clicks: readonly (() => Promise<string | undefined>)[],
   event: Event,
 ): Promise<{ id: string; click_id: string } | undefined> {
@@ -153,7 +153,7 @@ type Subscription = { readonly telegram_user_id: string; readonly payload_hash: 
 
 /** A subscription will not be renewed: it was cancelled, or ended without a word. `nonce` tells one time from another. */
 export async function recordCancellation(
-  { db, conversions }: Recording,
+  { db, conversions }: PaymentRecording,
   { org_id, id: bot_id }: Pick<PayingBot, 'org_id' | 'id'>,
   {
     telegram_user_id,
@@ -163,7 +163,11 @@ export async function recordCancellation(
   }: Subscription & { nonce: string; named_click?: string | undefined },
 ): Promise<void> {
   const person = { org_id, bot_id, telegram_user_id }
-  const clicks = [async () => named_click, () => firstClick(db, person, payload_hash), () => clickOfStart(db, person)]
+  const clicks = [
+    async () => named_click,
+    () => firstClick(db, person, payload_hash),
+    () => clickOfBotStart(db, person),
+  ]
   const event = { ...person, type: 'subscription_cancelled', nonce, payload: {}, payout: null } as const
   await recorded(conversions, clicks, event)
   await noteCancelled(db, { org_id, id: bot_id }, { telegram_user_id, payload_hash }, new Date().toISOString())

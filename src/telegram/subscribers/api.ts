@@ -7,7 +7,7 @@ import { paging } from '../../contract/paging.ts'
 import { Country } from '../../contract/telegram-audience.ts'
 
 const STANDINGS = ['reachable', 'blocked', 'gone', 'unreachable'] as const
-export type Standing = (typeof STANDINGS)[number]
+export type Reachability = (typeof STANDINGS)[number]
 
 /** Those who can be written to and want no broadcasts are told apart from those who can. */
 export const STATES = [...STANDINGS, 'opted_out'] as const

@@ -9,11 +9,11 @@ type Condition = RawBuilder<boolean>
 
 /** That a subscriber (`s`) of the organization is in the audience, as conditions that all hold. */
 export function audienceOf(org_id: number, audience: Audience): Condition {
-  return sql<boolean>`${sql.join([isWritable(audience), ...narrowings(org_id, audience)], sql` and `)}`
+  return sql<boolean>`${sql.join([isWritable(audience), ...audienceConditions(org_id, audience)], sql` and `)}`
 }
 
 /** The same, whether they may be written to or not. */
-export const narrowings = (org_id: number, audience: Audience): readonly Condition[] => [
+export const audienceConditions = (org_id: number, audience: Audience): readonly Condition[] => [
   ...ofPerson(audience),
   ...ofChannels(org_id, audience),
   ...ofClick(org_id, audience),
@@ -70,7 +70,7 @@ function* ofBroadcast(org_id: number, { not_broadcast_id }: Audience): Generator
         and b.state in ('queued', 'sending', 'sent', 'unknown'))`
 }
 
-export type Example = {
+export type AudienceExample = {
   readonly id: string
   readonly telegram_user_id: string
   readonly name: string | null
@@ -82,7 +82,7 @@ export type Example = {
 const EXAMPLES = 10
 
 /** How many these are. A large audience takes seconds, so it is counted beside the dashboard's reads. */
-export async function countOf(
+export async function audienceSize(
   { db, worker }: { db: Kysely<Tables>; worker: pg.Pool },
   { org_id, bot_id }: Whose,
   audience: Audience,
@@ -95,16 +95,16 @@ export async function countOf(
 }
 
 /** The newest of them. */
-export async function examplesOf(
+export async function audienceExamples(
   { db, worker }: { db: Kysely<Tables>; worker: pg.Pool },
   { org_id, bot_id }: Whose,
   audience: Audience,
-): Promise<Example[]> {
+): Promise<AudienceExample[]> {
   const { sql: text, parameters } = sql`
     select s.id, s.telegram_user_id, s.name, s.language, s.campaign_id, s.started_at
     from subscribers s
     where s.org_id = ${org_id} and s.bot_id = ${bot_id} and ${audienceOf(org_id, audience)}
     order by s.id desc limit ${sql.lit(EXAMPLES)}`.compile(db)
-  const { rows } = await worker.query<Example>(text, [...parameters])
+  const { rows } = await worker.query<AudienceExample>(text, [...parameters])
   return rows
 }

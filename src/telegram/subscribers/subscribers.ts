@@ -7,8 +7,8 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
-import { narrowings } from './audience.ts'
-import { wayOf } from './way.ts'
+import { audienceConditions } from './audience.ts'
+import { historyOf } from './history.ts'
 
 const COLUMNS = [
   'id',
@@ -88,7 +88,7 @@ export async function listSubscribers(
   if (state === 'reachable') rows = rows.where('opted_out_at', 'is', null)
   if (from !== undefined) rows = rows.where('created_at', '>=', from)
   if (to !== undefined) rows = rows.where('created_at', '<=', to)
-  for (const condition of narrowings(actor.org_id, audienceIn(query))) rows = rows.where(condition)
+  for (const condition of audienceConditions(actor.org_id, audienceIn(query))) rows = rows.where(condition)
   return await newestFirst(rows, query)
 }
 
@@ -119,5 +119,5 @@ export async function readSubscriber(
   const id = idOf(params.id)
   const subscriber = await subscribersOf(db, org_id).where('s.id', '=', id).executeTakeFirst()
   if (subscriber === undefined) return refuse('object_not_found')
-  return { subscriber, ...(await wayOf(db, org_id, subscriber)) }
+  return { subscriber, ...(await historyOf(db, org_id, subscriber)) }
 }

@@ -4,19 +4,31 @@ import { HOUR_MS } from '../../contract/days.ts'
 import { SUBS } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { channelsIn, type Message } from '../../contract/telegram-message.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
-import { momentIn } from '../bots/claims.ts'
 import type { LiveBot } from '../bots/live.ts'
 import { type MessageValues, sendMessage } from '../messages/messages.ts'
-import { afterFailure, insertTask, type Outcome, type Task, type TaskBot, UNKNOWN, wakeTasks } from '../tasks/tasks.ts'
-import { type Heard, markSubscriber, stateAfter } from './standing.ts'
+import {
+  afterFailure,
+  insertTask,
+  type TaskOutcome,
+  type Task,
+  type TaskBot,
+  ARRIVAL_UNKNOWN,
+  wakeTasks,
+} from '../tasks/tasks.ts'
+import { type PersonActivity, markSubscriber, reachabilityAfter } from './reachability.ts'
 
 /** After an hour nobody waits for it any more. */
 const GIVE_UP_MS = HOUR_MS
 
 /** Asks for it where Sluice alone has the bot. A program behind one says its own welcome. */
-export async function welcome(db: Kysely<Tables>, bot: LiveBot, { telegram_user_id, at, click }: Heard): Promise<void> {
+export async function requestWelcome(
+  db: Kysely<Tables>,
+  bot: LiveBot,
+  { telegram_user_id, at, click }: PersonActivity,
+): Promise<void> {
   if (bot.mode !== 'own' || !bot.has_welcome) return
   const { org_id, id: bot_id } = bot
   const isAsked = await db.transaction().execute(async trx => {
@@ -32,8 +44,8 @@ export async function welcome(db: Kysely<Tables>, bot: LiveBot, { telegram_user_
       kind: 'welcome',
       once_key: `${telegram_user_id} ${at}`,
       asked: { click_id: click?.id ?? null },
-      due_at: await momentIn(trx, 0),
-      give_up_at: await momentIn(trx, GIVE_UP_MS),
+      due_at: await databaseTimeIn(trx, 0),
+      give_up_at: await databaseTimeIn(trx, GIVE_UP_MS),
     })
   })
   if (isAsked) wakeTasks(db)
@@ -49,13 +61,13 @@ type LinkFor = (asked: {
 /** Sends it. `linkFor`: where a button that leads to a channel leads for a click. */
 export const sendWelcome =
   ({ db, config }: Pick<Ground, 'db' | 'config'>, linkFor: LinkFor) =>
-  async (task: Task, bot: TaskBot, leaves: () => void): Promise<Outcome> => {
-    if (task.is_cut) return { is: 'failed', reason: UNKNOWN }
+  async (task: Task, bot: TaskBot, leaves: () => void): Promise<TaskOutcome> => {
+    if (task.is_cut) return { is: 'failed', reason: ARRIVAL_UNKNOWN }
     const { org_id, bot_id, telegram_user_id, asked } = task
     const message = await welcomeOf(db, bot)
     if (message === undefined) return { is: 'gone', reason: 'the bot has no welcome any more' }
     const click_id = typeof asked['click_id'] === 'string' ? asked['click_id'] : undefined
-    const { values, click } = await valuesFor(db, { org_id, bot_id, telegram_user_id }, click_id)
+    const { values, click } = await macroValues(db, { org_id, bot_id, telegram_user_id }, click_id)
     const links = new Map<string, string>()
     for (const channel_id of channelsIn(message)) {
       const link = click && (await linkFor({ org_id, channel_id, click_id: click.id, campaign_id: click.campaign_id }))
@@ -68,7 +80,7 @@ export const sendWelcome =
       links,
     })
     if (said.ok) return { is: 'done' }
-    const state = stateAfter(said, message)
+    const state = reachabilityAfter(said, message)
     if (state === undefined) return afterFailure(said)
     await markSubscriber(db, { org_id, bot_id, telegram_user_id, state, at: new Date().toISOString() })
     return { is: 'gone', reason: said.description }
@@ -85,7 +97,7 @@ async function welcomeOf(db: Kysely<Tables>, { org_id, id }: TaskBot): Promise<M
 }
 
 /** What macros stand for: the click of the start or the request, else the one that won the person. */
-export async function valuesFor(
+export async function macroValues(
   db: Kysely<Tables>,
   { org_id, bot_id, telegram_user_id }: { org_id: number; bot_id: string; telegram_user_id: string },
   of_start: string | undefined,

@@ -1,13 +1,13 @@
 // That what a bot is to do is done once, in time, by one process at a time, and that silence Telegram asks for is kept.
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { toUuid } from '../../contract/ids.ts'
-import { momentIn } from '../bots/claims.ts'
 import { silenceBot } from '../bots/silence.ts'
 import { dropEndedTasks } from './retention.ts'
-import { afterFailure, insertTask, type Outcome, type Task, UNKNOWN, wakeTasks } from './tasks.ts'
+import { afterFailure, insertTask, type TaskOutcome, type Task, ARRIVAL_UNKNOWN, wakeTasks } from './tasks.ts'
 import { openTasks } from './worker.ts'
 
 let ground: BotGround
@@ -16,7 +16,7 @@ before(async () => {
 })
 after(() => ground.end())
 
-const DONE: Outcome = { is: 'done' }
+const DONE: TaskOutcome = { is: 'done' }
 const db = () => ground.house.database.kysely
 
 /** A bot of its own, so that no test meets another's tasks. */
@@ -34,8 +34,8 @@ async function ask(bot: Bot, once_key: string, { kind = 'leave', in_ms = 0, with
     kind: kind as 'leave',
     once_key,
     asked: { key: once_key },
-    due_at: await momentIn(db(), in_ms),
-    give_up_at: await momentIn(db(), within_ms),
+    due_at: await databaseTimeIn(db(), in_ms),
+    give_up_at: await databaseTimeIn(db(), within_ms),
   })
 }
 
@@ -54,7 +54,7 @@ const running: { close(): Promise<void> }[] = []
 afterEach(async () => void (await Promise.all(running.splice(0).map(one => one.close()))))
 
 /** A process that does tasks of one kind. */
-function process(doing: (task: Task) => Promise<Outcome>, poll_ms = 50) {
+function process(doing: (task: Task) => Promise<TaskOutcome>, poll_ms = 50) {
   const tasks = openTasks(ground.house.ground, { leave: doing }, { poll_ms })
   running.push(tasks)
   return tasks
@@ -107,7 +107,7 @@ test('a task is done at its time, at once where this process has asked for it, a
 test('what a process left behind is taken over as cut, and what that process says afterwards is not heard', async () => {
   const bot = await newBot()
   await ask(bot, 'one')
-  const frozen = Promise.withResolvers<Outcome>()
+  const frozen = Promise.withResolvers<TaskOutcome>()
   const seen: boolean[] = []
   const first = process(task => {
     seen.push(task.is_cut)
@@ -121,7 +121,7 @@ test('what a process left behind is taken over as cut, and what that process say
   assert.deepEqual(await states(bot), ['waiting'], 'a living lease was broken')
   await db()
     .updateTable('bot_tasks')
-    .set({ lease_until: await momentIn(db(), -1) })
+    .set({ lease_until: await databaseTimeIn(db(), -1) })
     .where('org_id', '=', bot.org_id)
     .where('bot_id', '=', bot.id)
     .execute()
@@ -136,7 +136,7 @@ test('what a process left behind is taken over as cut, and what that process say
 test('silence that Telegram asks for holds for the whole bot, in every process, and for no other bot', async () => {
   const [bot, other] = [await newBot(), await newBot()]
   const calls: string[] = []
-  const doing = async ({ bot_id }: Task): Promise<Outcome> => {
+  const doing = async ({ bot_id }: Task): Promise<TaskOutcome> => {
     calls.push(bot_id)
     if (bot_id === bot.id && calls.length === 1)
       return afterFailure({ ok: false, kind: 'later', description: 'Too Many Requests', retry_after: 3600 })
@@ -161,7 +161,7 @@ test('silence that Telegram asks for holds for the whole bot, in every process, 
     .execute()
   await db()
     .updateTable('bot_tasks')
-    .set({ due_at: await momentIn(db(), -1) })
+    .set({ due_at: await databaseTimeIn(db(), -1) })
     .where('org_id', '=', bot.org_id)
     .where('bot_id', '=', bot.id)
     .execute()
@@ -231,7 +231,7 @@ const silence = async ({ org_id, id }: Bot) =>
 
 test('a longer silence is not made shorter', async () => {
   const bot = await newBot()
-  const [long, short] = [await momentIn(db(), 60_000), await momentIn(db(), 1000)]
+  const [long, short] = [await databaseTimeIn(db(), 60_000), await databaseTimeIn(db(), 1000)]
   await silenceBot(db(), bot, long)
   await silenceBot(db(), bot, short)
   assert.equal(Date.parse(String(await silence(bot))), Date.parse(long))
@@ -266,7 +266,7 @@ test('tasks of a bot that was deleted are over, and those of a revoked token wai
 test('what came of a call says whether it is made again', () => {
   const failure = (kind: 'later' | 'unknown' | 'unsent' | 'refused', retry_after?: number) =>
     ({ ok: false, kind, description: 'words', ...(retry_after === undefined ? {} : { retry_after }) }) as const
-  assert.deepEqual(afterFailure(failure('unknown')), { is: 'failed', reason: UNKNOWN })
+  assert.deepEqual(afterFailure(failure('unknown')), { is: 'failed', reason: ARRIVAL_UNKNOWN })
   assert.equal(afterFailure(failure('unknown'), { mayRepeat: true }).is, 'again')
   assert.equal(afterFailure(failure('unsent')).is, 'again')
   assert.deepEqual(afterFailure(failure('later', 17)), { is: 'again', after_s: 17, isSilence: true })
@@ -281,7 +281,7 @@ test('tasks that have ended are dropped after a week, those that wait are not', 
   await eventually('they are done', ended(bot))
   await worker.close()
   await ask(bot, 'waits')
-  const old = await momentIn(db(), -7 * 86_400_000 - 1000)
+  const old = await databaseTimeIn(db(), -7 * 86_400_000 - 1000)
   await db()
     .updateTable('bot_tasks')
     .set({ ended_at: old, created_at: old })

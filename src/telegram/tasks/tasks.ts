@@ -32,7 +32,7 @@ export type Task = NewTask & {
 }
 
 /** What came of one try. `gone`: there is nothing left to do; reasons are shown. `again`: in so many seconds, unless it is given up by then. */
-export type Outcome =
+export type TaskOutcome =
   | { readonly is: 'done' }
   | { readonly is: 'gone' | 'failed'; readonly reason: string }
   | { readonly is: 'again'; readonly after_s: number; readonly isSilence?: boolean; readonly isRevoked?: boolean }
@@ -44,8 +44,8 @@ export type TaskBot = { readonly org_id: number; readonly id: string; readonly t
  * Does one task. `leaves` is called right before a message that must not be sent twice is on its way: throwing after that leaves the task in hand, and
  * it comes again when the lease ends, `is_cut` then; throwing before it has the task tried again soon.
  */
-type Doing = (task: Task, bot: TaskBot, leaves: () => void) => Promise<Outcome>
-export type Doings = { readonly [Kind in TaskKind]?: Doing }
+type TaskRunner = (task: Task, bot: TaskBot, leaves: () => void) => Promise<TaskOutcome>
+export type TaskRunners = { readonly [Kind in TaskKind]?: TaskRunner }
 
 /**
  * Writes a task; false where there is one of its key already. To be told with `wakeTasks` after the commit, so that it is done at once.
@@ -70,7 +70,7 @@ const AWAY_S = 5
 /** Until the watch has found out that the token is revoked: then nothing is done before there is a new one. */
 const REVOKED_S = 10
 /** Said of a message of which nobody knows whether it arrived: it is not sent twice. */
-export const UNKNOWN = 'nobody knows whether it arrived: Telegram did not answer'
+export const ARRIVAL_UNKNOWN = 'nobody knows whether it arrived: Telegram did not answer'
 
 /**
  * What is to be done after a call that came to nothing. `mayRepeat`: it does no harm to make it twice, as with a decision; a message whose answer was
@@ -79,12 +79,12 @@ export const UNKNOWN = 'nobody knows whether it arrived: Telegram did not answer
 export function afterFailure(
   failure: Failure,
   { mayRepeat = false, refused = 'failed' }: { mayRepeat?: boolean; refused?: 'gone' | 'failed' } = {},
-): Outcome {
+): TaskOutcome {
   const { kind, description, retry_after = 1 } = failure
   if (kind === 'later') return { is: 'again', after_s: retry_after, isSilence: true }
   // Whether the token is revoked is the watch's to find out; a new one may come.
   if (kind === 'token') return { is: 'again', after_s: REVOKED_S, isSilence: true, isRevoked: true }
-  if (kind === 'unknown' && !mayRepeat) return { is: 'failed', reason: UNKNOWN }
+  if (kind === 'unknown' && !mayRepeat) return { is: 'failed', reason: ARRIVAL_UNKNOWN }
   if (isAway(failure)) return { is: 'again', after_s: AWAY_S }
   return { is: refused, reason: description }
 }

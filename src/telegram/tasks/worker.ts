@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
+import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
-import { momentIn } from '../bots/claims.ts'
-import { lookSoon } from '../bots/look-soon.ts'
+import { checkSoon } from '../bots/check-soon.ts'
 import { silenceBot } from '../bots/silence.ts'
-import { type Doings, onWake, type Outcome, type Task, type TaskBot } from './tasks.ts'
+import { type TaskRunners, onWake, type TaskOutcome, type Task, type TaskBot } from './tasks.ts'
 
 type Working = Pick<Ground, 'db' | 'database' | 'secrets' | 'log'>
 
@@ -34,7 +34,7 @@ const DUE = (among: Among) => `
 type Due = { readonly org_id: number; readonly bot_id: string }
 
 /** Works until it is closed; any number of processes may. A task of this process is done at once, another one's within a second. */
-export function openTasks(ground: Working, doings: Doings, { poll_ms = POLL_MS } = {}) {
+export function openTasks(ground: Working, doings: TaskRunners, { poll_ms = POLL_MS } = {}) {
   const { db, database, log } = ground
   const kinds = Object.keys(doings)
   const closing = new AbortController()
@@ -84,7 +84,12 @@ export function openTasks(ground: Working, doings: Doings, { poll_ms = POLL_MS }
 }
 
 /** Does what is due of one bot; answers whether anything was. */
-async function doAll(ground: Working, doings: Doings, { org_id, bot_id }: Due, signal: AbortSignal): Promise<boolean> {
+async function doAll(
+  ground: Working,
+  doings: TaskRunners,
+  { org_id, bot_id }: Due,
+  signal: AbortSignal,
+): Promise<boolean> {
   let hasWorked = false
   while (!signal.aborted) {
     const bot = await sendingBot(ground, org_id, bot_id)
@@ -154,7 +159,12 @@ async function claim(db: Kysely<Tables>, { org_id, bot_id }: Due, kinds: string[
 }
 
 /** Begins them one after the other, at the bot's speed; once Telegram has asked for silence, begins no other. */
-async function doThese(ground: Working, doings: Doings, bot: SendingBot, tasks: readonly Claimed[]): Promise<void> {
+async function doThese(
+  ground: Working,
+  doings: TaskRunners,
+  bot: SendingBot,
+  tasks: readonly Claimed[],
+): Promise<void> {
   let silence_s: number | undefined
   const doOne = async (task: Claimed, place: number) => {
     await sleep((place * 1000) / bot.send_per_second)
@@ -163,8 +173,8 @@ async function doThese(ground: Working, doings: Doings, bot: SendingBot, tasks: 
     if (isFirst) silence_s = outcome.after_s
     await noted(ground.db, task, outcome)
     if (!isFirst) return
-    await silenceBot(ground.db, bot, await momentIn(ground.db, outcome.after_s * 1000))
-    if (outcome.isRevoked === true) await lookSoon(ground.db, bot)
+    await silenceBot(ground.db, bot, await databaseTimeIn(ground.db, outcome.after_s * 1000))
+    if (outcome.isRevoked === true) await checkSoon(ground.db, bot)
   }
   const ends = await Promise.allSettled(tasks.map(doOne))
   for (const end of ends)
@@ -172,13 +182,13 @@ async function doThese(ground: Working, doings: Doings, bot: SendingBot, tasks: 
       ground.log.warn({ err: end.reason, bot: bot.id }, 'a task of a bot failed; it comes again when its lease ends')
 }
 
-const waiting = (after_s: number): Outcome => ({ is: 'again', after_s })
+const waiting = (after_s: number): TaskOutcome => ({ is: 'again', after_s })
 
 /** A database that does not answer is asked again so soon. */
 const FAULT_S = 5
 
 /** What comes of one try. Where it failed before its message was on its way nothing has happened. */
-async function outcomeOf(ground: Working, doings: Doings, task: Claimed, bot: TaskBot): Promise<Outcome> {
+async function outcomeOf(ground: Working, doings: TaskRunners, task: Claimed, bot: TaskBot): Promise<TaskOutcome> {
   const doing = doings[task.kind]
   if (doing === undefined) throw new Error(`nobody does ${task.kind}`)
   let hasLeft = false
@@ -196,7 +206,7 @@ async function outcomeOf(ground: Working, doings: Doings, task: Claimed, bot: Ta
 const NOTE_AGAIN_MS = 1000
 
 /** Writes what came of it, tried as long as the task is in hand: what nobody has written down nobody knows. */
-async function noted(db: Kysely<Tables>, task: Claimed, outcome: Outcome): Promise<void> {
+async function noted(db: Kysely<Tables>, task: Claimed, outcome: TaskOutcome): Promise<void> {
   for (const until = performance.now() + LEASE_S * 1000; ; ) {
     try {
       return await note(db, task, outcome)
@@ -208,8 +218,8 @@ async function noted(db: Kysely<Tables>, task: Claimed, outcome: Outcome): Promi
 }
 
 /** Writes what came of it, unless another process has taken it over. */
-async function note(db: Kysely<Tables>, { org_id, id, lease_token, give_up_at }: Claimed, outcome: Outcome) {
-  const due_at = outcome.is === 'again' ? await momentIn(db, outcome.after_s * 1000) : undefined
+async function note(db: Kysely<Tables>, { org_id, id, lease_token, give_up_at }: Claimed, outcome: TaskOutcome) {
+  const due_at = outcome.is === 'again' ? await databaseTimeIn(db, outcome.after_s * 1000) : undefined
   const isLate = due_at !== undefined && Date.parse(due_at) >= Date.parse(give_up_at)
   const mine = db
     .updateTable('bot_tasks')

@@ -7,27 +7,27 @@ import { startId } from '../../intake/events/identity.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { giveUpLink } from '../../traffic/invite-links/making.ts'
 import type { LiveBot } from '../bots/live.ts'
-import type { Hearer } from '../bots/hook.ts'
-import { channelOfChat, type Row as Channel } from '../channels/rows.ts'
-import { countOn, type Recording } from './attribution.ts'
+import type { UpdateListener } from '../bots/hook.ts'
+import { channelOfChat, type StoredChannel } from '../channels/rows.ts'
+import { countOn, type JoinRecording } from './attribution.ts'
 import { noteJoin, noteLeave, noteStartOfMember } from './members.ts'
 import { noteLetIn, noteRequest, noteStartOfRequester } from './requests.ts'
-import { clickNamed, type Link, type Told, toldBy } from './told.ts'
+import { clickInLinkName, type UsedLink, type ChatEvent, chatEventIn } from './chat-events.ts'
 
 /** Hears of members. It comes behind what notes starts. Throws what the database throws, and refuses `service_unavailable` while a click waits in a journal. */
-export function hearMembers(
+export function memberListener(
   { db, database }: Pick<Ground, 'db' | 'database'>,
-  parts: Omit<Recording, 'db' | 'database'>,
-): Hearer {
+  parts: Omit<JoinRecording, 'db' | 'database'>,
+): UpdateListener {
   const recording = { db, database, ...parts }
   return async (bot, update) => {
-    const told = toldBy(update)
+    const told = chatEventIn(update)
     if (told !== undefined) await take(recording, bot, told)
     return undefined
   }
 }
 
-async function take(recording: Recording, bot: LiveBot, told: Told): Promise<void> {
+async function take(recording: JoinRecording, bot: LiveBot, told: ChatEvent): Promise<void> {
   const { org_id, id: bot_id } = bot
   if (told.kind === 'started') {
     await noteStartOfMember(recording, { org_id, bot_id }, told)
@@ -55,17 +55,21 @@ async function take(recording: Recording, bot: LiveBot, told: Told): Promise<voi
 }
 
 /** Our link was revoked by hand: Telegram says so with whoever came by it before. */
-async function noteRevoked(db: Recording['db'], { org_id, id }: Channel, link: Link | undefined): Promise<void> {
+async function noteRevoked(
+  db: JoinRecording['db'],
+  { org_id, id }: StoredChannel,
+  link: UsedLink | undefined,
+): Promise<void> {
   if (link?.isRevoked !== true) return
   if (await giveUpLink(db, { org_id, channel_id: id }, link)) await announceChange(db, org_id, id)
 }
 
 async function takeElsewhere(
-  recording: Recording,
+  recording: JoinRecording,
   { org_id, id: bot_id }: LiveBot,
-  told: Extract<Told, { kind: 'joined' | 'asked' }>,
+  told: Extract<ChatEvent, { kind: 'joined' | 'asked' }>,
 ): Promise<void> {
-  const named = clickNamed(told.link)
+  const named = clickInLinkName(told.link)
   const click_id = named ?? (await clickOfStart(recording, org_id, startId(org_id, bot_id, told.telegram_user_id)))
   if (click_id === undefined) return
   const certainty = named === undefined ? 'person' : 'link'
@@ -74,7 +78,7 @@ async function takeElsewhere(
 }
 
 /** The click over which the person has started the bot. */
-async function clickOfStart({ db }: Recording, org_id: number, id: string): Promise<string | undefined> {
+async function clickOfStart({ db }: JoinRecording, org_id: number, id: string): Promise<string | undefined> {
   const start = await db
     .selectFrom('events')
     .select('click_id')

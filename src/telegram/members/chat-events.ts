@@ -5,30 +5,30 @@
 import { toUuid } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import { clickOfStart } from '../../contract/telegram.ts'
-import { momentInOrder } from '../bots/update.ts'
+import { orderedTime } from '../bots/update.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-export type Chat = { readonly id: number; readonly title: string | undefined }
+export type EventChat = { readonly id: number; readonly title: string | undefined }
 
 /** The link somebody came by, as this bot is shown it: of one that another administrator has made only the beginning of the address. */
-export type Link = { readonly url: string; readonly name: string; readonly isRevoked: boolean }
+export type UsedLink = { readonly url: string; readonly name: string; readonly isRevoked: boolean }
 
 type OfPerson = {
   readonly telegram_user_id: string
   /** Telegram's own time, ISO 8601 with microseconds: within its second, updates of a bot follow each other. */
   readonly at: string
 }
-type InChat = OfPerson & { readonly chat: Chat; readonly link: Link | undefined }
+type InChat = OfPerson & { readonly chat: EventChat; readonly link: UsedLink | undefined }
 
-export type Told =
+export type ChatEvent =
   | (InChat & { readonly kind: 'joined' })
   | (InChat & { readonly kind: 'left' | 'kicked'; readonly wasIn: boolean })
   | (InChat & { readonly kind: 'asked'; readonly user_chat_id: string; readonly query_id: string | undefined })
   | (OfPerson & { readonly kind: 'started'; readonly click_id: string })
 
 /** What the update tells, or undefined. */
-export function toldBy(update: Fields): Told | undefined {
+export function chatEventIn(update: Fields): ChatEvent | undefined {
   const { message, chat_member, chat_join_request, update_id } = update
   return (
     changeOf(fieldsOf(chat_member), update_id) ??
@@ -74,7 +74,7 @@ function inChat(chat: unknown, user: unknown, { date, invite_link }: Fields, num
   const link = { url: textOf(url) ?? '', name: textOf(name) ?? '', isRevoked: is_revoked === true }
   return {
     telegram_user_id,
-    at: momentInOrder(date, number),
+    at: orderedTime(date, number),
     chat: { id, title: textOf(title) },
     link: link.url === '' && link.name === '' ? undefined : link,
   }
@@ -88,7 +88,7 @@ function startOf({ text, chat, from, date }: Fields, number: unknown) {
   const click_id = clickOfStart(START.exec(text)?.[1] ?? '')
   const telegram_user_id = personOf(from)
   if (click_id === undefined || telegram_user_id === undefined) return undefined
-  return { kind: 'started' as const, telegram_user_id, click_id, at: momentInOrder(date, number) }
+  return { kind: 'started' as const, telegram_user_id, click_id, at: orderedTime(date, number) }
 }
 
 /** Undefined unless it is a person Telegram knows. */
@@ -98,12 +98,12 @@ function personOf(user: unknown): string | undefined {
 }
 
 /** The second a moment lies in, as Telegram says it. */
-export const secondOf = (at: string): string => `${at.slice(0, 19)}.000Z`
+export const wholeSecond = (at: string): string => `${at.slice(0, 19)}.000Z`
 
 /** As it can be stored. */
 const textOf = (said: unknown): string | undefined =>
   typeof said === 'string' ? said.toWellFormed().replaceAll('\0', '').slice(0, 256) : undefined
 
 /** A click's id in any form; its short one fits the 32 characters of an invite link's name. */
-export const clickNamed = (link: Link | undefined): string | undefined =>
+export const clickInLinkName = (link: UsedLink | undefined): string | undefined =>
   link === undefined ? undefined : toUuid(link.name)

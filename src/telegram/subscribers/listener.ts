@@ -5,18 +5,26 @@
 import { fieldsOf } from '../../contract/json.ts'
 import { clickOfStart } from '../../contract/telegram.ts'
 import type { Ground } from '../../ground/room.ts'
-import type { Hearer, MethodCall } from '../bots/hook.ts'
+import type { UpdateListener, MethodCall } from '../bots/hook.ts'
 import type { LiveBot } from '../bots/live.ts'
-import { momentOf, named, personOf, textOf } from '../bots/update.ts'
+import { telegramTime, clickIdIn, personId, storableText } from '../bots/update.ts'
 import type { Source } from './api.ts'
-import { clickNamed, type Heard, isSubscriber, noteStanding, noteHeard, optOut, type Subscribed } from './standing.ts'
-import { welcome } from './welcome.ts'
+import {
+  clickOfOrganization,
+  type PersonActivity,
+  isSubscriber,
+  recordReachability,
+  recordActivity,
+  optOut,
+  type SubscriberKey,
+} from './reachability.ts'
+import { requestWelcome } from './welcome.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Hearing = Pick<Ground, 'db'>
 
-export const hearSubscribers =
-  ({ db }: Hearing): Hearer =>
+export const subscriberListener =
+  ({ db }: Hearing): UpdateListener =>
   async (bot, update) => {
     await hearMessage(db, bot, fieldsOf(update['message']))
     await hearStanding(db, bot, fieldsOf(update['my_chat_member']))
@@ -27,14 +35,14 @@ const START = /^\/start(?:@\w+)?(?:\s+(\S+))?\s*$/i
 
 async function hearMessage(db: Ground['db'], bot: LiveBot, message: Fields): Promise<void> {
   const { text, chat, from, date, successful_payment, refunded_payment, write_access_allowed } = message
-  const telegram_user_id = personOf(from)
+  const telegram_user_id = personId(from)
   // That money went back is told in the person's chat, and nothing he has done.
   const isHis = fieldsOf(chat)['type'] === 'private' && refunded_payment === undefined
   if (telegram_user_id === undefined || !isHis) return
   const words = typeof text === 'string' ? text : ''
   const start = START.exec(words)
   const invoice = fieldsOf(successful_payment)['invoice_payload']
-  const click_id = start === null ? named(invoice) : clickOfStart(start[1] ?? '')
+  const click_id = start === null ? clickIdIn(invoice) : clickOfStart(start[1] ?? '')
   const { language_code, first_name } = fieldsOf(from)
   const source: Source =
     start !== null
@@ -44,20 +52,20 @@ async function hearMessage(db: Ground['db'], bot: LiveBot, message: Fields): Pro
         : write_access_allowed !== undefined
           ? 'mini_app'
           : 'message'
-  const heard: Heard = {
+  const heard: PersonActivity = {
     org_id: bot.org_id,
     bot_id: bot.id,
     telegram_user_id,
-    at: momentOf(date),
+    at: telegramTime(date),
     source,
     is_start: start !== null,
     opts_out: bot.opt_out_words.includes(wordOf(words)),
-    language: textOf(language_code)?.slice(0, 35) ?? null,
-    name: bot.keep_names ? (textOf(first_name)?.slice(0, 64) ?? null) : null,
-    click: await clickNamed(db, bot.org_id, click_id),
+    language: storableText(language_code)?.slice(0, 35) ?? null,
+    name: bot.keep_names ? (storableText(first_name)?.slice(0, 64) ?? null) : null,
+    click: await clickOfOrganization(db, bot.org_id, click_id),
   }
-  await noteHeard(db, heard)
-  if (start !== null) await welcome(db, bot, heard)
+  await recordActivity(db, heard)
+  if (start !== null) await requestWelcome(db, bot, heard)
 }
 
 /** A word as it is compared: in small letters, a command without the bot's name behind it. */
@@ -69,15 +77,15 @@ const wordOf = (text: string): string => {
 /** In a private chat this comes only when somebody blocks the bot, or no longer does. */
 async function hearStanding(db: Ground['db'], bot: LiveBot, told: Fields): Promise<void> {
   const { chat, from, date, new_chat_member } = told
-  const telegram_user_id = personOf(from)
+  const telegram_user_id = personId(from)
   if (telegram_user_id === undefined || fieldsOf(chat)['type'] !== 'private') return
   const person = { org_id: bot.org_id, bot_id: bot.id, telegram_user_id }
-  const at = momentOf(date)
+  const at = telegramTime(date)
   const { status } = fieldsOf(new_chat_member)
-  if (status === 'kicked') await noteStanding(db, { ...person, state: 'blocked', at })
+  if (status === 'kicked') await recordReachability(db, { ...person, state: 'blocked', at })
   if (status !== 'member') return
-  if (await isSubscriber(db, person)) await noteStanding(db, { ...person, state: 'reachable', at })
-  else await noteHeard(db, { ...person, at, source: 'message' })
+  if (await isSubscriber(db, person)) await recordReachability(db, { ...person, state: 'reachable', at })
+  else await recordActivity(db, { ...person, at, source: 'message' })
 }
 
 /** Said to who has pressed it, in a line over the chat. */
@@ -87,7 +95,7 @@ const BUTTON = /^sluice:out(?::[0-9a-hjkmnp-tv-z]{26})?$/
 /** Of buttons Sluice hears its own alone. In copy mode the program answers whatever is pressed. */
 async function hearButton(db: Ground['db'], bot: LiveBot, query: Fields): Promise<MethodCall | undefined> {
   const { id, from, data } = query
-  const telegram_user_id = personOf(from)
+  const telegram_user_id = personId(from)
   const isOurs = typeof data === 'string' && BUTTON.test(data)
   if (telegram_user_id === undefined || typeof id !== 'string' || !isOurs) return undefined
   // Telegram does not say when it was pressed; it tells of it for two and a half minutes at most.
@@ -96,7 +104,7 @@ async function hearButton(db: Ground['db'], bot: LiveBot, query: Fields): Promis
   return { method: 'answerCallbackQuery', callback_query_id: id, text: OUT }
 }
 
-type Launched = Subscribed & {
+type Launched = SubscriberKey & {
   readonly at: string
   readonly click_id: string | undefined
   readonly may_write: boolean
@@ -104,7 +112,11 @@ type Launched = Subscribed & {
 }
 
 /** A Mini App was opened by somebody: who lets the bot write to him there is a subscriber. */
-export async function hearLaunch(db: Ground['db'], { click_id, may_write, ...person }: Launched): Promise<void> {
+export async function recordLaunch(db: Ground['db'], { click_id, may_write, ...person }: Launched): Promise<void> {
   if (!may_write && !(await isSubscriber(db, person))) return
-  await noteHeard(db, { ...person, source: 'mini_app', click: await clickNamed(db, person.org_id, click_id) })
+  await recordActivity(db, {
+    ...person,
+    source: 'mini_app',
+    click: await clickOfOrganization(db, person.org_id, click_id),
+  })
 }

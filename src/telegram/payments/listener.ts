@@ -1,7 +1,7 @@
 /** What a bot hears of money: payments, refunds, subscriptions that end. */
 import { fieldsOf } from '../../contract/json.ts'
-import type { Hearer } from '../bots/hook.ts'
-import { momentOf, named, personOf } from '../bots/update.ts'
+import type { UpdateListener } from '../bots/hook.ts'
+import { telegramTime, clickIdIn, personId } from '../bots/update.ts'
 import {
   noteCancelled,
   noteRefund,
@@ -9,18 +9,18 @@ import {
   type Payment,
   recordCancellation,
   recordPayment,
-  type Recording,
+  type PaymentRecording,
 } from './recording.ts'
 
-export const hearPayments =
-  (recording: Recording): Hearer =>
+export const paymentListener =
+  (recording: PaymentRecording): UpdateListener =>
   async (bot, update) => {
     const message = fieldsOf(update['message'])
     const payment = paymentOf(message)
     if (payment !== undefined) await recordPayment(recording, bot, payment)
     const { telegram_payment_charge_id: refunded } = fieldsOf(message['refunded_payment'])
     if (typeof refunded === 'string')
-      await noteRefund(recording.db, bot, { charge_id: refunded, at: momentOf(message['date']) })
+      await noteRefund(recording.db, bot, { charge_id: refunded, at: telegramTime(message['date']) })
     await hearSubscription(recording, bot, fieldsOf(update['subscription']), update['update_id'])
     return undefined
   }
@@ -28,7 +28,7 @@ export const hearPayments =
 function paymentOf({ successful_payment, from, date }: Readonly<Record<string, unknown>>): Payment | undefined {
   const said = fieldsOf(successful_payment)
   const { telegram_payment_charge_id: charge_id, currency, total_amount, invoice_payload } = said
-  const telegram_user_id = personOf(from)
+  const telegram_user_id = personId(from)
   if (typeof charge_id !== 'string' || charge_id === '' || telegram_user_id === undefined) return undefined
   const expires = said['subscription_expiration_date']
   return {
@@ -38,20 +38,20 @@ function paymentOf({ successful_payment, from, date }: Readonly<Record<string, u
     total_amount: Number.isSafeInteger(total_amount) ? Number(total_amount) : 0,
     invoice_payload: typeof invoice_payload === 'string' ? invoice_payload : '',
     kind: said['is_recurring'] !== true ? 'one_off' : said['is_first_recurring'] === true ? 'first' : 'renewal',
-    paid_at: momentOf(date),
-    expires_at: typeof expires === 'number' ? momentOf(expires) : null,
+    paid_at: telegramTime(date),
+    expires_at: typeof expires === 'number' ? telegramTime(expires) : null,
     found_by: 'update',
   }
 }
 
 /** A subscription may be cancelled, taken up and cancelled again: nothing but the update tells one time from the other. */
 async function hearSubscription(
-  recording: Recording,
-  bot: Parameters<Hearer>[0],
+  recording: PaymentRecording,
+  bot: Parameters<UpdateListener>[0],
   { user, state, invoice_payload }: Readonly<Record<string, unknown>>,
   update_id: unknown,
 ): Promise<void> {
-  const telegram_user_id = personOf(user)
+  const telegram_user_id = personId(user)
   if (telegram_user_id === undefined || typeof update_id !== 'number') return
   const payload_hash = payloadHash(typeof invoice_payload === 'string' ? invoice_payload : '')
   const subscription = { telegram_user_id, payload_hash }
@@ -60,6 +60,6 @@ async function hearSubscription(
   await recordCancellation(recording, bot, {
     ...subscription,
     nonce: `${update_id}`,
-    named_click: named(invoice_payload),
+    named_click: clickIdIn(invoice_payload),
   })
 }

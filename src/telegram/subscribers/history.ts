@@ -110,7 +110,7 @@ const broadcastsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of
   ).rows
 
 /** The newest of each kind. */
-export async function wayOf(db: Kysely<Tables>, org_id: number, person: Omit<Of, 'org_id'>) {
+export async function historyOf(db: Kysely<Tables>, org_id: number, person: Omit<Of, 'org_id'>) {
   const of = { org_id, ...person }
   const [bots, click, events, payments, tasks, channels, broadcasts] = await Promise.all([
     botsOf(db, of),

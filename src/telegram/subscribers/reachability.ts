@@ -9,9 +9,9 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Deed } from '../../ground/room.ts'
 import type { updateBot } from '../bots/api.ts'
 import type { Failure } from '../bots/telegram.ts'
-import type { Source, Standing } from './api.ts'
+import type { Source, Reachability } from './api.ts'
 
-const SAID: readonly (readonly [RegExp, Exclude<Standing, 'reachable'>])[] = [
+const SAID: readonly (readonly [RegExp, Exclude<Reachability, 'reachable'>])[] = [
   [/bot was blocked by the user/i, 'blocked'],
   [/user is deactivated/i, 'gone'],
   [
@@ -24,25 +24,25 @@ const SAID: readonly (readonly [RegExp, Exclude<Standing, 'reachable'>])[] = [
 const OF_SOURCE = /chat not found|PEER_ID_INVALID/i
 
 /** What a message that Telegram refuses says about the person; undefined: nothing, it was the message's or the bot's fault. */
-export function stateAfter(
+export function reachabilityAfter(
   { kind, description }: Failure,
   message: Message,
-): Exclude<Standing, 'reachable'> | undefined {
+): Exclude<Reachability, 'reachable'> | undefined {
   if (kind !== 'refused' || ('copy' in message && OF_SOURCE.test(description))) return undefined
   return SAID.find(([words]) => words.test(description))?.[1]
 }
 
 /** A person in a bot. */
-export type Subscribed = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
+export type SubscriberKey = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
 
-type Marked = Subscribed & {
-  readonly state: Standing
+type Marked = SubscriberKey & {
+  readonly state: Reachability
   /** When it was so (ISO 8601). */
   readonly at: string
 }
 
 /** Writes how a person is to be reached by what Telegram tells of it, unless something newer is known. Who is no subscriber stays none. */
-export async function noteStanding(
+export async function recordReachability(
   db: Kysely<Tables>,
   { org_id, bot_id, telegram_user_id, state, at }: Marked,
 ): Promise<void> {
@@ -80,7 +80,7 @@ export async function markSubscriber(
  */
 export async function optOut(
   db: Kysely<Tables>,
-  { org_id, bot_id, telegram_user_id }: Subscribed,
+  { org_id, bot_id, telegram_user_id }: SubscriberKey,
   moment: string,
 ): Promise<void> {
   const at = inSeconds(moment)
@@ -91,7 +91,7 @@ export async function optOut(
 }
 
 /** What a person's own doing says of him. `at` is Telegram's time of it, ISO 8601. */
-export type Heard = Subscribed & {
+export type PersonActivity = SubscriberKey & {
   readonly at: string
   readonly source: Source
   readonly is_start?: boolean
@@ -104,7 +104,7 @@ export type Heard = Subscribed & {
 }
 
 /** Notes that a person can be written to, as what he has done shows; makes him a subscriber where he was none. */
-export async function noteHeard(db: Kysely<Tables>, heard: Heard): Promise<void> {
+export async function recordActivity(db: Kysely<Tables>, heard: PersonActivity): Promise<void> {
   const { org_id, bot_id, telegram_user_id, at, source, is_start, opts_out, language = null, name, click } = heard
   // Of a bot that keeps none it is erased, whenever that was; else the newest holds.
   const named =
@@ -138,7 +138,11 @@ export async function noteHeard(db: Kysely<Tables>, heard: Heard): Promise<void>
 }
 
 /** A click of the organization, as far as a subscriber keeps it; undefined where there is none. */
-export async function clickNamed(db: Kysely<Tables>, org_id: number, id: string | undefined): Promise<Heard['click']> {
+export async function clickOfOrganization(
+  db: Kysely<Tables>,
+  org_id: number,
+  id: string | undefined,
+): Promise<PersonActivity['click']> {
   if (id === undefined) return undefined
   const click = await db
     .selectFrom('clicks')
@@ -151,7 +155,7 @@ export async function clickNamed(db: Kysely<Tables>, org_id: number, id: string 
 
 export async function isSubscriber(
   db: Kysely<Tables>,
-  { org_id, bot_id, telegram_user_id }: Subscribed,
+  { org_id, bot_id, telegram_user_id }: SubscriberKey,
 ): Promise<boolean> {
   const row = await db
     .selectFrom('subscribers')
@@ -164,7 +168,7 @@ export async function isSubscriber(
 }
 
 /** Forgets the names of a bot that keeps none any more. */
-async function eraseNames(db: Kysely<Tables>, { org_id, bot_id }: Omit<Subscribed, 'telegram_user_id'>) {
+async function eraseNames(db: Kysely<Tables>, { org_id, bot_id }: Omit<SubscriberKey, 'telegram_user_id'>) {
   await sql`
     update subscribers set name = null where org_id = ${org_id} and bot_id = ${bot_id} and name is not null`.execute(db)
 }

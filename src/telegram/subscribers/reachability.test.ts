@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Message } from '../../contract/telegram-message.ts'
-import { markSubscriber, noteHeard, noteStanding, optOut, stateAfter } from './standing.ts'
+import { markSubscriber, recordActivity, recordReachability, optOut, reachabilityAfter } from './reachability.ts'
 
 let fresh: Awaited<ReturnType<typeof freshDatabase>>
 before(async () => {
@@ -13,7 +13,7 @@ before(async () => {
 after(() => fresh.drop())
 
 const refused = (description: string, message: Message = { text: 'Hello' }) =>
-  stateAfter({ ok: false, kind: 'refused', description }, message)
+  reachabilityAfter({ ok: false, kind: 'refused', description }, message)
 
 test('a refusal says blocked, gone or unreachable, and nothing of the person where the message is at fault', () => {
   assert.equal(refused('Forbidden: bot was blocked by the user'), 'blocked')
@@ -22,7 +22,7 @@ test('a refusal says blocked, gone or unreachable, and nothing of the person whe
   assert.equal(refused('Bad Request: chat not found'), 'unreachable')
   assert.equal(refused('Bad Request: message is too long'), undefined)
   const lost = { ok: false, kind: 'unknown', description: 'Forbidden: user is deactivated' } as const
-  assert.equal(stateAfter(lost, { text: 'Hello' }), undefined)
+  assert.equal(reachabilityAfter(lost, { text: 'Hello' }), undefined)
 })
 
 test('of a copy a chat that is not found is the one it is copied from', () => {
@@ -44,14 +44,14 @@ test('what follows our own times within a second, as Telegram tells it in whole 
       .where('bot_id', '=', person.bot_id)
       .executeTakeFirstOrThrow()
   const start = { ...person, at: second, source: 'start', is_start: true } as const
-  await noteHeard(db, { ...start, name: 'Ann' })
+  await recordActivity(db, { ...start, name: 'Ann' })
   await optOut(db, person, within)
   assert.notEqual((await row()).opted_out_at, null)
-  await noteHeard(db, start)
+  await recordActivity(db, start)
   assert.equal((await row()).opted_out_at, null, 'the start did not bring them back')
   await markSubscriber(db, { ...person, state: 'blocked', at: within })
   assert.equal((await row()).state, 'blocked')
-  await noteStanding(db, { ...person, state: 'reachable', at: second })
+  await recordReachability(db, { ...person, state: 'reachable', at: second })
   assert.equal((await row()).state, 'reachable')
 })
 
@@ -60,7 +60,7 @@ test('a name stays where none is told and the newest holds; where none is to be 
   const person = { org_id: 1, bot_id: newId(), telegram_user_id: '79', source: 'message' } as const
   const told = async (second: number, name?: string | null) => {
     const at = `2026-01-01T00:00:${second}.000Z`
-    await noteHeard(db, { ...person, at, ...(name === undefined ? {} : { name }) })
+    await recordActivity(db, { ...person, at, ...(name === undefined ? {} : { name }) })
     return (await db.selectFrom('subscribers').select('name').where('bot_id', '=', person.bot_id).executeTakeFirst())
       ?.name
   }
@@ -83,7 +83,7 @@ test('a state is marked by its time, in its own bot and organization alone', asy
   ]
   for (const one of rows) await db.insertInto('subscribers').values(one).execute()
   const mark = (state: 'blocked' | 'gone', minute: number) =>
-    noteStanding(db, { org_id: 1, bot_id, telegram_user_id: '77', state, at: at(minute) })
+    recordReachability(db, { org_id: 1, bot_id, telegram_user_id: '77', state, at: at(minute) })
   await mark('blocked', 4)
   const states = async () => {
     const found = await db.selectFrom('subscribers').select(['id', 'state']).execute()

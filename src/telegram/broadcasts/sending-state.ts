@@ -4,10 +4,10 @@ import type { Message } from '../../contract/telegram-message.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Audience, HoursOfDay } from '../../contract/telegram-audience.ts'
 import type { BroadcastState } from './api.ts'
-import type { BotPlace } from './senders.ts'
+import type { BotKey } from './senders.ts'
 
 /** A broadcast that is scheduled, under way, or has left something behind. */
-export type UnderWay = {
+export type ActiveBroadcast = {
   readonly id: string
   readonly state: BroadcastState
   readonly message: Message
@@ -24,7 +24,7 @@ export type UnderWay = {
 }
 
 /** `halt`: why nothing is sent until a person does something. */
-export type BotSeen = {
+export type BotState = {
   readonly token: string
   readonly halt: string | undefined
   readonly silent_ms: number
@@ -35,9 +35,9 @@ export type BotSeen = {
 }
 
 /** `next_ms`: in how long the next one begins by itself. */
-export type Seen = {
-  readonly bot: BotSeen
-  readonly broadcasts: readonly UnderWay[]
+export type SendingState = {
+  readonly bot: BotState
+  readonly broadcasts: readonly ActiveBroadcast[]
   readonly next_ms: number | undefined
 }
 
@@ -77,14 +77,14 @@ type BotRow = {
 }
 
 /** Undefined: there is no such bot. */
-export async function lookAt(
+export async function readSendingState(
   pool: pg.Pool,
   secrets: Pick<Secrets, 'open'>,
-  { org_id, bot_id }: BotPlace,
-): Promise<Seen | undefined> {
+  { org_id, bot_id }: BotKey,
+): Promise<SendingState | undefined> {
   const [{ rows: bots }, { rows: broadcasts }] = await Promise.all([
     pool.query<BotRow>(BOT, [org_id, bot_id]),
-    pool.query<UnderWay & { starts_in_ms: number | null }>(UNDER_WAY, [org_id, bot_id]),
+    pool.query<ActiveBroadcast & { starts_in_ms: number | null }>(UNDER_WAY, [org_id, bot_id]),
   ])
   const [row] = bots
   if (row === undefined) return undefined
@@ -92,10 +92,10 @@ export async function lookAt(
   const halt = is_deleted
     ? 'the bot was deleted'
     : token_state === 'revoked'
-      ? REVOKED
+      ? TOKEN_REVOKED
       : is_known
         ? undefined
-        : UNCONFIRMED
+        : BOT_UNCONFIRMED
   const later = broadcasts.flatMap(({ is_due, starts_in_ms }) =>
     is_due || starts_in_ms === null ? [] : [starts_in_ms],
   )
@@ -112,10 +112,10 @@ export async function lookAt(
 }
 
 /** Why a broadcast is paused whose bot's token Telegram refuses. */
-export const REVOKED = 'Telegram refuses the token of this bot'
+export const TOKEN_REVOKED = 'Telegram refuses the token of this bot'
 
 /** Why one is paused whose bot Telegram has never been asked about, because it was away when the bot was added. */
-export const UNCONFIRMED = 'Telegram has not confirmed this bot yet'
+export const BOT_UNCONFIRMED = 'Telegram has not confirmed this bot yet'
 
-const isActive = ({ state, is_due, has_sending }: UnderWay): boolean =>
+const isActive = ({ state, is_due, has_sending }: ActiveBroadcast): boolean =>
   has_sending || is_due || state === 'preparing' || state === 'sending' || state === 'stopped'
