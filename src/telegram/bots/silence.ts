@@ -1,4 +1,4 @@
-/** A 429 of Telegram applies to the whole bot: every process that sends for it waits until then. */
+/** A 429 from Telegram applies to the whole bot: every process that sends for it waits until then. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { BotId } from './rows.ts'

@@ -1,6 +1,6 @@
 /**
- * What those a broadcast was sent to did afterwards: blocked the bot within a day, converted within three. It says nothing of why. Counted every ten
- * minutes until three days after its end, and kept when the recipients are deleted.
+ * Counts what the recipients of a broadcast did afterwards: blocked the bot within 24 hours, or converted within 72, for whatever reason. Counted
+ * every ten minutes until three days after the end, and stored when the recipients are deleted.
  */
 import type pg from 'pg'
 import type { Ground } from '../../ground/room.ts'
@@ -12,7 +12,7 @@ import type { BroadcastKey } from './counts.ts'
 const PAUSE_MS = 60_000
 const MOST_AT_ONCE = 20
 
-// An hour more, so that the last count is behind the last conversion.
+// 73 hours instead of 72, so that the last count includes the last conversion.
 const DUE = (among: Among) => `
   select b.org_id, b.id
   from broadcasts b
@@ -21,7 +21,7 @@ const DUE = (among: Among) => `
   order by coalesce(greatest(b.afterwards_at, b.afterwards_tried_at), '1970-01-01')
   limit ${MOST_AT_ONCE}`
 
-// Telegram tells when somebody blocked in whole seconds.
+// Telegram's time of a block is in whole seconds.
 const BLOCKED = `
   select count(*)::int as blocked
   from broadcast_sends d
@@ -30,7 +30,7 @@ const BLOCKED = `
   where d.org_id = $1 and d.broadcast_id = $2 and d.state = 'sent'
     and s.state = 'blocked' and s.state_at >= date_trunc('second', d.at) and s.state_at < d.at + interval '24 hours'`
 
-// An event counts once, also where several people have come by one click. The last word on it says what it pays.
+// An event counts once, even if several recipients share its click. Its last revision says what it pays.
 const CONVERTED = `
   select count(*) filter (where type = any(coalesce(own.goal, $3::text[])))::int as conversions,
     trim_scale(coalesce(sum(case when status is null then payout when status = 'approved' then amount else 0 end), 0)) as revenue
@@ -52,7 +52,7 @@ const TRY = `
 const WRITE = `
   update broadcasts set afterwards = $3, afterwards_at = now() where org_id = $1 and id = $2`
 
-/** Counts it now. One that takes too long each time is tried again behind the others. */
+/** Counts one broadcast now. `afterwards_tried_at` puts a broadcast whose count keeps failing behind the others. */
 export async function countAfterwards(pool: pg.Pool, { org_id, id }: BroadcastKey): Promise<void> {
   await pool.query(TRY, [org_id, id])
   const { goal, own } = await readGoals(pool, org_id)
@@ -69,7 +69,6 @@ export function openAfterwards({ database, log }: Pick<Ground, 'database' | 'log
     const { rows } = await askEverywhere<BroadcastKey>(database.worker, DUE)
     for (const key of rows) if (!signal.aborted) await countAfterwards(database.worker, key).catch(warn)
   }
-  const warn = (error: unknown) =>
-    log.warn({ err: error }, 'what came after broadcasts was not counted; it is tried again')
+  const warn = (error: unknown) => log.warn({ err: error }, 'could not count conversions after broadcasts; retrying')
   return openRounds('broadcasts/afterwards', PAUSE_MS, round, warn)
 }

@@ -11,7 +11,7 @@ export type BroadcastState = (typeof STATES)[number]
 export const SEND_STATES = ['queued', 'sending', 'sent', 'blocked', 'gone', 'failed', 'unknown', 'skipped'] as const
 export type SendState = (typeof SEND_STATES)[number]
 
-/** What a bot may send in a second for nothing; thirty is Telegram's own limit. */
+/** Free messages per second. Telegram's own limit is 30. */
 export const MOST_FREE = 28
 export const MOST_PAID = 1000
 
@@ -19,45 +19,52 @@ const fields = {
   name: Name(),
   message: Message,
   audience: Audience,
-  starts_at: Instant.nullable().meta({ description: 'When it begins by itself once it is started; null: at once' }),
-  window: HoursOfDay.nullable().meta({ description: 'The hours in which it is sent; null: all' }),
+  starts_at: Instant.nullable().meta({
+    description: 'When it starts automatically after it was scheduled; null: at once',
+  }),
+  window: HoursOfDay.nullable().meta({ description: 'The hours in which it is sent; null: any time' }),
   per_second: z
     .number()
     .int()
     .min(1)
     .max(MOST_PAID)
     .nullable()
-    .meta({ description: `Messages a second, up to ${MOST_FREE}, paid up to ${MOST_PAID}; null: as fast as the bot` }),
+    .meta({
+      description: `Messages per second, up to ${MOST_FREE}, paid up to ${MOST_PAID}; null: the bot’s own limit`,
+    }),
   paid: z.boolean().meta({
-    description: 'Telegram takes 0.1 Star for each message beyond its free limits, from the bot’s balance',
+    description: 'Telegram charges the bot’s balance 0.1 Star for each message beyond its free limit',
   }),
   on_unknown: z.enum(['skip', 'resend']).meta({
     description:
-      'What is done where nobody knows whether a message arrived, because the answer was lost. skip: it is counted, resend: it is sent once more and may arrive twice',
+      'What happens if Telegram’s answer to a message was lost. skip: the message counts as unknown. resend: it is sent once more and may arrive twice',
   }),
 }
 
 export const Counts = z
   .object({
     recipients: z.number().int().meta({ description: 'All of them' }),
-    queued: z.number().int().meta({ description: 'Not sent yet, or on the way' }),
+    queued: z.number().int().meta({ description: 'Not sent yet, or being sent' }),
     sent: z.number().int(),
-    blocked: z.number().int().meta({ description: 'Have blocked the bot, as the attempt has shown' }),
-    gone: z.number().int().meta({ description: 'Have deleted their account' }),
-    failed: z.number().int().meta({ description: 'Telegram has refused the message' }),
-    unknown: z.number().int().meta({ description: 'The answer was lost: it has arrived or it has not' }),
-    skipped: z.number().int().meta({ description: 'Opted out or blocked meanwhile, or it was stopped' }),
+    blocked: z.number().int().meta({ description: 'They had blocked the bot' }),
+    gone: z.number().int().meta({ description: 'Their account was deleted' }),
+    failed: z.number().int().meta({ description: 'Telegram rejected the message' }),
+    unknown: z.number().int().meta({ description: 'Telegram’s answer was lost: the message may have arrived' }),
+    skipped: z
+      .number()
+      .int()
+      .meta({ description: 'They unsubscribed or blocked the bot before their turn, or the broadcast was stopped' }),
   })
   .meta({ id: 'BroadcastCounts' })
 
 const Afterwards = z
   .object({
-    blocked: z.number().int().meta({ description: 'Have blocked the bot within 24 hours' }),
-    conversions: z.number().int().meta({ description: 'Conversions of their clicks within 72 hours' }),
-    revenue: Money.meta({ description: 'What these pay' }),
+    blocked: z.number().int().meta({ description: 'Recipients who blocked the bot within 24 hours' }),
+    conversions: z.number().int().meta({ description: 'Conversions on their clicks within 72 hours' }),
+    revenue: Money.meta({ description: 'The revenue of these conversions' }),
     at: Instant.meta({ description: 'When this was counted' }),
   })
-  .meta({ id: 'BroadcastAfterwards', description: 'What those it was sent to did afterwards, whatever the reason' })
+  .meta({ id: 'BroadcastAfterwards', description: 'What recipients did afterwards, whatever the reason' })
 
 export const Broadcast = z
   .object({
@@ -67,10 +74,10 @@ export const Broadcast = z
     state: z.enum(STATES),
     pause_reason: z.string().nullable(),
     message_fault: z.string().nullable().meta({ description: 'Why the message cannot be sent' }),
-    recipients: z.number().int().meta({ description: 'How many it is for; while it is prepared, so far' }),
+    recipients: z.number().int().meta({ description: 'Number of recipients; while preparing, the number so far' }),
     counts: Counts,
-    pace: z.number().int().meta({ description: 'Messages a second it is to go at' }),
-    started_by: z.string().nullable().meta({ description: 'The name of who started it' }),
+    pace: z.number().int().meta({ description: 'Messages per second it aims for' }),
+    started_by: z.string().nullable().meta({ description: 'The name of the person who started it' }),
     afterwards: Afterwards.nullable(),
     created_at: Instant,
     updated_at: Instant,
@@ -109,7 +116,7 @@ export const createBroadcast = endpoint({
   access: { session: 'admin' },
   summary: 'Create a broadcast as a draft',
   description:
-    'Nothing is sent before it is started. A draft may hold a message that cannot be sent yet: message_fault.',
+    'Nothing is sent before it is started. A draft may have a message that cannot be sent yet; message_fault says why.',
   body: BroadcastDraft,
   reply: Broadcast,
   status: 201,
@@ -119,7 +126,7 @@ export const createBroadcast = endpoint({
 export const countAudience = endpoint({
   route: 'POST /api/broadcasts/audience',
   access: { session: 'member' },
-  summary: 'Count who a broadcast would be for, with ten examples',
+  summary: 'Count the audience of a broadcast, with ten examples',
   body: z.strictObject({
     bot_id: Id,
     audience: AudienceAsked.optional(),
@@ -128,8 +135,8 @@ export const countAudience = endpoint({
   }),
   reply: z.object({
     count: z.number().int(),
-    seconds: z.number().int().meta({ description: 'How long it takes at this pace, outside of closed hours' }),
-    stars: z.number().int().nullable().meta({ description: 'What it costs at most, in Stars; null: nothing' }),
+    seconds: z.number().int().meta({ description: 'How long sending takes at this speed, without waiting hours' }),
+    stars: z.number().int().nullable().meta({ description: 'The highest cost in Stars; null: free' }),
     examples: z.array(
       z.object({
         id: Id,
@@ -147,7 +154,7 @@ export const countAudience = endpoint({
 export const readBroadcast = endpoint({
   route: 'GET /api/broadcasts/:id',
   access: { session: 'member' },
-  summary: 'Read a broadcast, with how far it is',
+  summary: 'Read a broadcast and its progress',
   reply: Broadcast,
   refuses: ['object_not_found'],
 })
@@ -155,9 +162,9 @@ export const readBroadcast = endpoint({
 export const updateBroadcast = endpoint({
   route: 'PATCH /api/broadcasts/:id',
   access: { session: 'admin' },
-  summary: 'Change the fields of a broadcast that are sent',
+  summary: 'Change fields of a broadcast',
   description:
-    'Only before it has begun. A scheduled one is a draft again, to be started anew, where starts_at becomes null, or where audience, paid or a higher speed change what was confirmed.',
+    'Only before it has started. A scheduled broadcast becomes a draft again if starts_at becomes null or if audience, paid or a higher speed change what was confirmed.',
   body: BroadcastChanges,
   reply: Broadcast,
   refuses: ['object_not_found', 'broadcast_state', 'broadcast_message_invalid'],
@@ -167,7 +174,7 @@ export const deleteBroadcast = endpoint({
   route: 'DELETE /api/broadcasts/:id',
   access: { session: 'admin' },
   summary: 'Delete a draft',
-  description: 'A scheduled one is stopped first; what has begun is kept.',
+  description: 'Stop a scheduled broadcast first. A broadcast that has started cannot be deleted.',
   reply: Done,
   refuses: ['object_not_found', 'broadcast_state'],
 })
@@ -176,14 +183,14 @@ export const testBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/test',
   access: { session: 'admin' },
   summary: 'Send the message to one subscriber now, marked [Test]',
-  description: 'Counts nowhere. Send the subscriber’s id, or their Telegram user id.',
+  description: 'The test is not counted. Send the subscriber’s id, or their Telegram user id.',
   body: z
     .strictObject({
       subscriber: Id.optional(),
       user: z
         .union([z.int().positive().transform(String), z.string().regex(/^\d{1,19}$/), Id])
         .optional()
-        .meta({ description: 'The number Telegram knows the person by, or the subscriber’s id' }),
+        .meta({ description: 'The person’s Telegram id, or the subscriber’s id' }),
     })
     .refine(({ subscriber, user }) => (subscriber === undefined) !== (user === undefined), {
       message: 'send one of subscriber and user',
@@ -198,15 +205,15 @@ export const testBroadcast = endpoint({
 export const startBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/start',
   access: { session: 'admin' },
-  summary: 'Start a broadcast, or have it start by itself at starts_at',
-  description: 'Started twice it runs once: the second answer is how it stands.',
+  summary: 'Start a broadcast, or schedule it for starts_at',
+  description: 'A second start is a no-op that answers the current state.',
   body: z.strictObject({
     expected_recipients: z
       .number()
       .int()
       .min(0)
-      .meta({ description: 'How many it is for, as you have seen it: more than 5 % beside it is refused' }),
-    confirmation: z.string().optional().meta({ description: 'PAID, where it is paid' }),
+      .meta({ description: 'The number of recipients you expect; a difference of more than 5 % is refused' }),
+    confirmation: z.string().optional().meta({ description: 'PAID, for a paid broadcast' }),
   }),
   reply: Broadcast,
   refuses: [
@@ -224,7 +231,7 @@ export const startBroadcast = endpoint({
 export const pauseBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/pause',
   access: { session: 'admin' },
-  summary: 'Pause a broadcast: what is on its way is the last',
+  summary: 'Pause a broadcast after the messages being sent',
   reply: Broadcast,
   refuses: ['object_not_found', 'broadcast_state'],
 })
@@ -232,7 +239,7 @@ export const pauseBroadcast = endpoint({
 export const resumeBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/resume',
   access: { session: 'admin' },
-  summary: 'Go on with a paused broadcast',
+  summary: 'Resume a paused broadcast',
   reply: Broadcast,
   refuses: ['object_not_found', 'broadcast_state', 'bot_token_revoked', 'telegram_away'],
 })
@@ -240,8 +247,8 @@ export const resumeBroadcast = endpoint({
 export const stopBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/stop',
   access: { session: 'admin' },
-  summary: 'End a broadcast: who is left is skipped',
-  description: 'A scheduled one ends without having begun. What has ended stays as it is.',
+  summary: 'Stop a broadcast and skip the remaining recipients',
+  description: 'A scheduled broadcast ends without sending. Stopping an ended broadcast is a no-op.',
   reply: Broadcast,
   refuses: ['object_not_found'],
 })
@@ -249,8 +256,8 @@ export const stopBroadcast = endpoint({
 export const resendUnknown = endpoint({
   route: 'POST /api/broadcasts/:id/unknown',
   access: { session: 'admin' },
-  summary: 'Send once more to those of whom nobody knows whether it arrived',
-  description: 'Whoever has it already gets it twice.',
+  summary: 'Send again to recipients whose outcome is unknown',
+  description: 'Recipients who already have the message get it twice.',
   reply: Broadcast,
   refuses: ['object_not_found', 'broadcast_state', 'bot_token_revoked', 'telegram_away'],
 })
@@ -259,7 +266,7 @@ export const listSends = endpoint({
   route: 'GET /api/broadcasts/:id/sends',
   access: { session: 'member' },
   summary: 'List the recipients of a broadcast, of one state or all',
-  description: 'Kept until 90 days after its end; the counts stay.',
+  description: 'Stored until 90 days after the end; the counts stay.',
   query: z.object({ ...paging, state: z.enum(SEND_STATES).optional() }),
   reply: Page(
     z.object({
@@ -269,7 +276,7 @@ export const listSends = endpoint({
       state: z.enum(SEND_STATES),
       reason: z.string().nullable(),
       click_id: Id.nullable(),
-      message_id: z.string().nullable().meta({ description: 'The number of the message at Telegram' }),
+      message_id: z.string().nullable().meta({ description: 'The message id at Telegram' }),
       at: Instant,
     }),
   ),

@@ -1,6 +1,6 @@
 /**
- * Broadcasts: one message of a bot to many of its subscribers. Owns `broadcasts`. Written as a draft, changed until it begins; how it goes is in
- * states.ts and run.ts, who it is for in audience.ts, and what came of each recipient in sends.ts.
+ * Broadcasts: one message of a bot to many of its subscribers. Owns `broadcasts`. A broadcast is created as a draft and can be changed until it starts.
+ * states.ts has its state changes, run.ts the sending, audience.ts its audience, and sends.ts the outcome of each recipient.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Call } from '../../contract/endpoint.ts'
@@ -38,12 +38,12 @@ export async function readBroadcast(
 
 type Speed = { readonly paid?: boolean | undefined; readonly per_second?: number | null | undefined }
 
-/** Refuses `invalid_request` for more than Telegram takes for nothing. */
+/** Refuses `invalid_request` for a free broadcast that is faster than Telegram's free limit. */
 function requireSpeed({ paid, per_second }: Speed): void {
   if (paid === true || (per_second ?? 0) <= api.MOST_FREE) return
   refuse('invalid_request', {
-    error: `per_second: without paying Telegram takes ${api.MOST_FREE} a second at most`,
-    hint: 'Choose a lower speed, or paid.',
+    error: `per_second: a free broadcast sends at most ${api.MOST_FREE} per second`,
+    hint: 'Choose a lower speed, or set paid to true.',
   })
 }
 
@@ -52,7 +52,7 @@ async function speedOfBot({ db, actor }: Context<typeof api.createBroadcast>, bo
   return Number(bot?.send_per_second ?? refuse('object_not_found'))
 }
 
-/** Creates a draft. Refuses `object_not_found` for a bot that is none of the organization's. */
+/** Creates a draft. Refuses `object_not_found` for an unknown bot. */
 export async function createBroadcast(
   context: Context<typeof api.createBroadcast>,
   { body }: Call<typeof api.createBroadcast>,
@@ -85,22 +85,22 @@ export async function createBroadcast(
   return broadcastReply(await storedBroadcast(db, actor.org_id, id))
 }
 
-/** Says that a broadcast is beyond what is asked of it. */
+/** Refuses `broadcast_state`, naming the current state. */
 export const refuseState = ({ state }: Pick<StoredBroadcast, 'state'>): never =>
   refuse('broadcast_state', { error: `the broadcast is ${state}` })
 
-const NOT_STARTED = 'Stop it first, or change it to a draft: PATCH with starts_at null.'
+const SCHEDULED_HINT = 'Stop it first, or change it to a draft: PATCH with starts_at null.'
 
-/** Says that a scheduled one cannot be deleted, and that any other is beyond it. */
+/** Refuses `broadcast_state` for the deletion of anything but a draft. */
 const refuseDeletion = ({ state }: Pick<StoredBroadcast, 'state'>): never =>
   refuse('broadcast_state', {
     error: `the broadcast is ${state}`,
-    ...(state === 'scheduled' ? { hint: NOT_STARTED } : { hint: 'Only a draft can be deleted.' }),
+    ...(state === 'scheduled' ? { hint: SCHEDULED_HINT } : { hint: 'Only a draft can be deleted.' }),
   })
 
 type Changes = Call<typeof api.updateBroadcast>['body']
 
-/** Whether this changes what was confirmed when it was started: who gets it, that it is paid, and that it goes no faster. */
+/** Whether a change affects what was confirmed at the start: audience, payment, or a higher speed. */
 function isUnconfirmed(
   row: StoredBroadcast,
   { audience = row.audience, paid = row.paid, per_second = row.per_second }: Changes,
@@ -110,8 +110,8 @@ function isUnconfirmed(
 }
 
 /**
- * Changes one that has not begun. A scheduled one whose start would have to be confirmed anew is a draft again. Refuses `object_not_found`, `broadcast_state`, and `broadcast_message_invalid` for one that is scheduled: what starts by itself
- * must be able to.
+ * Changes a broadcast that has not started. A scheduled broadcast becomes a draft again if its start has to be confirmed again. Refuses
+ * `object_not_found`, `broadcast_state`, and `broadcast_message_invalid` if it is scheduled, because it will start automatically.
  */
 export async function updateBroadcast(
   { db, database, actor }: Context<typeof api.updateBroadcast>,
@@ -161,7 +161,7 @@ export async function deleteBroadcast(
   return { ok: true as const }
 }
 
-/** Refuses `broadcast_message_invalid` for a message that cannot be sent, or whose buttons lead to channels that are not there. */
+/** Refuses `broadcast_message_invalid` for a message that cannot be sent or has a button to an unknown channel. */
 export async function requireMessage(
   db: Context<typeof api.readBroadcast>['db'],
   org_id: number,
@@ -180,14 +180,14 @@ export async function requireMessage(
     .execute()
   if (found.length < channels.length)
     refuse('broadcast_message_invalid', {
-      error: 'the message cannot be sent: a button leads to a channel that is not there',
+      error: 'the message cannot be sent: a button leads to a channel that does not exist',
     })
 }
 
 /** Telegram's price of a message beyond its free limits. */
 const MESSAGES_A_STAR = 10
 
-/** Counts an audience. Refuses `object_not_found` for a bot that is none of the organization's. */
+/** Counts an audience. Refuses `object_not_found` for an unknown bot. */
 export async function countAudience(
   { db, database, actor }: Context<typeof api.countAudience>,
   { body }: Call<typeof api.countAudience>,

@@ -1,4 +1,4 @@
-/** Groups of messages: taken, sent side by side, and written down before the next one is. */
+/** Sends groups of messages: claims recipients, sends in parallel, and records the outcomes before the next group. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Message } from '../../contract/telegram-message.ts'
 import type { Ground } from '../../ground/room.ts'
@@ -29,20 +29,20 @@ type GroupParts = {
   readonly signal: AbortSignal
 }
 
-/** `taken`: rows that were decided, 0: there was none. `isRefused`: nobody has this token. `fault`: Telegram refuses the message for whomever it is. */
-type GroupEnd = { readonly taken: number; readonly isRefused?: boolean; readonly fault?: string | undefined }
+/** `taken`: claimed rows, including skipped ones. `isRefused`: Telegram rejects the token. `fault`: Telegram rejects the message for everyone. */
+type GroupResult = { readonly taken: number; readonly isRefused?: boolean; readonly fault?: string | undefined }
 
-/** Telegram takes one message a second to a chat, by its own clock: a tenth is for what lies between. */
+/** Telegram allows one message per second to a chat, by its own clock; 100 ms are for the network. */
 const CHAT_MS = 1100
-/** So many refusals in a row with the same words are the message's fault. */
+/** So many equal rejections in a row mean that the message itself is at fault. */
 const SAME_FAULTS = 3
 const AGAIN_MS = 500
-/** How long a process that ends tries to write down what it has sent. */
+/** Attempts to record outcomes while the process is closing. */
 const CLOSING_TRIES = 10
 
 type Sent = { readonly recipient: Recipient; readonly answer: SendAnswer }
 
-/** The groups of one process that sends for one bot. */
+/** Sends the groups of one bot in one process. */
 export class GroupSender {
   readonly #ground: Sending
   readonly #sender: SenderLease
@@ -58,44 +58,44 @@ export class GroupSender {
     this.#parts = parts
   }
 
-  /** Whether Telegram has taken this broadcast's message from this process. */
+  /** Whether Telegram has accepted this broadcast's message from this process. */
   isAccepted(id: string): boolean {
     return this.#accepted.has(id)
   }
 
-  /** To be called before the lease is asked for. */
+  /** Call it before the lease is renewed. */
   leaseBegins(now: number): void {
     this.#leaseEnds = now + this.#parts.terms.lease_ms
   }
 
-  /** How many the next group of this broadcast may hold at most: one that follows refusals no more than would be enough of them. */
+  /** The largest next group of this broadcast. After rejections it is only as large as needed to be sure of the message's fault. */
   most(id: string): number {
     if (this.#parts.probe.isInDoubt()) return 1
     return this.#faults.has(id) ? SAME_FAULTS - (this.#faults.get(id)?.times ?? 0) : Number.POSITIVE_INFINITY
   }
 
-  /** Sends to the next few. `silence` is told first where Telegram asks for it, so that a restart keeps it as well. */
+  /** Sends to the next recipients. On a rate limit `silence` is stored before the outcomes, so that it survives a restart. */
   async send(
     token: string,
     broadcast: ActiveBroadcast,
     { count, speed }: { count: number; speed: Speed },
     silence: (retry_after: number) => Promise<void>,
-  ): Promise<GroupEnd> {
+  ): Promise<GroupResult> {
     const { db, database } = this.#ground
     const { pace, probe } = this.#parts
     const { id, message, paid, on_unknown } = broadcast
     const { recipients, taken } = await claimGroup({ db, pool: database.worker }, this.#sender, broadcast, count)
     if (recipients.length === 0) return { taken }
-    const parcel = { org_id: this.#sender.org_id, broadcast_id: id, token, message, paid }
-    const fillings = await this.#readFillings(parcel, recipients)
+    const outgoing = { org_id: this.#sender.org_id, broadcast_id: id, token, message, paid }
+    const fillings = await this.#readFillings(outgoing, recipients)
     await this.#awaitChats(recipients)
-    // Frozen meanwhile: another process may have the bot by now.
+    // If the process was frozen, another one may send for the bot by now.
     if (fillings === undefined || performance.now() > this.#leaseEnds) {
       await this.#tell(id, recipients.map(requeuedSend))
       return { taken }
     }
     pace.begin(recipients.length, speed, performance.now())
-    const sent = await Promise.all(recipients.map(recipient => this.#send(recipient, parcel, fillings)))
+    const sent = await Promise.all(recipients.map(recipient => this.#send(recipient, outgoing, fillings)))
     const failures = sent.flatMap(({ answer }) => (answer.ok ? [] : [answer]))
     const lost = failures.filter(({ kind }) => kind === 'unknown' || kind === 'unsent').length
     if (lost < sent.length) probe.answered()
@@ -105,17 +105,20 @@ export class GroupSender {
       pace.slow(performance.now())
       await this.#untilDone(() => silence(Math.max(...waits)))
     }
-    const told = sent.map(({ recipient, answer }) => outcomeOfSend(recipient, answer, { message, on_unknown }))
-    await this.#tell(id, told)
+    const outcomes = sent.map(({ recipient, answer }) => outcomeOfSend(recipient, answer, { message, on_unknown }))
+    await this.#tell(id, outcomes)
     await this.#untilDone(() => this.#mark(sent, message))
     return { taken, isRefused: failures.some(({ kind }) => kind === 'token'), fault: this.#faultIn(id, sent, message) }
   }
 
-  async #readFillings(parcel: OutgoingMessage, recipients: readonly Recipient[]): Promise<MessageFillings | undefined> {
+  async #readFillings(
+    outgoing: OutgoingMessage,
+    recipients: readonly Recipient[],
+  ): Promise<MessageFillings | undefined> {
     try {
-      return await readFillings(this.#ground, parcel, recipients)
+      return await readFillings(this.#ground, outgoing, recipients)
     } catch (error) {
-      this.#ground.log.warn({ err: error }, 'messages of a broadcast could not be filled in; it is tried again')
+      this.#ground.log.warn({ err: error }, 'could not fill in messages of a broadcast; retrying')
       this.#parts.probe.hold(performance.now())
       return undefined
     }
@@ -129,18 +132,18 @@ export class GroupSender {
     if (last + CHAT_MS > now) await sleep(last + CHAT_MS - now)
   }
 
-  async #send(recipient: Recipient, parcel: OutgoingMessage, fillings: MessageFillings): Promise<Sent> {
-    const answer = await sendOne(this.#ground, parcel, recipient, fillings)
+  async #send(recipient: Recipient, outgoing: OutgoingMessage, fillings: MessageFillings): Promise<Sent> {
+    const answer = await sendOne(this.#ground, outgoing, recipient, fillings)
     this.#parts.pace.answered(performance.now())
     this.#chats.set(recipient.telegram_user_id, performance.now())
     return { recipient, answer }
   }
 
-  #tell(id: string, told: readonly SendOutcome[]): Promise<void> {
-    return this.#untilDone(() => recordOutcomes(this.#ground.database.worker, this.#sender, id, told))
+  #tell(id: string, outcomes: readonly SendOutcome[]): Promise<void> {
+    return this.#untilDone(() => recordOutcomes(this.#ground.database.worker, this.#sender, id, outcomes))
   }
 
-  /** Written down however long the database is away: until then nothing else is sent. */
+  /** Retries until the outcomes are stored: nothing else is sent before. */
   async #untilDone(write: () => Promise<void>): Promise<void> {
     for (let tries = 0; ; ) {
       try {
@@ -148,13 +151,13 @@ export class GroupSender {
       } catch (error) {
         if (this.#parts.signal.aborted) tries += 1
         if (tries > CLOSING_TRIES) throw error
-        this.#ground.log.warn({ err: error }, 'what came of messages could not be written down; it is tried again')
+        this.#ground.log.warn({ err: error }, 'could not record outcomes of messages; retrying')
         await sleep(AGAIN_MS)
       }
     }
   }
 
-  /** Writes what the answers say of whom they were for. */
+  /** Updates the state of subscribers by Telegram's answers, such as blocked. */
   async #mark(sent: readonly Sent[], message: Message): Promise<void> {
     const at = new Date().toISOString()
     const { org_id, bot_id } = this.#sender
@@ -166,7 +169,7 @@ export class GroupSender {
     }
   }
 
-  /** Counts refusals that have to do with nobody in particular; answers their words once there are enough. */
+  /** Counts equal rejections of the message itself; returns their text once there are enough. */
   #faultIn(id: string, sent: readonly Sent[], message: Message): string | undefined {
     for (const { answer } of sent) {
       if (answer.ok) {

@@ -1,4 +1,4 @@
-/** When a broadcast may be sent: inside of its window, outside of quiet hours, by the clocks of their zones. */
+/** When a broadcast may be sent: inside its window and outside its quiet hours, in their time zones. */
 import { weekClock } from '../../contract/time-zones.ts'
 import type { HoursOfDay } from '../../contract/telegram-audience.ts'
 
@@ -7,7 +7,7 @@ const minuteOf = (clock: string): number => {
   return hours * 60 + minutes
 }
 
-/** Whether a moment (Unix ms) lies in these hours; from 22:00 to 08:00 is over midnight, from a time to the same time is the whole day. */
+/** Whether a time (Unix ms) is within these hours. 22:00 to 08:00 spans midnight; equal times mean the whole day. */
 function isInHours({ from, to, time_zone }: HoursOfDay, ms: number): boolean {
   const { minute } = weekClock(time_zone, ms)
   const [begin, end] = [minuteOf(from), minuteOf(to)]
@@ -19,14 +19,14 @@ type Timed = {
   readonly audience: { readonly quiet_hours?: HoursOfDay | undefined }
 }
 
-/** Whether it may be sent at a moment (Unix ms). */
+/** Whether it may be sent at a time (Unix ms). */
 export function mayBeSent({ window, audience: { quiet_hours } }: Timed, ms: number): boolean {
   return (window === null || isInHours(window, ms)) && (quiet_hours === undefined || !isInHours(quiet_hours, ms))
 }
 
 const MINUTE_MS = 60_000
 
-/** How long after a moment (Unix ms) it may not be sent, ms; `most` where that is longer. */
+/** How long from a time (Unix ms) it may not be sent, in ms, at most `most`. */
 export function closedFor(timed: Timed, ms: number, most: number): number {
   for (let at = ms; at < ms + most; at = at - (at % MINUTE_MS) + MINUTE_MS) if (mayBeSent(timed, at)) return at - ms
   return most

@@ -1,4 +1,4 @@
-/** The recipients of a broadcast by what has come of them, and how long they are kept. */
+/** Lists the recipients of a broadcast by outcome, and deletes them after 90 days. */
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import type pg from 'pg'
@@ -10,7 +10,7 @@ import type * as api from './api.ts'
 import type { BroadcastKey } from './counts.ts'
 import { storedBroadcast } from './rows.ts'
 
-type Listed = {
+type ListedSend = {
   id: string
   telegram_user_id: string
   name: string | null
@@ -21,7 +21,7 @@ type Listed = {
   at: string
 }
 
-/** Those of one state or all, the newest subscriber first. Refuses `object_not_found`. */
+/** Recipients of one state or all, newest subscriber first. Refuses `object_not_found`. */
 export async function listSends(
   { db, actor }: Context<typeof api.listSends>,
   { params, query }: Call<typeof api.listSends>,
@@ -34,7 +34,7 @@ export async function listSends(
     .where('org_id', '=', org_id)
     .where('broadcast_id', '=', id)
   const those = query.state === undefined ? rows : rows.where('state', '=', query.state)
-  const { data, next_cursor } = await newestFirst(those.$castTo<Omit<Listed, 'name'>>(), query, 'subscriber_id')
+  const { data, next_cursor } = await newestFirst(those.$castTo<Omit<ListedSend, 'name'>>(), query, 'subscriber_id')
   if (data.length === 0) return { data: [], next_cursor }
   const people = await db
     .selectFrom('subscribers')
@@ -66,7 +66,7 @@ const SOME = `select telegram_user_id from broadcast_sends where org_id = $1 and
 const DROP = `
   delete from broadcast_sends where org_id = $1 and broadcast_id = $2 and telegram_user_id = any($3::text[])`
 
-/** Deletes the recipients of broadcasts that ended more than 90 days before `now`; answers how many. The counts stay. */
+/** Deletes the recipients of broadcasts that ended more than 90 days before `now`; returns how many. The counts stay. */
 export async function dropOldSends(pool: pg.Pool, now = Date.now(), signal?: AbortSignal): Promise<number> {
   const until = new Date(now - KEPT_DAYS * DAY_MS).toISOString()
   let dropped = 0
@@ -83,12 +83,12 @@ export async function dropOldSends(pool: pg.Pool, now = Date.now(), signal?: Abo
   }
 }
 
-/** Deletes within every hour until it is closed; any number of processes may. */
+/** Deletes every hour until it is closed. Any number of processes may run it. */
 export function openSendRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
     'broadcasts/listing',
     HOUR_MS,
     signal => dropOldSends(database.worker, Date.now(), signal),
-    error => log.warn({ err: error }, 'recipients of old broadcasts were not deleted; it is tried again'),
+    error => log.warn({ err: error }, 'could not delete recipients of old broadcasts; retrying'),
   )
 }

@@ -1,30 +1,30 @@
 /**
- * How fast one bot sends: evenly at the speed that is set, slower where Telegram has asked for silence, and never more in any second than Telegram
- * takes. Known to the process that sends alone. Times are of the performance clock, in ms.
+ * The pace of one bot: evenly at the set speed, slower after rate limits, and never more in any second than Telegram allows. Only the sending process
+ * knows it. Times are of the performance clock, in ms.
  */
 const SECOND_MS = 1000
-/** What was lost to a slow database may be caught up with, this much of it. */
+/** Time lost to a slow database may be caught up, up to this much. */
 const BEHIND_MS = 250
-/** After each 429. */
+/** The factor after each 429. */
 const SLOWER = 0.8
-/** After each ten seconds without one. */
+/** The factor after each ten seconds without a 429. */
 const FASTER = 1.02
 const QUIET_MS = 10_000
 const SLOWEST = 0.05
 
-/** `rate`: messages a second that are wanted; `most`: those Telegram takes in any second. */
+/** `rate`: the wanted messages per second; `most`: Telegram's limit in any second. */
 export type Speed = { readonly rate: number; readonly most: number }
 
 export type Pace = {
-  /** How long a group of so many has to wait, to begin at `now` or later. */
+  /** How long a group of `count` messages must wait from `now`. */
   wait(count: number, speed: Speed, now: number): number
-  /** A group of so many begins. */
+  /** A group of `count` messages starts. */
   begin(count: number, speed: Speed, now: number): void
-  /** One of them was answered, or given up. */
+  /** One message was answered or timed out. */
   answered(now: number): void
-  /** Telegram has asked for silence. */
+  /** Telegram has rate limited the bot. */
   slow(now: number): void
-  /** What the wanted speed is multiplied by. */
+  /** The current factor of the wanted speed. */
   factor(now: number): number
 }
 
@@ -43,7 +43,7 @@ export function openPace(): Pace {
   return {
     factor,
     wait(count, { most }, now) {
-      // Whatever reached Telegram within a second before now was answered later than a second before now.
+      // A message that reached Telegram within the last second was also answered within the last second.
       answers = answers.filter(at => at > now - SECOND_MS)
       const excess = answers.length + count - most
       const freed = excess <= 0 ? now : (answers[Math.min(excess, answers.length) - 1] ?? now) + SECOND_MS

@@ -1,6 +1,6 @@
 /**
- * Writes down who a broadcast is for before anybody is written to: subscriber by subscriber in the order of their ids, a portion in a transaction with the
- * mark of how far it is. A restart goes on behind the mark.
+ * Inserts the recipients of a broadcast before anything is sent: in the order of subscriber ids, one portion per transaction together with the position
+ * reached. After a restart it continues from that position.
  */
 import { type Kysely, sql } from 'kysely'
 import type pg from 'pg'
@@ -13,7 +13,7 @@ import type { SenderLease } from './senders.ts'
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-// The last of the portion; nothing where fewer are left.
+// The last id of the portion; no row if fewer subscribers are left.
 const END = `
   select id from subscribers where org_id = $1 and bot_id = $2 and id > $3 order by id offset $4 limit 1`
 
@@ -23,14 +23,19 @@ const MOVE = `
   where org_id = $1 and id = $2 and state = 'preparing' and prepared_to is not distinct from $3
     and exists (select 1 from bot_senders b where b.org_id = $1 and b.bot_id = broadcasts.bot_id and b.token = $7)`
 
-const recipientsOf = ({ org_id, bot_id }: SenderLease, { id, audience }: Preparing, from: string, to: string) => sql`
+const recipientsOf = (
+  { org_id, bot_id }: SenderLease,
+  { id, audience }: PreparingBroadcast,
+  from: string,
+  to: string,
+) => sql`
   insert into broadcast_sends (org_id, broadcast_id, telegram_user_id, subscriber_id, state, click_id, at)
   select s.org_id, ${id}::uuid, s.telegram_user_id, s.id, 'queued', s.click_id, now()
   from subscribers s
   where s.org_id = ${org_id} and s.bot_id = ${bot_id} and s.id > ${from} and s.id <= ${to} and ${audienceOf(org_id, audience)}
   on conflict do nothing`
 
-type Preparing = {
+type PreparingBroadcast = {
   readonly id: string
   readonly audience: Audience
   readonly prepared_to: string | null
@@ -38,11 +43,11 @@ type Preparing = {
 
 class Overtaken extends Error {}
 
-/** Does one portion; false where it is no longer this process's to do. */
+/** Inserts one portion; false if another process has taken over the bot or the broadcast's state has changed. */
 export async function preparePortion(
   { db, pool }: { db: Kysely<Tables>; pool: pg.Pool },
   sender: SenderLease,
-  broadcast: Preparing,
+  broadcast: PreparingBroadcast,
   portion: number,
 ): Promise<boolean> {
   const { org_id, bot_id, token } = sender

@@ -1,23 +1,22 @@
 /**
- * Whether Telegram is there. After an answer that was lost nothing is sent before it has answered a call that changes nothing, and then one message alone:
- * so an outage costs one group of messages and not a whole list, also where nothing but messages is out. Known to the process that sends alone, which
- * begins with a question as well.
+ * Probes whether Telegram is reachable. After a lost answer, nothing is sent until Telegram has answered `getMe` and then one single message. So an
+ * outage costs one group of messages instead of a whole list, even if only sending fails. Only the sending process knows it, and starts with a probe.
  */
 import { callTelegram, type Failure } from '../bots/telegram.ts'
 import type { SendTerms } from './terms.ts'
 
 export type Probe = {
-  /** How long until it is to be asked; undefined: it is there. */
+  /** How long until the next probe is due; undefined: none is needed. */
   wait(now: number): number | undefined
-  /** Asks it; answers what it says but yes and nothing at all. */
+  /** Sends a probe; returns the failure. */
   ask(root: string, token: string): Promise<Failure | undefined>
-  /** The answer to a message was lost. Each time without one that was answered the next question waits twice as long. */
+  /** The answer to a message was lost. The pause before the next probe doubles until a message is answered. */
   doubt(now: number): void
-  /** A message was answered, whatever with. */
+  /** A message was answered, with success or failure. */
   answered(): void
   /** Whether the answer to the last message was lost. */
   isInDoubt(): boolean
-  /** Nothing was sent for a reason of our own: to be asked once more before something is. */
+  /** Nothing was sent because of an error of our own: probe again before sending. */
   hold(now: number): void
 }
 

@@ -1,4 +1,4 @@
-/** A broadcast as it is kept, and as it is shown. */
+/** A broadcast's row, and the broadcast as the API shows it. */
 import { type Kysely, sql } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { HoursOfDay } from '../../contract/telegram-audience.ts'
@@ -35,10 +35,19 @@ const COLUMNS = [
   'ended_at',
 ] as const satisfies (keyof Tables['broadcasts'])[]
 
-type Kept = 'id' | 'bot_id' | 'name' | 'pause_reason' | 'message' | 'audience' | 'starts_at' | 'per_second' | 'paid'
-type Times = 'created_at' | 'updated_at' | 'started_at' | 'ended_at'
+type SharedColumns =
+  | 'id'
+  | 'bot_id'
+  | 'name'
+  | 'pause_reason'
+  | 'message'
+  | 'audience'
+  | 'starts_at'
+  | 'per_second'
+  | 'paid'
+type TimeColumns = 'created_at' | 'updated_at' | 'started_at' | 'ended_at'
 
-export type StoredBroadcast = Pick<api.Broadcast, Kept | Times | 'state' | 'on_unknown' | 'recipients'> &
+export type StoredBroadcast = Pick<api.Broadcast, SharedColumns | TimeColumns | 'state' | 'on_unknown' | 'recipients'> &
   Omit<api.Broadcast['counts'], 'queued' | 'recipients'> & {
     readonly send_window: HoursOfDay | null
     readonly is_prepared: boolean
@@ -59,12 +68,12 @@ export const storedBroadcasts = (db: Kysely<Tables>, org_id: number) =>
     .where('b.org_id', '=', org_id)
     .$castTo<StoredBroadcast>()
 
-/** One of them. Refuses `object_not_found`. */
+/** One broadcast. Refuses `object_not_found`. */
 export async function storedBroadcast(db: Kysely<Tables>, org_id: number, id: string): Promise<StoredBroadcast> {
   return (await storedBroadcasts(db, org_id).where('b.id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
 }
 
-/** At how many messages a second it goes. */
+/** The messages per second it aims for. */
 export function paceOf({
   per_second,
   paid,

@@ -1,6 +1,6 @@
 /**
- * One process sending for one bot: step by step, looking anew before each, until nothing is left to do, nothing may be sent for long, or another process
- * has the bot. Of several broadcasts the oldest that may send goes first; what the bot has to answer goes before them.
+ * Sends for one bot in one process, step by step. Each step reads the current state first. It ends when nothing is left to do, nothing may be sent for
+ * long, or another process has the bot. The oldest broadcast that may send goes first; tasks of the bot go before broadcasts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
@@ -27,25 +27,25 @@ import type { SendTerms } from './terms.ts'
 
 export type SendGround = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'>
 
-/** Telegram advises to send to a few at once only, and what is on its way is what a crash leaves undecided. */
+/** Telegram advises small bursts, and a crash leaves at most one group undecided. */
 const GROUP = 3
 const PAID_GROUP = 50
 const SWEEP_EVERY_MS = 1000
 const IDLE_MS = 1000
 const TASK_MS = 50
-/** A bot is looked at anew so often, however long it may not send. */
+/** A resting bot is checked at least this often. */
 const MOST_REST_MS = 600_000
 
 type RunParts = {
   readonly terms: SendTerms
   readonly signal: AbortSignal
   readonly pace: Pace
-  /** Resolves when somebody has changed a broadcast. */
+  /** Resolves when a broadcast has changed. */
   readonly woken: () => Promise<void>
 }
 
-/** Sends until nothing is left to do, or nothing may be sent for long. @throws what the database throws; the bot is then another's when the lease ends */
-export async function runBot(ground: SendGround, sender: SenderLease, parts: RunParts): Promise<End | undefined> {
+/** Sends until nothing is left to do or nothing may be sent for long. @throws database errors; another process may take the bot when the lease ends */
+export async function runBot(ground: SendGround, sender: SenderLease, parts: RunParts): Promise<RunEnd | undefined> {
   const run = new Run(ground, sender, parts)
   while (!parts.signal.aborted) {
     const pause = await run.step()
@@ -67,10 +67,10 @@ async function rest(ms: number, { signal, woken }: RunParts): Promise<void> {
   stop.abort()
 }
 
-/** over: nothing is left; rest: nothing may be sent for long; lost: another process has the bot. */
-type End = 'over' | 'rest' | 'lost'
+/** Why a run ended. over: nothing is left; rest: nothing may be sent for long; lost: another process has the bot. */
+type RunEnd = 'over' | 'rest' | 'lost'
 /** How long the next step may wait, ms. */
-type Pause = number | End
+type Pause = number | RunEnd
 
 class Run {
   readonly #ground: SendGround
@@ -91,9 +91,9 @@ class Run {
     this.#groups = new GroupSender(ground, sender, { pace, probe: this.#probe, terms, signal })
   }
 
-  /** Looks, does one thing, and says how long the next may wait. */
+  /** Reads the state, does one thing, and returns how long the next step may wait. */
   async step(): Promise<Pause> {
-    // Before looking, so that what was seen is as it is when the group leaves.
+    // Wait before reading the state, so that the state is fresh when the group is sent.
     const expected = this.#expected
     const ahead = expected === undefined ? 0 : this.#pace.wait(expected.count, expected.speed, performance.now())
     this.#expected = undefined
@@ -125,7 +125,7 @@ class Run {
         await pauseFor(this.#ground.database.worker, this.#key(id), reason)
   }
 
-  /** What needs nothing of Telegram; answers whether anything was done. */
+  /** The work that needs no Telegram: abandoned rows, starts, preparing, ending. Returns whether anything was done. */
   async #keepBooks({ broadcasts }: SendingState): Promise<boolean> {
     const { db, database } = this.#ground
     const pool = database.worker
@@ -146,12 +146,12 @@ class Run {
     return done > 0
   }
 
-  /** The broadcast whose turn it is: the oldest that may be sent, and has somebody left. */
+  /** The next broadcast to send: the oldest that may send now and has queued recipients. */
   #next({ bot, broadcasts }: SendingState): ActiveBroadcast | undefined {
     return broadcasts.find(one => one.state === 'sending' && one.has_queued && mayBeSent(one, bot.now))
   }
 
-  /** For how long nothing may be sent because of the hours of these broadcasts; 0 where one of them has something to be done before. */
+  /** How long the hours of all these broadcasts forbid sending; 0 if one of them has other work. */
   #closedFor({ bot, broadcasts }: SendingState): number {
     const waits = broadcasts.map(one =>
       one.state === 'sending' && one.has_queued ? closedFor(one, bot.now, MOST_REST_MS) : 0,
@@ -159,7 +159,7 @@ class Run {
     return Math.min(...waits)
   }
 
-  /** Leaves the bot alone where nothing may be sent for longer than a lease and nothing else is to be done; else waits as said. */
+  /** Rests the bot if nothing may be sent for longer than a lease and there is no other work; else returns `otherwise`. */
   async #rest(
     { bot, broadcasts, next_ms = MOST_REST_MS }: SendingState,
     ms: number,
@@ -172,7 +172,7 @@ class Run {
     return hasRest ? 'rest' : Math.min(otherwise, IDLE_MS)
   }
 
-  /** What stands against sending now, and for how long. */
+  /** How long a task or a probe delays sending; undefined if nothing does. */
   async #obstacle(seen: SendingState): Promise<number | undefined> {
     const { bot } = seen
     if (bot.has_task) return TASK_MS

@@ -1,6 +1,6 @@
 /**
- * Which process sends for a bot: one at a time, by a lease by the database's clock. Owns `bot_senders`. Each new holder has a higher token, and what is
- * written with an older one is not heard any more.
+ * The lease of the process that sends for a bot, by the database's clock. Owns `bot_senders`. Each new holder gets a higher token, and writes with an
+ * older token have no effect.
  */
 import type pg from 'pg'
 import type { SendTerms } from './terms.ts'
@@ -23,20 +23,20 @@ const FREE = `
   update bot_senders set lease_until = now() + interval '1 second'
   where org_id = $1 and bot_id = $2 and token = $3 and lease_until > now() + interval '1 second'`
 
-/** Takes the bot, where no process has it. */
+/** Claims the bot if no process holds it. */
 export async function claimBot(
   pool: pg.Pool,
   place: BotKey,
   { lease_ms }: SendTerms,
 ): Promise<SenderLease | undefined> {
-  const asked = [place.org_id, place.bot_id, lease_ms]
-  const { rowCount } = await pool.query(FIRST, asked)
+  const parameters = [place.org_id, place.bot_id, lease_ms]
+  const { rowCount } = await pool.query(FIRST, parameters)
   if (rowCount === 1) return { ...place, token: '1' }
-  const { rows } = await pool.query<{ token: string }>(TAKE, asked)
+  const { rows } = await pool.query<{ token: string }>(TAKE, parameters)
   return rows[0] && { ...place, token: rows[0].token }
 }
 
-/** Keeps the bot for another lease; false where another process has it. */
+/** Renews the lease; false if another process has the bot. */
 export async function renewBot(
   pool: pg.Pool,
   { org_id, bot_id, token }: SenderLease,
@@ -54,8 +54,8 @@ const ROUSE = `
   update bot_senders set next_at = now() where org_id = $1 and bot_id = $2`
 
 /**
- * Has no process take the bot for so long. False where somebody has roused it since it was looked at (`seen_at`, Unix ms by the database's
- * clock), or shortly before.
+ * No process claims the bot for `ms`. False if `wakeBot` was called since the state was read (`seen_at`, Unix ms by the database's clock) or shortly
+ * before.
  */
 export async function restBot(
   pool: pg.Pool,
@@ -66,12 +66,12 @@ export async function restBot(
   return rowCount === 1
 }
 
-/** Has it looked at anew. To be called after the commit of what has changed. */
+/** Ends the bot's rest. Call it after the commit of a change. */
 export async function wakeBot(pool: pg.Pool, { org_id, bot_id }: BotKey): Promise<void> {
   await pool.query(ROUSE, [org_id, bot_id])
 }
 
-/** Gives it back. The next one begins a second later: what was sent in this one counts for Telegram's limits. */
+/** Releases the bot. The next process starts a second later, because messages of this second count towards Telegram's limit. */
 export async function releaseBot(pool: pg.Pool, { org_id, bot_id, token }: SenderLease): Promise<void> {
   await pool.query(FREE, [org_id, bot_id, token])
 }

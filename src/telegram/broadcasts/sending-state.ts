@@ -1,4 +1,4 @@
-/** What a process that sends for a bot sees before each step: how the bot stands, and its broadcasts that are under way. */
+/** Reads what a sending process needs before each step: the bot's state and its active broadcasts. */
 import type pg from 'pg'
 import type { Message } from '../../contract/telegram-message.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
@@ -6,7 +6,7 @@ import type { Audience, HoursOfDay } from '../../contract/telegram-audience.ts'
 import type { BroadcastState } from './api.ts'
 import type { BotKey } from './senders.ts'
 
-/** A broadcast that is scheduled, under way, or has left something behind. */
+/** A broadcast that is scheduled, running, or has undecided rows. */
 export type ActiveBroadcast = {
   readonly id: string
   readonly state: BroadcastState
@@ -18,12 +18,12 @@ export type ActiveBroadcast = {
   readonly on_unknown: string
   readonly prepared_to: string | null
   readonly is_due: boolean
-  /** Some of its rows are on their way; between two groups, by a process that had the bot before. */
+  /** Whether it has rows in state `sending`. Between two groups these belong to a process that sent for the bot before. */
   readonly has_sending: boolean
   readonly has_queued: boolean
 }
 
-/** `halt`: why nothing is sent until a person does something. */
+/** `halt`: why nothing is sent until a person acts. */
 export type BotState = {
   readonly token: string
   readonly halt: string | undefined
@@ -34,14 +34,14 @@ export type BotState = {
   readonly now: number
 }
 
-/** `next_ms`: in how long the next one begins by itself. */
+/** `next_ms`: the time until the next scheduled start. */
 export type SendingState = {
   readonly bot: BotState
   readonly broadcasts: readonly ActiveBroadcast[]
   readonly next_ms: number | undefined
 }
 
-// A task that nobody takes holds a broadcast up for ten seconds only.
+// Tasks go before broadcasts, but a stuck task delays a broadcast for ten seconds only.
 const BOT = `
   select b.token, b.token_state, b.telegram_id is not null as is_known, b.send_per_second,
     b.deleted_at is not null or o.deleted_at is not null as is_deleted,
@@ -76,7 +76,7 @@ type BotRow = {
   has_task: boolean
 }
 
-/** Undefined: there is no such bot. */
+/** Undefined for an unknown bot. */
 export async function readSendingState(
   pool: pg.Pool,
   secrets: Pick<Secrets, 'open'>,
@@ -111,10 +111,10 @@ export async function readSendingState(
   return { bot, broadcasts: broadcasts.filter(isActive), next_ms }
 }
 
-/** Why a broadcast is paused whose bot's token Telegram refuses. */
-export const TOKEN_REVOKED = 'Telegram refuses the token of this bot'
+/** The pause reason for a revoked token. */
+export const TOKEN_REVOKED = 'Telegram rejects the token of this bot'
 
-/** Why one is paused whose bot Telegram has never been asked about, because it was away when the bot was added. */
+/** The pause reason for a bot that was added while Telegram was away. */
 export const BOT_UNCONFIRMED = 'Telegram has not confirmed this bot yet'
 
 const isActive = ({ state, is_due, has_sending }: ActiveBroadcast): boolean =>

@@ -1,4 +1,4 @@
-/** Sends to a group of recipients and says what came of each. */
+/** Fills in and sends the messages of a group, and derives each recipient's outcome from Telegram's answer. */
 import { boundsOf, toWireId } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import { SUBS } from '../../contract/fields.ts'
@@ -12,7 +12,7 @@ import { SENT_AGAIN, outcomeOfLostAnswer, type Recipient, type SendOutcome } fro
 
 type Sending = Pick<Ground, 'db' | 'database' | 'config'>
 
-/** What is sent, by which bot. */
+/** The message of a broadcast, and the bot that sends it. */
 export type OutgoingMessage = {
   readonly org_id: number
   readonly broadcast_id: string
@@ -22,9 +22,9 @@ export type OutgoingMessage = {
   readonly is_test?: boolean
 }
 
-type To = Pick<Recipient, 'telegram_user_id' | 'click_id' | 'name'>
+type MessageRecipient = Pick<Recipient, 'telegram_user_id' | 'click_id' | 'name'>
 
-/** What each message is filled in with, by the person's number. */
+/** The macro values and channel links of each recipient, by Telegram id. */
 export type MessageFillings = ReadonlyMap<
   string,
   { readonly values: MessageValues; readonly links: ReadonlyMap<string, string> }
@@ -39,11 +39,11 @@ type Click = { readonly id: string; readonly campaign_id: string | null } & Read
   Record<(typeof SUBS)[number], string | null>
 >
 
-/** Reads what their messages say: each of the recipient's own click, and of it the links that channel buttons lead to. */
+/** Reads each recipient's click and the invite links of channel buttons for it. */
 export async function readFillings(
   { db, database }: Sending,
   { org_id, broadcast_id, message }: OutgoingMessage,
-  recipients: readonly To[],
+  recipients: readonly MessageRecipient[],
 ): Promise<MessageFillings> {
   const ids = recipients.flatMap(({ click_id }) => (click_id === null ? [] : [click_id]))
   const { rows } =
@@ -52,7 +52,7 @@ export async function readFillings(
   const filled = recipients.map(async ({ telegram_user_id, click_id, name }) => {
     const click = click_id === null ? undefined : clicks.get(click_id)
     const links = new Map<string, string>()
-    // Who has come without a click is given no link: nobody could tell whose join it would be.
+    // A recipient without a click gets no invite link, because the join could not be attributed.
     if (click !== undefined)
       for (const channel_id of channelsIn(message)) {
         const link = await linkForClick(db, { org_id, channel_id, click_id: click.id, campaign_id: click.campaign_id })
@@ -76,24 +76,24 @@ export type SendAnswer = Awaited<ReturnType<typeof sendMessage>>
 /** Sends one message; never throws. */
 export function sendOne(
   { config }: Sending,
-  parcel: OutgoingMessage,
-  to: To,
+  outgoing: OutgoingMessage,
+  to: MessageRecipient,
   fillings: MessageFillings,
 ): Promise<SendAnswer> {
   const { values = {}, links = new Map<string, string>() } = fillings.get(to.telegram_user_id) ?? {}
-  return sendMessage(config.telegramApiRoot, parcel.token, parcel.message, {
+  return sendMessage(config.telegramApiRoot, outgoing.token, outgoing.message, {
     chat_id: to.telegram_user_id,
     values,
     links,
-    opt_out: optOutCallback(parcel.broadcast_id),
-    paid: parcel.paid,
-    is_test: parcel.is_test ?? false,
+    opt_out: optOutCallback(outgoing.broadcast_id),
+    paid: outgoing.paid,
+    is_test: outgoing.is_test ?? false,
   })
 }
 
 type Sent = { readonly message: Message; readonly on_unknown: string }
 
-/** What a recipient's row becomes by Telegram's answer. */
+/** The outcome of a recipient by Telegram's answer. */
 export function outcomeOfSend(recipient: Recipient, answer: SendAnswer, { message, on_unknown }: Sent): SendOutcome {
   const { telegram_user_id } = recipient
   if (answer.ok) {
@@ -116,7 +116,7 @@ export function outcomeOfSend(recipient: Recipient, answer: SendAnswer, { messag
   }
 }
 
-/** Surely not sent: it waits again. */
+/** The outcome of a message that was certainly not sent: it is queued again. */
 export const requeuedSend = ({ telegram_user_id, isAgain }: Recipient): SendOutcome => ({
   telegram_user_id,
   state: 'queued',
@@ -124,6 +124,6 @@ export const requeuedSend = ({ telegram_user_id, isAgain }: Recipient): SendOutc
   message_id: null,
 })
 
-/** Telegram's words, where it refuses the message whoever it is for. */
+/** Telegram's text if it rejects the message for everyone. */
 export const faultOfMessageIn = (failure: Failure, message: Message): string | undefined =>
   failure.kind === 'refused' && reachabilityAfter(failure, message) === undefined ? failure.description : undefined

@@ -1,7 +1,7 @@
 /**
- * The recipients of broadcasts, one row each. Owns `broadcast_sends`. A row is `sending` and committed before its message leaves, and what came of it is
- * written only by the process that has sent it: so whatever dies, at most the group that was on its way is undecided, and nobody is written to twice. With a
- * row that comes to an end its broadcast counts it, in the same transaction.
+ * The recipients of broadcasts, one row each. Owns `broadcast_sends`. A row is committed as `sending` before its message leaves, and only the process
+ * that sent it records the outcome. So a crash leaves at most one group undecided, and nobody gets a message twice. The broadcast's counts change in
+ * the same transaction as its rows.
  */
 import { type Kysely, sql } from 'kysely'
 import type pg from 'pg'
@@ -14,7 +14,7 @@ import { addToCounts, type BroadcastKey } from './counts.ts'
 import type { SenderLease } from './senders.ts'
 import type { SendTerms } from './terms.ts'
 
-/** Somebody whose message is to leave now. `isAgain`: its answer was lost once already. */
+/** A claimed recipient. `isAgain`: the answer to a first attempt was lost. */
 export type Recipient = {
   readonly telegram_user_id: string
   readonly subscriber_id: string
@@ -25,10 +25,10 @@ export type Recipient = {
 
 type Queued = Omit<Recipient, 'isAgain' | 'name'> & { readonly reason: string | null }
 
-/** What is said of a row whose message is sent once more. */
+/** The reason of a row whose message is sent a second time. */
 export const SENT_AGAIN = 'its answer was lost: sent once more'
 
-// Only where the process has the bot still, and the broadcast is going on.
+// Only while the process holds the bot's lease and the broadcast is sending.
 const NEXT = `
   select d.telegram_user_id, d.subscriber_id, d.click_id, d.reason
   from broadcast_sends d
@@ -39,22 +39,26 @@ const NEXT = `
   limit $5
   for update of d skip locked`
 
-// By whole keys, here and below: of tables that have just been filled the planner knows nothing, and would look through all of them for a few.
-const writable = ({ org_id, bot_id }: SenderLease, audience: Audience, ids: readonly string[]) => sql<Named>`
+// Queries here use whole keys: the planner has no statistics of just filled tables and would otherwise scan them.
+const writablePeople = (
+  { org_id, bot_id }: SenderLease,
+  audience: Audience,
+  ids: readonly string[],
+) => sql<WritablePerson>`
   select s.telegram_user_id, s.name
   from subscribers s
   where s.org_id = ${org_id} and s.bot_id = ${bot_id} and s.telegram_user_id = any(${ids}) and ${isWritable(audience)}`
-type Named = { readonly telegram_user_id: string; readonly name: string | null }
+type WritablePerson = { readonly telegram_user_id: string; readonly name: string | null }
 
 const TAKE = `
   update broadcast_sends set state = 'sending', lease_token = $3, at = now()
   where org_id = $1 and broadcast_id = $2 and telegram_user_id = any($4::text[])`
-const PASS_OVER = `
+const SKIP = `
   update broadcast_sends set state = 'skipped', reason = $3, at = now()
   where org_id = $1 and broadcast_id = $2 and telegram_user_id = any($4::text[])`
 
 /**
- * Takes the next few: committed as `sending`. Whoever may no longer be written to is passed over. `taken`: how many rows, with those that were.
+ * Claims the next recipients, committed as `sending`. Recipients who may no longer get messages are skipped. `taken` counts both.
  */
 export async function claimGroup(
   { db, pool }: { db: Kysely<Tables>; pool: pg.Pool },
@@ -67,13 +71,13 @@ export async function claimGroup(
     const { rows } = await client.query<Queued>(NEXT, [org_id, id, bot_id, token, most])
     if (rows.length === 0) return { recipients: [], taken: 0 }
     const ids = rows.map(({ telegram_user_id }) => telegram_user_id)
-    const { sql: text, parameters } = writable(sender, audience, ids).compile(db)
-    const found = await client.query<Named>(text, [...parameters])
+    const { sql: text, parameters } = writablePeople(sender, audience, ids).compile(db)
+    const found = await client.query<WritablePerson>(text, [...parameters])
     const names = new Map(found.rows.map(({ telegram_user_id, name }) => [telegram_user_id, name]))
     const over = ids.filter(one => !names.has(one))
     if (names.size > 0) await client.query(TAKE, [org_id, id, token, [...names.keys()]])
     if (over.length > 0) {
-      await client.query(PASS_OVER, [org_id, id, 'opted out or not to be reached any more', over])
+      await client.query(SKIP, [org_id, id, 'unsubscribed or no longer reachable', over])
       await addToCounts(client, { org_id, id }, { skipped: over.length })
     }
     const recipients = rows
@@ -87,7 +91,7 @@ export async function claimGroup(
   })
 }
 
-/** What came of one message. */
+/** The outcome of one message. */
 export type SendOutcome = {
   readonly telegram_user_id: string
   readonly state: Exclude<SendState, 'sending'>
@@ -95,30 +99,30 @@ export type SendOutcome = {
   readonly message_id: number | null
 }
 
-const TELL = `
+const RECORD = `
   update broadcast_sends t
-  set state = told.state, reason = told.reason, message_id = told.message_id, at = now()
-  from unnest($4::text[], $5::text[], $6::text[], $7::bigint[]) as told (telegram_user_id, state, reason, message_id)
+  set state = outcome.state, reason = outcome.reason, message_id = outcome.message_id, at = now()
+  from unnest($4::text[], $5::text[], $6::text[], $7::bigint[]) as outcome (telegram_user_id, state, reason, message_id)
   where t.org_id = $1 and t.broadcast_id = $2 and t.telegram_user_id = any($4::text[])
-    and t.telegram_user_id = told.telegram_user_id and t.lease_token = $3 and t.state = 'sending'
+    and t.telegram_user_id = outcome.telegram_user_id and t.lease_token = $3 and t.state = 'sending'
   returning t.state`
 
-/** Writes down what came of a group; of rows that another process has decided meanwhile nothing. */
+/** Records the outcomes of a group, except of rows that another process has decided by now. */
 export async function recordOutcomes(
   pool: pg.Pool,
   { org_id, token }: SenderLease,
   id: string,
-  told: readonly SendOutcome[],
+  outcomes: readonly SendOutcome[],
 ) {
   await inTransaction(pool, async client => {
-    const { rows } = await client.query<{ state: SendState }>(TELL, [
+    const { rows } = await client.query<{ state: SendState }>(RECORD, [
       org_id,
       id,
       token,
-      told.map(one => one.telegram_user_id),
-      told.map(one => one.state),
-      told.map(one => one.reason),
-      told.map(one => one.message_id),
+      outcomes.map(one => one.telegram_user_id),
+      outcomes.map(one => one.state),
+      outcomes.map(one => one.reason),
+      outcomes.map(one => one.message_id),
     ])
     await addToCounts(client, { org_id, id }, tally(rows))
   })
@@ -139,7 +143,7 @@ const LEFT_BEHIND = `
     and at < now() - $4::int * interval '1 millisecond'
   returning state`
 
-/** Decides what a process has left on its way that ended or lost the bot, once nothing of it can arrive any more. */
+/** Decides rows that a dead process left as `sending`, once its messages can no longer arrive. */
 export async function decideAbandoned(
   pool: pg.Pool,
   { org_id, token }: SenderLease,
@@ -153,7 +157,7 @@ export async function decideAbandoned(
   })
 }
 
-/** A lost answer: by the broadcast's own will the message is sent once more, and after that it is unknown. */
+/** The outcome of a lost answer: with `resend` the message is sent once more, else it is unknown. */
 export function outcomeOfLostAnswer(
   on_unknown: string,
   { telegram_user_id, isAgain }: Recipient,
@@ -175,12 +179,12 @@ const REST = `
   limit $3
   for update skip locked`
 
-/** Marks the rest of a broadcast that was stopped as skipped, a portion of it; answers how many. */
+/** Skips a portion of the queued recipients of a stopped broadcast; returns how many. */
 export async function skipQueued(pool: pg.Pool, { org_id, id }: BroadcastKey, portion: number): Promise<number> {
   return await inTransaction(pool, async client => {
     const { rows } = await client.query<{ telegram_user_id: string }>(REST, [org_id, id, portion])
     if (rows.length === 0) return 0
-    await client.query(PASS_OVER, [org_id, id, 'stopped', rows.map(({ telegram_user_id }) => telegram_user_id)])
+    await client.query(SKIP, [org_id, id, 'stopped', rows.map(({ telegram_user_id }) => telegram_user_id)])
     await addToCounts(client, { org_id, id }, { skipped: rows.length })
     return rows.length
   })
@@ -190,7 +194,7 @@ const REQUEUE = `
   update broadcast_sends set state = 'queued', reason = null, lease_token = null, at = now()
   where org_id = $1 and broadcast_id = $2 and state = 'unknown'`
 
-/** Puts the unknown ones in the queue again, in the caller's transaction. */
+/** Queues the unknown recipients again, in the caller's transaction. */
 export async function requeueUnknown(client: pg.ClientBase, { org_id, id }: BroadcastKey): Promise<void> {
   const { rowCount } = await client.query(REQUEUE, [org_id, id])
   await addToCounts(client, { org_id, id }, { unknown: -(rowCount ?? 0) })

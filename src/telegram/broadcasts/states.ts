@@ -1,4 +1,4 @@
-/** How people begin, hold up and end broadcasts. What asks for a state that is there already changes nothing. */
+/** Starts, pauses, resumes and stops broadcasts. Asking for the current state is a no-op. */
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
@@ -15,9 +15,9 @@ import { requeueUnknown, skipQueued } from './sends.ts'
 import { TERMS } from './terms.ts'
 import { announceBroadcasts } from './worker.ts'
 
-/** Of a bot, beside the one that is under way. */
+/** Waiting broadcasts of a bot, besides the running one. */
 const MOST_WAITING = 20
-/** How far the audience may be from what was seen. */
+/** The accepted difference between the expected and the counted audience. */
 const TOLERANCE = 0.05
 
 const START = `
@@ -31,17 +31,17 @@ const START = `
       from broadcasts b
       where b.org_id = $1 and b.bot_id = $3 and b.ended_at is null and b.state <> 'draft') open)`
 
-type Of = Pick<Context<typeof api.startBroadcast>, 'db' | 'database' | 'actor'>
+type BroadcastContext = Pick<Context<typeof api.startBroadcast>, 'db' | 'database' | 'actor'>
 
-async function after(context: Of, id: string) {
+async function announced(context: BroadcastContext, id: string) {
   const { org_id } = context.actor
   const row = await storedBroadcast(context.db, org_id, id)
   await announceBroadcasts(context, { org_id, bot_id: row.bot_id })
   return broadcastReply(row)
 }
 
-/** Refuses `object_not_found` where the bot was deleted, `bot_token_revoked`, and `telegram_away` for one that Telegram has never confirmed. */
-async function requireBot({ db, actor }: Of, bot_id: string): Promise<void> {
+/** Refuses `object_not_found` for a deleted bot, `bot_token_revoked`, and `telegram_away` for a bot that Telegram has not confirmed. */
+async function requireBot({ db, actor }: BroadcastContext, bot_id: string): Promise<void> {
   const bot = await liveBots(db, actor.org_id)
     .select(['token_state', 'telegram_id'])
     .where('id', '=', bot_id)
@@ -51,12 +51,12 @@ async function requireBot({ db, actor }: Of, bot_id: string): Promise<void> {
   if (bot.telegram_id === null)
     refuse('telegram_away', {
       error: `${BOT_UNCONFIRMED}: it could not be reached when the bot was added`,
-      hint: 'Have the bot looked at (POST /api/bots/:id/check), then try again.',
+      hint: 'Run a check of the bot (POST /api/bots/:id/check), then try again.',
     })
 }
 
 /**
- * Starts one, or sets it to start by itself. Refuses `object_not_found`, `broadcast_state` (paused, ended, or changed meanwhile), `broadcast_limit`, `broadcast_audience_changed`,
+ * Starts or schedules a broadcast. Refuses `object_not_found`, `broadcast_state` (paused, ended, or changed in the meantime), `broadcast_limit`, `broadcast_audience_changed`,
  * `broadcast_message_invalid`, `broadcast_payment_unconfirmed`, `bot_token_revoked`, `telegram_away`.
  */
 export async function startBroadcast(
@@ -78,24 +78,33 @@ export async function startBroadcast(
     const { state, updated_at } = await storedBroadcast(db, actor.org_id, id)
     if (state === 'draft' && updated_at !== row.updated_at)
       refuse('broadcast_state', {
-        error: 'the broadcast was changed meanwhile',
-        hint: 'Read it again, and start it as it is then.',
+        error: 'the broadcast was changed in the meantime',
+        hint: 'Read it again, then start it.',
       })
     if (state === 'draft') refuse('broadcast_limit')
   }
-  return await after(context, id)
+  return await announced(context, id)
 }
 
 const isUnderWay = ({ state }: StoredBroadcast): boolean => ['scheduled', 'preparing', 'sending'].includes(state)
 
-async function requireAudience({ db, database, actor }: Of, { bot_id, audience }: StoredBroadcast, expected: number) {
+async function requireAudience(
+  { db, database, actor }: BroadcastContext,
+  { bot_id, audience }: StoredBroadcast,
+  expected: number,
+) {
   const count = await audienceSize({ db, worker: database.worker }, { org_id: actor.org_id, bot_id }, audience)
   if (Math.abs(count - expected) > expected * TOLERANCE)
-    refuse('broadcast_audience_changed', { error: `it is for ${count} by now, and you have seen ${expected}` })
+    refuse('broadcast_audience_changed', { error: `the audience has ${count} people now, not ${expected}` })
 }
 
-/** Changes the state of one that is in one of these; any other stays as it is. */
-async function move({ db, actor }: Of, id: string, from: readonly api.BroadcastState[], to: Partial<StoredBroadcast>) {
+/** Changes the state if the current state is one of `from`. */
+async function changeState(
+  { db, actor }: BroadcastContext,
+  id: string,
+  from: readonly api.BroadcastState[],
+  to: Partial<StoredBroadcast>,
+) {
   await db
     .updateTable('broadcasts')
     .set({ ...to, updated_at: new Date().toISOString() } as object)
@@ -105,16 +114,16 @@ async function move({ db, actor }: Of, id: string, from: readonly api.BroadcastS
     .execute()
 }
 
-/** Refuses `object_not_found`, and `broadcast_state` for one that is not under way. */
+/** Refuses `object_not_found`, and `broadcast_state` for a broadcast that is not running. */
 export async function pauseBroadcast(
   context: Context<typeof api.pauseBroadcast>,
   { params }: Call<typeof api.pauseBroadcast>,
 ) {
   const id = idOf(params.id)
-  await move(context, id, ['preparing', 'sending'], { state: 'paused', pause_reason: null })
+  await changeState(context, id, ['preparing', 'sending'], { state: 'paused', pause_reason: null })
   const row = await storedBroadcast(context.db, context.actor.org_id, id)
   if (row.state !== 'paused') refuseState(row)
-  return await after(context, id)
+  return await announced(context, id)
 }
 
 /** Refuses `object_not_found`, `broadcast_state` for one that is not paused, `bot_token_revoked`, `telegram_away`. */
@@ -126,9 +135,9 @@ export async function resumeBroadcast(
   const row = await storedBroadcast(context.db, context.actor.org_id, id)
   if (row.state === 'paused') {
     await requireBot(context, row.bot_id)
-    await move(context, id, ['paused'], { state: row.is_prepared ? 'sending' : 'preparing', pause_reason: null })
+    await changeState(context, id, ['paused'], { state: row.is_prepared ? 'sending' : 'preparing', pause_reason: null })
   } else if (row.state !== 'preparing' && row.state !== 'sending') refuseState(row)
-  return await after(context, id)
+  return await announced(context, id)
 }
 
 /** Refuses `object_not_found`. */
@@ -138,15 +147,18 @@ export async function stopBroadcast(
 ) {
   const { actor, database } = context
   const id = idOf(params.id)
-  await move(context, id, ['scheduled', 'preparing', 'sending', 'paused'], { state: 'stopped', pause_reason: null })
+  await changeState(context, id, ['scheduled', 'preparing', 'sending', 'paused'], {
+    state: 'stopped',
+    pause_reason: null,
+  })
   const { state, ended_at } = await storedBroadcast(context.db, actor.org_id, id)
   if (state === 'stopped' && ended_at === null) {
     const key: BroadcastKey = { org_id: actor.org_id, id }
-    // A short list is over at once; of a long one the rest is the sender's.
+    // One portion is skipped at once; the sending process skips the rest.
     await skipQueued(database.worker, key, TERMS.portion)
     await endIfDone(database.worker, key)
   }
-  return await after(context, id)
+  return await announced(context, id)
 }
 
 const GO_ON = `
@@ -154,7 +166,7 @@ const GO_ON = `
   set state = case when state = 'done' then 'sending' else state end, ended_at = null, updated_at = $3
   where org_id = $1 and id = $2 and state in ('sending', 'paused', 'done') and is_prepared and unknown > 0`
 
-/** Refuses `object_not_found`, `broadcast_state` for one that has not begun or was stopped, `bot_token_revoked`, `telegram_away`. */
+/** Refuses `object_not_found`, `broadcast_state` for a broadcast that has not started or was stopped, `bot_token_revoked`, `telegram_away`. */
 export async function resendUnknown(
   context: Context<typeof api.resendUnknown>,
   { params }: Call<typeof api.resendUnknown>,
@@ -168,5 +180,5 @@ export async function resendUnknown(
     const { rowCount } = await client.query(GO_ON, [actor.org_id, id, new Date().toISOString()])
     if (rowCount === 1) await requeueUnknown(client, { org_id: actor.org_id, id })
   })
-  return await after(context, id)
+  return await announced(context, id)
 }

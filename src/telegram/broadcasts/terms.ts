@@ -1,15 +1,15 @@
-/** How long things take in sending; tests set shorter ones. */
+/** The durations of sending; tests set shorter ones. */
 export type SendTerms = {
-  /** How long a process has a bot without a word. Longer than a call of Telegram may take, with time to write it down. */
+  /** The lease of a bot: longer than a call to Telegram, plus time to record the outcome. */
   readonly lease_ms: number
-  /** Behind the end of a lease, until what was on its way counts as unknown: as long as a call that began at its end may take, and more. */
+  /** After the end of a lease, the time until rows being sent count as unknown: longer than a call that started at the end may take. */
   readonly grace_ms: number
-  /** Between two looks for bots that have something to send. */
+  /** The poll for bots with something to send. */
   readonly poll_ms: number
-  /** Until Telegram is asked again whether it is back, the first time and at most. */
+  /** The first and the longest pause between probes. */
   readonly probe_ms: number
   readonly most_probe_ms: number
-  /** Subscribers that are looked at in one transaction. */
+  /** Subscribers per transaction. */
   readonly portion: number
 }
 

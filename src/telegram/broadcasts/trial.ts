@@ -1,4 +1,4 @@
-/** Sends a broadcast's message to one subscriber, to be looked at before many get it. */
+/** Sends a broadcast's message to one subscriber as a test. */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -13,8 +13,8 @@ import { storedBroadcast } from './rows.ts'
 import { readFillings, sendOne } from './sending.ts'
 
 /**
- * Sends at once, whatever state the broadcast is in. Refuses `object_not_found` also for who is no subscriber of its bot, `broadcast_message_invalid`,
- * `bot_token_revoked`, and `telegram_away` where the answer is lost or Telegram has asked for silence.
+ * Sends at once, in any state of the broadcast. Refuses `object_not_found`, also for a person who is not a subscriber of the bot,
+ * `broadcast_message_invalid`, `bot_token_revoked`, and `telegram_away` if the answer is lost or the bot is rate limited.
  */
 export async function testBroadcast(
   context: Context<typeof api.testBroadcast>,
@@ -28,8 +28,8 @@ export async function testBroadcast(
   const to = await subscriberOf(context, bot_id, body)
   await requireMessage(db, org_id, message)
   await requireNoSilence(context, bot_id)
-  const parcel = { org_id, broadcast_id: id, token: secrets.open(bot.token), message, paid, is_test: true }
-  const answer = await sendOne(context, parcel, to, await readFillings(context, parcel, [to]))
+  const outgoing = { org_id, broadcast_id: id, token: secrets.open(bot.token), message, paid, is_test: true }
+  const answer = await sendOne(context, outgoing, to, await readFillings(context, outgoing, [to]))
   if (answer.ok) return { is_sent: true, reason: null }
   const { kind, description, retry_after } = answer
   if (kind === 'later') await silenceBot(db, bot, await databaseTimeIn(db, (retry_after ?? 1) * 1000))
@@ -39,16 +39,16 @@ export async function testBroadcast(
     await markSubscriber(db, { org_id, bot_id, telegram_user_id, state, at: new Date().toISOString() })
   if (kind === 'token') refuse('bot_token_revoked')
   if (kind === 'refused') return { is_sent: false, reason: description }
-  const error = kind === 'unknown' ? `${description}: nobody knows whether the message arrived` : description
+  const error = kind === 'unknown' ? `${description}: the message may have arrived` : description
   return refuse('telegram_away', { error, headers: { 'retry-after': String(retry_after ?? 60) } })
 }
 
-type Testing = Context<typeof api.testBroadcast>
+type TestContext = Context<typeof api.testBroadcast>
 
 const isNumber = (user: string | undefined): boolean => user === undefined || /^\d{1,19}$/.test(user)
 
 async function subscriberOf(
-  { db, actor }: Testing,
+  { db, actor }: TestContext,
   bot_id: string,
   { subscriber, user }: Call<typeof api.testBroadcast>['body'],
 ) {
@@ -62,7 +62,7 @@ async function subscriberOf(
   return (await found.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
-async function requireNoSilence({ db, actor }: Testing, bot_id: string): Promise<void> {
+async function requireNoSilence({ db, actor }: TestContext, bot_id: string): Promise<void> {
   const silent = await db
     .selectFrom('bots')
     .select('send_after')
@@ -72,7 +72,7 @@ async function requireNoSilence({ db, actor }: Testing, bot_id: string): Promise
     .executeTakeFirst()
   if (silent?.send_after != null)
     refuse('telegram_away', {
-      error: 'Telegram has asked this bot for silence',
+      error: 'Telegram has rate limited this bot',
       headers: { 'retry-after': String(Math.max(1, Math.ceil((Date.parse(silent.send_after) - Date.now()) / 1000))) },
     })
 }

@@ -1,4 +1,4 @@
-/** Finds bots that have broadcasts under way and that no process sends for, and sends for them. Any number of processes may. */
+/** Finds bots with running broadcasts that no process sends for, and sends for them. Any number of processes may run it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
@@ -9,7 +9,7 @@ import { type BotKey, wakeBot, claimBot } from './senders.ts'
 import { type SendTerms, TERMS } from './terms.ts'
 
 const CHANNEL = 'sluice_broadcasts'
-/** Of one process. Each waits most of its time; those that may not send for long are not among them. */
+/** Bots per process. Each waits most of the time; resting bots do not count. */
 const MOST_BOTS = 50
 
 const FIND = (among: Among) => `
@@ -29,7 +29,7 @@ const FIND = (among: Among) => `
   limit ${MOST_BOTS}`
 
 type BroadcastWorker = {
-  /** Lets what is on its way end, and begins nothing more. */
+  /** Waits for the messages being sent, and starts nothing more. */
   close(): Promise<void>
 }
 
@@ -40,7 +40,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
   const closing = new AbortController()
   const { signal } = closing
   const running = new Map<string, Promise<void>>()
-  // Kept over rests: what Telegram has asked for holds afterwards as well.
+  // Paces outlive rests, because Telegram's limits do too.
   const paces = new Map<string, Pace>()
   let woken = Promise.withResolvers<void>()
   const wake = () => {
@@ -57,7 +57,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
       const end = await runBot(ground, sender, { terms, signal, pace, woken: () => woken.promise })
       if (end === 'over') paces.delete(place.bot_id)
     } catch (error) {
-      log.warn({ err: error, bot: place.bot_id }, 'broadcasts of a bot could not go on; they are taken up again')
+      log.warn({ err: error, bot: place.bot_id }, 'could not send the broadcasts of a bot; retrying')
     } finally {
       running.delete(place.bot_id)
     }
@@ -73,7 +73,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
     while (!signal.aborted) {
       const { promise } = woken
       await round().catch((error: unknown) =>
-        log.warn({ err: error }, 'broadcasts could not be looked for; it is tried again'),
+        log.warn({ err: error }, 'could not look for running broadcasts; retrying'),
       )
       const stop = new AbortController()
       const pause = sleep(terms.poll_ms * (0.5 + Math.random() / 2), undefined, { signal: stop.signal })
@@ -94,7 +94,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
   }
 }
 
-/** Tells every process that a broadcast of the bot has changed. To be called after the commit. */
+/** Tells every process that a broadcast of the bot has changed. Call it after the commit. */
 export async function announceBroadcasts(
   { db, database }: Pick<SendGround, 'db' | 'database'>,
   place: BotKey,

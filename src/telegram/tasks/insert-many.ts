@@ -1,4 +1,4 @@
-/** Tasks that one decision makes many of. */
+/** Inserts many tasks of one decision. */
 import type { Kysely } from 'kysely'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -6,7 +6,7 @@ import type { insertTask } from './tasks.ts'
 
 type NewTask = Parameters<typeof insertTask>[1]
 
-/** Writes them; those of a key that is there already stay as they are. To be told with `wakeTasks`. */
+/** Inserts tasks; existing ones with the same key stay unchanged. Call `wakeTasks` afterwards. */
 export async function insertTasks(db: Kysely<Tables>, tasks: readonly NewTask[]): Promise<void> {
   if (tasks.length === 0) return
   const created_at = new Date().toISOString()

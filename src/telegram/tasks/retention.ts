@@ -1,4 +1,4 @@
-/** Tasks that have ended are kept a week: long after Telegram has told anything for the last time. */
+/** Deletes ended tasks after a week. Telegram repeats an update for a day only, so their keys are no longer needed then. */
 import { sql } from 'kysely'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
@@ -11,7 +11,6 @@ const PORTION = 5000
 const ENDED = (among: Among) =>
   `select org_id from bot_tasks where org_id > $1 and ${OLD}${among('org_id')} order by org_id limit 1`
 
-/** Drops them, a portion at a time. */
 export async function dropEndedTasks({ database, db }: Pick<Ground, 'database' | 'db'>): Promise<void> {
   for await (const org_id of organizationsWith(ENDED, database.worker))
     for (let dropped = PORTION; dropped === PORTION; ) {
@@ -22,12 +21,12 @@ export async function dropEndedTasks({ database, db }: Pick<Ground, 'database' |
     }
 }
 
-/** Drops every ten minutes until it is closed; any number of processes may. */
+/** Deletes every ten minutes until it is closed. Any number of processes may run it. */
 export function openTaskRetention(ground: Pick<Ground, 'database' | 'db' | 'log'>): Rounds {
   return openRounds(
     'tasks/retention',
     PAUSE_MS,
     () => dropEndedTasks(ground),
-    error => ground.log.warn({ err: error }, 'tasks that have ended were not dropped; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not delete ended tasks; retrying'),
   )
 }

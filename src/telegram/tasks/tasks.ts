@@ -1,7 +1,7 @@
 /**
- * What a bot is to do by itself, soon or at a set time: answer a start, decide a request to join. Owns `bot_tasks`. A task is written with what it is
- * for, and done once: its key is unique, one process at a time has it in hand, and what a process says of a task that another one has taken over is not heard.
- * Where a process ended in the middle of a message, nobody knows whether it arrived: `is_cut` says so, and who sends it decides.
+ * The queue of actions that bots take at once or at a set time: welcome messages, decisions about join requests. Owns `bot_tasks`. A task runs once: its
+ * key is unique, one process at a time holds its lease, and a process that has lost the lease cannot record a result. If a process died while
+ * sending a message, the message may have arrived: `is_cut` says so, and the task's runner decides what to do.
  */
 import type { Kysely } from 'kysely'
 import { newId } from '../../contract/ids.ts'
@@ -10,20 +10,20 @@ import { isAway, type Failure } from '../bots/telegram.ts'
 
 type TaskKind = 'welcome' | 'request_message' | 'approve' | 'decline' | 'answer_query' | 'leave'
 
-/** A task as it is asked for. Times are ISO 8601; `asked` is what it needs besides, never what people wrote. */
+/** A new task. Times are ISO 8601; `asked` holds its parameters, never message texts. */
 type NewTask = {
   readonly org_id: number
   readonly bot_id: string
   readonly telegram_user_id: string
   readonly kind: TaskKind
-  /** What it is done for, once per bot and kind. */
+  /** Unique per bot and kind. */
   readonly once_key: string
   readonly asked: Readonly<Record<string, unknown>>
   readonly due_at: string
   readonly give_up_at: string
 }
 
-/** A task in hand. `is_cut`: a process had it in hand before and ended without a word. `tries` counts this one. */
+/** A leased task. `is_cut`: a process that held it before died without recording a result. `tries` includes this one. */
 export type Task = NewTask & {
   readonly id: string
   readonly created_at: string
@@ -31,24 +31,24 @@ export type Task = NewTask & {
   readonly is_cut: boolean
 }
 
-/** What came of one try. `gone`: there is nothing left to do; reasons are shown. `again`: in so many seconds, unless it is given up by then. */
+/** The result of one try. `gone`: there is nothing left to do. Reasons are shown on screens. `again`: retry after `after_s`, unless `give_up_at` comes first. */
 export type TaskOutcome =
   | { readonly is: 'done' }
   | { readonly is: 'gone' | 'failed'; readonly reason: string }
   | { readonly is: 'again'; readonly after_s: number; readonly isSilence?: boolean; readonly isRevoked?: boolean }
 
-/** The bot a task is done by. */
+/** The bot that runs a task. */
 export type TaskBot = { readonly org_id: number; readonly id: string; readonly token: string }
 
 /**
- * Does one task. `leaves` is called right before a message that must not be sent twice is on its way: throwing after that leaves the task in hand, and
- * it comes again when the lease ends, `is_cut` then; throwing before it has the task tried again soon.
+ * Runs one task. It calls `leaves` right before it sends a message that must not be sent twice. If it throws after that, the task stays leased and
+ * comes again with `is_cut` when the lease ends; if it throws before, the task is retried soon.
  */
 type TaskRunner = (task: Task, bot: TaskBot, leaves: () => void) => Promise<TaskOutcome>
 export type TaskRunners = { readonly [Kind in TaskKind]?: TaskRunner }
 
 /**
- * Writes a task; false where there is one of its key already. To be told with `wakeTasks` after the commit, so that it is done at once.
+ * Inserts a task; false if its key exists already. Call `wakeTasks` after the commit, so that it runs at once.
  */
 export async function insertTask(trx: Kysely<Tables>, task: NewTask): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
@@ -65,16 +65,16 @@ export async function insertTask(trx: Kysely<Tables>, task: NewTask): Promise<bo
   return (numInsertedOrUpdatedRows ?? 0n) > 0n
 }
 
-/** A Telegram that is away is asked again so soon. */
+/** The retry pause while Telegram is away. */
 const AWAY_S = 5
-/** Until the watch has found out that the token is revoked: then nothing is done before there is a new one. */
+/** The retry pause until the watch has marked the token as revoked; then tasks wait for a new token. */
 const REVOKED_S = 10
-/** Said of a message of which nobody knows whether it arrived: it is not sent twice. */
-export const ARRIVAL_UNKNOWN = 'nobody knows whether it arrived: Telegram did not answer'
+/** The reason of a message whose answer was lost. It is not sent again. */
+export const ARRIVAL_UNKNOWN = 'it may have arrived: Telegram did not answer'
 
 /**
- * What is to be done after a call that came to nothing. `mayRepeat`: it does no harm to make it twice, as with a decision; a message whose answer was
- * lost is not sent again. What Telegram says no to ends as `refused`.
+ * The outcome of a failed call. `mayRepeat`: the call is harmless when repeated, such as a decision; without it, a call whose answer was lost is not
+ * repeated. A call that Telegram rejects ends as `refused`.
  */
 export function afterFailure(
   failure: Failure,
@@ -82,7 +82,7 @@ export function afterFailure(
 ): TaskOutcome {
   const { kind, description, retry_after = 1 } = failure
   if (kind === 'later') return { is: 'again', after_s: retry_after, isSilence: true }
-  // Whether the token is revoked is the watch's to find out; a new one may come.
+  // The watch decides whether the token is really revoked; a new one may be entered.
   if (kind === 'token') return { is: 'again', after_s: REVOKED_S, isSilence: true, isRevoked: true }
   if (kind === 'unknown' && !mayRepeat) return { is: 'failed', reason: ARRIVAL_UNKNOWN }
   if (isAway(failure)) return { is: 'again', after_s: AWAY_S }
@@ -91,12 +91,12 @@ export function afterFailure(
 
 const wakersOf = new WeakMap<Kysely<Tables>, Set<() => void>>()
 
-/** Has the tasks of this process looked at now. Other processes look every second. */
+/** Makes this process look for due tasks now. Other processes poll every second. */
 export function wakeTasks(db: Kysely<Tables>): void {
   for (const wake of wakersOf.get(db) ?? []) wake()
 }
 
-/** Calls `wake` from now on; the answer ends that. */
+/** Calls `wake` at every `wakeTasks` of this database; returns the function that stops it. */
 export function onWake(db: Kysely<Tables>, wake: () => void): () => void {
   const wakers = wakersOf.get(db) ?? new Set()
   wakersOf.set(db, wakers.add(wake))

@@ -1,4 +1,4 @@
-/** Does what bots are to do: takes what is due, a few of each bot at a time, at the bot's speed, and silent where Telegram asks for silence. */
+/** Runs due tasks: a few of each bot at a time, at the bot's speed, and none during Telegram's rate limits. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
@@ -10,12 +10,12 @@ import { checkSoon } from '../bots/check-soon.ts'
 import { silenceBot } from '../bots/silence.ts'
 import { type TaskRunners, onWake, type TaskOutcome, type Task, type TaskBot } from './tasks.ts'
 
-type Working = Pick<Ground, 'db' | 'database' | 'secrets' | 'log'>
+type TaskGround = Pick<Ground, 'db' | 'database' | 'secrets' | 'log'>
 
 const POLL_MS = 1000
-/** Two calls of ten seconds, and to write down what came of them. */
+/** Enough for two calls of ten seconds and for recording the result. */
 const LEASE_S = 30
-/** Of one bot at once: more only meets Telegram's limits sooner. */
+/** Parallel tasks of one bot: more would only reach Telegram's rate limit sooner. */
 const AT_ONCE = 3
 const MOST_BOTS = 100
 
@@ -31,12 +31,12 @@ const DUE = (among: Among) => `
   group by t.org_id, t.bot_id
   limit ${MOST_BOTS}`
 
-type Due = { readonly org_id: number; readonly bot_id: string }
+type DueBot = { readonly org_id: number; readonly bot_id: string }
 
-/** Works until it is closed; any number of processes may. A task of this process is done at once, another one's within a second. */
-export function openTasks(ground: Working, doings: TaskRunners, { poll_ms = POLL_MS } = {}) {
+/** Runs tasks until it is closed. Any number of processes may run it. A task inserted by this process runs at once, another process's within a second. */
+export function openTasks(ground: TaskGround, runners: TaskRunners, { poll_ms = POLL_MS } = {}) {
   const { db, database, log } = ground
-  const kinds = Object.keys(doings)
+  const kinds = Object.keys(runners)
   const closing = new AbortController()
   const { signal } = closing
   const lanes = new Map<string, Promise<void>>()
@@ -44,26 +44,23 @@ export function openTasks(ground: Working, doings: TaskRunners, { poll_ms = POLL
   const wake = () => woken.resolve()
   const forget = onWake(db, wake)
 
-  const work = async (due: Due) => {
+  const work = async (due: DueBot) => {
     try {
-      // What came meanwhile is looked for anew.
-      if (await doAll(ground, doings, due, signal)) wake()
+      if (await runDueTasks(ground, runners, due, signal)) wake()
     } catch (error) {
-      log.warn({ err: error }, 'tasks of a bot could not be done; they are tried again')
+      log.warn({ err: error }, 'could not run the tasks of a bot; retrying')
     } finally {
       lanes.delete(due.bot_id)
     }
   }
   const round = async () => {
-    const { rows } = await askEverywhere<Due>(database.worker, DUE, [kinds])
+    const { rows } = await askEverywhere<DueBot>(database.worker, DUE, [kinds])
     for (const due of rows) if (!lanes.has(due.bot_id)) lanes.set(due.bot_id, work(due))
   }
   const run = async () => {
     while (!signal.aborted) {
       woken = Promise.withResolvers()
-      await round().catch((error: unknown) =>
-        log.warn({ err: error }, 'tasks of bots could not be looked for; it is tried again'),
-      )
+      await round().catch((error: unknown) => log.warn({ err: error }, 'could not look for due tasks; retrying'))
       const pause_ms = poll_ms * (0.5 + Math.random() / 2)
       const stop = new AbortController()
       await Promise.race([woken.promise, sleep(pause_ms, undefined, { signal: stop.signal }).catch(() => {})])
@@ -72,7 +69,7 @@ export function openTasks(ground: Working, doings: TaskRunners, { poll_ms = POLL
   }
   const ran = run()
   return {
-    /** Lets what is in hand end and begins nothing more. */
+    /** Waits for running tasks and starts no more. */
     async close() {
       forget()
       closing.abort()
@@ -83,11 +80,11 @@ export function openTasks(ground: Working, doings: TaskRunners, { poll_ms = POLL
   }
 }
 
-/** Does what is due of one bot; answers whether anything was. */
-async function doAll(
-  ground: Working,
-  doings: TaskRunners,
-  { org_id, bot_id }: Due,
+/** Runs the due tasks of one bot; returns whether there were any. */
+async function runDueTasks(
+  ground: TaskGround,
+  runners: TaskRunners,
+  { org_id, bot_id }: DueBot,
   signal: AbortSignal,
 ): Promise<boolean> {
   let hasWorked = false
@@ -96,12 +93,12 @@ async function doAll(
     const ended = await endOverdue(ground.db, org_id, bot_id, bot === undefined)
     hasWorked ||= ended
     if (bot === undefined || !bot.mayCall) return hasWorked
-    const tasks = await claim(ground.db, { org_id, bot_id }, Object.keys(doings))
+    const tasks = await claim(ground.db, { org_id, bot_id }, Object.keys(runners))
     if (tasks.length === 0) return hasWorked
     hasWorked = true
     const full_ms = (tasks.length * 1000) / bot.send_per_second
-    const [begun] = [performance.now(), await doThese(ground, doings, bot, tasks)]
-    // The next few begin no sooner than these may be followed.
+    const [begun] = [performance.now(), await runTasks(ground, runners, bot, tasks)]
+    // Keeps to the bot's messages per second.
     await sleep(Math.max(0, full_ms - (performance.now() - begun)), undefined, { signal }).catch(() => {})
   }
   return hasWorked
@@ -109,8 +106,8 @@ async function doAll(
 
 type SendingBot = TaskBot & { readonly mayCall: boolean; readonly send_per_second: number }
 
-/** Undefined: the bot was deleted. */
-async function sendingBot({ db, secrets }: Working, org_id: number, id: string): Promise<SendingBot | undefined> {
+/** The bot; undefined if it was deleted. */
+async function sendingBot({ db, secrets }: TaskGround, org_id: number, id: string): Promise<SendingBot | undefined> {
   const row = await db
     .selectFrom('bots')
     .select(['token', 'token_state', 'send_per_second'])
@@ -125,7 +122,7 @@ async function sendingBot({ db, secrets }: Working, org_id: number, id: string):
   return { org_id, id, token: secrets.open(token), mayCall, send_per_second: Number(send_per_second) }
 }
 
-/** Ends what it is too late for; of a bot that was deleted, everything. */
+/** Ends overdue tasks, or all tasks of a deleted bot. */
 async function endOverdue(db: Kysely<Tables>, org_id: number, bot_id: string, isGone: boolean): Promise<boolean> {
   const { numAffectedRows } = isGone
     ? await sql`
@@ -141,8 +138,8 @@ async function endOverdue(db: Kysely<Tables>, org_id: number, bot_id: string, is
 
 type Claimed = Task & { readonly lease_token: string }
 
-/** Takes the next few, in the order they are due. A lease that was left behind is an older process's. */
-async function claim(db: Kysely<Tables>, { org_id, bot_id }: Due, kinds: string[]): Promise<Claimed[]> {
+/** Leases the next tasks in the order they are due. A token of an expired lease means that a process died with the task: `is_cut`. */
+async function claim(db: Kysely<Tables>, { org_id, bot_id }: DueBot, kinds: string[]): Promise<Claimed[]> {
   const { rows } = await sql<Claimed>`
     with due as (
       select id, lease_token is not null as is_cut from bot_tasks
@@ -158,39 +155,39 @@ async function claim(db: Kysely<Tables>, { org_id, bot_id }: Due, kinds: string[
   return rows.toSorted((a, b) => (a.due_at < b.due_at || (a.due_at === b.due_at && a.id < b.id) ? -1 : 1))
 }
 
-/** Begins them one after the other, at the bot's speed; once Telegram has asked for silence, begins no other. */
-async function doThese(
-  ground: Working,
-  doings: TaskRunners,
+/** Starts tasks one after another at the bot's speed; after a rate limit it starts no more. */
+async function runTasks(
+  ground: TaskGround,
+  runners: TaskRunners,
   bot: SendingBot,
   tasks: readonly Claimed[],
 ): Promise<void> {
   let silence_s: number | undefined
-  const doOne = async (task: Claimed, place: number) => {
+  const runTask = async (task: Claimed, place: number) => {
     await sleep((place * 1000) / bot.send_per_second)
-    const outcome = silence_s === undefined ? await outcomeOf(ground, doings, task, bot) : waiting(silence_s)
+    const outcome = silence_s === undefined ? await outcomeOf(ground, runners, task, bot) : retryAfter(silence_s)
     const isFirst = outcome.is === 'again' && outcome.isSilence === true && silence_s === undefined
     if (isFirst) silence_s = outcome.after_s
-    await noted(ground.db, task, outcome)
+    await recordWithRetries(ground.db, task, outcome)
     if (!isFirst) return
     await silenceBot(ground.db, bot, await databaseTimeIn(ground.db, outcome.after_s * 1000))
     if (outcome.isRevoked === true) await checkSoon(ground.db, bot)
   }
-  const ends = await Promise.allSettled(tasks.map(doOne))
+  const ends = await Promise.allSettled(tasks.map(runTask))
   for (const end of ends)
     if (end.status === 'rejected')
-      ground.log.warn({ err: end.reason, bot: bot.id }, 'a task of a bot failed; it comes again when its lease ends')
+      ground.log.warn({ err: end.reason, bot: bot.id }, 'a task of a bot failed; retrying when its lease ends')
 }
 
-const waiting = (after_s: number): TaskOutcome => ({ is: 'again', after_s })
+const retryAfter = (after_s: number): TaskOutcome => ({ is: 'again', after_s })
 
-/** A database that does not answer is asked again so soon. */
+/** The retry pause after an error of our own, such as a database failure. */
 const FAULT_S = 5
 
-/** What comes of one try. Where it failed before its message was on its way nothing has happened. */
-async function outcomeOf(ground: Working, doings: TaskRunners, task: Claimed, bot: TaskBot): Promise<TaskOutcome> {
-  const doing = doings[task.kind]
-  if (doing === undefined) throw new Error(`nobody does ${task.kind}`)
+/** Runs one try. An error before `leaves` means that nothing was sent, so the task is retried. */
+async function outcomeOf(ground: TaskGround, runners: TaskRunners, task: Claimed, bot: TaskBot): Promise<TaskOutcome> {
+  const doing = runners[task.kind]
+  if (doing === undefined) throw new Error(`no runner for ${task.kind}`)
   let hasLeft = false
   try {
     return await doing(task, bot, () => {
@@ -198,18 +195,18 @@ async function outcomeOf(ground: Working, doings: TaskRunners, task: Claimed, bo
     })
   } catch (error) {
     if (hasLeft) throw error
-    ground.log.warn({ err: error, bot: bot.id }, 'a task of a bot could not be done; it is tried again')
-    return waiting(FAULT_S)
+    ground.log.warn({ err: error, bot: bot.id }, 'could not run a task of a bot; retrying')
+    return retryAfter(FAULT_S)
   }
 }
 
 const NOTE_AGAIN_MS = 1000
 
-/** Writes what came of it, tried as long as the task is in hand: what nobody has written down nobody knows. */
-async function noted(db: Kysely<Tables>, task: Claimed, outcome: TaskOutcome): Promise<void> {
+/** Records the outcome, with retries as long as the lease lasts: otherwise the task would run again. */
+async function recordWithRetries(db: Kysely<Tables>, task: Claimed, outcome: TaskOutcome): Promise<void> {
   for (const until = performance.now() + LEASE_S * 1000; ; ) {
     try {
-      return await note(db, task, outcome)
+      return await recordOutcome(db, task, outcome)
     } catch (error) {
       if (performance.now() > until) throw error
       await sleep(NOTE_AGAIN_MS)
@@ -217,21 +214,25 @@ async function noted(db: Kysely<Tables>, task: Claimed, outcome: TaskOutcome): P
   }
 }
 
-/** Writes what came of it, unless another process has taken it over. */
-async function note(db: Kysely<Tables>, { org_id, id, lease_token, give_up_at }: Claimed, outcome: TaskOutcome) {
+/** Records the outcome, unless another process has leased the task by now. */
+async function recordOutcome(
+  db: Kysely<Tables>,
+  { org_id, id, lease_token, give_up_at }: Claimed,
+  outcome: TaskOutcome,
+) {
   const due_at = outcome.is === 'again' ? await databaseTimeIn(db, outcome.after_s * 1000) : undefined
   const isLate = due_at !== undefined && Date.parse(due_at) >= Date.parse(give_up_at)
-  const mine = db
+  const leased = db
     .updateTable('bot_tasks')
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('lease_token', '=', lease_token)
     .where('state', '=', 'waiting')
   if (due_at !== undefined && !isLate) {
-    await mine.set({ due_at, lease_token: null, lease_until: null }).execute()
+    await leased.set({ due_at, lease_token: null, lease_until: null }).execute()
     return
   }
-  await mine
+  await leased
     .set({
       state: outcome.is === 'again' ? 'failed' : outcome.is,
       reason: outcome.is === 'again' ? 'it was too late' : 'reason' in outcome ? outcome.reason.slice(0, 500) : null,
