@@ -12,6 +12,7 @@ import type { Conversions } from '../../intake/events/conversions.ts'
 import { startId } from '../../intake/events/identity.ts'
 import { secretHash, type LiveBot, type LiveBots } from './live.ts'
 import type { Relay } from './relay.ts'
+import { isOrganic } from './organic.ts'
 import { startIn } from './update.ts'
 
 /** A Bot API call that an update can be answered with. */
@@ -172,8 +173,7 @@ async function recordStart(
   try {
     await conversions.recordStart({ org_id, bot_id, ...start })
   } catch (error) {
-    const isOrganic = error instanceof Refusal && ['click_not_found', 'bot_not_found'].includes(error.refusal)
-    if (!isOrganic) throw error
+    if (!isOrganic(error)) throw error
   }
 }
 

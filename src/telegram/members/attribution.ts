@@ -4,13 +4,14 @@
  */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
-import { Refusal, refuse } from '../../contract/refusals.ts'
+import { refuse } from '../../contract/refusals.ts'
 import type { Database } from '../../ground/db/connect.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Clicks } from '../../intake/clicks/clicks.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
 import { type ChatType, startId } from '../../intake/events/identity.ts'
 import { grantOf, takeSharedGrant } from '../../traffic/invite-links/invite-links.ts'
+import { isOrganic } from '../bots/organic.ts'
 import type { StoredChannel } from '../channels/rows.ts'
 import type { Certainty } from './api.ts'
 import { type EventChat, clickInLinkName, type UsedLink } from './chat-events.ts'
@@ -85,14 +86,10 @@ export async function countOn(
     if (event.click_id === click_id) return { ...way, event_id, campaign_id }
     return { click_id: event.click_id, event_id, campaign_id, link_id: null, certainty: saidBy(event.payload) }
   } catch (error) {
-    if (isNotOurs(error)) return undefined
+    if (isOrganic(error)) return undefined
     throw error
   }
 }
-
-/** A click of nobody, of another organization, or that is no longer kept: nothing to record, and nothing Telegram should send again. */
-export const isNotOurs = (error: unknown): boolean =>
-  error instanceof Refusal && ['click_not_found', 'bot_not_found'].includes(error.refusal)
 
 export const chatPayload = ({ id, title }: EventChat) => ({
   chat_id: id,

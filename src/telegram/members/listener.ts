@@ -3,11 +3,11 @@
  * channel a join or request is recorded by the click the link is named after, or the person's start in this bot, as long as there is one.
  */
 import type { Ground } from '../../ground/room.ts'
-import { startId } from '../../intake/events/identity.ts'
+
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { giveUpLink } from '../../traffic/invite-links/making.ts'
 import type { LiveBot } from '../bots/live.ts'
-import type { UpdateListener } from '../bots/hook.ts'
+import { clickOfBotStart, type UpdateListener } from '../bots/hook.ts'
 import { channelOfChat, type StoredChannel } from '../channels/rows.ts'
 import { countOn, type JoinRecording } from './attribution.ts'
 import { noteJoin, noteLeave, noteStartOfMember } from './members.ts'
@@ -70,20 +70,10 @@ async function takeElsewhere(
   told: Extract<ChatEvent, { kind: 'joined' | 'asked' }>,
 ): Promise<void> {
   const named = clickInLinkName(told.link)
-  const click_id = named ?? (await clickOfStart(recording, org_id, startId(org_id, bot_id, told.telegram_user_id)))
+  const click_id =
+    named ?? (await clickOfBotStart(recording.db, { org_id, bot_id, telegram_user_id: told.telegram_user_id }))
   if (click_id === undefined) return
   const certainty = named === undefined ? 'person' : 'link'
   const type = told.kind === 'joined' ? 'channel_join' : 'join_request'
   await countOn(recording, { org_id, bot_id, ...told }, type, { click_id, certainty })
-}
-
-/** The click over which the person has started the bot. */
-async function clickOfStart({ db }: JoinRecording, org_id: number, id: string): Promise<string | undefined> {
-  const start = await db
-    .selectFrom('events')
-    .select('click_id')
-    .where('org_id', '=', org_id)
-    .where('id', '=', id)
-    .executeTakeFirst()
-  return start?.click_id
 }

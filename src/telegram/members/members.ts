@@ -7,17 +7,11 @@ import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { isOrganic } from '../bots/organic.ts'
 import { CHANNEL_COLUMNS, type StoredChannel } from '../channels/rows.ts'
-import {
-  type CountedClick,
-  countOn,
-  countOnClick,
-  isNotOurs,
-  chatPayload,
-  type JoinRecording,
-  type PersonInChat,
-} from './attribution.ts'
+import { countOn, countOnClick, chatPayload, type JoinRecording, type PersonInChat } from './attribution.ts'
 import { type UsedLink, wholeSecond } from './chat-events.ts'
+import { creditClick, markOrganic } from './credit.ts'
 
 type Member = Selectable<Tables['channel_members']>
 type Joined = PersonInChat & { readonly at: string; readonly link: UsedLink | undefined }
@@ -34,8 +28,8 @@ export async function noteJoin(recording: JoinRecording, channel: StoredChannel,
   const member = await writeJoin(db, channel, joined)
   if (member.certainty === null) {
     const counted = await countOnClick(recording, { ...joined, channel, type: 'channel_join' })
-    if (counted === undefined) await writeOrganic(db, member)
-    else await writeCounted(db, member, counted)
+    if (counted === undefined) await markOrganic(db, 'channel_members', member)
+    else await creditClick(db, 'channel_members', member, counted)
   }
   await recordLeave(recording, channel, joined)
 }
@@ -68,7 +62,8 @@ export async function noteStartOfMember(
     const somebody = { ...bot, telegram_user_id, chat: { id: Number(channel.chat_id), title: channel.title } }
     const counted = await countOn(recording, somebody, 'channel_join', { click_id, certainty: 'person' })
     if (counted === undefined) continue
-    await writeCounted(recording.db, { org_id: bot.org_id, channel_id: channel.id, telegram_user_id }, counted)
+    const person = { org_id: bot.org_id, channel_id: channel.id, telegram_user_id }
+    await creditClick(recording.db, 'channel_members', person, counted)
     await recordLeave(recording, channel, somebody)
   }
 }
@@ -88,8 +83,6 @@ async function channelsOvertaken(db: Kysely<Tables>, org_id: number, { telegram_
     .$castTo<StoredChannel>()
     .execute()
 }
-
-type Place = Pick<Member, 'org_id' | 'channel_id' | 'telegram_user_id'>
 
 async function writeJoin(
   db: Kysely<Tables>,
@@ -124,33 +117,6 @@ async function writeLeave(
     set left_at = case when m.state = 'in' then excluded.left_at else coalesce(m.left_at, excluded.left_at) end,
       state = excluded.state, state_at = excluded.state_at
     where m.state_at < excluded.state_at`.execute(db)
-}
-
-/** Unless it was counted meanwhile. */
-async function writeOrganic(db: Kysely<Tables>, { org_id, channel_id, telegram_user_id }: Place): Promise<void> {
-  await db
-    .updateTable('channel_members')
-    .set({ certainty: 'organic' })
-    .where('org_id', '=', org_id)
-    .where('channel_id', '=', channel_id)
-    .where('telegram_user_id', '=', telegram_user_id)
-    .where('certainty', 'is', null)
-    .execute()
-}
-
-async function writeCounted(
-  db: Kysely<Tables>,
-  { org_id, channel_id, telegram_user_id }: Place,
-  { click_id, campaign_id, certainty, link_id = null, event_id }: CountedClick,
-): Promise<void> {
-  await db
-    .updateTable('channel_members')
-    .set({ click_id, campaign_id, certainty, link_id, event_id })
-    .where('org_id', '=', org_id)
-    .where('channel_id', '=', channel_id)
-    .where('telegram_user_id', '=', telegram_user_id)
-    .where('event_id', 'is', null)
-    .execute()
 }
 
 /** A leave soon after the join, where the channel's owner has given it an event: once per person, on the click of the join. */
@@ -189,6 +155,6 @@ async function recordLeave(
       .execute()
   } catch (error) {
     // The click may be kept no longer than its month.
-    if (!isNotOurs(error)) throw error
+    if (!isOrganic(error)) throw error
   }
 }

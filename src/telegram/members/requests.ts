@@ -7,7 +7,8 @@ import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { CHANNEL_COLUMNS, type StoredChannel } from '../channels/rows.ts'
 import { insertTask, wakeTasks } from '../tasks/tasks.ts'
-import { type CountedClick, countOn, countOnClick, type JoinRecording, type PersonInChat } from './attribution.ts'
+import { countOn, countOnClick, type JoinRecording, type PersonInChat } from './attribution.ts'
+import { creditClick, markOrganic } from './credit.ts'
 import { OVERTAKEN_MS } from './members.ts'
 import { type UsedLink, wholeSecond } from './chat-events.ts'
 
@@ -39,8 +40,8 @@ export async function noteRequest(recording: JoinRecording, channel: StoredChann
   if (Date.parse(request.asked_at) !== Date.parse(wholeSecond(asked.at))) return
   if (request.certainty === null) {
     const counted = await countOnClick(recording, { ...asked, channel, type: 'join_request' })
-    if (counted === undefined) await writeOrganic(db, request)
-    else await writeCounted(db, request, counted)
+    if (counted === undefined) await markOrganic(db, 'join_requests', request)
+    else await creditClick(db, 'join_requests', request, counted)
   }
   if (request.state === 'pending') await db.transaction().execute(trx => askForAnswers(trx, channel, request, asked))
   wakeTasks(db)
@@ -141,7 +142,8 @@ export async function noteStartOfRequester(
   for (const { id: channel_id, chat_id, title } of channels) {
     const somebody = { ...bot, telegram_user_id, chat: { id: Number(chat_id), title } }
     const counted = await countOn(recording, somebody, 'join_request', { click_id, certainty: 'person' })
-    if (counted !== undefined) await writeCounted(db, { org_id: bot.org_id, channel_id, telegram_user_id }, counted)
+    const person = { org_id: bot.org_id, channel_id, telegram_user_id }
+    if (counted !== undefined) await creditClick(db, 'join_requests', person, counted)
   }
 }
 
@@ -164,33 +166,6 @@ export async function noteLetIn(
 }
 
 type Place = Pick<Request, 'org_id' | 'channel_id' | 'telegram_user_id'>
-
-/** Unless it was counted meanwhile. */
-async function writeOrganic(db: Kysely<Tables>, { org_id, channel_id, telegram_user_id }: Place): Promise<void> {
-  await db
-    .updateTable('join_requests')
-    .set({ certainty: 'organic' })
-    .where('org_id', '=', org_id)
-    .where('channel_id', '=', channel_id)
-    .where('telegram_user_id', '=', telegram_user_id)
-    .where('certainty', 'is', null)
-    .execute()
-}
-
-async function writeCounted(
-  db: Kysely<Tables>,
-  { org_id, channel_id, telegram_user_id }: Place,
-  { click_id, campaign_id, certainty, link_id = null, event_id }: CountedClick,
-): Promise<void> {
-  await db
-    .updateTable('join_requests')
-    .set({ click_id, campaign_id, certainty, link_id, event_id })
-    .where('org_id', '=', org_id)
-    .where('channel_id', '=', channel_id)
-    .where('telegram_user_id', '=', telegram_user_id)
-    .where('event_id', 'is', null)
-    .execute()
-}
 
 /** What was decided of a request that is still the one meant. Telegram tells of a join at once, sometimes before it answers: then it was ours after all. */
 export async function writeDecision(

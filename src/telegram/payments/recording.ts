@@ -6,11 +6,11 @@
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
-import { Refusal } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Conversions } from '../../intake/events/conversions.ts'
 import { clickOfBotStart } from '../bots/hook.ts'
+import { isOrganic } from '../bots/organic.ts'
 import { clickIdIn, storableText } from '../bots/update.ts'
 import { payoutOf } from './amounts.ts'
 
@@ -126,8 +126,7 @@ async function recorded(
       const { id } = (await conversions.recordOwn({ ...event, click_id })).event
       return { id, click_id }
     } catch (error) {
-      const isOrganic = error instanceof Refusal && ['click_not_found', 'bot_not_found'].includes(error.refusal)
-      if (!isOrganic) throw error
+      if (!isOrganic(error)) throw error
     }
   }
   return undefined
