@@ -9,6 +9,9 @@ export type Rounds = {
   close(): Promise<void>
 }
 
+/** Rounds that can be woken: the next one begins without a pause, behind the one in hand. */
+type WakeableRounds = Rounds & { wake(): void }
+
 /**
  * Begins at once and goes round until it is closed, with a pause of half of `pause_ms` to all of it: by chance, because several processes
  * would else meet at the same rows again and again. A round that throws is tried again with the next; `onError` hears of a fault that is not the
@@ -20,23 +23,32 @@ export function openRounds(
   pause_ms: number,
   round: (signal: AbortSignal) => Promise<unknown>,
   onError: (error: unknown) => void,
-): Rounds {
+): WakeableRounds {
   const closing = new AbortController()
   const { signal } = closing
   const watch = watchRound(name)
+  let woken = Promise.withResolvers<void>()
+  const wake = () => woken.resolve()
   const run = async () => {
     while (!signal.aborted) {
+      woken = Promise.withResolvers()
       await round(signal).then(
         () => watch.passed(),
         (error: unknown) => watch.failed(error, () => onError(error)),
       )
-      await sleep(pause_ms * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {})
+      if (signal.aborted) return
+      const pause = new AbortController()
+      const slept = sleep(pause_ms * (0.5 + Math.random() / 2), undefined, { signal: pause.signal }).catch(() => {})
+      await Promise.race([woken.promise, slept])
+      pause.abort()
     }
   }
   const ran = run()
   return {
+    wake,
     async close() {
       closing.abort()
+      wake()
       await ran
       watch.close()
     },

@@ -125,7 +125,7 @@ test('a hook that could not be set at first is set by itself, another program’
   await eventually('the third is known', async () => (await three?.())?.['hook_host'] === 'owner.example')
   const { hook_state, hook_error } = (await three?.()) ?? {}
   assert.equal(hook_state, 'not_set')
-  assert.match(String(hook_error), /owner\.example has the hook/)
+  assert.match(String(hook_error), /owner\.example has the webhook/)
   assert.equal(foreign.hook?.url, 'https://owner.example/x')
   const taken = await call('PATCH', `/api/bots/${ids[2]}`, { take_over: true })
   assert.deepEqual([taken.data()['hook_state'], taken.data()['former_host']], ['set', 'owner.example'])

@@ -215,7 +215,7 @@ test('a token that Telegram refuses pauses the broadcast, and nobody is skipped 
   bot.fake.revoke()
   const id = await at.started(bot, 10)
   const { pause_reason, counts } = await at.until(id, 'paused')
-  assert.equal(pause_reason, 'Telegram refuses the token of this bot')
+  assert.equal(pause_reason, 'Telegram rejects the token of this bot')
   assert.equal(counts.queued, 10)
   await eventually('the watch has seen it', async () => {
     const { data } = await ground.call('GET', `/api/bots/${bot.id}`)

@@ -1,8 +1,8 @@
 /** Finds bots with running broadcasts that no process sends for, and sends for them. Any number of processes may run it. */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
+import { openRounds } from '../../ground/rounds.ts'
 import { openPace, type Pace } from './pace.ts'
 import { runBot, type SendGround } from './run.ts'
 import { type BotKey, wakeBot, claimBot } from './senders.ts'
@@ -46,6 +46,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
   const wake = () => {
     woken.resolve()
     woken = Promise.withResolvers()
+    rounds.wake()
   }
 
   const send = async (place: BotKey) => {
@@ -62,32 +63,24 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
       running.delete(place.bot_id)
     }
   }
-  const round = async () => {
-    const { rows } = await askEverywhere<BotKey>(database.worker, FIND)
-    for (const place of rows) {
-      if (running.size >= MOST_BOTS) return
-      if (!running.has(place.bot_id)) running.set(place.bot_id, send(place))
-    }
-  }
-  const run = async () => {
-    while (!signal.aborted) {
-      const { promise } = woken
-      await round().catch((error: unknown) =>
-        log.warn({ err: error }, 'could not look for running broadcasts; retrying'),
-      )
-      const stop = new AbortController()
-      const pause = sleep(terms.poll_ms * (0.5 + Math.random() / 2), undefined, { signal: stop.signal })
-      await Promise.race([promise, pause.catch(() => {})])
-      stop.abort()
-    }
-  }
+  const rounds = openRounds(
+    'broadcasts/worker',
+    terms.poll_ms,
+    async () => {
+      const { rows } = await askEverywhere<BotKey>(database.worker, FIND)
+      for (const bot of rows) {
+        if (running.size >= MOST_BOTS) return
+        if (!running.has(bot.bot_id)) running.set(bot.bot_id, send(bot))
+      }
+    },
+    error => log.warn({ err: error }, 'could not look for running broadcasts; retrying'),
+  )
   const ear = listen(database, CHANNEL, { told: wake, again: wake })
-  const ran = run()
   return {
     async close() {
       closing.abort()
       wake()
-      await ran
+      await rounds.close()
       await Promise.all(running.values())
       await ear.then(one => one.close())
     },

@@ -6,6 +6,7 @@ import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
+import { openRounds } from '../../ground/rounds.ts'
 import { checkSoon } from '../bots/check-soon.ts'
 import { silenceBot } from '../bots/silence.ts'
 import { type TaskRunners, onWake, type TaskOutcome, type Task, type TaskBot } from './tasks.ts'
@@ -37,44 +38,32 @@ type DueBot = { readonly org_id: number; readonly bot_id: string }
 export function openTasks(ground: TaskGround, runners: TaskRunners, { poll_ms = POLL_MS } = {}) {
   const { db, database, log } = ground
   const kinds = Object.keys(runners)
-  const closing = new AbortController()
-  const { signal } = closing
   const lanes = new Map<string, Promise<void>>()
-  let woken = Promise.withResolvers<void>()
-  const wake = () => woken.resolve()
-  const forget = onWake(db, wake)
 
-  const work = async (due: DueBot) => {
+  const work = async (due: DueBot, signal: AbortSignal) => {
     try {
-      if (await runDueTasks(ground, runners, due, signal)) wake()
+      if (await runDueTasks(ground, runners, due, signal)) rounds.wake()
     } catch (error) {
       log.warn({ err: error }, 'could not run the tasks of a bot; retrying')
     } finally {
       lanes.delete(due.bot_id)
     }
   }
-  const round = async () => {
-    const { rows } = await askEverywhere<DueBot>(database.worker, DUE, [kinds])
-    for (const due of rows) if (!lanes.has(due.bot_id)) lanes.set(due.bot_id, work(due))
-  }
-  const run = async () => {
-    while (!signal.aborted) {
-      woken = Promise.withResolvers()
-      await round().catch((error: unknown) => log.warn({ err: error }, 'could not look for due tasks; retrying'))
-      const pause_ms = poll_ms * (0.5 + Math.random() / 2)
-      const stop = new AbortController()
-      await Promise.race([woken.promise, sleep(pause_ms, undefined, { signal: stop.signal }).catch(() => {})])
-      stop.abort()
-    }
-  }
-  const ran = run()
+  const rounds = openRounds(
+    'tasks/worker',
+    poll_ms,
+    async signal => {
+      const { rows } = await askEverywhere<DueBot>(database.worker, DUE, [kinds])
+      for (const due of rows) if (!lanes.has(due.bot_id)) lanes.set(due.bot_id, work(due, signal))
+    },
+    error => log.warn({ err: error }, 'could not look for due tasks; retrying'),
+  )
+  const forget = onWake(db, rounds.wake)
   return {
     /** Waits for running tasks and starts no more. */
     async close() {
       forget()
-      closing.abort()
-      wake()
-      await ran
+      await rounds.close()
       await Promise.all(lanes.values())
     },
   }
