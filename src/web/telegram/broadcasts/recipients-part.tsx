@@ -20,7 +20,7 @@ const OUTCOMES: readonly [SendState, words: string, title: string][] = [
   ['blocked', 'Blocked', 'They had blocked the bot'],
   ['gone', 'Gone', 'Their account was deleted'],
   ['failed', 'Failed', 'Telegram rejected the message'],
-  ['unknown', 'UnknownSends', 'Telegram’s answer was lost: the message may have arrived'],
+  ['unknown', 'Unknown', 'Telegram’s answer was lost: the message may have arrived'],
   ['skipped', 'Skipped', 'They unsubscribed or blocked the bot before their turn, or the broadcast was stopped'],
   ['queued', 'Waiting', 'Not sent yet'],
 ]

@@ -77,7 +77,7 @@ export function ChannelFigures({ channel }: ChannelProps) {
             </div>
             <div className="mb-2 flex justify-end">
               <SelectField
-                label="ReportTable"
+                label="Rows"
                 hideLabel
                 toolbar
                 value={dimension}
