@@ -7,7 +7,8 @@ import { findProgram } from './tests/support/programs.ts'
 const chromium = process.env['CHROMIUM'] ?? findProgram('chromium')
 
 /** Specs whose Sluice has settings. */
-const WITH_SETTINGS = ['**/domains.spec.ts', '**/second-factor.spec.ts', '**/spend-accounts.spec.ts']
+const WITH_TELEGRAM = ['bots', 'broadcasts', 'channels', 'joins', 'subscribers'].map(name => `**/${name}.spec.ts`)
+const WITH_SETTINGS = ['**/domains.spec.ts', '**/second-factor.spec.ts', '**/spend-accounts.spec.ts', ...WITH_TELEGRAM]
 
 export default defineConfig({
   testDir: 'tests/browser',

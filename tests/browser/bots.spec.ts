@@ -1,19 +1,6 @@
 // Bots on the screen: added by their token, with a program that runs them, given a secret for copies, another token, and deleted.
-import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
-import { expect, test as plain } from './dashboard.ts'
-
-const test = plain.extend<object, { telegram: TelegramFake }>({
-  telegram: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
-    async ({}, use) => {
-      const telegram = await startTelegram()
-      await use(telegram)
-      await telegram.close()
-    },
-    { scope: 'worker' },
-  ],
-  settings: [async ({ telegram }, use) => use({ TELEGRAM_API_ROOT: telegram.origin }), { scope: 'worker' }],
-})
+import { expect } from './dashboard.ts'
+import { test } from './with-telegram.ts'
 
 test('a bot is added by its token, run by a program, has a secret for copies, and is deleted', async ({
   page,
@@ -28,11 +15,11 @@ test('a bot is added by its token, run by a program, has a secret for copies, an
   await expect(dialog.getByText(/the token BotFather gave/)).toBeVisible()
   await dialog.getByLabel('Token').fill('1234567:AAE-nobody')
   await dialog.getByRole('button', { name: 'Add bot' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('Telegram knows no bot of this token')
+  await expect(dialog.getByRole('alert')).toContainText('Telegram knows no bot with this token')
   await dialog.getByLabel('Token').fill(bot.token)
   await dialog.getByLabel('Forward to my program').check()
   await dialog.getByRole('button', { name: 'Add bot' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('say where your program takes updates')
+  await expect(dialog.getByRole('alert')).toContainText('send the URL where your program receives updates')
   await dialog.getByLabel('My program sends copies').check()
   await dialog.getByRole('button', { name: 'Add bot' }).click()
 

@@ -1,21 +1,8 @@
 // Broadcasts on the screen: written beside how they look, counted, tried on oneself, started, followed, and what has come of each recipient.
 import pg from 'pg'
 import { newId, toUuid } from '../../src/contract/ids.ts'
-import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
-import { expect, send, test as plain } from './dashboard.ts'
-
-const test = plain.extend<object, { telegram: TelegramFake }>({
-  telegram: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
-    async ({}, use) => {
-      const telegram = await startTelegram()
-      await use(telegram)
-      await telegram.close()
-    },
-    { scope: 'worker' },
-  ],
-  settings: [async ({ telegram }, use) => use({ TELEGRAM_API_ROOT: telegram.origin }), { scope: 'worker' }],
-})
+import { expect, send } from './dashboard.ts'
+import { test } from './with-telegram.ts'
 
 test('a broadcast is written with a preview, tried, started, and shows what has come of everybody', async ({
   page,

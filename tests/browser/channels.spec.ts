@@ -1,19 +1,6 @@
 // Channels on the screen: offered where a bot was made an administrator, added, set, led to by a campaign, and what is missing when a right is taken away.
-import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
-import { expect, send, test as plain } from './dashboard.ts'
-
-const test = plain.extend<object, { telegram: TelegramFake }>({
-  telegram: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
-    async ({}, use) => {
-      const telegram = await startTelegram()
-      await use(telegram)
-      await telegram.close()
-    },
-    { scope: 'worker' },
-  ],
-  settings: [async ({ telegram }, use) => use({ TELEGRAM_API_ROOT: telegram.origin }), { scope: 'worker' }],
-})
+import { expect, send } from './dashboard.ts'
+import { test } from './with-telegram.ts'
 
 test('a channel is offered, added, set, led to by a campaign, and says what is missing', async ({
   page,

@@ -1,20 +1,7 @@
 // A channel on the screen: who joined over which click, who asks and is let in, what the overview and the conversions say of it.
 import { awayFromMidnight } from '../support/midnight.ts'
-import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
-import { expect, send, test as plain } from './dashboard.ts'
-
-const test = plain.extend<object, { telegram: TelegramFake }>({
-  telegram: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
-    async ({}, use) => {
-      const telegram = await startTelegram()
-      await use(telegram)
-      await telegram.close()
-    },
-    { scope: 'worker' },
-  ],
-  settings: [async ({ telegram }, use) => use({ TELEGRAM_API_ROOT: telegram.origin }), { scope: 'worker' }],
-})
+import { expect, send } from './dashboard.ts'
+import { test } from './with-telegram.ts'
 
 const userAgent = 'Mozilla/5.0 (X11; Linux x64) Chrome/130.0.0.0'
 

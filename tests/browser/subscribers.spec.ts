@@ -1,19 +1,6 @@
 // Subscribers on the screen: taken in by their numbers, found, looked at and forgotten; and what a bot answers a start with.
-import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
-import { expect, test as plain } from './dashboard.ts'
-
-const test = plain.extend<object, { telegram: TelegramFake }>({
-  telegram: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
-    async ({}, use) => {
-      const telegram = await startTelegram()
-      await use(telegram)
-      await telegram.close()
-    },
-    { scope: 'worker' },
-  ],
-  settings: [async ({ telegram }, use) => use({ TELEGRAM_API_ROOT: telegram.origin }), { scope: 'worker' }],
-})
+import { expect } from './dashboard.ts'
+import { test } from './with-telegram.ts'
 
 test('people are imported on the owner’s word, found by state, and forgotten; a welcome is written beside how it arrives', async ({
   page,
