@@ -99,9 +99,9 @@ test('what cannot be a bot is refused, leaves nothing behind and touches no hook
     [{ token: fresh.token, mode: 'steal' }, 400, /mode/],
     [{ token: fresh.token, mode: 'relay' }, 400, /relay_url/],
     [{ token: fresh.token, mode: 'relay', relay_url: 'ftp://x.example' }, 400, /relay_url/],
-    [{ token: fresh.token, mode: 'relay', relay_url: `${PUBLIC}/hooks` }, 400, /back to Sluice/],
+    [{ token: fresh.token, mode: 'relay', relay_url: `${PUBLIC}/hooks` }, 400, /points to Sluice/],
     [{ token: fresh.token, mode: 'relay', relay_url: 'https://x.example', relay_secret: 'a b' }, 400, /relay_secret/],
-    [{ token: '999999:AAE-nobody_has_this_one' }, 400, /no bot of this token/],
+    [{ token: '999999:AAE-nobody_has_this_one' }, 400, /no bot with this token/],
     [{ token: fresh.token, username: 'another_bot' }, 400, /@Fresh_Bot/],
     [{ token: bot.token, username: '@SLUICE_BOT' }, 409, /already/],
   ]

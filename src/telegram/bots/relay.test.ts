@@ -381,7 +381,7 @@ test('a private address is refused and not called, unless the operator lists its
     assert.equal((await add(url)).statusCode, 400, url)
   assert.equal(
     (await add(other.url)).data()['hint'],
-    'Whoever runs this server can list the host and port in RELAY_PRIVATE_HOSTS.',
+    'The operator of this server can list the host and port in RELAY_PRIVATE_HOSTS.',
   )
   program.told.length = 0
   program.answer = (_, response) => void response.end('ok')

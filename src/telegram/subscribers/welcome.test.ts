@@ -176,7 +176,7 @@ test('a welcome that Telegram would refuse is refused, with the reason', async (
   const channel_id = '01h455vb4pex5vsknk084sn02q'
   assert.match(
     await refused({ welcome: { text: 'x', buttons: [[{ text: 'c', channel_id }]] } }),
-    /channel that is not there/,
+    /channel that does not exist/,
   )
   for (const body of [
     { send_per_second: 29 },

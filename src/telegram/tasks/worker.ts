@@ -58,7 +58,7 @@ export function openTasks(ground: TaskGround, runners: TaskRunners, { poll_ms = 
     },
     error => log.warn({ err: error }, 'could not look for due tasks; retrying'),
   )
-  const forget = onWake(db, rounds.wake)
+  const forget = onWake(db, () => rounds.wake())
   return {
     /** Waits for running tasks and starts no more. */
     async close() {
