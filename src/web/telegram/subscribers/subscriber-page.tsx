@@ -205,7 +205,7 @@ function ForgetPart({ known: { subscriber } }: { known: SubscriberDetail }) {
     confirm({
       title: `Forget ${name ?? telegram_user_id}?`,
       words:
-        'Their Telegram id is erased from bots, channels, requests, broadcasts and payments. Conversions and charges keep it, so that each person is counted and billed once. If they write to a bot again, they become a new subscriber.',
+        'Their Telegram id is erased in every bot, channel, join request, broadcast and payment. Conversions and charges keep it, so that each person is counted and billed once. If they write to a bot again, they become a new subscriber.',
       action: 'Forget this person',
       deed: async () => {
         await call(forgetSubscriber, { params: { id } })
