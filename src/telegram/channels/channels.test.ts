@@ -223,7 +223,7 @@ test('a bot that loses its right is known to within a second of being told, and 
   chat.promote(bot, ['can_post_messages'])
   await eventually('the state is known', async () => (await read(id)).state === 'no_rights')
   assert.match((await read(id)).state_reason ?? '', /without the right to invite users/)
-  await mailed(/Deals: no invite links can be made/)
+  await mailed(/Deals: no invite links can be created/)
   await db().updateTable('link_batches').set({ state: 'dead' }).where('channel_id', '=', uuid(id)).execute()
   const from = callsOf(chat).length
   chat.demote(bot, 'kicked')
