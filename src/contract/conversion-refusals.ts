@@ -1,4 +1,4 @@
-/** What refuses conversions, and what is said of them afterwards; part of the catalogue. */
+/** Refusals of conversions and of their revisions; part of the catalogue. */
 export const CONVERSION_REFUSALS = {
   click_not_found: { status: 403, error: 'click not found' },
   bot_not_found: { status: 403, error: 'bot not found' },
@@ -10,7 +10,7 @@ export const CONVERSION_REFUSALS = {
   },
   rate_unknown: { status: 422, error: 'no rate of the currency is known', code: 'rate_unknown' },
 
-  // What is said of a conversion afterwards.
+  // Revisions of a conversion.
   amount_too_large: {
     status: 422,
     error: 'the amount is more than $1,000,000',
@@ -21,42 +21,42 @@ export const CONVERSION_REFUSALS = {
     status: 409,
     error: 'the conversion was revised 100 times',
     code: 'too_many_revisions',
-    hint: 'Its last status stands for good. Look which two systems contradict each other.',
+    hint: 'Its last status is final. Check which two systems contradict each other.',
   },
   click_not_kept: {
     status: 409,
     error: 'the click of this conversion is no longer kept',
     code: 'click_not_kept',
-    hint: 'Its month was deleted, so its figures can change no more.',
+    hint: 'Its month was deleted, so its status can no longer change.',
   },
   revision_file_unreadable: {
     status: 400,
     error: 'the file cannot be read',
     code: 'revision_file_unreadable',
-    hint: 'Send CSV with a line of titles such as event_id,status,amount.',
+    hint: 'Send CSV with a header line such as event_id,status,amount.',
   },
   revision_lines_wrong: {
     status: 400,
     error: 'some lines are wrong',
     code: 'revision_lines_wrong',
-    hint: 'Nothing was changed. Put the lines right or take them out; a dry run shows all of them.',
+    hint: 'Nothing was changed. Correct or remove the lines; a dry run lists all of them.',
   },
   conversion_unknown: {
     status: 404,
     error: 'no conversion of this transaction is recorded on the click',
     code: 'conversion_unknown',
-    hint: 'Have the conversion sent, then run this again.',
+    hint: 'Have the network send the conversion, then run this again.',
   },
   conversion_ambiguous: {
     status: 409,
     error: 'several conversions on the click can be meant',
     code: 'conversion_ambiguous',
-    hint: 'Name the one by its transaction id or its event id.',
+    hint: 'Name it by its transaction id or its event id.',
   },
   not_yours: {
     status: 403,
     error: 'the conversion was not recorded by this network',
     code: 'not_yours',
-    hint: 'A network changes only what it has recorded itself. Change it in the dashboard.',
+    hint: 'A network can only change conversions it reported itself. Change it in the dashboard.',
   },
 } as const

@@ -1,60 +1,58 @@
-/** Why intake is refused, in the words that the dashboard shows and the API names. */
+/** The reasons why Sluice refuses a conversion: the API's names, and the words the dashboard shows. */
 import { z } from 'zod'
 
-/** Who can mend it: the people of the workspace, whoever sent it, or nobody needs to. */
+/** Who can fix it: the people of the workspace, the sender, or nobody needs to. */
 export type Fault = 'yours' | 'sender' | 'nobody'
 
-/** Why a request was not recorded, as far as Sluice can tell: `words` name it, `advice` says what mends it. */
+/** Why a request was not recorded, as far as Sluice can tell. `words` is its name, `advice` says how to fix it. */
 export const DIAGNOSES = {
   macro_not_replaced: {
     fault: 'sender',
     words: 'Macro not replaced',
-    advice:
-      'The sender sent a placeholder such as {click_id} as it is. Write the macro the way that network writes it.',
+    advice: 'The sender did not replace a macro such as {click_id}. Write the macro the way that network writes it.',
   },
   click_id_missing: {
     fault: 'sender',
     words: 'No click id',
-    advice: 'The request holds no click id. Pass {click_id} on in the offer’s address, and have it sent back.',
+    advice: 'The request has no click id. Pass {click_id} in the offer’s URL, and have the network send it back.',
   },
   click_id_truncated: {
     fault: 'sender',
     words: 'Click id cut short',
-    advice: 'A click id has 26 characters. Use a parameter of the network that holds as many.',
+    advice: 'A click id has 26 characters. Use a network parameter that holds all of them.',
   },
   click_id_malformed: {
     fault: 'sender',
     words: 'Not a click id',
-    advice: 'What was sent is no id that Sluice makes. Look whether another macro stands in its place.',
+    advice: 'The value is not a click id of Sluice. Check whether the network sends another macro in its place.',
   },
   click_unknown: {
     fault: 'sender',
     words: 'Unknown click',
-    advice: 'No click has this id, and Sluice does not seem to have made it.',
+    advice: 'No click has this id, and Sluice does not seem to have issued it.',
   },
   click_other_organization: {
     fault: 'yours',
     words: 'Click of another workspace',
     advice:
-      'The id was made by this installation, but not for this workspace. Look whether the key or address belongs to another one.',
+      'This installation issued the id to another workspace. Check whether the key or postback URL belongs to another workspace.',
   },
   click_not_stored: {
     fault: 'nobody',
     words: 'Click not stored',
     advice:
-      'The id was made for this workspace, but its click is not stored: it is still on its way, its month is no longer kept, or nobody ever clicked with it. Run it again later.',
+      'The id belongs to this workspace, but its click is not stored. The click is still being saved, its month was deleted, or it never happened. Run it again later.',
   },
-  type_unknown: { fault: 'sender', words: 'Unknown type', advice: 'The type is none of the event types.' },
+  type_unknown: { fault: 'sender', words: 'Unknown type', advice: 'Send one of the event types.' },
   status_unmapped: {
     fault: 'yours',
-    words: 'Status without meaning',
-    advice: 'The network sent a status its map does not name. Add it to the network’s statuses, then run it again.',
+    words: 'Unknown status',
+    advice: 'The network’s status map does not have this status. Add it there, then run this again.',
   },
   status_ignored: {
     fault: 'nobody',
     words: 'Ignored by your status map',
-    advice:
-      'The network’s status map ignores this status, as for rejected conversions, and no conversion of that transaction was recorded: nothing is.',
+    advice: 'The network’s status map ignores this status, and no conversion with this transaction id is recorded.',
   },
   payout_invalid: {
     fault: 'sender',
@@ -64,18 +62,20 @@ export const DIAGNOSES = {
   currency_not_usd: {
     fault: 'sender',
     words: 'Not in US dollars',
-    advice: 'The network is set to US dollars only. Have it convert, then run it again, or have it send dollars.',
+    advice:
+      'The network is set to US dollars only. Switch on conversion for it, then run this again, or have it send dollars.',
   },
   currency_missing: {
     fault: 'sender',
     words: 'No currency',
-    advice: 'The network’s calls have to name their currency. Add its macro to the address, or say what they are in.',
+    advice:
+      'Each postback of this network must name its currency. Add the currency macro to the postback URL, or set a currency for the network.',
   },
   rate_unknown: {
     fault: 'yours',
     words: 'No rate',
     advice:
-      'No rate of the currency is known for the day it came. Set an own rate in Settings, Rates, or see what ails the sources there, then run it again: it takes the rate of that day.',
+      'No rate of the currency is known for the day it arrived. Under Settings, Rates, set your own rate or check why automatic rates failed, then run this again. It uses the rate of that day.',
   },
   nonce_invalid: {
     fault: 'sender',
@@ -90,89 +90,94 @@ export const DIAGNOSES = {
   telegram_user_id_invalid: {
     fault: 'sender',
     words: 'Bad Telegram user id',
-    advice: 'payload.telegram_user_id is a whole number, or a text of at most 128 characters.',
+    advice: 'Send payload.telegram_user_id as a whole number, or as text of at most 128 characters.',
   },
   bot_unknown: {
     fault: 'yours',
     words: 'Unknown bot',
-    advice: 'The bot it names is none of this workspace. Add it under Bots, then run it again.',
+    advice: 'This workspace does not have the named bot. Add it under Bots, then run this again.',
   },
   outside_campaigns: {
     fault: 'yours',
     words: 'Outside the key’s campaigns',
-    advice: 'The key is restricted to campaigns, and the click is of none of them.',
+    advice: 'The key is restricted to campaigns, and the click belongs to another campaign.',
   },
   right_missing: {
     fault: 'yours',
     words: 'Right not granted',
-    advice: 'The key does not hold the right events. Grant it, then run it again.',
+    advice: 'The key does not have the right events. Grant it, then run this again.',
   },
   key_unusable: {
     fault: 'yours',
     words: 'Key not usable here',
-    advice: 'The owner of the key is no admin or no member here any more, or its grant is unreadable.',
+    advice: 'The owner of the key is no longer an admin or member here, or its grant is unreadable.',
   },
   ip_not_listed: {
     fault: 'sender',
-    words: 'Address not listed',
+    words: 'IP not allowed',
     advice:
-      'The call came from an address that the network’s IP list does not hold. Nobody who is not on it can report for the network.',
+      'The network’s allowed IPs do not include the caller’s IP address. Add it there if it belongs to the network.',
   },
-  network_off: { fault: 'yours', words: 'Network switched off', advice: 'Switch the network on, then run it again.' },
+  network_off: { fault: 'yours', words: 'Network switched off', advice: 'Switch the network on, then run this again.' },
   body_unreadable: {
     fault: 'sender',
     words: 'Not readable',
-    advice: 'The body is no JSON that can be stored. It cannot be run again.',
+    advice: 'The body is not JSON that can be stored. It cannot be run again.',
   },
-  body_invalid: { fault: 'sender', words: 'Does not fit', advice: 'A field is not as the interface wants it.' },
+  body_invalid: {
+    fault: 'sender',
+    words: 'Invalid field',
+    advice: 'A field has a value that the API does not accept.',
+  },
   differs_from_recorded: {
     fault: 'sender',
     words: 'Differs from what was recorded',
     advice:
-      'The conversion was recorded before, stays as it is, and this call says nothing that changes it. A status that says !reject or !refund would, and so would a network that may amend. Where the network pays more than was recorded, record the rest by hand with a transaction id of its own; where it pays less or takes it back, hold this against its bill. Where it is another conversion, have the network send a transaction id of its own with each.',
+      'The conversion is already recorded, and this postback did not change it. To let later postbacks change it, map the status to !reject or !refund, or allow payout updates for the network. If the network pays more than was recorded, record the rest by hand with a new transaction id. If it pays less or takes the payout back, compare this with its bill. If it is another conversion, have the network send a different transaction id for each.',
   },
   paid_for_other_types: {
     fault: 'yours',
     words: 'Worth nothing',
     advice:
-      'The conversion is recorded, and its offer pays for other types. Under Offers choose this type too, or under Networks let the status stand for what the offer pays for: later conversions then earn the payout. To let this one earn it, approve it with an amount under Conversions. Where this type is not paid, nothing has to be done. Steps before what is paid, such as registrations, are told once a day for each network and offer.',
+      'The conversion is recorded, but its offer pays on other types. For later conversions, add this type to the offer, or map the status to the type the offer pays on. To pay for this one, approve it with an amount under Conversions. If this type is not paid, do nothing. Steps before the paid type, such as registrations, are listed once a day for each network and offer.',
   },
   conversion_unknown: {
     fault: 'sender',
-    words: 'Verdict on nothing recorded',
+    words: 'Conversion not found',
     advice:
-      'It says that a conversion is approved, on hold or taken back, and none of this transaction is recorded on the click. It was tried again for a day. Run it again once the conversion is there.',
+      'The postback changes the status of a conversion, but the click has no conversion with this transaction id. Sluice retried for a day. Run it again once the conversion is recorded.',
   },
   conversion_ambiguous: {
     fault: 'sender',
-    words: 'Several conversions can be meant',
+    words: 'Several conversions match',
     advice:
-      'It says what became of a conversion, and the click has several. Have the network send its transaction id, or say it of the right one under Conversions.',
+      'The postback changes the status of a conversion, but the click has several. Have the network send the transaction id, or change the right one under Conversions.',
   },
   not_yours: {
     fault: 'sender',
     words: 'Not this network’s conversion',
-    advice: 'A network changes only what it has recorded itself. Change it under Conversions if it is right.',
+    advice:
+      'A network can only change conversions it reported itself. If the change is right, make it under Conversions.',
   },
   too_many_revisions: {
     fault: 'yours',
-    words: 'Revised too often',
-    advice: 'It was revised 100 times. Look which systems contradict each other.',
+    words: 'Changed too often',
+    advice: 'Its status was changed 100 times. Check which systems contradict each other.',
   },
   click_not_kept: {
     fault: 'nobody',
     words: 'Click no longer kept',
-    advice: 'The month of its click was deleted, so the figures of the conversion can change no more.',
+    advice: 'The month of its click was deleted, so its status can no longer change.',
   },
   failed: {
     fault: 'yours',
     words: 'Could not be stored',
-    advice: 'The database would not take it. The log of the service says why.',
+    advice: 'The database could not store it. The service log says why.',
   },
   not_kept: {
     fault: 'nobody',
     words: 'Too many to keep',
-    advice: 'More was refused within a minute than is kept. The number says how many.',
+    advice: 'More was refused within a minute than Sluice keeps. The number says how many.',
   },
 } as const satisfies Record<string, { fault: Fault; words: string; advice: string }>
 

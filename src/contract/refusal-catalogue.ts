@@ -257,7 +257,7 @@ const entries = {
     status: 409,
     error: 'this request cannot be run again',
     code: 'cannot_run_again',
-    hint: 'Not all of it was kept, or it was no JSON. Have it sent again.',
+    hint: 'It is not valid JSON or was too large to keep whole. Have it sent again.',
   },
   ...SPEND_REFUSALS,
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },

@@ -1,10 +1,10 @@
-/** What can be said of a conversion after it was recorded. */
+/** The statuses a conversion may have, and the verdicts with which a network changes them. */
 
-/** `approved` counts with its amount; all others count for nothing. `pending` may still come to be worth its amount. */
+/** Only `approved` counts, with its amount. `pending` may still be approved with its amount. */
 export const EVENT_STATUSES = ['approved', 'pending', 'rejected', 'refunded', 'chargeback'] as const
 export type EventStatus = (typeof EVENT_STATUSES)[number]
 
-/** How a network's status map writes a verdict on a conversion that is recorded, and what it says of it. */
+/** A network's status map writes these verdicts on a recorded conversion; each sets a status. */
 export const VERDICTS = {
   '!approve': 'approved',
   '!pend': 'pending',
@@ -13,12 +13,12 @@ export const VERDICTS = {
   '!chargeback': 'chargeback',
 } as const satisfies Record<string, EventStatus>
 
-/** More is no verdict any more but a quarrel between two systems. */
+/** More revisions than this mean that two systems contradict each other. */
 export const MOST_REVISIONS = 100
 
 export const REASON_LENGTH = 200
 
-/** Whether an amount can be said with it: a refusal is worth nothing. */
+/** Whether a revision to this status may have an amount. */
 export function hasAmount(status: EventStatus): boolean {
   return status === 'approved' || status === 'pending'
 }

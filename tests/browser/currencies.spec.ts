@@ -19,7 +19,7 @@ test('a network pays in euro: refused without a rate, booked by an own one, and 
   const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
   const network = await send(owner, 'POST', '/api/networks', { name: 'Euro Offers', template: 'plain' })
   await page.goto(`/networks/${network.id}`)
-  await page.getByLabel('A call that names none is in').selectOption('Another currency')
+  await page.getByLabel('If the postback names no currency').selectOption('Another currency')
   await expect(page.getByLabel('Code')).toHaveValue('EUR')
   await expect(page.getByLabel('Convert other currencies')).toBeChecked()
   await page.getByRole('button', { name: 'Save network' }).click()

@@ -36,14 +36,14 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   expect(await call('sum=15&txid=2&status=1&goal=dep')).toBe('OK\n')
 
   const ftd = page.getByLabel('FTD', { exact: true }).first()
-  if ((await ftd.count()) === 0) await page.getByLabel('Add a meaning').selectOption('FTD')
+  if ((await ftd.count()) === 0) await page.getByLabel('Add a status mapping').selectOption('FTD')
   await page.getByLabel('Ignored', { exact: true }).fill('trash, Jackpot')
   await ftd.fill('Jackpot')
   await expect(page.getByLabel('Ignored', { exact: true })).toHaveAccessibleDescription(
-    /jackpot stands for FTD already/i,
+    /jackpot already means FTD/i,
   )
   await page.getByLabel('Ignored', { exact: true }).fill('trash')
-  await page.getByLabel('IP addresses and ranges').fill('127.0.0.1\n::1')
+  await page.getByLabel('Allowed IPs').fill('127.0.0.1\n::1')
   await page.getByRole('button', { name: 'Save network' }).click()
   await expect(page.getByText('The network is saved').first()).toBeVisible()
 
@@ -57,9 +57,9 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   await expect(all.getByRole('button', { name: 'Run 1 again' })).toBeVisible()
   await all.getByRole('button', { name: 'Cancel' }).click()
   const row = page.getByRole('row', { name: /jackpot/ })
-  await expect(row).toContainText('Status without meaning')
+  await expect(row).toContainText('Unknown status')
   await row.getByRole('button', { name: /^Details/ }).click()
-  const details = page.getByRole('dialog', { name: 'Status without meaning' })
+  const details = page.getByRole('dialog', { name: 'Unknown status' })
   await details.getByRole('button', { name: 'Run again' }).click()
   await expect(details.getByText('Run again and recorded.')).toBeVisible()
   await details.getByRole('button', { name: 'Close', exact: true }).last().click()
@@ -69,7 +69,7 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   await page.getByLabel('Trace a click id').fill(` ${id.toUpperCase()} `)
   await page.getByLabel('Trace a click id').press('Enter')
   await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
-  await expect(page.getByText('Refused, later recorded: Status without meaning.')).toBeVisible()
+  await expect(page.getByText('Refused, later recorded: Unknown status.')).toBeVisible()
   await expect(page.getByText('FTD by the network Great Offers as “jackpot”')).toBeVisible()
   await expect(page.getByText('Deposit by the network Great Offers as “dep”')).toBeVisible()
   await expect(page.getByText('Sent by the network Great Offers.')).toBeVisible()
@@ -143,7 +143,7 @@ test('a network that pays in euro is made so, and its page says it', DETAIL, asy
   await dialog.getByLabel('Currency').fill('eur')
   await dialog.getByRole('button', { name: 'Add network' }).click()
   await expect(page.getByRole('heading', { level: 1, name: 'Euro Offers' })).toBeVisible()
-  await expect(page.getByLabel('A call that names none is in')).toHaveValue('other')
+  await expect(page.getByLabel('If the postback names no currency')).toHaveValue('other')
   await expect(page.getByLabel('Code')).toHaveValue('EUR')
   await expect(page.getByLabel('Convert other currencies')).toBeChecked()
 })

@@ -183,7 +183,7 @@ test('an invited person signs up by the link and sees what a member may not do',
     /secret part is shown to owners and admins only/,
   )
   await theirs.goto('/networks')
-  await expect(theirs.getByRole('button', { name: 'Copy address of Secretive' })).toHaveAttribute(
+  await expect(theirs.getByRole('button', { name: 'Copy URL of Secretive' })).toHaveAttribute(
     'aria-disabled',
     'true',
   )

@@ -1,4 +1,4 @@
-/** The public address of a campaign: where visitors of ads arrive, and the one its owners try it out by. */
+/** Clicks over HTTP: the campaign link that visitors open, its test link, and checks of what a click stores. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { FAITHFUL, Instant } from '../../contract/fields.ts'
@@ -11,16 +11,16 @@ export const visitCampaign = endpoint({
   summary: "Record a click and redirect to the campaign's destination",
   answers: {
     302: {
-      words: 'The visitor goes on. The cookie vis_id is set where there was none',
+      words: 'Redirects the visitor. Sets the cookie vis_id if there was none',
       headers: ['Location', 'Set-Cookie'],
     },
     200: {
       words:
-        'A page that opens Telegram, where the destination says so; or the campaign is paused or archived and has no fallback, and a page says that',
+        'A page that opens Telegram, if that is the destination; or a page that says the offer is closed, if the campaign is paused or archived and has no fallback',
       type: 'text/html',
       headers: ['Set-Cookie'],
     },
-    404: { words: 'No campaign has this key, or there is nowhere to go', type: 'text/plain' },
+    404: { words: 'No campaign has this key, or it has no destination', type: 'text/plain' },
   },
   description:
     'Reads ref_id, sub1 to sub9, fbclid, gclid, gbraid, wbraid and ttclid from the query. HEAD redirects with an empty click id and records nothing.',
@@ -29,10 +29,10 @@ export const visitCampaign = endpoint({
 export const readTestLink = endpoint({
   route: 'GET /api/campaigns/:id/test-link',
   access: { session: 'member' },
-  summary: 'The address to try a campaign out by',
+  summary: 'Read the test link of a campaign',
   description:
-    'Leads where the campaign leads. Its clicks are test clicks: listed with tracked=false, and with all that comes of them never counted, ' +
-    'billed or delivered. A path alone while BASE_URL is not set and the caller came by no address of this machine.',
+    'Leads where the campaign leads. Its clicks are test clicks: listed with tracked=false, and never counted, ' +
+    'billed or delivered, nor are their conversions. Only a path if BASE_URL is not set and the request did not come to an address of this machine.',
   reply: z.object({ url: z.string() }),
   refuses: ['object_not_found'],
 })
@@ -42,7 +42,7 @@ export const readClicksWhilePaused = endpoint({
   access: { session: 'member' },
   summary: 'How many visitors came while a campaign was paused or archived',
   description:
-    'Counted as long as clicks are kept, without bots and tests. They are stored with tracked=false and counted in no report, until a conversion proves one.',
+    'Counts the clicks that are still stored, without bots and tests. They have tracked=false, and no report counts one until it converts.',
   reply: z.object({ clicks: z.int(), last_at: Instant.nullable() }),
   refuses: ['object_not_found'],
 })
@@ -50,9 +50,9 @@ export const readClicksWhilePaused = endpoint({
 export const readSourceFaults = endpoint({
   route: 'GET /api/campaigns/:id/source-faults',
   access: { session: 'member' },
-  summary: 'What the traffic source of a campaign did not fill in, in the last seven days',
+  summary: 'List macros that a campaign’s traffic source did not replace in the last seven days',
   description:
-    'Counted clicks that came with a field of the source still a macro, or with a click id too long to be saved; the latest value beside it.',
+    'Counts clicks on which a field of the source was an unreplaced macro, or a click id was too long to store. Each has its latest value.',
   reply: z.object({
     data: z.array(
       z.object({
@@ -70,21 +70,21 @@ const WIRE_URL_LENGTH = 8192
 
 export const ReadField = z.object({
   field: z.string(),
-  parameter: z.string().meta({ description: 'The name it came under, else the one it is expected under' }),
-  sent: z.string().nullable().meta({ description: 'What came, decoded' }),
-  value: z.string().nullable().meta({ description: 'What a click keeps of it' }),
+  parameter: z.string().meta({ description: 'The parameter that was sent, else the expected one' }),
+  sent: z.string().nullable().meta({ description: 'The value as sent, decoded' }),
+  value: z.string().nullable().meta({ description: 'The value a click stores' }),
   state: z.enum(['read', 'not_sent', 'empty', 'unreplaced', 'too_long', 'unusable', 'unreadable', 'unused']).meta({
     description:
-      'unreplaced: still the macro; unusable: no click id of an ad platform; unreadable: no amount that the cost model takes; unused: no cost is taken from the link',
+      'unreplaced: still a macro; unusable: not a click id of the ad platform; unreadable: not an amount; unused: the cost model does not read the link',
   }),
 })
 
 export const tryLink = endpoint({
   route: 'POST /api/campaigns/:id/try-link',
   access: { session: 'member' },
-  summary: "Say what a click would keep of an address, by the campaign's names and its traffic source",
+  summary: 'Test which values a click would store from a campaign link',
   description:
-    'Without an address, that of the campaign with sample values in the place of the macros. Nobody is sent anywhere, and nothing is recorded.',
+    'Reads the link by the parameters of the campaign and its traffic source. Without a url it reads the campaign link with sample values for the macros. Nothing is recorded.',
   body: z.object({
     url: z
       .string()
@@ -93,18 +93,18 @@ export const tryLink = endpoint({
       .max(WIRE_URL_LENGTH)
       .refine(...FAITHFUL)
       .nullish()
-      .meta({ description: 'As a visitor opens it; everything behind the first ? is read' }),
+      .meta({ description: 'The URL a visitor opens; everything after the first ? is read' }),
   }),
   reply: z.object({
     url: z.string(),
     fields: z.array(ReadField),
     unknown: z
       .array(z.object({ parameter: z.string(), sent: z.string() }))
-      .meta({ description: 'What else is in the address, of which nothing is kept' }),
+      .meta({ description: 'Other parameters of the link, which are not stored' }),
     cost: z
       .object({ usd: z.string().nullable(), original: z.string().nullable(), currency: z.string().nullable() })
       .nullable()
-      .meta({ description: 'What the click would cost; null where the campaign has no cost model' }),
+      .meta({ description: 'What the click would cost; null: the campaign has no cost model' }),
   }),
   refuses: ['object_not_found', 'invalid_request'],
 })

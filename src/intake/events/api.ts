@@ -1,4 +1,4 @@
-/** Conversions over HTTP: the one way in for servers and the dashboard, and the log people read. */
+/** Conversions over HTTP: recording one, for servers and the dashboard, and the conversion log. */
 import { z } from 'zod'
 import { OriginalMoney } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -10,7 +10,7 @@ import { EVENT_STATUSES } from '../../contract/revisions.ts'
 
 const NONCE_LENGTH = 128
 
-/** 1 to 128 code points that can be stored as they are; nothing is trimmed or folded, so look-alikes stay apart. */
+/** 1 to 128 code points, stored as sent: nothing is trimmed or folded, so similar nonces stay different. */
 const Nonce = z
   .string({ error: 'must be a text' })
   .refine(text => text !== '' && Array.from(text).length <= NONCE_LENGTH && isFaithful(text), {
@@ -18,13 +18,13 @@ const Nonce = z
   })
   .meta({ description: 'Tells two conversions of one type on one click apart', minLength: 1, maxLength: NONCE_LENGTH })
 
-/** Not a record of the schema's own: copying tens of thousands of keys on the way in and out would hold up everyone else. */
+/** Not `z.record`, which would copy tens of thousands of keys on the way in and out and block other requests. */
 const Payload: z.ZodType<Record<string, unknown>, Record<string, unknown>> = z
   .any()
   .refine(sent => typeof sent === 'object' && sent !== null && !Array.isArray(sent), { error: 'must be an object' })
   .meta({ type: 'object', additionalProperties: {} })
 
-/** The request of intake, in the interface's spelling. Null counts as not sent, unknown fields are ignored. */
+/** The request that reports a conversion, in the contract's spelling. Null counts as not sent, unknown fields are ignored. */
 export const ConversionDraft = z.object({
   clickId: z
     .string({ error: 'must be the click id Sluice issued, a text' })
@@ -37,7 +37,7 @@ export const ConversionDraft = z.object({
   nonce: Nonce.nullish(),
   payload: Payload.nullish().meta({
     description:
-      'Stored with the event. Three keys are read: telegram_user_id, bot_username, bot_id. custom_data is removed.',
+      'Stored with the event. Sluice reads telegram_user_id, bot_username and bot_id from it, and removes custom_data.',
   }),
 })
 export type ConversionDraft = z.output<typeof ConversionDraft>
@@ -62,7 +62,7 @@ export const recordConversion = endpoint({
   summary: 'Record a conversion',
   description:
     'Charges the balance once per person, forwards to the ad account, fires postbacks. Sending the same clickId, type and nonce again ' +
-    'answers the stored event with Idempotent-Replayed: true and does nothing else. Idempotency-Key stands in for a missing nonce.',
+    'answers the stored event with Idempotent-Replayed: true and does nothing else. Idempotency-Key is used if the nonce is missing.',
   body: ConversionDraft,
   reply: ConversionEvent,
   status: 201,
@@ -80,26 +80,25 @@ export const recordConversion = endpoint({
 })
 
 export const EventStatus = z.enum(EVENT_STATUSES).meta({
-  description: 'Only approved counts as revenue, with its amount. pending is on hold; the others are worth nothing',
+  description: 'Only approved counts as revenue, with its amount. pending is on hold; the others count as nothing',
 })
 
-/** A row of the conversion log: the event, where it came from, and whether it stands on a test click. */
+/** A row of the conversion log: the event, where it came from, and whether its click is a test. */
 export const LoggedEvent = ConversionEvent.extend({
   source: z
     .enum(['api', 'dashboard', 'service', 'network'])
-    .meta({ description: 'service: Sluice recorded it by itself' }),
-  test: z.boolean().meta({ description: 'On a test click: neither billed nor delivered' }),
+    .meta({ description: 'service: recorded by Sluice itself' }),
+  test: z.boolean().meta({ description: 'On a test click: not billed and not delivered' }),
   status: EventStatus,
-  amount: Money.meta({ description: 'US dollars that count as revenue, of pending those on hold, else 0' }),
-  revisions: z
-    .number()
-    .int()
-    .meta({ description: 'How often something was said of it; 0: it stands as it was recorded' }),
-  original: OriginalMoney.nullable().meta({ description: 'What the payout was in another currency; null: US dollars' }),
+  amount: Money.meta({ description: 'US dollars that count as revenue; with pending the amount on hold, else 0' }),
+  revisions: z.number().int().meta({ description: 'Number of status changes; 0: as recorded' }),
+  original: OriginalMoney.nullable().meta({
+    description: 'The payout in its own currency; null: it was in US dollars',
+  }),
 }).meta({ id: 'LoggedEvent' })
 export type LoggedEvent = z.output<typeof LoggedEvent>
 
-/** As long as the longest that a click keeps of its source's click id. */
+/** The longest click id of a traffic source that a click stores. */
 const SOUGHT_LENGTH = 512
 
 export const listEvents = endpoint({
@@ -120,7 +119,7 @@ export const listEvents = endpoint({
       }),
     click_id: Id.optional(),
     type: EventType.optional(),
-    status: EventStatus.optional().meta({ description: 'How it stands; what was never revised is approved' }),
+    status: EventStatus.optional().meta({ description: 'Current status; a conversion without revisions is approved' }),
     campaign_id: Id.optional(),
     date_from: Instant.optional().meta({ description: 'Recorded at this time or later' }),
     date_to: Instant.optional().meta({ description: 'Recorded before this time' }),

@@ -1,4 +1,4 @@
-/** Networks over HTTP: who may report conversions by calling an address, and how their words are read. */
+/** Networks over HTTP: the affiliate networks that report conversions by postback, and how their postbacks are read. */
 import { z } from 'zod'
 import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -8,7 +8,7 @@ import { paging } from '../../contract/paging.ts'
 import { EVENT_STATUSES, VERDICTS } from '../../contract/revisions.ts'
 import { isSecretName } from '../../contract/secret-names.ts'
 
-/** What a call may tell, each read from the first of its parameters that was sent. */
+/** The fields of a postback. Each is read from the first of its parameters that was sent. */
 export const FIELDS = ['click_id', 'payout', 'transaction_id', 'status', 'currency', 'telegram_user_id'] as const
 export type Field = (typeof FIELDS)[number]
 
@@ -17,7 +17,7 @@ const ParameterName = z
   .trim()
   .toLowerCase()
   .regex(/^[\w.[\]-]{1,64}$/, { message: 'must be a parameter name of 1 to 64 letters, digits and _ . - [ ]' })
-  // Their values are never stored, so a call could not be run again.
+  // Values of secret names are never stored, so a stored call could not be run again.
   .refine(name => !isSecretName(name), { message: 'must not be named like a secret' })
 
 const Names = z.array(ParameterName).max(30)
@@ -31,10 +31,10 @@ export const ParameterMap = z
     currency: Names,
     telegram_user_id: Names,
   })
-  .meta({ description: 'For each field the parameters it is read from; the first one stands in the postback address' })
+  .meta({ description: 'The parameters each field is read from; the first one is used in the postback URL' })
 export type ParameterMap = z.output<typeof ParameterMap>
 
-const Word = z
+const NetworkStatus = z
   .string()
   .trim()
   .toLowerCase()
@@ -42,9 +42,9 @@ const Word = z
   .max(64)
   .refine(...FAITHFUL)
 
-/** Before an event type: recorded where it is not, and held. */
+/** Prefix of an event type: record the conversion if it is new, and hold it. */
 export const HELD = 'pend:'
-/** In place of an event type: the one that the click's offer pays for. */
+/** In place of an event type: the type that the click's offer pays on. */
 export const BY_OFFER = 'offer'
 
 const Meaning = z.enum([
@@ -57,63 +57,62 @@ const Meaning = z.enum([
 export type StatusMeaning = z.output<typeof Meaning>
 
 export const StatusMap = z
-  .record(Word, Meaning.nullable())
+  .record(NetworkStatus, Meaning.nullable())
   .refine(map => Object.keys(map).length <= 100, { message: 'must hold at most 100 statuses' })
   .meta({
     description:
-      'From the network’s word, in any case, to an event type; offer is the type that the click’s offer pays for, purchase where it names none; ' +
-      'pend:type and pend:offer are recorded and held; !approve, !pend, !reject, !refund and !chargeback are ' +
-      'verdicts on the conversion that is recorded; null: recorded as nothing. parameter=word is for that parameter alone.',
+      'Maps the network’s status, in any case, to an event type. offer is the type that the click’s offer pays on, or purchase if it names none. ' +
+      'pend:type and pend:offer are recorded on hold. !approve, !pend, !reject, !refund and !chargeback change ' +
+      'the recorded conversion. null records nothing. parameter=status maps a status of that parameter alone.',
   })
 export type StatusMap = z.output<typeof StatusMap>
 
-/** The families of networks there are templates for, in the words people read; what each holds is in templates.ts. */
+/** The names of the network templates on screens; templates.ts has their contents. */
 export const TEMPLATE_LABELS = {
   keitaro: {
     name: 'Keitaro style',
-    words: 'Networks with a Keitaro template: subid, status, payout, tid. A lead is not paid yet, a sale is.',
+    words: 'Networks with a Keitaro template: subid, status, payout, tid. Sales are paid, leads are not.',
   },
   everflow: {
     name: 'Everflow style',
-    words: 'Everflow’s partner postback: the click id travels in sub1, events come by their name.',
+    words: 'Everflow’s partner postback: sub1 holds the click id, event_name holds the event.',
   },
   affise: {
     name: 'Affise style',
-    words:
-      'Affise and its platforms: the click id travels in sub1; status 1 is approved, and the goal says what happened.',
+    words: 'Affise and its platforms: sub1 holds the click id, status 1 is approved, and the goal names the event.',
   },
-  tune: { name: 'TUNE style', words: 'TUNE (HasOffers) and its platforms: the click id travels in aff_sub.' },
-  plain: { name: 'Plain', words: 'Any other network: plain names, to be filled with the network’s own macros.' },
+  tune: { name: 'TUNE style', words: 'TUNE (HasOffers) and its platforms: aff_sub holds the click id.' },
+  plain: { name: 'Plain', words: 'Any other network: plain parameter names, for the network’s own macros.' },
 } as const
 export const TEMPLATE_NAMES = Object.keys(TEMPLATE_LABELS) as [keyof typeof TEMPLATE_LABELS]
 const TemplateName = z.enum(TEMPLATE_NAMES)
 export type TemplateName = z.output<typeof TemplateName>
 
-/** In place of a currency's code: each call has to name its own. */
+/** In place of a currency code: each postback must name its currency. */
 export const FROM_CALL = 'from_call'
 
 const NetworkCurrency = z
   .union([z.literal(FROM_CALL), Currency])
-  .meta({ description: 'What a call is in that names no currency; from_call: a call with a payout must name one' })
+  .meta({ description: 'Currency of postbacks that name none; from_call: a postback with a payout must name one' })
 const Convert = z.boolean().meta({
   description:
-    'Whether a payout in another currency is turned into US dollars by the rate of the day; false: it is refused',
+    'Whether a payout in another currency is converted to US dollars at the rate of the day; false: it is refused',
 })
 
 const Amend = z.boolean().meta({
   description:
-    'Whether a later paid word with another amount, or after a refusal, changes the conversion; false: it is kept as differing',
+    'Whether a later paid status with another payout, or after a rejection, updates the conversion; false: it is kept as differs_from_recorded',
 })
 const HoldDays = z.number().int().min(1).max(365).nullable().meta({
   description:
-    'After so many days what is put on hold from then on is approved, unless something else is said; null: never',
+    'Days after which a conversion put on hold from now on is approved, unless its status changes before; null: never',
 })
 
 const RANGE = /^[0-9a-f:.]{2,45}(\/\d{1,3})?$/i
 const IpList = z
   .array(z.string().trim().regex(RANGE, { message: 'must be an address or a range such as 203.0.113.0/24' }))
   .max(100)
-  .meta({ description: 'Addresses and ranges calls may come from; empty: any' })
+  .meta({ description: 'IP addresses and ranges that may call; empty: any' })
 
 export const Network = z
   .object({
@@ -124,12 +123,12 @@ export const Network = z
     statuses: StatusMap,
     default_type: EventType.nullable().meta({
       description:
-        'What a call without a status stands for, unless the click’s offer names the types it pays for and this is none of them; null: it is refused',
+        'Type of a postback without a status. If the click’s offer pays on other types, one of those is recorded instead. null: the postback is refused',
     }),
     unpaid_types: z
       .array(EventType)
-      .meta({ description: 'Reported before they are paid: recorded with a payout of 0' }),
-    currency: z.string().meta({ description: 'What a call is in that names no currency; from_call: it must name one' }),
+      .meta({ description: 'Types reported before they are paid: recorded with a payout of 0' }),
+    currency: z.string().meta({ description: 'Currency of postbacks that name none; from_call: each must name one' }),
     convert: Convert,
     amend: Amend,
     hold_days: HoldDays,
@@ -137,13 +136,13 @@ export const Network = z
     active: z.boolean(),
     postback_url: z.string().meta({
       description:
-        'The address to enter at the network, its macros in place. Whoever knows its token can record conversions, so members read it with ******** instead.',
+        'The URL to enter at the network, with its macros. Anyone who knows the token can record conversions, so members see ******** in its place.',
     }),
-    token_withheld: z.boolean().meta({ description: 'The reader is a member: the address stands without its token' }),
+    token_withheld: z.boolean().meta({ description: 'The reader is a member: the URL hides its token' }),
     offer_parameter: z
       .string()
-      .meta({ description: 'What to add to the offer’s address, so that the click id comes back' }),
-    waiting: z.number().int().meta({ description: 'Calls that are stored and run later' }),
+      .meta({ description: 'Parameter to add to the offer’s URL, so that the network sends the click id back' }),
+    waiting: z.number().int().meta({ description: 'Postbacks that are stored to be run later' }),
     last_received_at: Instant.nullable(),
     created_at: Instant,
     updated_at: Instant,
@@ -156,7 +155,7 @@ export const NetworkDraft = z.object({
   template: TemplateName,
   currency: NetworkCurrency.nullish().meta({
     description:
-      'What a call is in that names no currency, US dollars unless sent; with another, or from_call, the network converts',
+      'Currency of postbacks that name none; US dollars if left out. With another currency or from_call the network converts',
   }),
 })
 
@@ -181,7 +180,7 @@ export const listNetworks = endpoint({
   route: 'GET /api/networks',
   access: { session: 'member' },
   summary: 'List networks, newest first',
-  description: 'Owners and admins read the addresses with their tokens, members without them.',
+  description: 'Owners and admins see the postback URLs with their tokens, members without.',
   query: z.object(paging),
   reply: Page(Network),
 })
@@ -189,8 +188,8 @@ export const listNetworks = endpoint({
 export const readNetwork = endpoint({
   route: 'GET /api/networks/:id',
   access: { session: 'member' },
-  summary: 'Read a network with its postback address',
-  description: 'Owners and admins read the address with its token, members without it.',
+  summary: 'Read a network with its postback URL',
+  description: 'Owners and admins see the postback URL with its token, members without.',
   reply: Network,
   refuses: ['object_not_found'],
 })
@@ -199,7 +198,7 @@ export const createNetwork = endpoint({
   route: 'POST /api/networks',
   access: { session: 'admin' },
   summary: 'Create a network from a template',
-  description: 'Its parameters and statuses are those of the template, and can be changed afterwards.',
+  description: 'Copies the parameters and statuses of the template; both can be changed afterwards.',
   body: NetworkDraft,
   reply: Network,
   status: 201,
@@ -217,16 +216,16 @@ export const updateNetwork = endpoint({
 export const tryNetworkCall = endpoint({
   route: 'POST /api/networks/:id/try',
   access: { session: 'member' },
-  summary: 'Read a call as the network’s maps read it, and say what it would do',
+  summary: 'Test how a network’s postback is read',
   description:
-    'Nothing is recorded. Maps that are sent are taken in place of the saved ones, to be tried before they are saved.',
+    'Nothing is recorded. Maps in the request replace the saved ones, so that changes can be tested before they are saved.',
   body: z.object({
     call: z
       .string()
       .trim()
       .min(1)
       .max(8000)
-      .meta({ description: 'The address a network called, its query, or the body it sent' }),
+      .meta({ description: 'The URL a network called, its query, or the body it sent' }),
     parameters: ParameterMap.optional(),
     statuses: StatusMap.optional(),
     default_type: EventType.nullable().optional(),
@@ -237,15 +236,15 @@ export const tryNetworkCall = endpoint({
       .object({
         click_id: Id,
         transaction_id: z.string().nullable(),
-        type: EventType.nullable().meta({ description: 'null: it is a verdict on what is recorded' }),
+        type: EventType.nullable().meta({ description: 'null: it changes the recorded conversion' }),
         by_offer: z.boolean().meta({
           description:
-            'The call names no event: where the click’s offer pays for other types than `type`, it is one of those',
+            'The postback names no event: if the click’s offer pays on other types than `type`, one of those is recorded',
         }),
         verdict: z.enum(EVENT_STATUSES).nullable().meta({
-          description: 'What it says of a conversion; pending beside a type: recorded and held; null: recorded',
+          description: 'The status it sets; pending with a type: recorded on hold; null: recorded as approved',
         }),
-        payout: Money.nullable().meta({ description: 'In `currency`; null: the offer’s, or what was recorded' }),
+        payout: Money.nullable().meta({ description: 'In `currency`; null: the offer’s payout, or the recorded one' }),
         currency: z.string().nullable(),
       })
       .nullable(),
@@ -258,7 +257,7 @@ export const deleteNetwork = endpoint({
   route: 'DELETE /api/networks/:id',
   access: { session: 'admin' },
   summary: 'Delete a network',
-  description: 'Its address is unknown from then on. What it has reported stays; calls that still wait are run.',
+  description: 'Its postback URL stops working. Its conversions stay, and stored postbacks are still run.',
   reply: Done,
   refuses: ['object_not_found'],
 })
@@ -266,32 +265,32 @@ export const deleteNetwork = endpoint({
 export const rotateNetworkToken = endpoint({
   route: 'POST /api/networks/:id/rotate',
   access: { session: 'admin' },
-  summary: 'Give a network a new address',
+  summary: 'Give a network a new postback URL',
   description:
-    'The old one works for as many hours as are given, so that the network can be changed without a gap; 0 ends it at once.',
+    'The old URL works for overlap_hours more (24 if left out), so that it can be replaced without a gap; 0 ends it at once.',
   body: z.object({ overlap_hours: z.number().int().min(0).max(168).optional() }),
   reply: Network,
   refuses: ['object_not_found'],
 })
 
-const described = {
+const postback = {
   access: 'anyone',
-  summary: 'What affiliate networks call to report a conversion',
+  summary: 'Report a conversion as an affiliate network',
   description:
-    'Reads the parameters that the network’s map names, from the query and, with POST, from a form or a JSON object. Answers short plain text.',
+    'Reads the parameters of the network’s map from the query and, with POST, from a form or a JSON object. Answers short plain text.',
   visit: true,
   hosts: 'any',
   answers: {
     200: {
-      words: 'Recorded, stored to be run later, or not recorded and why: sending again would not change it',
+      words: 'Recorded, stored to be run later, or not recorded and why. Sending it again would not change that',
       type: 'text/plain',
     },
-    403: { words: 'The caller is not on the IP list', type: 'text/plain' },
-    404: { words: 'There is no such address, or its time is over', type: 'text/plain' },
+    403: { words: 'The caller’s IP address is not allowed', type: 'text/plain' },
+    404: { words: 'The token is unknown or has expired', type: 'text/plain' },
     409: { words: 'The organization is deleted', type: 'text/plain' },
-    503: { words: 'Nothing can be stored: send it again', type: 'text/plain', headers: ['Retry-After'] },
+    503: { words: 'Nothing can be stored now: send it again', type: 'text/plain', headers: ['Retry-After'] },
   },
 } as const
 
-export const receivePostback = endpoint({ route: 'GET /postback/:token', ...described })
-export const receivePostbackByPost = endpoint({ route: 'POST /postback/:token', ...described, takesRaw: true })
+export const receivePostback = endpoint({ route: 'GET /postback/:token', ...postback })
+export const receivePostbackByPost = endpoint({ route: 'POST /postback/:token', ...postback, takesRaw: true })

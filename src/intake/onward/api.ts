@@ -1,4 +1,4 @@
-/** The way on from a landing page over HTTP: what visitors' browsers ask, the page's script and its beacon. */
+/** From a landing page to the offer, over HTTP: the link to the offer, the script for the page, and its beacon. */
 import { endpoint } from '../../contract/endpoint.ts'
 
 export const serveScript = endpoint({
@@ -8,7 +8,7 @@ export const serveScript = endpoint({
   hosts: 'any',
   summary: 'The script for landing pages',
   answers: { 200: { words: 'The script', type: 'text/javascript' } },
-  description: 'Marks the click as landed and leads the links to /o to the offer of the click.',
+  description: 'Marks the click as landed, and points links to /o at the offer of the click.',
 })
 
 export const landVisitor = endpoint({
@@ -18,22 +18,21 @@ export const landVisitor = endpoint({
   hosts: 'any',
   takesRaw: true,
   summary: 'Raise a click to landed',
-  description: 'The beacon of a landing page. Whatever its body holds is not looked at. Records no event.',
+  description: 'The beacon of a landing page. Its body is ignored. Records no event.',
   answers: { 204: { words: 'Landed' }, 404: { words: 'The click is unknown', type: 'text/plain' } },
 })
 
-const ONWARD = 'Raises the click to landed; HEAD and prefetches raise nothing.'
+const ONWARD = 'Raises the click to landed; HEAD and prefetches do not.'
 
 const onward = {
   302: {
-    words:
-      'To the offer that was chosen at the click; where it is archived or deleted, to the fallback of the campaign',
+    words: 'To the offer that was chosen at the click; if it is archived or deleted, to the fallback of the campaign',
     headers: ['Location'],
   },
-  200: { words: 'A page that opens Telegram, where the flow says so', type: 'text/html' },
-  404: { words: 'There is no such click, or nowhere to go: a short page', type: 'text/html' },
+  200: { words: 'A page that opens Telegram, if the click flow says so', type: 'text/html' },
+  404: { words: 'The click is unknown or has no destination: a short page', type: 'text/html' },
   503: {
-    words: 'The database cannot say: a short page that asks again by itself',
+    words: 'The database cannot be asked: a short page that reloads itself',
     type: 'text/html',
     headers: ['Retry-After'],
   },
@@ -55,6 +54,6 @@ export const goOnWithoutId = endpoint({
   visit: true,
   hosts: 'any',
   summary: 'Go on from a landing page to the offer, without the click id in the path',
-  description: `The click is the one in the query (click_id), else in the address of the landing page, else the visitor's last. ${ONWARD}`,
+  description: `The click is the one in the query (click_id), else the one in the landing page's URL, else the visitor's last. ${ONWARD}`,
   answers: onward,
 })

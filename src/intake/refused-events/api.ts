@@ -1,4 +1,4 @@
-/** Refused intake over HTTP: what was not recorded, why, and running it again after a fix. No right covers it: a key is refused here. */
+/** Refused conversions over HTTP: what was not recorded, why, and running it again after a fix. API keys cannot use these routes. */
 import { z } from 'zod'
 import { Diagnosis } from '../../contract/diagnoses.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -12,7 +12,7 @@ export const RefusedState = z.enum(['refused', 'recorded'])
 
 const Status = z.string()
 
-/** What a network's later call says otherwise than the conversion that is recorded. */
+/** How a network's later postback differs from the recorded conversion. */
 export const Difference = z
   .object({
     event_id: Id.meta({ description: 'The event that is recorded' }),
@@ -23,17 +23,17 @@ export const Difference = z
         original: z
           .object({ amount: Money, currency: z.string() })
           .optional()
-          .meta({ description: 'What was sent, where that was in another currency than US dollars' }),
+          .meta({ description: 'The payout as sent, if it was not in US dollars' }),
       })
       .nullable()
       .meta({
         description:
-          'In US dollars; null: it says no other payout. Told with any status that is ignored, of which nothing is converted; `sent` is null where it came with none',
+          'In US dollars; null: the payout does not differ. An ignored status always has it, with its payout unconverted; `sent` is null if it came without one',
       }),
     status: z
       .object({ recorded: Status.nullable(), sent: Status })
       .nullable()
-      .meta({ description: 'null: it says no other status' }),
+      .meta({ description: 'null: the status does not differ' }),
   })
   .meta({ id: 'RecordedDifference' })
 
@@ -41,30 +41,30 @@ export const RefusedEvent = z
   .object({
     id: Id,
     received_at: Instant,
-    surface: RefusedSurface.meta({ description: 'By which way it came' }),
+    surface: RefusedSurface.meta({ description: 'Where it arrived' }),
     key_id: Id.nullable(),
     network_id: Id.nullable(),
     status: z
       .number()
       .int()
-      .meta({ description: 'The HTTP status a refusal of the API has; a network was answered differently' }),
+      .meta({ description: 'The HTTP status of the refusal in the API; a network gets another one' }),
     error: z.string(),
     diagnosis: Diagnosis,
-    click_text: z.string().nullable().meta({ description: 'The click id as it was sent' }),
-    click_id: Id.nullable().meta({ description: 'The click id it can be read as' }),
-    type: z.string().nullable().meta({ description: 'The type, or a network’s status, as it was sent' }),
+    click_text: z.string().nullable().meta({ description: 'The click id as sent' }),
+    click_id: Id.nullable().meta({ description: 'The click id it was read as' }),
+    type: z.string().nullable().meta({ description: 'The type, or a network’s status, as sent' }),
     body: z
       .string()
       .nullable()
-      .meta({ description: 'What was sent, as JSON, at most 8 KiB, without what looks like a secret' }),
-    is_whole: z.boolean().meta({ description: 'Whether that is all of it, so that it can be run again' }),
+      .meta({ description: 'What was sent, as JSON, at most 8 KiB, without values that look like secrets' }),
+    is_whole: z.boolean().meta({ description: 'Whether `body` holds all that was sent, so that it can be run again' }),
     state: RefusedState,
     runs: z.number().int().meta({ description: 'How often it was run again' }),
     run_at: Instant.nullable(),
-    event_id: Id.nullable().meta({ description: 'The event it has become' }),
+    event_id: Id.nullable().meta({ description: 'The event it was recorded as' }),
     difference: Difference.nullable().meta({
       description:
-        'Of a network’s later call for a recorded conversion: what it says otherwise. It cannot be run again.',
+        'For a network’s later postback of a recorded conversion: how it differs. Such a row cannot be run again.',
     }),
   })
   .meta({ id: 'RefusedEvent' })
@@ -72,7 +72,8 @@ export type RefusedEvent = z.output<typeof RefusedEvent>
 
 const filters = {
   q: Search.meta({
-    description: 'Part of what was sent (a click id, a transaction id, any field), of the status or of the reason',
+    description:
+      'Text to find in what was sent (a click id, a transaction id, any field), in the status or in the reason',
   }),
   diagnosis: Diagnosis.optional(),
   surface: RefusedSurface.optional(),
@@ -82,9 +83,9 @@ const filters = {
 export const listRefusedEvents = endpoint({
   route: 'GET /api/refused-events',
   access: { session: 'member' },
-  summary: 'List refused intake, newest first',
+  summary: 'List refused conversions, newest first',
   description:
-    'Kept 30 days, the newest 10,000 of a workspace. 401, 409, 413, 429, 503 and 504 are not kept: sending again mends them.',
+    'Kept for 30 days, at most the newest 10,000 of a workspace. 401, 409, 413, 429, 503 and 504 are not kept: the sender should retry those.',
   query: z.object({ ...paging, ...filters, state: RefusedState.optional(), click_id: Id.optional() }),
   reply: Page(RefusedEvent),
 })
@@ -92,17 +93,17 @@ export const listRefusedEvents = endpoint({
 export const runRefusedEvent = endpoint({
   route: 'POST /api/refused-events/:id/run',
   access: { session: 'admin' },
-  summary: 'Run refused intake again',
+  summary: 'Run a refused conversion again',
   description:
-    'With the maps, bots and clicks of today, and without the restriction of its key. Its identity is the one it had, so running it twice, or ' +
-    'after the sender has sent it again, does nothing more. The event is dated when it is recorded. Refused again, it says why.',
+    'Uses the maps, bots and clicks of today, and ignores the restriction of its key. It keeps its identity, so running it twice, or ' +
+    'after the sender has sent it again, records it once. The event is dated when it is recorded. If it is refused again, the row has the new reason.',
   reply: RefusedEvent,
   refuses: ['object_not_found', 'cannot_run_again', 'service_unavailable'],
 })
 
 export const MOST_AT_ONCE = 200
 
-/** What may be run at once: what the filters name and was received in the period. */
+/** The filters of a run, and the period in which the rows were received. */
 const runnable = {
   ...filters,
   from: Instant.nullish().meta({ description: 'Received at or after' }),
@@ -110,16 +111,16 @@ const runnable = {
 }
 
 const READS_AS =
-  'null: it stays refused. A payout of null is the offer’s. Without a type it is a verdict on what is recorded; pending beside one: it is held'
+  'null: it is refused again. A payout of null is the offer’s. Without a type it changes the recorded conversion; with a type and pending it is recorded on hold'
 
-/** How many of a run are shown before it. */
-export const SHOWN_BEFORE = 20
+/** How many rows the preview of a run returns. */
+export const MOST_PREVIEWED = 20
 
 export const previewRefusedRun = endpoint({
   route: 'POST /api/refused-events/run/preview',
   access: { session: 'admin' },
-  summary: 'Show what running refused intake again would run',
-  description: `How many there are, and how the oldest ${SHOWN_BEFORE} are read by the maps of today. Nothing is recorded; whether its click and bot are known shows when it runs.`,
+  summary: 'Preview running refused conversions again',
+  description: `Returns how many there are, and how today’s maps read the oldest ${MOST_PREVIEWED}. Nothing is recorded. Clicks and bots are looked up only when they run.`,
   body: z.object(runnable),
   reply: z.object({
     count: z.number().int(),
@@ -132,7 +133,7 @@ export const previewRefusedRun = endpoint({
           .object({ type: EventType.nullable(), verdict: z.enum(EVENT_STATUSES).nullable(), payout: Money.nullable() })
           .nullable()
           .meta({ description: READS_AS }),
-        error: z.string().nullable().meta({ description: 'Why it stays refused' }),
+        error: z.string().nullable().meta({ description: 'Why it is refused again' }),
       }),
     ),
   }),
@@ -141,9 +142,9 @@ export const previewRefusedRun = endpoint({
 export const runRefusedEvents = endpoint({
   route: 'POST /api/refused-events/run',
   access: { session: 'admin' },
-  summary: 'Run refused intake again, a portion at a time',
+  summary: 'Run refused conversions again, one portion at a time',
   description:
-    'The oldest first. Send next_cursor back as `cursor` until it is null; what stays refused is not met again.',
+    'Oldest first. Send next_cursor back as `cursor` until it is null; rows that are refused again are not repeated.',
   body: z.object({
     ...runnable,
     cursor: Id.nullish(),

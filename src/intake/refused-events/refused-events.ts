@@ -82,7 +82,7 @@ export function refusedEventDeeds(tools: Tools) {
           .clearSelect()
           .select(eb => eb.fn.countAll<string>().as('count'))
           .executeTakeFirstOrThrow(),
-        all.orderBy('id').limit(api.SHOWN_BEFORE).$castTo<Row>().execute(),
+        all.orderBy('id').limit(api.MOST_PREVIEWED).$castTo<Row>().execute(),
       ])
       const read = await Promise.all(first.map(row => readAgain(tools, context.actor.org_id, row)))
       return { count: Number(counted.count), first: read }

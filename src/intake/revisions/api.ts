@@ -1,4 +1,4 @@
-/** What is said of conversions after they were recorded, over HTTP. No right covers it: by machine a network's address does it. */
+/** Revisions over HTTP: status changes of recorded conversions. API keys cannot use these routes; machines use a network's postback URL. */
 import { z } from 'zod'
 import { Currency, USD } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -13,37 +13,37 @@ export const EventRevision = z
       .int()
       .meta({ description: `1 to ${MOST_REVISIONS}` }),
     status: EventStatus,
-    amount: Money.meta({ description: 'What counts from then on, of pending what is on hold, else 0' }),
-    original_amount: Money.nullable().meta({ description: 'As it was said, where that was not US dollars' }),
+    amount: Money.meta({ description: 'The amount that counts from then on; with pending the amount on hold, else 0' }),
+    original_amount: Money.nullable().meta({ description: 'The amount as sent, if it was not in US dollars' }),
     original_currency: z.string().nullable(),
     rate: z.string().nullable().meta({ description: 'US dollars per unit' }),
     reason: z.string().nullable(),
     source: z.enum(['network', 'dashboard', 'import', 'hold']).meta({
-      description: 'hold: the hold period of the network was over',
+      description: 'hold: the hold of the network ended',
     }),
     network_id: Id.nullable(),
     network_name: z.string().nullable(),
-    actor_name: z.string().nullable().meta({ description: 'The person who did it' }),
+    actor_name: z.string().nullable().meta({ description: 'The person who made the change' }),
     created_at: Instant,
   })
   .meta({ id: 'EventRevision' })
 export type EventRevision = z.output<typeof EventRevision>
 
-const standing = {
+const currentStatus = {
   event_id: Id,
   status: EventStatus,
-  amount: Money.meta({ description: 'What counts, of pending what is on hold, else 0' }),
+  amount: Money.meta({ description: 'The amount that counts; with pending the amount on hold, else 0' }),
 }
 
 export const listRevisions = endpoint({
   route: 'GET /api/events/:id/revisions',
   access: { session: 'member' },
-  summary: 'Read what was said of a conversion after it was recorded, newest first',
+  summary: 'List the status changes of a conversion, newest first',
   description:
-    'Without revisions a conversion is approved with its payout. hold_until: when it is approved by itself unless something else is said before.',
+    'A conversion without revisions is approved with its payout. hold_until: when it is approved automatically, unless its status changes before.',
   reply: z.object({
-    ...standing,
-    payout: Money.nullable().meta({ description: 'As it was recorded; that row never changes' }),
+    ...currentStatus,
+    payout: Money.nullable().meta({ description: 'As recorded; never changes' }),
     hold_until: Instant.nullable(),
     data: z.array(EventRevision),
   }),
@@ -51,17 +51,17 @@ export const listRevisions = endpoint({
 })
 
 const DOLLARS = /^(\$|us\$)?$/i
-/** Of a currency of which a million are a few dollars. */
+/** Enough for a currency of which a million units are a few dollars. */
 const MOST_FOREIGN = 999_999_999_999_999
 const Dollars = Amount(MAX_PAYOUT)
 
-/** A status, and an amount where it has one. */
-const said = {
+/** The new status, with an amount where it may have one. */
+const revision = {
   status: EventStatus,
   amount: Amount(MOST_FOREIGN)
     .nullish()
     .meta({
-      description: `In its currency, only with approved and pending; at most ${MAX_PAYOUT.toLocaleString('en-US')} US dollars. Left out: what counts or is on hold now, after a refusal the recorded payout`,
+      description: `In \`currency\`, only with approved and pending; at most ${MAX_PAYOUT.toLocaleString('en-US')} US dollars. Left out: the amount that counts or is on hold now; after a rejection, the recorded payout`,
     }),
   currency: z
     .string()
@@ -71,34 +71,34 @@ const said = {
     .nullish()
     .meta({
       description:
-        'Of the amount; left out: US dollars. By the rate the conversion was booked by in it, else by that of the UTC day it is said',
+        'Currency of the amount; left out: US dollars. Converted at the rate the conversion was booked by, else at the rate of the current UTC day',
     }),
-  reason: Text(REASON_LENGTH).nullish().meta({ description: 'Shown in its history' }),
+  reason: Text(REASON_LENGTH).nullish().meta({ description: 'Shown in the history' }),
 }
 
-export const Said = z.object(said).superRefine(({ status, amount, currency }, context) => {
+export const RevisionDraft = z.object(revision).superRefine(({ status, amount, currency }, context) => {
   const wrong = (message: string) => context.addIssue({ code: 'custom', path: ['amount'], message })
   if (amount == null) return
-  if (!hasAmount(status)) return wrong('goes with approved and pending only: all else is worth nothing')
+  if (!hasAmount(status)) return wrong('is only allowed with approved and pending')
   if ((currency ?? USD) !== USD) return
   const { error } = Dollars.safeParse(amount)
   if (error !== undefined) wrong(error.issues[0]?.message ?? 'is too much')
 })
-export type Said = z.output<typeof Said>
+export type RevisionDraft = z.output<typeof RevisionDraft>
 
 export const reviseEvent = endpoint({
   route: 'POST /api/events/:id/revisions',
   access: { session: 'admin' },
   summary: 'Approve, hold, reject or refund a conversion',
   description:
-    'The revenue of its click and the report follow in the same moment, in the day of the click. Never undone: the event itself, the status of the ' +
-    'click, the charge of the person, and what was delivered. A partial refund is approved with a smaller amount. Saying what is so already ' +
-    'changes nothing.',
-  body: Said,
+    'Changes the revenue of its click and the report in the same transaction, on the day of the click. Never changed: the event itself, the status of the ' +
+    'click, the charge of the person, and deliveries that were sent. For a partial refund, approve it with a smaller amount. Repeating the current ' +
+    'status changes nothing.',
+  body: RevisionDraft,
   reply: z.object({
-    ...standing,
-    seq: z.number().int().meta({ description: 'Of the last revision; 0: there is none' }),
-    unchanged: z.boolean().meta({ description: 'True: it stood like that already' }),
+    ...currentStatus,
+    seq: z.number().int().meta({ description: 'Number of the last revision; 0: none' }),
+    unchanged: z.boolean().meta({ description: 'True: it already had this status and amount' }),
   }),
   refuses: [
     'object_not_found',
@@ -110,15 +110,15 @@ export const reviseEvent = endpoint({
   ],
 })
 
-/** Of one file: so many are decided in a few transactions, within a caller's patience. */
+/** The most lines of a file: these take a few transactions, which a caller will wait for. */
 export const MOST_LINES = 1000
 
-/** A line of the file and what becomes of it. */
+/** A line of the file and its result. */
 const RevisionLine = z
   .object({
-    line: z.number().int().meta({ description: 'The line of the file it ends on, the first is 1' }),
+    line: z.number().int().meta({ description: 'The line of the file on which it ends, from 1' }),
     fate: z.enum(['changes', 'same', 'wrong']).meta({
-      description: 'changes: is, or would be, revised; same: stands like that already; wrong: see error',
+      description: 'changes: is revised, or would be; same: already has this status and amount; wrong: see error',
     }),
     event_id: Id.nullable(),
     click_id: Id.nullable(),
@@ -133,19 +133,23 @@ export const importRevisions = endpoint({
   route: 'POST /api/events/revisions/import',
   access: { session: 'admin' },
   summary: 'Approve, reject or refund many conversions from a CSV file',
-  description: `Titles: event_id, or click_id with transaction_id where the click has several conversions; status; amount, currency and reason where they are needed. At most ${MOST_LINES.toLocaleString('en-US')} lines. With a wrong line nothing is changed. Each line is its own change: the same file again changes nothing.`,
+  description: `Columns: event_id, or click_id with transaction_id if the click has several conversions; status; optionally amount, currency and reason. At most ${MOST_LINES.toLocaleString('en-US')} lines. If a line is wrong, nothing is changed. Sending the same file again changes nothing.`,
   body: z.object({
-    csv: z.string().min(1).meta({ description: 'The text of the file: comma, semicolon or tab between the columns' }),
-    dry_run: z.boolean().meta({ description: 'True: only tells what would become of each line' }),
+    csv: z
+      .string()
+      .min(1)
+      .meta({ description: 'The text of the file, with commas, semicolons or tabs between the columns' }),
+    dry_run: z.boolean().meta({ description: 'True: only previews each line' }),
   }),
   reply: z.object({
     dry_run: z.boolean(),
     lines: z.array(RevisionLine),
     changed: z.number().int(),
-    wrong: z.number().int().meta({ description: 'Lines that keep the file from going in' }),
-    difference: z
-      .string()
-      .meta({ description: 'What revenue grows by, US dollars with a sign', examples: ['-120.50'] }),
+    wrong: z
+      .number()
+      .int()
+      .meta({ description: 'Number of wrong lines, which keep the whole file from being imported' }),
+    difference: z.string().meta({ description: 'Change of revenue in US dollars, with a sign', examples: ['-120.50'] }),
   }),
   refuses: ['revision_file_unreadable', 'revision_lines_wrong', 'service_unavailable'],
 })

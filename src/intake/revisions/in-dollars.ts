@@ -6,10 +6,10 @@ import type { Context } from '../../ground/room.ts'
 import { sourceOrder, readRates } from '../../money/rates/rate-of-day.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { BOOKED, Booked, type BookedRow, type Foreign, worthOf } from '../events/booked.ts'
-import type { Said } from './api.ts'
+import type { RevisionDraft } from './api.ts'
 import type { Line, WrongLine } from './revision-file.ts'
 
-type Amount = Pick<Said, 'amount' | 'currency'>
+type Amount = Pick<RevisionDraft, 'amount' | 'currency'>
 
 /** What is said, as dollars or as what has yet to become dollars. */
 export function amountOf({ amount, currency }: Amount): {

@@ -3,7 +3,7 @@ import { CsvError, parse } from 'csv-parse/sync'
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
-import { MOST_LINES, Said } from './api.ts'
+import { MOST_LINES, RevisionDraft } from './api.ts'
 
 /** A line as it was understood: by the event, or by its click and transaction. */
 export type Line = {
@@ -68,7 +68,7 @@ function readLine({ record, line }: Numbered, places: Record<Role, number>, widt
     }
   const cell = (role: Role) => record[places[role]] || null
   const word = cell('status')?.toLowerCase() ?? ''
-  const read = Said.safeParse({
+  const read = RevisionDraft.safeParse({
     status: WORDS[word] ?? word,
     amount: cell('amount'),
     currency: cell('currency'),

@@ -318,7 +318,7 @@ describe('a verdict on a conversion', () => {
     const wrong: [object, RegExp][] = [
       [{}, /status/],
       [{ status: 'maybe' }, /status/],
-      [{ status: 'rejected', amount: 5 }, /amount: goes with approved and pending only/],
+      [{ status: 'rejected', amount: 5 }, /amount: is only allowed with approved and pending/],
       [{ status: 'approved', amount: -5 }, /amount/],
       [{ status: 'approved', amount: 1_000_001 }, /amount/],
       [{ status: 'approved', amount: 5, currency: 'E!' }, /currency: must be a currency code/],
@@ -450,7 +450,7 @@ describe('a file of verdicts', () => {
         '7 it names no event_id and no click_id',
         '8 “nobody” is no event id',
         '9 status: must be one of approved, pending, re',
-        '10 amount: goes with approved and pending only:',
+        '10 amount: is only allowed with approved and pending:',
         '11 it has 6 cells under 5 titles: put quotes ar',
       ],
     )

@@ -133,7 +133,7 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
 type Actor = { readonly org_id: number; readonly user_id: string }
 type Asked = Pick<Revision, 'click_id' | 'source' | 'arrived_at'>
 
-function revisionOf({ org_id, user_id }: Actor, event_id: string, asked: Asked, said: api.Said): Revision {
+function revisionOf({ org_id, user_id }: Actor, event_id: string, asked: Asked, said: api.RevisionDraft): Revision {
   return {
     kind: 'revision',
     org_id,

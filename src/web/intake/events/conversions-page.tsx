@@ -1,4 +1,4 @@
-/** The conversion log: what was reported for which click, by whom, and what it paid. */
+/** The conversion log: type, payout, status and click of each conversion, and who reported it. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { SearchX, Trophy } from 'lucide-react'
@@ -39,8 +39,8 @@ const route = getRouteApi('/inside/conversions')
 export function ConversionsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow, clear } = address
-  const [recording, setRecording] = useState(false)
-  const [judging, setJudging] = useState(false)
+  const [isRecording, setRecording] = useState(false)
+  const [isRevising, setRevising] = useState(false)
   const { role } = useActive()
   const { campaign: campaign_id, q = search.click, type, status, from, to, cursor } = search
   const period = { date_from: from && dayBegins(from), date_to: to && dayAfter(to) }
@@ -51,10 +51,7 @@ export function ConversionsPage() {
   })
   return (
     <>
-      <PageHeader
-        title="Conversions"
-        words="As they were recorded, newest first. The same conversion sent twice is one row."
-      >
+      <PageHeader title="Conversions" words="Newest first. A conversion that was sent twice is one row.">
         <SearchField
           label="Click id, transaction id or source click id"
           placeholder="Click or transaction id"
@@ -83,7 +80,7 @@ export function ConversionsPage() {
           isNarrowed={[campaign_id, q, type, status, from, to].some(one => one !== undefined)}
           onClear={clear}
         />
-        <Button reason={reasonAgainst(importRevisions, role)} onClick={() => setJudging(true)}>
+        <Button reason={reasonAgainst(importRevisions, role)} onClick={() => setRevising(true)}>
           Approve or reject
         </Button>
         <AddButton endpoint={recordConversion} onClick={() => setRecording(true)}>
@@ -99,7 +96,7 @@ export function ConversionsPage() {
           <EmptyState
             icon={Trophy}
             title="No conversions yet"
-            words="A network reports them by calling its address here, your own server with an API key. They appear at once."
+            words="Networks report them to their postback URL, your own server with an API key. They appear at once."
           >
             <Link to="/networks" className={buttonLook('plain')}>
               Networks
@@ -112,13 +109,13 @@ export function ConversionsPage() {
       >
         {rows => <EventTable events={rows} campaigns={events.data?.campaigns ?? []} />}
       </List>
-      <BulkDialog open={judging} onClose={() => setJudging(false)} query={query} />
-      <RecordDialog open={recording} onClose={() => setRecording(false)} />
+      <BulkDialog open={isRevising} onClose={() => setRevising(false)} query={query} />
+      <RecordDialog open={isRecording} onClose={() => setRecording(false)} />
     </>
   )
 }
 
-/** Says what was looked at, because a conversion that is missing may have been refused. */
+/** Points to Refused, because a missing conversion may have been refused. */
 function NothingFound({ sought, onClear }: { sought: string; onClear: () => void }) {
   return (
     <EmptyState
@@ -126,8 +123,9 @@ function NothingFound({ sought, onClear }: { sought: string; onClear: () => void
       title="No conversion has this id"
       words={
         <>
-          <span className="font-mono wrap-anywhere">{sought}</span> is the click id, the transaction id or the source
-          click id of none that the filters show. What was sent and not recorded is under Refused.
+          No filtered conversion has the click id, transaction id or source click id{' '}
+          <span className="font-mono wrap-anywhere">{sought}</span>. Conversions that were not recorded are under
+          Refused.
         </>
       }
     >
@@ -141,7 +139,7 @@ function NothingFound({ sought, onClear }: { sought: string; onClear: () => void
 
 function EventTable({ events, campaigns }: { events: readonly EventRow[]; campaigns: Named }) {
   const networks = useNetworkNames()
-  const [shown, setShown] = useState<EventRow>()
+  const [opened, setOpened] = useState<EventRow>()
   return (
     <>
       <Table caption="Conversions">
@@ -166,10 +164,10 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
               </RowHead>
               <Cell>
                 {inWords(event.type)} <Attribution payload={event.payload} />{' '}
-                {event.test && <Badge title="On a test click: neither billed nor delivered">Test</Badge>}
+                {event.test && <Badge title="On a test click: not billed and not sent on">Test</Badge>}
               </Cell>
               <Cell numeric faint={event.payout === null}>
-                <Worth event={event} />
+                <PayoutText event={event} />
                 {event.original !== null && (
                   <span className="block max-sm:hidden">
                     <Original money={event.original} />
@@ -177,7 +175,7 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
                 )}
               </Cell>
               <Cell>
-                <Standing event={event} />
+                <StatusCell event={event} />
               </Cell>
               <CampaignCell campaigns={campaigns} id={event.campaign_id} />
               <Cell className="font-mono text-sm">
@@ -195,7 +193,7 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
                 <Button
                   size="sm"
                   look="quiet"
-                  onClick={() => setShown(event)}
+                  onClick={() => setOpened(event)}
                   aria-label={`Details of the ${inWords(event.type)} at ${exactMoment(event.created_at)}`}
                 >
                   Details
@@ -205,19 +203,19 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
           ))}
         </tbody>
       </Table>
-      <EventDialog event={shown} onClose={() => setShown(undefined)} />
+      <EventDialog event={opened} onClose={() => setOpened(undefined)} />
     </>
   )
 }
 
-/** Only what was said of a conversion stands out. */
-function Standing({ event: { status, amount, revisions } }: { event: EventRow }) {
+/** A badge only for a conversion that was revised. */
+function StatusCell({ event: { status, amount, revisions } }: { event: EventRow }) {
   if (revisions > 0) return <StatusBadge status={status} />
   return <span className="text-ink-faint">{Number(amount) > 0 ? wordOf(status) : NONE}</span>
 }
 
-/** What it counts for; what was recorded stands struck through beside it where that is another amount. */
-function Worth({ event: { payout, status, amount } }: { event: EventRow }) {
+/** The amount that counts. A recorded payout that differs is struck through beside it. */
+function PayoutText({ event: { payout, status, amount } }: { event: EventRow }) {
   if (payout === null && Number(amount) === 0) return NONE
   const isSame = payout !== null && Number(payout) === Number(amount)
   if (status === 'approved' || status === 'pending')

@@ -1,4 +1,4 @@
-/** Recording a conversion by hand: for what a network forgot, and to try the way out. */
+/** Records a conversion by hand: one that a network missed, or a test of postbacks. */
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { ConversionDraft, listEvents, recordConversion } from '../../../intake/events/api.ts'
@@ -53,7 +53,7 @@ function RecordForm({ onClose }: { onClose: () => void }) {
       <TextField
         label="Payout, $"
         optional
-        hint="Empty: the payout of the offer."
+        hint="Blank: the offer’s payout."
         inputMode="decimal"
         error={errors.payout?.message}
         {...form.register('payout', noneIfBlank)}
@@ -61,15 +61,15 @@ function RecordForm({ onClose }: { onClose: () => void }) {
       <TextField
         label="Transaction id"
         optional
-        hint="Tells a second conversion of this type on the same click apart, for example an order number."
+        hint="Such as an order number. A second conversion of this type on the click needs another one."
         error={errors.nonce?.message}
         {...form.register('nonce', noneIfBlank)}
       />
       <Note kind="warning">
-        <strong>It cannot be taken back:</strong>{' '}
+        <strong>This cannot be undone:</strong>{' '}
         {isCharging
-          ? 'it charges the balance once per person, goes to the ad account and fires postbacks.'
-          : 'it goes to the ad account and fires postbacks.'}
+          ? 'it charges the balance once per person, is sent to the ad account and fires postbacks.'
+          : 'it is sent to the ad account and fires postbacks.'}
       </Note>
     </DraftForm>
   )

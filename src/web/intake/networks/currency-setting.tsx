@@ -1,4 +1,4 @@
-/** What a network pays in, and what becomes of it where that is not dollars. */
+/** The currency a network pays in, and whether other currencies are converted to dollars. */
 import { useState } from 'react'
 import type { z } from 'zod'
 import { FROM_CALL, type Network, type NetworkChanges } from '../../../intake/networks/api.ts'
@@ -25,18 +25,18 @@ export function CurrencySetting({ network: { currency, convert }, onChange }: Cu
   return (
     <Setting
       title="Currency"
-      words="The books are in US dollars: another currency is turned into them by the rate of the day a call comes, once and for good."
+      words="Revenue is kept in US dollars. Payouts in other currencies are converted once, at the rate of the day of the postback."
     >
       <div className="flex flex-col gap-4">
         <div className="grid gap-4 sm:grid-cols-[minmax(0,1fr)_6rem]">
           <SelectField
-            label="A call that names none is in"
+            label="If the postback names no currency"
             value={kind}
             onChange={({ target }) => choose(target.value as Kind)}
           >
             <option value="usd">US dollars</option>
             <option value="other">Another currency</option>
-            <option value={FROM_CALL}>None: each has to name its own</option>
+            <option value={FROM_CALL}>Refuse: each postback must name one</option>
           </SelectField>
           {kind === 'other' && (
             <CurrencyField
@@ -49,7 +49,7 @@ export function CurrencySetting({ network: { currency, convert }, onChange }: Cu
         </div>
         <Checkbox
           label="Convert other currencies"
-          words="Off: what is not in US dollars is refused and kept, and can be run again."
+          words="Off: postbacks in other currencies are refused. They are kept and can be run again."
           checked={convert}
           onChange={({ target }) => onChange({ convert: target.checked })}
         />

@@ -1,4 +1,4 @@
-/** How a network's calls are read: its parameter names, and what its words stand for. */
+/** How a network's postbacks are read: its parameter names, and what its statuses mean. */
 import { useState } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
@@ -28,8 +28,8 @@ const LABELS: Record<Field, string> = {
   telegram_user_id: 'Telegram user id',
 }
 const HINTS: Partial<Record<Field, string>> = {
-  transaction_id: 'Tells two conversions of one type on one click apart; sent again, it does nothing.',
-  currency: 'What a call says of itself goes before the network’s currency below.',
+  transaction_id: 'Tells conversions of the same type on one click apart. A repeated id does nothing.',
+  currency: 'A currency in the postback overrides the network’s currency below.',
 }
 
 export function ParameterFields({ map, onChange }: { map: Names; onChange: (map: Names) => void }) {
@@ -63,17 +63,17 @@ type StatusFieldsProps = {
   onChange: (changes: Changes) => void
 }
 
-// A field grows with its words; a row of it takes about so many letters.
+// A field grows with its text; a row holds about 64 letters.
 const MOST_ROWS = 6
 const ROW_LETTERS = 64
 
-/** One line for each event type, with the network's words for it: as short as the map allows. */
+/** One line for each meaning in use, with the network's statuses for it. */
 export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: StatusFieldsProps) {
   const [lines, setLines] = useState(() => inLines(statuses))
   const change = (next: Line[]) => {
     setLines(next)
-    // The first line that holds a word has it; the field of a later one says so.
-    const pairs = next.flatMap(({ type, text }) => wordsOf(text).map(word => [word, type] as const))
+    // A status in two lines belongs to the first one; the later field shows an error.
+    const pairs = next.flatMap(({ type, text }) => statusesOf(text).map(word => [word, type] as const))
     onChange({ statuses: Object.fromEntries(pairs.toReversed()) })
   }
   const used = EVENT_TYPES.filter(
@@ -97,7 +97,7 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
         />
       ))}
       <SelectField
-        label="Add a meaning"
+        label="Add a status mapping"
         className="w-80 max-w-full"
         value=""
         onChange={event => {
@@ -105,7 +105,7 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
           if (type !== undefined) setLines([...lines.slice(0, -1), { type, text: '' }, ...lines.slice(-1)])
         }}
       >
-        <option value="">Choose one to give it words</option>
+        <option value="">Choose what a status means</option>
         {MEANINGS.filter(type => lines.every(line => line.type !== type)).map(type => (
           <option key={type} value={type}>
             {labelOf(type)}
@@ -113,17 +113,17 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
         ))}
       </SelectField>
       <TypeField
-        label="A call without a status stands for"
-        hint="Where the click’s offer pays for other types, it is one of those."
-        nothing="Nothing: it is refused and kept"
+        label="If status is missing, record as"
+        hint="If the click’s offer pays on other types, one of those is recorded instead."
+        nothing="Nothing (refuse the postback)"
         type={defaultType}
         onChange={default_type => onChange({ default_type })}
       />
       <fieldset>
         <legend className="mb-1 font-medium">Not paid yet</legend>
         <p className="mb-2 text-sm text-ink-faint">
-          Reported before the network pays for them: recorded with a payout of 0, whatever the offer pays, so that the
-          money is booked once, when it is earned.
+          Types the network reports before it pays for them. They are recorded with a payout of 0, so that revenue is
+          booked only once.
         </p>
         <div className="grid grid-cols-2 gap-2 sm:grid-cols-3">
           {used.map(type => (
@@ -147,14 +147,14 @@ export function StatusFields({ statuses, defaultType, unpaidTypes, onChange }: S
 type Line = { type: StatusMeaning | null; text: string }
 
 const VERDICT_LABELS: Record<string, string> = {
-  '!approve': 'Approve the recorded one',
-  '!pend': 'Put the recorded one on hold',
-  '!reject': 'Reject the recorded one',
-  '!refund': 'Refund the recorded one',
-  '!chargeback': 'Charge the recorded one back',
+  '!approve': 'Approved',
+  '!pend': 'On hold',
+  '!reject': 'Rejected',
+  '!refund': 'Refunded',
+  '!chargeback': 'Chargeback',
 }
 
-/** All that a word may stand for: what the offer pays for, a type, the same on hold, a verdict. */
+/** Everything a status may mean: the type the offer pays on, a type, either of them on hold, a verdict. */
 const MEANINGS: readonly StatusMeaning[] = [
   BY_OFFER,
   ...EVENT_TYPES,
@@ -165,30 +165,31 @@ const MEANINGS: readonly StatusMeaning[] = [
 
 function labelOf(meaning: StatusMeaning | null): string {
   if (meaning === null) return 'Ignored'
-  if (meaning === BY_OFFER) return 'What the offer pays for'
+  if (meaning === BY_OFFER) return 'The type the offer pays on'
   if (meaning.startsWith(HELD)) return `${labelOf(meaning.slice(HELD.length) as StatusMeaning)}, on hold`
   return VERDICT_LABELS[meaning] ?? inWords(meaning)
 }
 
 function hintOf(meaning: StatusMeaning | null): string | undefined {
   if (meaning === null)
-    return 'Nothing is recorded: the call is kept under Refused. The network is told OK, so that it does not send it again.'
+    return 'Nothing is recorded. The postback is kept under Refused, and the network gets OK so that it does not retry.'
   if (meaning === BY_OFFER)
-    return 'For words that name no event, such as approved. A purchase where the click’s offer names no type.'
-  if (meaning.startsWith(HELD)) return 'Recorded, and worth nothing until a paid word of the same transaction comes.'
+    return 'For statuses that name no event, such as approved. Recorded as a purchase if the offer names no type.'
+  if (meaning.startsWith(HELD))
+    return 'Recorded without revenue until a paid status with the same transaction id arrives.'
   return meaning === '!reject'
-    ? 'Said of the conversion with the same transaction id, as far as this network recorded it.'
+    ? 'Changes the conversion with the same transaction id, if this network recorded it.'
     : undefined
 }
 
-/** Words are compared in lower case, as calls are read. */
-const wordsOf = (text: string) =>
+/** The statuses in a line, in lower case as postbacks are read. */
+const statusesOf = (text: string) =>
   text
     .split(',')
     .map(word => word.trim().toLowerCase())
     .filter(word => word !== '')
 
-/** The types that have words, in the order of the ladder, and nothing last. */
+/** One line for each meaning in use, with the ignored statuses last. */
 function inLines(statuses: StatusFieldsProps['statuses']): Line[] {
   const textOf = (type: StatusMeaning | null) =>
     Object.keys(statuses)
@@ -199,12 +200,12 @@ function inLines(statuses: StatusFieldsProps['statuses']): Line[] {
   return [...types, null].map(type => ({ type, text: textOf(type) }))
 }
 
-/** What is wrong with a line: a word that another one before it has already. */
+/** The error of a line that repeats a status of an earlier line. */
 function clashOf(lines: readonly Line[], at: number): string | undefined {
-  const mine = wordsOf(lines[at]?.text ?? '')
+  const mine = statusesOf(lines[at]?.text ?? '')
   for (const { type, text } of lines.slice(0, at)) {
-    const word = wordsOf(text).find(one => mine.includes(one))
-    if (word !== undefined) return `${word} stands for ${labelOf(type)} already and keeps doing so.`
+    const word = statusesOf(text).find(one => mine.includes(one))
+    if (word !== undefined) return `${word} already means ${labelOf(type)}.`
   }
   return undefined
 }

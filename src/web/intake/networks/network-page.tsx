@@ -1,4 +1,4 @@
-/** One network: the address to enter there, how its calls are read, and who may call. */
+/** One network: its postback URL, how its postbacks are read, and which IP addresses may call. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { ChevronLeft } from 'lucide-react'
@@ -27,8 +27,8 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { addressOf } from '../../traffic/campaigns/address.tsx'
 import { CurrencySetting } from './currency-setting.tsx'
-import { AfterTheFact, TryCall } from './after-the-fact.tsx'
 import { ParameterFields, StatusFields } from './maps.tsx'
+import { PostbackTest, StatusChanges } from './status-changes.tsx'
 import { reasonAgainstCopying, WITHHELD } from './withheld.ts'
 
 type NetworkRow = z.input<typeof Network>
@@ -69,13 +69,13 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
     },
   })
   const reason = reasonAgainst(updateNetwork, role)
-  const heard =
-    network.last_received_at === null ? 'It has not called yet.' : `Its last call was ${ago(network.last_received_at)}.`
+  const lastCall =
+    network.last_received_at === null ? 'No postback yet.' : `Last postback ${ago(network.last_received_at)}.`
   return (
     <>
-      <PageHeader title={network.name} words={`${TEMPLATE_LABELS[network.template].name}. ${heard}`}>
+      <PageHeader title={network.name} words={`${TEMPLATE_LABELS[network.template].name}. ${lastCall}`}>
         <Link to="/refused-events" search={{ network: network.id }} className="text-accent hover:underline">
-          What it sent that was refused
+          Failed postbacks
         </Link>
       </PageHeader>
       <AddressSetting network={network} />
@@ -86,20 +86,20 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
         }}
       >
         <Setting
-          title="Who it is"
-          words="Calls from addresses that are not on the list are refused and kept. Empty: anyone may call."
+          title="Network"
+          words="Postbacks from an IP address that is not listed are refused and kept. Blank: any IP may call."
         >
           <div className="flex flex-col gap-4">
             <TextField label="Name" value={now.name} onChange={event => set({ name: event.target.value })} />
             <Lines
-              label="IP addresses and ranges"
-              hint="One a line, such as 203.0.113.0/24."
+              label="Allowed IPs"
+              hint="One address or range per line, such as 203.0.113.0/24."
               value={now.ips}
               onChange={ips => set({ ips })}
             />
             <Checkbox
               label="Active"
-              words="While it is off, calls are answered, kept as refused and recorded as nothing."
+              words="Off: postbacks are answered and kept under Refused, and nothing is recorded."
               checked={now.active}
               onChange={event => set({ active: event.target.checked })}
             />
@@ -107,14 +107,14 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
         </Setting>
         <Setting
           title="Parameters"
-          words="Each is read from the first of these names that the call brings. The first one stands in the address."
+          words="Each field is read from the first of these names in the postback. The first name is used in the postback URL."
         >
           <ParameterFields map={now.parameters} onChange={parameters => set({ parameters })} />
         </Setting>
         <CurrencySetting network={now} onChange={set} />
         <Setting
           title="Statuses"
-          words="What the network’s words stand for, in any case, separated by commas. A word that is not here is answered, kept as refused and recorded as nothing."
+          words="The network’s statuses, separated by commas, in upper or lower case. A status that is not listed is kept under Refused, and nothing is recorded."
         >
           <StatusFields
             statuses={now.statuses}
@@ -124,13 +124,16 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
           />
         </Setting>
         <Setting
-          title="After the fact"
-          words="What was recorded can be approved, taken back or changed later by the words above. Without this, an approved amount stays."
+          title="Status changes"
+          words="The statuses above can approve, hold or reject a recorded conversion. These settings say what else may change it."
         >
-          <AfterTheFact network={now} onChange={set} />
+          <StatusChanges network={now} onChange={set} />
         </Setting>
-        <Setting title="Try a call" words="How it is read by the parameters and statuses above, saved or not.">
-          <TryCall network={now} />
+        <Setting
+          title="Test a postback"
+          words="Shows how a postback is read by the parameters and statuses above, saved or not."
+        >
+          <PostbackTest network={now} />
         </Setting>
         <div className="flex flex-wrap items-center justify-end gap-3 border-t border-line py-4">
           <RefusalNote refused={save.error} />
@@ -178,32 +181,32 @@ function AddressSetting({ network }: { network: NetworkRow }) {
   const { role } = useActive()
   const rotate = () =>
     confirm({
-      title: `Give ${network.name} a new address?`,
+      title: `Give ${network.name} a new postback URL?`,
       words: 'The old one works for another 24 hours, so that you can enter the new one without a gap.',
-      action: 'New address',
+      action: 'New URL',
       look: 'primary',
       deed: async () => {
         await call(rotateNetworkToken, { params: { id: network.id }, body: {} })
         await queries.invalidateQueries({ queryKey: [readNetwork.route] })
-        notify('The network has a new address')
+        notify('The network has a new postback URL')
       },
     })
   return (
     <Setting
-      title="Address"
-      words="Whoever knows it can record conversions here. Where the network writes its macros otherwise, write them its way."
+      title="Postback URL"
+      words="Anyone who knows this URL can record conversions. If the network writes its macros differently, change them to its form."
     >
       <div className="flex flex-col gap-3">
         <CodeBlock
-          label="Postback address, to enter at the network"
+          label="Postback URL, to enter at the network"
           text={addressOf({ url: network.postback_url })}
           reason={reasonAgainstCopying(network)}
         />
         {network.token_withheld && <p className="text-sm text-ink-faint">{WITHHELD}</p>}
-        <CodeBlock label="To add to the offer’s address here" text={network.offer_parameter} />
+        <CodeBlock label="Parameter to add to the offer’s URL" text={network.offer_parameter} />
         <div>
           <Button reason={reasonAgainst(rotateNetworkToken, role)} onClick={rotate}>
-            New address
+            New URL
           </Button>
         </div>
       </div>
@@ -219,7 +222,7 @@ function EndSetting({ network }: { network: NetworkRow }) {
   const remove = () =>
     confirm({
       title: `Delete ${network.name}?`,
-      words: 'Its address is unknown from then on. What it has reported stays.',
+      words: 'Its postback URL stops working. Its conversions stay.',
       action: 'Delete network',
       deed: async () => {
         await call(deleteNetwork, { params: { id: network.id } })

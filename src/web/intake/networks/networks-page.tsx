@@ -1,4 +1,4 @@
-/** Networks: who reports conversions by calling an address, and when each last called. */
+/** The affiliate networks that report conversions by postback, and when each last called. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { RadioTower } from 'lucide-react'
@@ -36,12 +36,12 @@ export function NetworksPage() {
   return (
     <ListPage
       title="Networks"
-      words="Affiliate networks report conversions by calling an address. Each gets its own, and is read by its own words."
+      words="Affiliate networks report conversions by postback. Each network has its own postback URL and status mapping."
       query={networks}
       address={address}
       empty={{
         icon: RadioTower,
-        words: 'Add the network whose offers you run, and enter the address it gets as its postback.',
+        words: 'Add the network whose offers you run, then enter its postback URL there.',
       }}
       add={{
         endpoint: createNetwork,
@@ -66,10 +66,10 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
           <Head stay>Name</Head>
           <Head>State</Head>
           <Head>Style</Head>
-          <Head>Last call</Head>
+          <Head>Last postback</Head>
           <Head numeric>Waiting</Head>
-          <Head>Callers</Head>
-          <ActionHead>Address</ActionHead>
+          <Head>Allowed IPs</Head>
+          <ActionHead>Postback URL</ActionHead>
         </tr>
       </thead>
       <tbody>
@@ -91,11 +91,11 @@ function NetworkTable({ networks }: { networks: readonly NetworkRow[] }) {
             <Cell numeric faint={network.waiting === 0}>
               {network.waiting === 0 ? NONE : count(network.waiting)}
             </Cell>
-            <Cell>{network.ips.length === 0 ? 'Anyone' : `${network.ips.length} listed`}</Cell>
+            <Cell>{network.ips.length === 0 ? 'Any' : `${network.ips.length} listed`}</Cell>
             <ActionCell>
               <CopyButton
                 text={addressOf({ url: network.postback_url })}
-                label="Copy address"
+                label="Copy URL"
                 about={`of ${network.name}`}
                 look="quiet"
                 reason={reasonAgainstCopying(network)}
@@ -137,7 +137,7 @@ function NewNetworkForm({ onClose }: { onClose: () => void }) {
       <CurrencyField
         label="Currency"
         placeholder="USD"
-        hint="What it pays in where its calls do not say. The books are in US dollars: others are converted by the rate of their day."
+        hint="Used when a postback names no currency. Other currencies are converted to US dollars at the rate of the day."
         error={form.formState.errors.currency?.message}
         {...form.register('currency', noneIfBlank)}
       />

@@ -1,7 +1,7 @@
-/** Why members read a network's address without its token. */
+/** Why members see a network's postback URL without its token. */
 export const WITHHELD =
-  'Whoever knows the whole address can record conversions, so its secret part is shown to owners and admins only.'
+  'Anyone who knows the whole URL can record conversions, so only owners and admins see its secret part.'
 
-/** Why the address cannot be copied, or undefined where it stands whole. */
+/** Why the URL cannot be copied; undefined if it is shown whole. */
 export const reasonAgainstCopying = ({ token_withheld }: { token_withheld: boolean }): string | undefined =>
   token_withheld ? WITHHELD : undefined

@@ -1,4 +1,4 @@
-/** One refusal: what is wrong, what mends it, what was sent, and the way to run it again. */
+/** One refused conversion: what is wrong, how to fix it, what was sent, and a button to run it again. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { RotateCcw } from 'lucide-react'
 import type { z } from 'zod'
@@ -23,19 +23,19 @@ export const SURFACES: Record<RefusedRow['surface'], string> = {
   network: 'Network',
 }
 
-/** Whether it is recorded, and says that something is to be mended all the same. */
+/** Whether it is recorded but earns nothing, because its offer pays on other types. */
 export const isWorthNothing = ({ diagnosis }: RefusedRow): boolean => diagnosis === 'paid_for_other_types'
 
 type Payout = NonNullable<NonNullable<RefusedRow['difference']>['payout']>
 
-/** "25.00 EUR, $27.50", or what there is of it. */
+/** "25.00 EUR, $27.50", or only one of the two. */
 function sentIn({ sent, original }: Payout): string {
   const dollars = sent === null ? undefined : `$${exactMoney(sent)}`
   const foreign = original && `${exactMoney(original.amount)} ${original.currency}`
   return [foreign, dollars].filter(text => text !== undefined).join(', ') || 'None'
 }
 
-/** What was recorded beside what was sent, of the fields that differ. */
+/** The fields that differ, as recorded and as sent. */
 function Difference({ difference: { payout, status } }: { difference: NonNullable<RefusedRow['difference']> }) {
   const lines = [
     payout === null ? [] : [['Payout', `$${exactMoney(payout.recorded)}`, sentIn(payout)]],
@@ -73,20 +73,20 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
     onSuccess: async ran => {
       await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
       onRan(ran)
-      if (ran.state === 'recorded') notify('It is recorded')
-      else notify('It stays refused', ran.error)
+      if (ran.state === 'recorded') notify('Recorded')
+      else notify('Still refused', ran.error)
     },
   })
-  const differs = row.difference === null ? undefined : 'The conversion is recorded already, with other values.'
-  const cannot = row.is_whole ? undefined : 'Not all of it was kept, or it was no JSON.'
-  const done = row.state === 'recorded' ? 'It is recorded already.' : undefined
+  const differs = row.difference === null ? undefined : 'The conversion is already recorded, with other values.'
+  const cannot = row.is_whole ? undefined : 'The request is not valid JSON or was too large to keep whole.'
+  const done = row.state === 'recorded' ? 'Already recorded.' : undefined
   return (
     <>
       <DialogBody>
         <Note kind={row.state === 'recorded' && !isWorthNothing(row) ? 'plain' : 'warning'}>
           {row.state === 'recorded' && row.runs > 0 && <strong>Run again and recorded. </strong>}
           {row.state === 'recorded' && !isWorthNothing(row) ? (
-            'It was refused at first.'
+            'It was refused when it arrived.'
           ) : (
             <>
               <strong>{row.error}. </strong>

@@ -1,4 +1,4 @@
-/** Refused intake: what was not recorded, why, and running it again after a fix. */
+/** Refused conversions: what was not recorded, why, and running it again after a fix. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { ShieldQuestion } from 'lucide-react'
@@ -35,7 +35,7 @@ export function RefusedEventsPage() {
     <>
       <PageHeader
         title="Refused"
-        words="Conversions that were sent and not recorded, or recorded and worth nothing, kept 30 days. What was not recorded can be run again after a fix."
+        words="Conversions that were not recorded, or were recorded but earn nothing. Kept for 30 days. After a fix, run those that were not recorded again."
       >
         <SearchField value={search.q} onSeek={q => narrow({ q })} />
         <Choice
@@ -73,7 +73,7 @@ export function RefusedEventsPage() {
           <EmptyState
             icon={ShieldQuestion}
             title="Nothing was refused"
-            words="What networks and servers send and Sluice cannot record appears here with its reason."
+            words="Conversions that Sluice cannot record appear here with the reason."
           />
         }
       >
@@ -101,7 +101,7 @@ function NetworkChoice({ network, onChange }: NetworkChoiceProps) {
 }
 
 function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
-  const [shown, setShown] = useState<RefusedRow>()
+  const [opened, setOpened] = useState<RefusedRow>()
   return (
     <>
       <Table caption="Refused intake">
@@ -113,7 +113,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
             <Head>From</Head>
             <Head>Type or status</Head>
             <Head>Click id as sent</Head>
-            <Head>What was said</Head>
+            <Head>Error</Head>
             <ActionHead>Details</ActionHead>
           </tr>
         </thead>
@@ -146,7 +146,7 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
                   size="sm"
                   look="quiet"
                   aria-label={`Details of what was refused at ${exactMoment(row.received_at)}`}
-                  onClick={() => setShown(row)}
+                  onClick={() => setOpened(row)}
                 >
                   Details
                 </Button>
@@ -156,22 +156,22 @@ function RefusedTable({ rows }: { rows: readonly RefusedRow[] }) {
         </tbody>
       </Table>
       <Dialog
-        open={shown !== undefined}
-        onClose={() => setShown(undefined)}
-        title={shown === undefined ? '' : DIAGNOSES[shown.diagnosis].words}
+        open={opened !== undefined}
+        onClose={() => setOpened(undefined)}
+        title={opened === undefined ? '' : DIAGNOSES[opened.diagnosis].words}
         width="wide"
       >
-        {shown !== undefined && <Details row={shown} onRan={setShown} onClose={() => setShown(undefined)} />}
+        {opened !== undefined && <Details row={opened} onRan={setOpened} onClose={() => setOpened(undefined)} />}
       </Dialog>
     </>
   )
 }
 
-/** The colour says who can mend it, so that what needs someone here stands out of what does not. */
+/** The colour says who can fix it, so that what this workspace must fix stands out. */
 const FAULTS: Record<Fault, { tone: Tone; title: string }> = {
-  yours: { tone: 'bad', title: 'Something in this workspace has to be mended' },
-  sender: { tone: 'warn', title: 'The sender has to mend it' },
-  nobody: { tone: 'plain', title: 'Nothing has to be mended' },
+  yours: { tone: 'bad', title: 'Needs a fix in this workspace' },
+  sender: { tone: 'warn', title: 'Needs a fix at the sender' },
+  nobody: { tone: 'plain', title: 'Needs no fix' },
 }
 
 function RefusedBadge({ row }: { row: RefusedRow }) {

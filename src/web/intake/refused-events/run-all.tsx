@@ -1,4 +1,4 @@
-/** Running refused intake again, all that the filters name: how many there are and how they are read today, and only then the run. */
+/** Runs all filtered refused conversions again, after a preview of how they are read today. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { RotateCcw } from 'lucide-react'
 import { useState } from 'react'
@@ -23,7 +23,7 @@ type Filters = {
   surface: RefusedRow['surface'] | undefined
   network_id: string | undefined
 }
-type Plan = z.input<(typeof previewRefusedRun)['reply']>
+type RunPlan = z.input<(typeof previewRefusedRun)['reply']>
 
 export function RunAll({ filters }: { filters: Filters }) {
   const { role } = useActive()
@@ -38,7 +38,7 @@ export function RunAll({ filters }: { filters: Filters }) {
         open={open}
         onClose={close}
         title="Run these again"
-        description="All that the filters show and that can be run. What is recorded has all consequences of a conversion, such as postbacks, and is dated now."
+        description="Runs every filtered conversion that can be run. Each is dated now and triggers everything a conversion does, such as postbacks."
         width="wide"
       >
         {open && <RunForm filters={filters} onClose={close} />}
@@ -47,7 +47,7 @@ export function RunAll({ filters }: { filters: Filters }) {
   )
 }
 
-/** Runs portion after portion until there is none left. */
+/** Runs one portion after another until none is left. */
 async function runAll(filters: Filters): Promise<{ recorded: number; refused: number }> {
   const sum = { recorded: 0, refused: 0 }
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -64,7 +64,7 @@ function RunForm({ filters, onClose }: { filters: Filters; onClose: () => void }
   const plan = useQuery({
     queryKey: ['refused run', filters],
     queryFn: () => call(previewRefusedRun, { body: filters }),
-    // What was true when another dialog was open says nothing of now.
+    // A preview from an earlier dialog may be out of date.
     gcTime: 0,
     staleTime: 0,
   })
@@ -75,7 +75,7 @@ function RunForm({ filters, onClose }: { filters: Filters; onClose: () => void }
       onClose()
       notify(
         `${count(recorded)} recorded`,
-        refused === 0 ? 'Nothing stays refused.' : `${count(refused)} stay refused.`,
+        refused === 0 ? 'None is still refused.' : `${count(refused)} still refused.`,
       )
     },
   })
@@ -87,7 +87,7 @@ function RunForm({ filters, onClose }: { filters: Filters; onClose: () => void }
       }}
     >
       <DialogBody>
-        <Asked query={plan}>{planned => <Planned plan={planned} />}</Asked>
+        <Asked query={plan}>{preview => <Preview plan={preview} />}</Asked>
         <RefusalNote refused={run.error} />
       </DialogBody>
       <DialogFoot>
@@ -96,9 +96,7 @@ function RunForm({ filters, onClose }: { filters: Filters; onClose: () => void }
           type="submit"
           look="primary"
           pending={run.isPending}
-          reason={
-            found === undefined ? 'They are being counted.' : found === 0 ? 'There is nothing to run.' : undefined
-          }
+          reason={found === undefined ? 'Counting…' : found === 0 ? 'Nothing to run.' : undefined}
         >
           {found === undefined ? 'Run again' : `Run ${count(found)} again`}
         </Button>
@@ -107,33 +105,33 @@ function RunForm({ filters, onClose }: { filters: Filters; onClose: () => void }
   )
 }
 
-function Planned({ plan: { count: total, first } }: { plan: Plan }) {
+function Preview({ plan: { count: total, first } }: { plan: RunPlan }) {
   const more = total - first.length
   return (
     <section aria-live="polite" className="flex flex-col gap-2">
       <Note>
         <strong>{count(total)}</strong> refused {total === 1 ? 'conversion' : 'conversions'}.
-        {first.length > 0 && ' So they are read today; whether the click is known shows when they run.'}
+        {first.length > 0 && ' This is how they are read today. Unknown clicks show up when they run.'}
       </Note>
       {first.length > 0 && (
         <ol
           // A scrolling region must be reachable by keyboard.
           // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
           tabIndex={0}
-          aria-label="How the first are read"
+          aria-label="Preview of the oldest"
           className="max-h-64 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 text-sm"
         >
           {first.map(row => (
             <li key={row.id} className="flex flex-wrap gap-x-3 py-0.5">
               <span className="text-ink-faint">{exactMoment(row.received_at)}</span>
               {row.reads_as === null ? (
-                <span className="text-warn">Stays refused: {row.error}</span>
+                <span className="text-warn">Still refused: {row.error}</span>
               ) : (
                 <span>
                   <strong className="font-medium">{inWords(row.reads_as.type ?? row.reads_as.verdict ?? '')}</strong>
-                  {row.reads_as.type === null ? ', said of what is recorded' : row.reads_as.verdict && ', on hold'}
+                  {row.reads_as.type === null ? ', of the recorded conversion' : row.reads_as.verdict && ', on hold'}
                   {row.reads_as.payout !== null && `, $${exactMoney(row.reads_as.payout)}`}
-                  {row.reads_as.payout === null && row.reads_as.type !== null && ', the payout of its offer'}
+                  {row.reads_as.payout === null && row.reads_as.type !== null && ', the offer’s payout'}
                 </span>
               )}
               {row.click_text !== null && <span className="font-mono break-all text-ink-soft">{row.click_text}</span>}

@@ -1,4 +1,4 @@
-/** Saying the same of many conversions, or what a file says of each: looked through first, then done. */
+/** Changes the status of many conversions, all to the same one or each by a file, after a preview. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -17,7 +17,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { wordOf } from './standing.tsx'
 
 type Query = NonNullable<z.input<NonNullable<(typeof listEvents)['query']>>>
-type Looked = z.input<(typeof importRevisions)['reply']>
+type RevisionPreview = z.input<(typeof importRevisions)['reply']>
 
 type BulkProps = { open: boolean; onClose: () => void; query: Query }
 
@@ -27,7 +27,7 @@ export function BulkDialog({ open, onClose, query }: BulkProps) {
       open={open}
       onClose={onClose}
       title="Approve or reject many"
-      description={`Up to ${count(MOST_LINES)} at once. You see what becomes of them before anything changes.`}
+      description={`Up to ${count(MOST_LINES)} at once. You see a preview before anything changes.`}
       width="wide"
     >
       <BulkForm onClose={onClose} query={query} />
@@ -46,35 +46,35 @@ async function fileOf(query: Query, status: EventStatus, reason: string): Promis
     if (next_cursor === null) break
     cursor = next_cursor
   }
-  const said = `${status},"${reason.replaceAll('"', '""')}"`
-  return ['event_id,status,reason', ...ids.slice(0, MOST_LINES).map(id => `${id},${said}`)].join('\n')
+  const statusAndReason = `${status},"${reason.replaceAll('"', '""')}"`
+  return ['event_id,status,reason', ...ids.slice(0, MOST_LINES).map(id => `${id},${statusAndReason}`)].join('\n')
 }
 
 function BulkForm({ onClose, query }: Omit<BulkProps, 'open'>) {
   const { role } = useActive()
-  const again = useRefresh()
+  const refresh = useRefresh()
   const [status, setStatus] = useState<EventStatus>('rejected')
   const [reason, setReason] = useState('')
   const [file, setFile] = useState('')
-  const look = useMutation({
+  const preview = useMutation({
     mutationFn: async () => {
       const csv = file.trim() === '' ? await fileOf(query, status, reason.trim()) : file
-      return { csv, looked: await call(importRevisions, { body: { csv, dry_run: true } }) }
+      return { csv, result: await call(importRevisions, { body: { csv, dry_run: true } }) }
     },
   })
   const save = useMutation({
     mutationFn: (csv: string) => call(importRevisions, { body: { csv, dry_run: false } }),
     onSuccess: async ({ changed }) => {
-      await again(listEvents)
+      await refresh(listEvents)
       onClose()
       notify(`${count(changed)} changed`)
     },
   })
-  const found = look.data
-  const anew = <T,>(set: (value: T) => void) => {
+  const found = preview.data
+  const resettingPreview = <T,>(set: (value: T) => void) => {
     return (value: T) => {
       set(value)
-      look.reset()
+      preview.reset()
     }
   }
   return (
@@ -82,10 +82,12 @@ function BulkForm({ onClose, query }: Omit<BulkProps, 'open'>) {
       <DialogBody>
         <div className="grid gap-4 sm:grid-cols-2">
           <SelectField
-            label="Those that the filters show become"
+            label="New status of the filtered conversions"
             disabled={file.trim() !== ''}
             value={status}
-            onChange={event => anew(setStatus)(EVENT_STATUSES.find(one => one === event.target.value) ?? 'rejected')}
+            onChange={event =>
+              resettingPreview(setStatus)(EVENT_STATUSES.find(one => one === event.target.value) ?? 'rejected')
+            }
           >
             {EVENT_STATUSES.map(one => (
               <option key={one} value={one}>
@@ -99,57 +101,61 @@ function BulkForm({ onClose, query }: Omit<BulkProps, 'open'>) {
             maxLength={200}
             disabled={file.trim() !== ''}
             value={reason}
-            onChange={event => anew(setReason)(event.target.value)}
+            onChange={event => resettingPreview(setReason)(event.target.value)}
           />
         </div>
         <TextArea
-          label="Or what a file says"
+          label="Or paste a CSV file"
           optional
-          hint="CSV with titles: event_id, or click_id with transaction_id; status; amount, currency and reason if you like."
+          hint="Columns: event_id, or click_id with transaction_id; status; optionally amount, currency and reason."
           rows={4}
           spellCheck={false}
           className="[&_textarea]:font-mono"
           value={file}
-          onChange={event => anew(setFile)(event.target.value)}
+          onChange={event => resettingPreview(setFile)(event.target.value)}
         />
-        <output>{found !== undefined && <Outcome looked={found.looked} />}</output>
-        <RefusalNote refused={look.error ?? save.error} />
+        <output>{found !== undefined && <Outcome preview={found.result} />}</output>
+        <RefusalNote refused={preview.error ?? save.error} />
       </DialogBody>
       <DialogFoot>
         <Button onClick={onClose}>Cancel</Button>
-        <Button pending={look.isPending} reason={reasonAgainst(importRevisions, role)} onClick={() => look.mutate()}>
-          Look through
+        <Button
+          pending={preview.isPending}
+          reason={reasonAgainst(importRevisions, role)}
+          onClick={() => preview.mutate()}
+        >
+          Preview
         </Button>
         <Button
           look="primary"
           pending={save.isPending}
-          reason={reasonAgainst(importRevisions, role) ?? reasonAgainstSaving(found?.looked)}
+          reason={reasonAgainst(importRevisions, role) ?? reasonAgainstSaving(found?.result)}
           onClick={() => found !== undefined && save.mutate(found.csv)}
         >
-          {found === undefined ? 'Change them' : `Change ${count(found.looked.changed)}`}
+          {found === undefined ? 'Change' : `Change ${count(found.result.changed)}`}
         </Button>
       </DialogFoot>
     </>
   )
 }
 
-function reasonAgainstSaving(looked: Looked | undefined): string | undefined {
-  if (looked === undefined) return 'Look through them first.'
-  if (looked.wrong > 0) return 'Some lines are wrong.'
-  return looked.changed === 0 ? 'Nothing would change.' : undefined
+function reasonAgainstSaving(preview: RevisionPreview | undefined): string | undefined {
+  if (preview === undefined) return 'Preview them first.'
+  if (preview.wrong > 0) return 'Some lines are wrong.'
+  return preview.changed === 0 ? 'Nothing would change.' : undefined
 }
 
 const MOST_WRONG = 5
 
-function Outcome({ looked }: { looked: Looked }) {
-  const { lines, changed, wrong, difference } = looked
+function Outcome({ preview }: { preview: RevisionPreview }) {
+  const { lines, changed, wrong, difference } = preview
   const same = lines.length - changed - wrong
   const wrongLines = lines.filter(({ fate }) => fate === 'wrong')
   return (
     <div className="flex flex-col gap-1">
       <p>
-        <strong className="font-semibold">{count(changed)} would change</strong>, {count(same)} stand like that already.
-        Revenue {difference.startsWith('-') ? 'falls' : 'rises'} by ${money(difference.replace('-', ''))}.
+        <strong className="font-semibold">{count(changed)} would change</strong>, {count(same)} already have that
+        status. Revenue {difference.startsWith('-') ? 'falls' : 'rises'} by ${money(difference.replace('-', ''))}.
       </p>
       {wrongLines.slice(0, MOST_WRONG).map(({ line, error }) => (
         <p key={line} className="text-bad">

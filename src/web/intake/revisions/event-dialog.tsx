@@ -1,9 +1,9 @@
-/** One conversion: how it stands, what was said of it, and saying something of it. */
+/** One conversion: its status, its history, and a form that changes its status. */
 import { useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { EVENT_STATUSES, hasAmount } from '../../../contract/revisions.ts'
 import { type LoggedEvent, listEvents } from '../../../intake/events/api.ts'
-import { listRevisions, reviseEvent, Said } from '../../../intake/revisions/api.ts'
+import { listRevisions, reviseEvent, RevisionDraft } from '../../../intake/revisions/api.ts'
 import { readTrace } from '../../../reading/traces/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
@@ -18,7 +18,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { History, StatusBadge, wordOf } from './standing.tsx'
 
 type EventRow = z.input<typeof LoggedEvent>
-type Draft = z.input<typeof Said>
+type Draft = z.input<typeof RevisionDraft>
 
 export function EventDialog({ event, onClose }: { event: EventRow | undefined; onClose: () => void }) {
   return (
@@ -35,7 +35,7 @@ export function EventDialog({ event, onClose }: { event: EventRow | undefined; o
 
 function EventForm({ event, onClose }: { event: EventRow; onClose: () => void }) {
   const revisions = useQuery(ask(listRevisions, { params: { id: event.id } }))
-  const form = useDraft<Draft>(Said, {
+  const form = useDraft<Draft>(RevisionDraft, {
     status: event.status === 'approved' ? 'rejected' : 'approved',
     amount: null,
     currency: event.original?.currency ?? null,
@@ -57,9 +57,7 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
       refresh={[listEvents, listRevisions, readTrace]}
       onClose={onClose}
       onSaved={({ status, unchanged }) =>
-        notify(
-          unchanged ? `It is ${wordOf(status).toLowerCase()} already` : `It is ${wordOf(status).toLowerCase()} now`,
-        )
+        notify(unchanged ? `Already ${wordOf(status).toLowerCase()}` : `Now ${wordOf(status).toLowerCase()}`)
       }
     >
       <p>
@@ -67,7 +65,7 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
         {hasAmount(standing.status) && <span className="font-semibold"> ${exactMoney(standing.amount)}</span>}
         <span className="text-ink-soft"> {recordedAs(event)}</span> <Original money={event.original} />
         {revisions.data?.hold_until != null && (
-          <span className="text-ink-soft"> Approved by itself at {exactMoment(revisions.data.hold_until)}.</span>
+          <span className="text-ink-soft"> Auto-approved at {exactMoment(revisions.data.hold_until)}.</span>
         )}
       </p>
       {revisions.data !== undefined && <History revisions={revisions.data.data} />}
@@ -84,7 +82,7 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
             <TextField
               label="Amount"
               optional
-              hint="Empty: what it was worth."
+              hint="Blank: unchanged."
               inputMode="decimal"
               error={errors.amount?.message}
               {...form.register('amount', noneIfBlank)}
@@ -93,7 +91,11 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
               label="Currency"
               optional
               placeholder="USD"
-              hint={event.original === null ? 'At the rate of today.' : `${event.original.currency} at its own rate.`}
+              hint={
+                event.original === null
+                  ? 'Converted at today’s rate.'
+                  : `${event.original.currency} keeps its recorded rate.`
+              }
               error={errors.currency?.message}
               {...form.register('currency', noneIfBlank)}
             />
@@ -101,16 +103,16 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
         )}
         <TextField label="Reason" optional error={errors.reason?.message} {...form.register('reason', noneIfBlank)} />
         <p className="text-sm text-ink-faint sm:col-span-2">
-          Revenue follows in the day of its click. All else that came of it stays, such as the click’s status and what
-          was delivered.
+          Changes revenue on the day of the click. The click’s status, the charge and what was already sent stay as they
+          are.
         </p>
       </fieldset>
-      <CodeBlock label="As it was recorded" text={JSON.stringify(asRecorded(event), null, 2)} />
+      <CodeBlock label="As recorded" text={JSON.stringify(asRecorded(event), null, 2)} />
     </DraftForm>
   )
 }
 
-/** Without how it stands now. */
+/** The event without its current status. */
 function asRecorded({ status: _, amount: _amount, revisions: _revisions, ...recorded }: EventRow) {
   return recorded
 }

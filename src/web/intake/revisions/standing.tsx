@@ -1,4 +1,4 @@
-/** How a conversion stands, and what was said of it. */
+/** The status of a conversion, and the history of its status changes. */
 import type { z } from 'zod'
 import type { EventStatus } from '../../../contract/revisions.ts'
 import type { EventRevision } from '../../../intake/revisions/api.ts'
@@ -22,9 +22,9 @@ export function StatusBadge({ status }: { status: EventStatus }) {
 
 export const wordOf = (status: EventStatus): string => (status === 'pending' ? 'On hold' : inWords(status))
 
-/** Who said it, in a few words. */
-function speakerOf({ source, network_name, actor_name }: Revision): string {
-  if (source === 'hold') return 'by itself, its hold was over'
+/** Who changed the status. */
+function authorOf({ source, network_name, actor_name }: Revision): string {
+  if (source === 'hold') return 'automatically at the end of its hold'
   if (source === 'network') return `by ${network_name === null ? 'a network' : `the network ${network_name}`}`
   return `by ${actor_name ?? 'someone'}${source === 'import' ? ', from a file' : ''}`
 }
@@ -42,7 +42,7 @@ export function RevisionLine({ revision }: { revision: Revision }) {
           {exactMoney(original_amount)} {original_currency} at {rate}
         </span>
       )}{' '}
-      {speakerOf(revision)}
+      {authorOf(revision)}
       {reason !== null && (
         <span className="text-ink-soft">{source === 'network' ? ` as “${reason}”` : `: ${reason}`}</span>
       )}
@@ -50,10 +50,9 @@ export function RevisionLine({ revision }: { revision: Revision }) {
   )
 }
 
-/** What was said of it, newest first. */
+/** The status changes, newest first. */
 export function History({ revisions }: { revisions: readonly Revision[] }) {
-  if (revisions.length === 0)
-    return <p className="text-ink-faint">Nothing was said of it since: it counts as it was recorded.</p>
+  if (revisions.length === 0) return <p className="text-ink-faint">No status changes: it counts as recorded.</p>
   return (
     <ol className="flex flex-col gap-1.5">
       {revisions.map(revision => (

@@ -1,4 +1,4 @@
-/** What a network may say of a conversion after it was recorded: amounts that change, holds that end, and a call tried out. */
+/** How a network may change a conversion after it was recorded, and the form that tests a postback. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -12,22 +12,22 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 
 type NetworkRow = z.input<typeof Network>
 type Changes = z.input<typeof NetworkChanges>
-type Tried = NonNullable<z.input<typeof tryNetworkCall.reply>['reads_as']>
+type ReadPostback = NonNullable<z.input<typeof tryNetworkCall.reply>['reads_as']>
 
-export function AfterTheFact({ network, onChange }: { network: NetworkRow; onChange: (changes: Changes) => void }) {
+export function StatusChanges({ network, onChange }: { network: NetworkRow; onChange: (changes: Changes) => void }) {
   const [days, setDays] = useState(network.hold_days === null ? '' : String(network.hold_days))
   return (
     <div className="flex flex-col gap-4">
       <Checkbox
-        label="Later amounts count"
-        words="A paid word with another amount, or after a refusal, changes the conversion. Off: it is kept under Refused as differing."
+        label="Allow payout updates"
+        words="A later paid status with another payout, or after a rejection, updates the conversion. Off: the call is kept under Refused."
         checked={network.amend}
         onChange={event => onChange({ amend: event.target.checked })}
       />
       <TextField
-        label="Approve by itself after"
+        label="Auto-approve after"
         optional
-        hint="Days, 1 to 365, for what is put on hold from then on. Empty: only the network or you approve it."
+        hint="Days, 1 to 365, for conversions put on hold from now on. Blank: never."
         className="w-80 max-w-full"
         inputMode="numeric"
         value={days}
@@ -41,11 +41,11 @@ export function AfterTheFact({ network, onChange }: { network: NetworkRow; onCha
   )
 }
 
-/** Reads a call by the maps as they stand in the form, saved or not. */
-export function TryCall({ network }: { network: NetworkRow }) {
+/** Reads a postback by the maps in the form, saved or not. */
+export function PostbackTest({ network }: { network: NetworkRow }) {
   const [text, setText] = useState('')
   const { id, parameters, statuses, default_type, unpaid_types } = network
-  const tried = useMutation({
+  const test = useMutation({
     mutationFn: () =>
       call(tryNetworkCall, {
         params: { id },
@@ -55,45 +55,45 @@ export function TryCall({ network }: { network: NetworkRow }) {
   return (
     <div className="flex flex-col gap-3">
       <TextArea
-        label="A call of the network"
-        hint="An address it called, or what stands behind its question mark. Nothing is recorded."
+        label="Postback"
+        hint="Paste the whole URL or its query string. Nothing is recorded."
         rows={3}
         spellCheck={false}
         className="[&_textarea]:font-mono"
         value={text}
         onChange={event => {
           setText(event.target.value)
-          tried.reset()
+          test.reset()
         }}
       />
       <div className="flex flex-wrap items-center gap-3">
         <Button
-          pending={tried.isPending}
-          reason={text.trim() === '' ? 'Paste a call first.' : undefined}
-          onClick={() => tried.mutate()}
+          pending={test.isPending}
+          reason={text.trim() === '' ? 'Paste a postback first.' : undefined}
+          onClick={() => test.mutate()}
         >
-          Try it
+          Test
         </Button>
-        <RefusalNote refused={tried.error} />
-        <output className={tried.data?.error == null ? undefined : 'text-warn'}>
-          {tried.data !== undefined && wordsOf(tried.data)}
+        <RefusalNote refused={test.error} />
+        <output className={test.data?.error == null ? undefined : 'text-warn'}>
+          {test.data !== undefined && resultOf(test.data)}
         </output>
       </div>
     </div>
   )
 }
 
-function wordsOf({ reads_as, error }: z.input<typeof tryNetworkCall.reply>): string {
-  return reads_as === null ? `Would be refused: ${error}.` : `${deedOf(reads_as)}${transactionOf(reads_as)}.`
+function resultOf({ reads_as, error }: z.input<typeof tryNetworkCall.reply>): string {
+  return reads_as === null ? `Would be refused: ${error}.` : `${effectOf(reads_as)}${transactionOf(reads_as)}.`
 }
 
-function deedOf({ type, by_offer, verdict, payout, currency }: Tried): string {
+function effectOf({ type, by_offer, verdict, payout, currency }: ReadPostback): string {
   const amount = payout === null ? '' : currency === 'USD' ? ` $${exactMoney(payout)}` : ` ${payout} ${currency}`
-  if (type === null) return `Would mark the recorded conversion as ${verdict}${amount === '' ? '' : ` with${amount}`}`
-  const worth = amount === '' ? ' with the payout of its offer' : ` with${amount}`
-  const what = by_offer ? `what the click’s offer pays for (${inWords(type)} where it names no type)` : inWords(type)
+  if (type === null) return `Would set the recorded conversion to ${verdict}${amount === '' ? '' : ` with${amount}`}`
+  const worth = amount === '' ? ' with the offer’s payout' : ` with${amount}`
+  const what = by_offer ? `the type that the click’s offer pays on (${inWords(type)} if it names none)` : inWords(type)
   return `Would record ${what}${worth}${verdict === null ? '' : ', on hold'}`
 }
 
-const transactionOf = ({ transaction_id }: Tried): string =>
-  transaction_id === null ? ', without a transaction id' : `, transaction ${transaction_id}`
+const transactionOf = ({ transaction_id }: ReadPostback): string =>
+  transaction_id === null ? ', without a transaction id' : `, transaction id ${transaction_id}`
