@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { LAST_MS } from './days.ts'
 import { fromUnits, toUnits } from './decimals.ts'
 import { toUuid, toWireId } from './ids.ts'
-import { parseMoment } from './moments.ts'
+import { msOfDatabase, parseMoment } from './moments.ts'
 
 /** An id: 26 base32 characters on the wire (other spellings are understood), a uuid inside. */
 export const Id = z.codec(
@@ -34,7 +34,7 @@ export const Instant = z.codec(z.string().meta({ format: 'date-time', descriptio
     context.issues.push({ code: 'custom', message: 'is not an ISO 8601 time', input: wire })
     return z.NEVER
   },
-  encode: text => new Date(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString(),
+  encode: text => new Date(msOfDatabase(text)).toISOString(),
 })
 
 /** An exact amount of US dollars as a decimal string. */

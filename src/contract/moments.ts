@@ -25,3 +25,8 @@ export function parseMoment(text: string): Moment | undefined {
   const ms = Number(fraction.slice(0, 3).padEnd(3, '0'))
   return { ms: midnight + seconds * 1000 + ms, finer: fraction.slice(3).replace(/0+$/, '') }
 }
+
+/** Unix milliseconds of a time as PostgreSQL writes it, such as `2026-11-24 09:30:00.123+00`, or as ISO 8601. NaN for `infinity`. */
+export function msOfDatabase(text: string): number {
+  return Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+}

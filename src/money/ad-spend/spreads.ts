@@ -8,6 +8,7 @@ import { USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
+import { msOfDatabase } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { cut, TEXT_BYTES } from '../../contract/texts.ts'
 import type { Window } from '../../contract/window.ts'
@@ -177,7 +178,7 @@ async function requireFree(
   if (taken.length > 0) refuse('cells_taken', { error: `spend is recorded for ${listCells(taken)}` })
 }
 
-const isoOf = (moment: string) => new Date(moment.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00')).toISOString()
+const isoOf = (moment: string) => new Date(msOfDatabase(moment)).toISOString()
 
 function listCells(taken: readonly { day: string; sub1: string }[]): string {
   const places = taken.slice(0, MOST_NAMED).map(({ day, sub1 }) => (sub1 === '' ? day : `${day} with sub1 ${sub1}`))

@@ -5,6 +5,7 @@
  */
 import { isCurrencyCode, USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
+import { msOfDatabase } from '../../contract/moments.ts'
 import type { Ground } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { MOST_DAYS } from './api.ts'
@@ -121,13 +122,10 @@ function daysToRead(
   const local = zone.at(now)
   const isNight = deep_on !== local.day && local.hour >= NIGHT_HOUR
   const planned = synced_at === null ? MOST_DAYS : isNight ? EACH_NIGHT_DAYS : EACH_HOUR_DAYS
-  const missed = synced_at === null ? 0 : Math.ceil((now - msOf(synced_at)) / DAY_MS) + EACH_HOUR_DAYS
+  const missed = synced_at === null ? 0 : Math.ceil((now - msOfDatabase(synced_at)) / DAY_MS) + EACH_HOUR_DAYS
   const days = Math.min(Math.max(planned, asked_days ?? 0, missed > 2 ? missed : 0), MOST_DAYS)
   return { first: dayOf(now - days * DAY_MS), deep_on: days >= EACH_NIGHT_DAYS ? local.day : undefined }
 }
-
-/** A moment in the database's text, in Unix milliseconds. */
-const msOf = (text: string): number => Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
 
 function claimKeeper({ db }: SyncGround, account: ClaimedAccount): () => Promise<void> {
   let kept = performance.now()

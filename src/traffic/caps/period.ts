@@ -1,4 +1,5 @@
 // The period that a cap counts in. It begins at midnight in the cap's time zone. No job starts it: the first count does.
+import { msOfDatabase } from '../../contract/moments.ts'
 import { localPeriod } from '../../contract/time-zones.ts'
 import type { CapMetric, CapPeriod } from './api.ts'
 
@@ -31,8 +32,7 @@ export function periodAt({ period, timezone }: { period: CapPeriod; timezone: st
 }
 
 /** Unix milliseconds of a time as the database writes it. */
-export const msOf = (text: string): number =>
-  text === 'infinity' ? Number.POSITIVE_INFINITY : Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
+export const msOf = (text: string): number => (text === 'infinity' ? Number.POSITIVE_INFINITY : msOfDatabase(text))
 
 /** The limit in the unit that is counted: conversions, clicks, or cents. */
 export const unitsOf = ({ metric, limit }: { metric: CapMetric; limit: number }): number =>

@@ -4,6 +4,7 @@
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
+import { msOfDatabase } from '../../contract/moments.ts'
 import type { Config } from '../../ground/config.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
@@ -32,8 +33,6 @@ const PENDING_INTERVALS: readonly (readonly [age_ms: number, interval_ms: number
   [DAY_MS, 10 * MINUTE_MS],
   [15 * DAY_MS, HOUR_MS],
 ]
-
-const msOf = (moment: string): number => Date.parse(moment.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'))
 
 type ResultGround = {
   db: Kysely<Tables>
@@ -111,8 +110,8 @@ async function decideHeld(context: DecisionContext, holder: NameHolder): Promise
   await noteHolderText(context, holder)
   if (result.isSilent) return { status: before.status, problems: result.problems }
   if (result.way !== undefined) return { status: 'active', problems: result.problems }
-  const since = msOf(before.failing_since ?? now)
-  const isFailing = before.failures + 1 >= FAILURES && msOf(now) - since >= FAILING_MS
+  const since = msOfDatabase(before.failing_since ?? now)
+  const isFailing = before.failures + 1 >= FAILURES && msOfDatabase(now) - since >= FAILING_MS
   return { status: isFailing ? 'failing' : before.status, problems: result.problems }
 }
 
@@ -224,11 +223,11 @@ async function write(
 
 /** The time of the next check, by the database's clock; null: only on request. */
 function nextCheck(status: DomainStatus, result: CheckResult, created_at: string, now: string): string | null {
-  const at = msOf(now)
+  const at = msOfDatabase(now)
   if (status === 'lost') return null
   if (status !== 'pending')
     return new Date(at + (result.way === undefined ? FAILED_INTERVAL_MS : ACTIVE_INTERVAL_MS)).toISOString()
-  const interval = PENDING_INTERVALS.find(([age_ms]) => at - msOf(created_at) < age_ms)?.[1]
+  const interval = PENDING_INTERVALS.find(([age_ms]) => at - msOfDatabase(created_at) < age_ms)?.[1]
   return interval === undefined ? null : new Date(at + interval).toISOString()
 }
 
