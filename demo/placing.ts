@@ -1,5 +1,5 @@
 // The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
-import { decide, trafficOf } from '../src/intake/clicks/decide.ts'
+import { decide, compiledCampaign } from '../src/intake/clicks/decide.ts'
 import { costText, type StoredCost } from '../src/traffic/campaigns/cost.ts'
 import {
   storedChannelDestination,
@@ -159,7 +159,7 @@ function goalOf(offer: OfferName): string[] | null {
 }
 
 function placeOf(campaign: DemoCampaign, row: CampaignRow, standing: Standing, account: PlacedAccount): Place {
-  const traffic = trafficOf({ ...row, is_deleted: false, organization: { is_deleted: false } }, standing.at(0))
+  const traffic = compiledCampaign({ ...row, is_deleted: false, organization: { is_deleted: false } }, standing.at(0))
   const { destination } = row
   return {
     campaign,

@@ -31,7 +31,7 @@ test('each figure stands beside what it was as many days before, and days are co
     const id = newId(Date.parse(today()) - DAY_MS / 2)
     await seedStored({ worker }, org_id, [{ id, campaign_id: toUuid(wide) ?? '', sub1: 'zone-7' }])
     const sheet = new ClickSheet()
-    sheet.bear(org_id, { id, tracked: true, bot_id: null })
+    sheet.addNew(org_id, { id, tracked: true, bot_id: null })
     const { text = '', values = [] } = sheet.statement() ?? {}
     await worker.query(text, [...values])
   })

@@ -227,8 +227,8 @@ export async function seedUnsealed(
   const sheet = new ClickSheet()
   for (const { id, tracked, bot: bot_id, stages } of whole) {
     const was: ClickState = { ...NEW, tracked, bot_id }
-    sheet.bear(org_id, { id, tracked, bot_id })
-    if (stages !== CLICKED) sheet.change(org_id, id, was, { ...was, stages })
+    sheet.addNew(org_id, { id, tracked, bot_id })
+    if (stages !== CLICKED) sheet.addChange(org_id, id, was, { ...was, stages })
   }
   const statement = sheet.statement()
   if (statement !== undefined) await database.worker.query(statement.text, [...(statement.values ?? [])])

@@ -1,11 +1,11 @@
-// What a User-Agent says. Crawlers and link previews are told from visitors by isbot, except generic HTTP libraries, which it takes for
-// bots: an advertiser's own checks and in-app clients come as such, so they are visitors unless a campaign filters strictly.
+// Parses User-Agent headers. isbot tells crawlers and link previews from visitors. It also takes generic HTTP libraries for bots, but advertisers'
+// checks and in-app clients use those, so here they are visitors unless the campaign has `strict_filter`.
 import { isbot } from 'isbot'
 import { LRUCache } from 'lru-cache'
 import uap from 'my-ua-parser'
 import { faithful } from '../../contract/texts.ts'
 
-/** `person` may as well be an app; `library` is curl and its like, or no agent at all; `crawler` includes link previews. */
+/** `person`: a browser or an app. `library`: curl and the like, or no User-Agent. `crawler`: also link previews. */
 type AgentKind = 'person' | 'library' | 'crawler'
 
 /** A parsed User-Agent; `os` and `browser` are names without versions. */
@@ -17,19 +17,19 @@ export type Agent = {
   readonly browser: string | null
 }
 
-/** Longer ones are cut before they are parsed: nobody's real agent is, and parsing takes time by length. */
+/** Longer User-Agents are cut before parsing: no real one is longer, and long ones take time to parse. */
 const LONGEST = 512
 
 const LIBRARY =
   /^(?:curl|libcurl|wget|python|aiohttp|httpx|axios|node|node-fetch|undici|got|superagent|needle|ky|deno|bun|okhttp|retrofit|go-http-client|go-resty|fasthttp|java|jakarta|apache-httpclient|apache-httpasyncclient|jersey|unirest|reactornetty|kotlin|ktor|libwww-perl|lwp|perl|php|guzzlehttp|guzzle|symfony|ruby|faraday|httparty|rest-client|typhoeus|dart|reqwest|hyper|ureq|rust|restsharp|dotnet|\.net|powershell|windowspowershell|winhttp|postmanruntime|insomnia|httpie|paw|bruno|k6|wrk|vegeta|siege|ab|apachebench|jmeter|cfnetwork|elixir|hackney|erlang|lua-resty|luasocket)(?:[ /_(.:;-]|$)/i
 
-/** A browser that loads ahead says so; the visitor may never come. */
+/** Browsers send this with prefetches; the visitor may never open the page. */
 const AHEAD = /prefetch|preview|prerender/i
 
 const NO_AGENT: Agent = { kind: 'library', user_agent: null, device: 'other', os: null, browser: null }
 const parsed = new LRUCache<string, Agent>({ max: 5000 })
 
-/** Parses a User-Agent header, remembering the last 5,000 different ones. */
+/** Parses a User-Agent header; the last 5,000 different ones are cached. */
 export function agentOf(header: string | string[] | undefined): Agent {
   const sent = typeof header === 'string' ? header : header?.[0]
   if (sent === undefined || sent === '') return NO_AGENT
@@ -41,10 +41,10 @@ export function agentOf(header: string | string[] | undefined): Agent {
   return agent
 }
 
-/** Whether the request only loads ahead of a visitor or for a preview, by what its headers say. */
+/** Whether the headers say that the request is a prefetch or a preview. */
 export function isAhead(headers: Readonly<Record<string, string | string[] | undefined>>): boolean {
-  const said = headers['sec-purpose'] ?? headers['purpose'] ?? headers['x-purpose'] ?? headers['x-moz']
-  return said !== undefined && AHEAD.test(String(said))
+  const purpose = headers['sec-purpose'] ?? headers['purpose'] ?? headers['x-purpose'] ?? headers['x-moz']
+  return purpose !== undefined && AHEAD.test(String(purpose))
 }
 
 /** Whether a visit by this agent counts in reports. */
@@ -64,7 +64,7 @@ function parse(user_agent: string): Agent {
   }
 }
 
-/** The parser names no type for desktops, nor for what it does not know. */
+/** The parser names no type for desktops or for unknown devices. */
 function deviceOf(type: string | undefined, browser: string | undefined, os: string | undefined): Agent['device'] {
   if (type === 'mobile' || type === 'tablet') return type
   return type === undefined && browser !== undefined && os !== undefined ? 'desktop' : 'other'

@@ -1,6 +1,6 @@
 /**
- * Organizations whose node of a cluster is away. Their clicks go to the journal without being tried, so that nobody else's wait for them,
- * until the node is there again.
+ * The organizations whose node of a cluster is away. Until the node is back, their clicks go straight to the journal, so that clicks of other
+ * organizations do not wait for them.
  */
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -11,11 +11,11 @@ export type AwayOrganizations = {
   has(org_id: number): boolean
   isAny(): boolean
   add(org_id: number, error: unknown): void
-  /** Forgets those whose node is there again. Never rejects. */
-  lookAgain(): Promise<void>
+  /** Removes the organizations whose node is back. Never rejects. */
+  recheck(): Promise<void>
 }
 
-/** Whether the database itself says that it could not reach what holds the rows: on a cluster, a node behind the one that was asked. */
+/** Whether the database itself reports that it could not reach the node with the rows, as a cluster's coordinator does. */
 export function isOfOneNode(error: unknown): boolean {
   return sqlState(error) !== undefined && isUnreachable(error)
 }
@@ -31,12 +31,12 @@ export function openAwayOrganizations(pool: pg.Pool, log: Logger): AwayOrganizat
         since = Date.now()
         log.error(
           { err: error, org_id },
-          'a node of the database is away; clicks of its organizations are kept in the journal',
+          'a node of the database is away; writing clicks of its organizations to the journal',
         )
       }
       away.add(org_id)
     },
-    async lookAgain() {
+    async recheck() {
       if (away.size === 0) return
       const reached = await reachedAmong(pool, [...away]).catch(() => [])
       for (const org_id of reached) away.delete(org_id)

@@ -1,9 +1,9 @@
-// Click ids: a UUIDv7 whose last 32 bits hold the organization's number, hidden under AES-128 of the 96 bits before them, so
-// that whoever holds only a click id names its organization without a search, and nobody outside can tell which ids belong together.
+// Click ids: a UUIDv7 whose last 32 bits hold the organization's number, masked by AES-128 of the 96 bits before them. So a click id
+// alone gives its organization without a search, and outsiders cannot tell which ids belong to one organization.
 //   48 bits milliseconds · 4 version · 12 random · 2 variant · 30 random · 32 organization XOR AES(upper 96 bits, 32 zero bits)
 import { type Cipheriv, createCipheriv, randomFillSync } from 'node:crypto'
 
-/** One cipher per key for life: in ECB mode each block stands alone, and making a cipher costs ten times as much as a block. */
+/** One cipher per key: in ECB mode blocks are independent, and creating a cipher costs ten times as much as a block. */
 const ciphers = new WeakMap<Uint8Array, Cipheriv>()
 const block = Buffer.alloc(16)
 
@@ -33,8 +33,8 @@ export function mintClickId(key: Uint8Array, org_id: number, ms = Date.now()): s
 }
 
 /**
- * The `org_id` in a click id, given as a canonical uuid (`toUuid`). Undefined where the id cannot be one of ours; another id that
- * this installation never made gives any number, so the click still has to be looked up.
+ * The `org_id` in a click id, given as a canonical uuid (`toUuid`). Undefined if Sluice cannot have made the id. Other foreign ids give
+ * a random number, so the click still has to be looked up.
  */
 export function organizationOfClick(key: Uint8Array, uuid: string): number | undefined {
   block.write(uuid.replaceAll('-', ''), 0, 'hex')

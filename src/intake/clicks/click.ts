@@ -1,5 +1,5 @@
-// A click as it is made, and as the database takes it: a batch of clicks is one parameter, an array of the composite type `new_click3`.
-// Measured against one array per column, against json and jsonb: it takes the least of both processes' time, above all in small batches.
+// A new click, and its form as a parameter: a batch of clicks is one array of the composite type `new_click3`. Measured against one
+// array per column, json and jsonb, this takes the least time of both processes, above all in small batches.
 import { quotedField } from '../../ground/db/composites.ts'
 import type { SharedLink } from '../../traffic/invite-links/grants.ts'
 
@@ -42,22 +42,22 @@ export type Click = {
   ad_account_id: string | null
   bot_id: string | null
   suppressed_delivery: boolean
-  /** US dollars as a decimal string of up to 9 decimals. Null: none was looked for, or none could be read. */
+  /** US dollars as a decimal string of up to 9 decimals. Null: the campaign has no cost model, or the cost could not be read. */
   cost: string | null
-  /** What the link said that one click costs, in `cost_currency`. */
+  /** The cost of one click as sent in the link, in `cost_currency`. */
   cost_original: string | null
   cost_currency: string | null
   /** Null: the campaign has no cost model. False: the cost counts once the click is tracked. */
   cost_counts: boolean | null
-  /** The link into a channel that is its own. */
+  /** The click's own invite link. */
   link_id: string | null
-  /** The link that it shares with others of its campaign. Of that it has a row of its own, and it stands in a journal's line beside what a version before reads. */
+  /** The invite link it shares with other clicks of its campaign. Stored in a table of its own; older versions ignore it in a journal's line. */
   shared?: SharedLink
 }
 
 type Column = Exclude<keyof Click, 'shared'>
 
-/** How a column is written inside a composite value inside an array: as it is, quoted, or as bytes. */
+/** How a column is written in a composite value in an array: as it is, quoted, or as bytes. */
 type Writing = 'plain' | 'text' | 'bytes'
 
 /** The attributes of `new_click3` in their order. */
@@ -119,7 +119,7 @@ export function clicksLiteral(clicks: readonly Click[]): string {
       const value = click[column]
       out += next
       next = ','
-      // Loosely: a line of the journal may be of a version without the column.
+      // `==`, because a line of the journal may come from a version without the column.
       if (value == null) continue
       if (writing === 'plain') out += value
       else if (writing === 'text') out += quotedField(value as string)

@@ -1,7 +1,7 @@
 /**
- * Clicks: what visitors of ads leave behind. Owns `clicks` and its partitions (the columns that rise later are the events room's to
- * change), `daily_secrets`, and the journal in DATA_DIR/journal. What must stay true: an id that was handed out is stored exactly
- * once, counted exactly once, and before its redirect leaves.
+ * Clicks: visits of campaign links. Owns `clicks` and its partitions (the events room updates the columns that conversions change),
+ * `daily_secrets`, and the journal in DATA_DIR/journal. What must stay true: a click is stored before its redirect leaves, and an id that was
+ * handed out is stored once and counted once.
  */
 import { join } from 'node:path'
 import { timeOfId } from '../../contract/ids.ts'
@@ -31,19 +31,20 @@ import { readClicksWhilePaused } from './while-paused.ts'
 export type Clicks = {
   /** The deed of `GET /c/:key`. */
   readonly visit: Deed<typeof api.visitCampaign>
-  /** A click by its id, as a canonical uuid; undefined where there is none. @throws while the database cannot say. */
+  /** The click with this id, a canonical uuid; undefined if there is none. @throws while the database is away. */
   readonly find: FoundClicks['find']
-  /** The link into a channel of a click that has come over a landing. */
+  /** The click's own invite link into a channel, for a visitor who comes from a landing. */
   readonly linkFor: InviteLinks['forClick']
-  /** The link into a channel that a campaign shares. */
+  /** The invite link into a channel that all visitors of a campaign share. */
   readonly sharedLink: InviteLinks['shared']
   /** False while clicks whose ids were handed out are still in this process's journal. */
   readonly isSettled: () => boolean
-  /** As of now: whether clicks of an organization may still be in this process's journal. */
+  /** Returns a snapshot: whether clicks of an organization may still be in this process's journal. */
   readonly isKept: () => (org_id: number) => boolean
   /**
-   * As of now: which unknown clicks may be in a journal, given by their ids. Their conversions are answered 503. Of an organization with
-   * clicks in this process's own journal any; after an outage those made since it began, which another process may still have to store.
+   * Returns a snapshot: whether an unknown click may still be in a journal; its conversions are then answered 503. That is any click of an
+   * organization with clicks in this process's journal, and after an outage any click made since it began, because another process may still have to
+   * store it.
    */
   readonly unsettled: () => (click_id: string) => boolean
   readonly state: () => ClicksState
@@ -51,14 +52,14 @@ export type Clicks = {
   readonly readSourceFaults: Deed<typeof api.readSourceFaults>
   /** The deed of `POST /api/campaigns/:id/try-link`. */
   readonly tryLink: Deed<typeof api.tryLink>
-  /** Finishes what has come in. What the database did not take stays in the journal for the next start. */
+  /** Finishes the clicks in progress. Clicks that the database did not take stay in the journal for the next start. */
   readonly close: () => Promise<void>
 }
 
-/** How long a visitor waits, where it is not the usual: for a link into a channel, and for the places of a cap. */
+/** How long a visitor waits for an invite link, and for places of a cap, if not the default time. */
 export type Patience = { readonly link_ms?: number; readonly place_ms?: number }
 
-/** Makes partitions and secrets, loads the country file, and begins to store what dead processes have left in the journal. */
+/** Creates partitions and secrets, loads the country file, and starts to store clicks that dead processes left in the journal. */
 export async function openClicks(
   ground: Ground,
   live: LiveCampaigns,
@@ -109,7 +110,7 @@ export async function openClicks(
   }
 }
 
-/** Of another process's clock, or of the sender's idea of an id. */
+/** How far another process's clock may be ahead of this one. */
 const AHEAD_MS = 10_000
 
 function unsettled(

@@ -1,5 +1,5 @@
-// What a click costs, decided while it is redirected, so that a replay after an outage says the same. Anybody may write a price into a
-// link: it is bounded, counts only with a click that counts, and gives way to entered spend.
+// The cost of a click, decided at the redirect, so that a replay after an outage stores the same cost. Anyone can write a price into a
+// link, so it is limited, counts only with a click that counts, and is overridden by entered spend.
 import { dayOf } from '../../contract/days.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import type { StoredCost } from '../../traffic/campaigns/cost.ts'
@@ -9,23 +9,23 @@ import type { Parameters } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
 
 type ClickCost = Pick<Click, 'cost' | 'cost_original' | 'cost_currency'>
-/** Says what a click of that millisecond costs whose query was read. */
+/** Returns the cost of a click with these parameters at this time. */
 export type CostReader = (parameters: Parameters, ms: number, usdPerUnit: UsdPerUnit) => ClickCost
 
-/** What a source says of the amounts in its links. */
-type Unit = Pick<LiveTrafficSource, 'cost_unit' | 'cost_currency'>
+/** The unit and currency of the costs in a source's links. */
+type CostUnit = Pick<LiveTrafficSource, 'cost_unit' | 'cost_currency'>
 
 const COST = /^\d{1,7}(\.\d{1,9})?$/
 const CURRENCY = /^[a-z]{3}$/i
 const PLACES = 9
-/** A thousandth has three decimals more. */
+/** A thousandth of an amount has three decimals more. */
 const FINE_PLACES = 12
 const RATE_PLACES = 20
 
-/** Reads the costs of a campaign's clicks; undefined where it has no cost model. */
+/** Returns the reader of a campaign's costs; undefined if it has no cost model. */
 export function costReader(
   { org_id, cost: model }: Pick<LiveCampaign, 'org_id' | 'cost'>,
-  source: Unit | undefined,
+  source: CostUnit | undefined,
 ): CostReader | undefined {
   if (model === null) return undefined
   if (model.model === 'link') return linkReader(org_id, model, source)
@@ -35,8 +35,8 @@ export function costReader(
   return () => fixed
 }
 
-/** Unread is what is no plain decimal, more than the bound, or in a currency that no rate is known of. */
-function linkReader(org_id: number, { currency, max }: StoredCost, source: Unit | undefined): CostReader {
+/** The cost is null if it is not a plain decimal, is above the maximum, or no rate of its currency is known. */
+function linkReader(org_id: number, { currency, max }: StoredCost, source: CostUnit | undefined): CostReader {
   const most = toUnits(max ?? '0', PLACES)
   const usual = source?.cost_currency ?? currency
   const isOfThousand = source?.cost_unit === 'cpm'
@@ -54,7 +54,7 @@ function linkReader(org_id: number, { currency, max }: StoredCost, source: Unit 
   }
 }
 
-/** Half up, to as many decimals as are kept. */
+/** Rounds half up to the decimals that are stored. */
 function rounded(units: bigint, places: number): bigint {
   const step = 10n ** BigInt(places - PLACES)
   return (units + step / 2n) / step

@@ -1,4 +1,4 @@
-// A visit as it is decided: what is compiled of its campaign, who comes, and where that leads.
+// The types of a decision: the compiled campaign, the visitor, and where the visit goes.
 
 import type { Visit } from '../../ground/room.ts'
 import type { Template } from '../../traffic/addresses/macros.ts'
@@ -9,8 +9,8 @@ import type { CostReader } from './cost.ts'
 import type { ParameterReader, Parameters } from './parameters.ts'
 import type { Visitor } from './visitor.ts'
 
-/** What is compiled of a campaign. */
-export type Traffic = {
+/** A campaign, with everything a visit needs compiled once. */
+export type CompiledCampaign = {
   readonly campaign: LiveCampaign
   readonly wire_id: string
   /** The traffic source it is compiled with. */
@@ -19,48 +19,48 @@ export type Traffic = {
   /** Undefined without a cost model. */
   readonly costOf: CostReader | undefined
   readonly redirect: Template | undefined
-  /** Whether visitors go to the address of the campaign's offer, and to `redirect` only while no offer is known. */
+  /** Whether visitors go to the URL of the campaign's offer, and to `redirect` only while no offer is known. */
   readonly is_following: boolean
   readonly fallback: Template | undefined
 }
 
-/** Who visits, as far as a decision depends on it. */
+/** The visitor, with what a decision depends on. */
 export type Guest = {
-  /** The same for all visits of a visitor: what his landing and offer are chosen by. */
+  /** The same for all visits of a visitor; their landing and offer are chosen by it. */
   readonly visitor_key: string
-  /** Undefined for crawlers, which are given no cookie. */
+  /** Undefined for crawlers, which get no cookie. */
   readonly visitor: Visitor | undefined
   readonly agent: Agent
   readonly geo: string | null
   readonly parameters: Parameters
   readonly headers: Visit['headers']
-  /** When they were last seen in this campaign, Unix; asked only where a condition does. */
+  /** When they last visited this campaign, Unix milliseconds. Called only if a condition needs it. */
   readonly lastSeen?: () => number | null
-  /** When they come, Unix. */
+  /** The time of the visit, Unix milliseconds. */
   readonly ms: number
 }
 
-/** The channel that a visit leads into, and how. */
+/** The channel that a visit leads into, and how it opens. */
 export type IntoChannel = { readonly channel: LiveChannel; readonly place: ChannelPlace }
 
-/** What a visit comes to. Without a template there is nowhere to go, unless it is a channel. */
+/** Where a visit goes. Without a template it has no destination, unless it goes into a channel. */
 export type Course = {
-  /** Of a visit into a channel it is where it goes while there is no link. */
+  /** The destination; for a visit into a channel, the destination if there is no invite link. */
   readonly template: Template | undefined
   readonly into?: IntoChannel | undefined
-  /** Where a page opens Telegram's app: what it tries, up to the click id. The page stands in for the redirect. */
+  /** If a page opens Telegram's app instead of a redirect: the link it opens, up to the click id. */
   readonly app_link?: string | undefined
-  /** Whether the visit is a click of the campaign: a deleted one's visits are not. */
+  /** Whether the visit is a click of the campaign. Visits of a deleted campaign are not. */
   readonly is_click: boolean
-  /** Whether its campaign is paused or archived: the click counts in no report. */
+  /** Whether its campaign is paused or archived; then no report counts the click. */
   readonly is_paused: boolean
   readonly offer_id: string | null
-  /** The offer that takes the visitor: of the offer that a redirect of its own or a bot earns for no place is taken. */
+  /** The offer whose cap the visitor takes a place of. Null if they go to a URL or a bot that only credits the offer. */
   readonly taken_by: string | null
   readonly landing_id: string | null
   readonly bot_id: string | null
-  /** Whether a click flow asks how long ago a visitor was there, so that this visit is to be remembered. */
+  /** Whether the click flow has a condition on the last visit, so that this visit must be remembered. */
   readonly asksLastSeen?: boolean
-  /** The nodes of a click flow that led here. */
+  /** The nodes of the click flow that the visit passed. */
   readonly path: string | null
 }

@@ -1,4 +1,4 @@
-// Waiting with an end to it. What was waited for goes on all the same, so its outcome is then unknown.
+// Waits with a deadline. The work goes on after the deadline, so its outcome is then unknown.
 
 /** @throws an error whose message begins with "timeout" when `ms` pass before the promise settles. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
@@ -8,7 +8,7 @@ export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
     return await Promise.race([promise, late])
   } finally {
     clearTimeout(timer)
-    // Its own failure after the deadline is nobody's business any more.
+    // After the deadline nobody handles its failure.
     promise.catch(() => {})
   }
 }

@@ -1,4 +1,4 @@
-// Where a visit goes. Everything a campaign leads to is compiled once per version, at its first visit.
+// Decides where a visit goes. Each version of a campaign is compiled once, at its first visit.
 
 import { toWireId } from '../../contract/ids.ts'
 import { hashOf } from '../../ground/stable-hash.ts'
@@ -11,22 +11,22 @@ import { isClosed, type Live, offerTaking } from '../../traffic/caps/closed.ts'
 import type { LiveCampaign, LiveFunnel, LiveOffer, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
 import { type CompiledFunnel, choose, compileFunnel } from '../../traffic/funnels/choose.ts'
 import { costReader } from './cost.ts'
-import type { Course, Guest, Traffic } from './course.ts'
+import type { Course, Guest, CompiledCampaign } from './course.ts'
 import { parameterReader } from './parameters.ts'
 import { openChannel, openOfferOf, throughFlow } from './through-flow.ts'
 
 const NOWHERE = { offer_id: null, taken_by: null, landing_id: null, bot_id: null, path: null, is_paused: false }
 
-const compiled = new WeakMap<LiveCampaign, Traffic>()
+const compiledCampaigns = new WeakMap<LiveCampaign, CompiledCampaign>()
 const funnels = new WeakMap<LiveFunnel, CompiledFunnel>()
 
-/** What a campaign does with its visitors, compiled once for each version of it and of its traffic source in memory. */
-export function trafficOf(campaign: LiveCampaign, live: Pick<Live, 'object'>): Traffic {
-  const known = compiled.get(campaign)
+/** The campaign, compiled once for each version of it and of its traffic source in memory. */
+export function compiledCampaign(campaign: LiveCampaign, live: Pick<Live, 'object'>): CompiledCampaign {
+  const known = compiledCampaigns.get(campaign)
   const { destination, fallback_url, traffic_source_id } = campaign
   const source = traffic_source_id === null ? undefined : live.object('traffic_source', traffic_source_id)
   if (known !== undefined && known.source === source) return known
-  const traffic = {
+  const compiled = {
     campaign,
     wire_id: toWireId(campaign.id),
     source,
@@ -39,16 +39,16 @@ export function trafficOf(campaign: LiveCampaign, live: Pick<Live, 'object'>): T
     is_following: isFollowing(campaign),
     fallback: fallback_url === null ? undefined : compileTemplate(fallback_url),
   }
-  compiled.set(campaign, traffic)
-  return traffic
+  compiledCampaigns.set(campaign, compiled)
+  return compiled
 }
 
 const CONSTANT = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/
 
-/** A plain word in the address is a constant: it comes as it stands there, and is kept. */
+/** Whether a parameter's value in the campaign link is a plain word, which the source sends as it is. */
 export const isConstant = (macro: string): boolean => CONSTANT.test(macro)
 
-/** What a source replaces in the address, by our fields. */
+/** The macros that the source replaces in the campaign link, by our fields. */
 function macrosOf(source: LiveTrafficSource | undefined): ReadonlyMap<string, string> | undefined {
   const macros = source?.parameters.flatMap(({ field, macro }): [string, string][] =>
     macro === null || isConstant(macro) ? [] : [[field, macro]],
@@ -56,8 +56,8 @@ function macrosOf(source: LiveTrafficSource | undefined): ReadonlyMap<string, st
   return macros && new Map(macros)
 }
 
-/** Decides for one visit. What cannot take visitors sends them to the campaign's fallback. */
-export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
+/** Decides for one visit. If the destination takes no visitors, they go to the campaign's fallback. */
+export function decide(traffic: CompiledCampaign, live: Live, guest: Guest): Course {
   const { campaign, fallback } = traffic
   if (campaign.is_deleted || campaign.organization.is_deleted)
     return { ...NOWHERE, template: fallback, is_click: false }
@@ -66,25 +66,29 @@ export function decide(traffic: Traffic, live: Live, guest: Guest): Course {
   const { destination } = campaign
   if (destination.type === 'redirect') {
     const { telegram, channel } = destination
-    if (telegram !== undefined) return toTelegram(traffic, telegram, live) ?? unled(traffic)
-    if (channel !== undefined) return toChannel(traffic, channel, live) ?? unled(traffic)
-    return redirected(traffic, live, guest.ms)
+    if (telegram !== undefined) return toTelegram(traffic, telegram, live) ?? courseToFallback(traffic)
+    if (channel !== undefined) return toChannel(traffic, channel, live) ?? courseToFallback(traffic)
+    return throughRedirect(traffic, live, guest.ms)
   }
   const course =
     destination.type === 'funnel'
       ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
       : throughFlow(traffic, live.object('click_flow', destination.click_flow_id), live, guest)
-  return course ?? unled(traffic)
+  return course ?? courseToFallback(traffic)
 }
 
-/** To the fallback, for no offer. */
-export const unled = ({ fallback }: Traffic): Course => ({ ...NOWHERE, template: fallback, is_click: true })
+/** The course to the campaign's fallback, for no offer. */
+export const courseToFallback = ({ fallback }: CompiledCampaign): Course => ({
+  ...NOWHERE,
+  template: fallback,
+  is_click: true,
+})
 
 /**
- * An offer that is archived or deleted gets no new clicks, nor one that is full: its visitors go to the offer its cap leads to, else to the
- * fallback, and only where there is none they go on, without the offer, because someone has paid for them.
+ * An offer that is archived, deleted or full gets no new clicks. Its visitors go to the offer its cap leads to, else to the fallback. Without
+ * a fallback they go to the campaign's URL without the offer, because the visit has been paid for.
  */
-function redirected(traffic: Traffic, live: Live, ms: number): Course {
+function throughRedirect(traffic: CompiledCampaign, live: Live, ms: number): Course {
   const { campaign, fallback } = traffic
   const { offer_id } = campaign
   const offer = offer_id === null ? undefined : live.object('offer', offer_id)
@@ -109,8 +113,12 @@ function redirected(traffic: Traffic, live: Live, ms: number): Course {
   }
 }
 
-/** Into Telegram, bound to the bot. The visitors are the bot's, whatever becomes of the offer that they earn for. */
-function toTelegram({ campaign }: Traffic, place: TelegramDestination, live: Pick<Live, 'object'>): Course | undefined {
+/** Into Telegram, with the click bound to the bot. Visitors go there even if the credited offer takes no clicks. */
+function toTelegram(
+  { campaign }: CompiledCampaign,
+  place: TelegramDestination,
+  live: Pick<Live, 'object'>,
+): Course | undefined {
   const bot = live.object('bot', place.bot_id)
   if (bot === undefined || bot.is_deleted) return undefined
   const { template, app_link } = intoTelegram(place, bot)
@@ -124,9 +132,9 @@ function toTelegram({ campaign }: Traffic, place: TelegramDestination, live: Pic
   }
 }
 
-/** Into a channel. One that is gone takes nobody, unless there is nowhere else. */
+/** Into a channel. A channel that the bot can no longer reach takes visitors only if there is no fallback. */
 function toChannel(
-  { campaign, fallback }: Traffic,
+  { campaign, fallback }: CompiledCampaign,
   place: ChannelDestination,
   live: Pick<Live, 'object'>,
 ): Course | undefined {
@@ -136,14 +144,14 @@ function toChannel(
   return { ...NOWHERE, template: fallback, into: { channel, place }, is_click: true, offer_id }
 }
 
-/** The offer's address as it is now, where the campaign follows it; else its own. */
-function addressOf({ is_following, redirect }: Traffic, offer: LiveOffer | undefined): Template | undefined {
+/** The offer's current URL if the campaign follows it, else the campaign's own URL. */
+function addressOf({ is_following, redirect }: CompiledCampaign, offer: LiveOffer | undefined): Template | undefined {
   return is_following && offer !== undefined ? (templateOf(offer) ?? redirect) : redirect
 }
 
-/** Landing and offer of a funnel, both chosen at the click; straight to the offer where no landing is open. */
+/** To the landing and offer of a funnel, both chosen at the click. If no landing is open, straight to the offer. */
 function throughFunnel(
-  { fallback }: Traffic,
+  { fallback }: CompiledCampaign,
   funnel: LiveFunnel | undefined,
   live: Live,
   guest: Guest,
@@ -158,13 +166,13 @@ function throughFunnel(
       choose(offers, visitor, 'offer', live, full => offerTaking(live, full, guest.ms) !== undefined),
       guest.ms,
     )
-  // A landing whose offers are all closed leads nowhere; with nothing else to show it is better than no page.
+  // A landing whose offers are all closed leads nowhere. It is shown only if there is no fallback.
   if (offer === undefined && offers.length > 0 && fallback !== undefined) return undefined
   const landing = choose(landings, visitor, 'landing', live)
-  const shown = landing ?? offer
-  if (shown === undefined) return undefined
+  const firstStop = landing ?? offer
+  if (firstStop === undefined) return undefined
   const [offer_id, landing_id] = [offer?.id ?? null, landing?.id ?? null]
-  return { ...NOWHERE, template: templateOf(shown), is_click: true, offer_id, landing_id, taken_by: offer_id }
+  return { ...NOWHERE, template: templateOf(firstStop), is_click: true, offer_id, landing_id, taken_by: offer_id }
 }
 
 function funnelOf(funnel: LiveFunnel): CompiledFunnel {

@@ -1,5 +1,5 @@
-// Clicks looked up by their id, for visitors who go on from a landing page. The latest of those are in memory: they are asked for within
-// minutes, and so they are known also while the database is away and their rows are in the journal.
+// Finds clicks by their id, for visitors who go on from a landing page. The latest are cached: visitors usually go on within minutes, and the
+// cache also works while the database is away and the clicks are in the journal.
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import { SUBS } from '../../contract/fields.ts'
@@ -25,24 +25,24 @@ const COLUMNS = [
   'browser',
 ] as const satisfies readonly (keyof Click)[]
 
-/** What is known of a click when its visitor goes on. */
+/** The columns of a click that are needed when its visitor goes on. */
 export type FoundClick = Pick<Click, (typeof COLUMNS)[number]>
 
 export type FoundClicks = {
-  /** Keeps a click in memory that was just stored. */
+  /** Caches a click that was just stored. */
   note: (click: FoundClick) => void
-  /** The click of an id, as a canonical uuid; undefined where there is none. @throws while the database cannot say. */
+  /** The click with this id, a canonical uuid; undefined if there is none. @throws while the database is away. */
   find: (id: string) => Promise<FoundClick | undefined>
 }
 
-/** A busy site's last minutes, at about 1 KB each. */
+/** The last minutes of a busy site, at about 1 KB each. */
 const KEPT = 10_000
-/** A visitor waits; a database that takes longer counts as hanging. */
+/** A visitor is waiting; a database that takes longer counts as hanging. */
 const FIND_MS = 1500
 
 const FIND = `select ${COLUMNS.join(', ')} from clicks where org_id = $1 and id = $2`
 
-/** Remembers the latest clicks of this process and finds others by their id, whose organization the id names. */
+/** Caches the latest clicks of this process, and reads others from the organization that the id names. */
 export function openFoundClicks(pool: pg.Pool, clickKey: Uint8Array): FoundClicks {
   const latest = new LRUCache<string, FoundClick>({ max: KEPT })
   return {
@@ -58,7 +58,7 @@ export function openFoundClicks(pool: pg.Pool, clickKey: Uint8Array): FoundClick
   }
 }
 
-/** What the macros of an address stand for, once the click is made. */
+/** The values of URL macros for a stored click. */
 export function valuesOfClick(click: FoundClick): MacroValues {
   const wire = (id: string | null) => (id === null ? null : toWireId(id))
   return {

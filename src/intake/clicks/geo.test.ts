@@ -51,7 +51,7 @@ test('a file that is no country database stops the start in one line', () => {
   try {
     assert.throws(() => openGeo({ ...off, geoipDbPath: path }), {
       name: 'Error',
-      message: /GEOIP_DB_PATH .* is no \.mmdb database/,
+      message: /GEOIP_DB_PATH .* is not an \.mmdb database/,
     })
   } finally {
     rmSync(path)

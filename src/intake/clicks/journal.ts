@@ -1,8 +1,8 @@
-// The journal: clicks on disk while the database is away. A file per process, only ever appended to, a line per click with its CRC-32; an
-// append is done when it is synced, and appends that come meanwhile share the next sync. A line cut short by a crash is no line.
+// The journal: clicks on disk while the database is away. One append-only file per process, one line per click with its CRC-32. An append
+// resolves after fsync; appends that arrive meanwhile share the next fsync. A line that a crash cut short is ignored.
 //
-// Taking over a file needs no knowledge of whose it is: storing a click twice changes nothing, the file is read again after it was
-// unlinked, and a writer that finds its file unlinked writes its last lines anew.
+// Any process may drain any file, even one still being written: storing a click twice changes nothing, the file is read again after it is
+// unlinked, and a writer that finds its file unlinked writes its last lines to a new one.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, appendFile, type FileHandle, lchown, mkdir, open, readdir, unlink } from 'node:fs/promises'
@@ -20,32 +20,32 @@ const TRIES = 3
 export type Journal = {
   /** Resolves when the clicks are synced to the disk. @throws what the disk says. */
   append: (clicks: readonly Click[]) => Promise<void>
-  /** Gives all there is now to `store`, in portions, and removes what it took. False when `store` did not take something. Never rejects. */
+  /** Passes all clicks there are now to `store`, in portions, and removes stored files. False if `store` returned false. Never rejects. */
   drain: (store: Store) => Promise<boolean>
-  /** Writes clicks aside that the database will never take. */
+  /** Writes clicks that the database will never take to refused.jsonl. */
   refuse: (clicks: readonly Click[]) => Promise<void>
   isEmpty: () => boolean
   state: () => { journal_bytes: number; journal_files: number }
   close: () => Promise<void>
 }
 
-/** Answers whether the clicks were stored. */
+/** Returns whether the clicks were stored. */
 type Store = (clicks: Click[]) => Promise<boolean>
-type Lines = { text: string; resolve: () => void; reject: (error: unknown) => void }
-type File = { path: string; handle: FileHandle | undefined; size: number; drained: number }
+type WaitingLines = { text: string; resolve: () => void; reject: (error: unknown) => void }
+type JournalFile = { path: string; handle: FileHandle | undefined; size: number; drained: number }
 
-/** Opens the folder and finds what other processes have left there. @throws where this user may not read it: clicks would be forgotten. */
+/** Opens the folder and finds the files other processes left. @throws if this user cannot read a file, because its clicks would be lost. */
 export async function openJournal(folder: string, log: Logger): Promise<Journal> {
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
   const owner = made && otherOwner(dirname(folder))
   if (owner) await lchown(folder, owner.uid, owner.gid)
   const left = (await readdir(folder)).filter(name => name.endsWith(ENDING)).sort()
   for (const name of left) await access(join(folder, name), constants.R_OK).catch(ignoreMissing)
-  /** To be drained, the oldest first; the last one may be `current`. */
-  let files: File[] = left.map(name => ({ path: join(folder, name), handle: undefined, size: 0, drained: 0 }))
+  /** Files to drain, oldest first; the last may be the writer's current file. */
+  let files: JournalFile[] = left.map(name => ({ path: join(folder, name), handle: undefined, size: 0, drained: 0 }))
   const writer = openWriter(folder, file => files.push(file))
 
-  const drainFile = async (file: File, store: Store): Promise<boolean> => {
+  const drainFile = async (file: JournalFile, store: Store): Promise<boolean> => {
     await writer.seal(file)
     const handle = await open(file.path).catch(ignoreMissing)
     if (handle === undefined) return true
@@ -61,17 +61,14 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
   return {
     append: clicks => writer.write(clicks.map(lineOf).join('')),
     async drain(store) {
-      // Those there are now: what `store` puts back is for the next time.
-      const there = files
-      files = there.slice()
-      for (const file of there) {
+      // Only the files there are now: clicks that `store` puts back wait for the next drain.
+      const current = files
+      files = current.slice()
+      for (const file of current) {
         try {
           if (!(await drainFile(file, store))) return false
         } catch (error) {
-          log.error(
-            { err: error, file: file.path },
-            'a file of the journal cannot be read; it is left for the next start',
-          )
+          log.error({ err: error, file: file.path }, 'could not read a file of the journal; left for the next start')
         }
         files = files.filter(other => other !== file)
       }
@@ -93,14 +90,14 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
 
 type Writer = {
   write: (text: string) => Promise<void>
-  /** Ends appending to the file, after what is being written to it. */
-  seal: (file: File) => Promise<void>
+  /** Closes the file for appending, after the current write. */
+  seal: (file: JournalFile) => Promise<void>
   idle: () => Promise<void>
 }
 
-function openWriter(folder: string, created: (file: File) => void): Writer {
-  let waiting: Lines[] = []
-  let current: File | undefined
+function openWriter(folder: string, created: (file: JournalFile) => void): Writer {
+  let waiting: WaitingLines[] = []
+  let current: JournalFile | undefined
   let isWriting = false
   /** The group being written; never rejects. */
   let group: Promise<void> = Promise.resolve()
@@ -118,10 +115,10 @@ function openWriter(folder: string, created: (file: File) => void): Writer {
       const { nlink, size } = await file.handle.stat()
       file.size = size
       if (nlink > 0) return
-      // Someone took the file over, perhaps before these lines were in it.
+      // Another process drained the file, perhaps before these lines were in it.
       if (current === file) current = undefined
     }
-    throw new Error('the journal is taken away again and again')
+    throw new Error('the journal file is removed again and again')
   }
 
   const run = async () => {
@@ -138,7 +135,7 @@ function openWriter(folder: string, created: (file: File) => void): Writer {
     isWriting = false
   }
 
-  const seal = async (file: File) => {
+  const seal = async (file: JournalFile) => {
     if (current === file) current = undefined
     await group
     await file.handle?.close()
@@ -158,14 +155,14 @@ function openWriter(folder: string, created: (file: File) => void): Writer {
   }
 }
 
-async function createFile(folder: string): Promise<File> {
+async function createFile(folder: string): Promise<JournalFile> {
   const name = `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}${ENDING}`
   const path = join(folder, name)
   const handle = await open(path, 'ax', 0o600)
   const owner = otherOwner(folder)
   if (owner) await handle.chown(owner.uid, owner.gid)
   const directory = await open(folder)
-  // Without it a crash of the machine may forget the file's name, and with it every line.
+  // Without this fsync a crash of the machine may lose the file's name, and with it every line.
   try {
     await directory.sync()
   } finally {
@@ -174,7 +171,7 @@ async function createFile(folder: string): Promise<File> {
   return { path, handle, size: 0, drained: 0 }
 }
 
-/** The line break before it ends whatever a failed write may have left. */
+/** The leading line break ends a partial line that a failed write may have left. */
 function lineOf(click: Click): string {
   const text = JSON.stringify(click)
   return `\n${crc32(text).toString(16).padStart(8, '0')} ${text}\n`
@@ -186,8 +183,8 @@ function clickOf(line: string): Click | undefined {
   return JSON.parse(text) as Click
 }
 
-/** Gives the lines from where the file was drained up to, in portions. */
-async function drainLines(handle: FileHandle, file: File, store: Store, log: Logger): Promise<boolean> {
+/** Passes the lines after the drained part of the file to `store`, in portions. */
+async function drainLines(handle: FileHandle, file: JournalFile, store: Store, log: Logger): Promise<boolean> {
   const chunk = Buffer.alloc(CHUNK_BYTES)
   let rest: Buffer = Buffer.alloc(0)
   for (;;) {
@@ -199,7 +196,7 @@ async function drainLines(handle: FileHandle, file: File, store: Store, log: Log
     if (clicks.length < lines.length)
       log.warn(
         { file: file.path, lines: lines.length - clicks.length },
-        'lines of the journal were cut short by a crash',
+        'ignored lines of the journal that a crash cut short',
       )
     for (let from = 0; from < clicks.length; from += PORTION) {
       if (!(await store(clicks.slice(from, from + PORTION)))) return false

@@ -1,10 +1,10 @@
-// What monitoring sees of the clicks of this process: whether the database takes them, what waits on disk, what was lost.
+// Metrics of this process's clicks: whether the database takes them, how many wait on disk, how many were lost.
 import { Gauge } from 'prom-client'
 import type { Batches } from './batch.ts'
 
 /**
- * What is under way, and what has come of it since the start. `is_down`: the database takes no clicks at the moment; `lost` counts redirects
- * that left with an empty id for it.
+ * Clicks in progress, and totals since the start. `is_down`: the database takes no clicks at the moment. `lost`: redirects that left with an
+ * empty id.
  */
 export type ClicksState = ReturnType<Batches['state']> & {
   is_down: boolean
@@ -28,7 +28,7 @@ gauge('sluice_clicks_database_down', '1 while the database takes no clicks', ({ 
 gauge('sluice_clicks_journal_bytes', 'Clicks on disk that wait for the database', ({ journal_bytes }) => journal_bytes)
 gauge('sluice_clicks_lost', 'Visitors who left without a click id since the start', ({ lost }) => lost)
 
-/** Shows what `state` answers, summed over all that are shown, until the returned function is called. */
+/** Adds `state` to the metrics, which sum over all states, until the returned function is called. */
 export function measureClicks(state: () => ClicksState): () => void {
   opened.add(state)
   return () => void opened.delete(state)

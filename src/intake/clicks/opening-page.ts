@@ -1,6 +1,6 @@
 /**
- * The page that takes a visitor into Telegram's app. Browsers inside other apps show t.me as a page of theirs, or nothing at all; here the
- * app is tried at once, and the link stays for a thumb. Nothing of others is on it, and nothing in it comes from the visitor but the link.
+ * The page that opens Telegram's app. Browsers inside other apps show t.me as a web page or not at all. This page tries the app at once and has
+ * a button as well. It loads nothing from other hosts, and of the visitor's input it contains only the link.
  */
 import { hash } from 'node:crypto'
 import type { Answer } from '../../ground/room.ts'
@@ -11,7 +11,7 @@ const STYLE =
   'a{display:block;padding:14px 20px;border-radius:12px;background:#1f6feb;color:#fff;font-weight:600;text-decoration:none}' +
   '@media(prefers-color-scheme:dark){body{color:#e8edf2;background:#17212b}p{color:#a3b0bd}}'
 
-/** A moment later, so that the page is there to come back to. */
+/** Opens the app after the page has loaded, so that the visitor can come back to it. */
 const SCRIPT = "setTimeout(()=>{location.href=document.querySelector('main').dataset.app},100)"
 
 const sourceOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`
@@ -30,8 +30,8 @@ const HEAD = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="v
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '"': '&quot;', '<': '&lt;', '>': '&gt;' }
 const attribute = (text: string): string => text.replace(/[&"<>]/g, sign => ESCAPES[sign] ?? '')
 
-/** The page for a link, and for the same as the app opens it. */
+/** The page for a link. `app_link` is the same link in the form that opens the app. */
 export function openingPage(link: string, app_link: string): Answer {
-  const body = `${HEAD}<main data-app="${attribute(app_link)}"><h1>Open in Telegram</h1><p>Telegram opens by itself. If it does not, press the button.</p><a href="${attribute(link)}">Open Telegram</a></main><script>${SCRIPT}</script></html>\n`
+  const body = `${HEAD}<main data-app="${attribute(app_link)}"><h1>Open in Telegram</h1><p>Telegram opens automatically. If it does not, press the button.</p><a href="${attribute(link)}">Open Telegram</a></main><script>${SCRIPT}</script></html>\n`
   return { status: 200, headers: { ...HEADERS }, body }
 }

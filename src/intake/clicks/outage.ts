@@ -1,5 +1,5 @@
-// While the database is down or hangs, clicks are kept in the journal; when it is back they are stored, before conversions are
-// taken again. One failed batch is enough to stop asking, so that clicks do not wait for a database that is not there.
+// While the database is down or hangs, clicks go to the journal. When it is back they are stored before conversions are accepted
+// again. After one failed batch no click waits for the database until a background check succeeds.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -9,7 +9,7 @@ import { type AwayOrganizations, isOfOneNode, openAwayOrganizations } from './aw
 import type { Click } from './click.ts'
 import { within } from './deadline.ts'
 import type { Journal } from './journal.ts'
-import { openKept } from './kept.ts'
+import { openKept } from './kept-organizations.ts'
 import { storeAbsentClicks } from './store.ts'
 
 const AGAIN_MS = 200
@@ -18,22 +18,22 @@ const ANSWER_MS = 2000
 
 export type Outage = {
   isDown: () => boolean
-  /** A batch has failed for a reason that is not its own: from now on clicks are kept, and the database is tried in the background. */
+  /** A batch failed because of the database: from now on clicks go to the journal, and the database is tried in the background. */
   report: (error: unknown) => void
-  /** Keeps clicks on disk; false when that failed too. */
+  /** Writes clicks to the journal; false if that failed too. */
   keep: (clicks: readonly Click[]) => Promise<boolean>
   /** Whether every click whose id was handed out is in the database. */
   isSettled: () => boolean
-  /** As of now: whether clicks of an organization may be in the journal. */
+  /** Returns a snapshot: whether clicks of an organization may be in the journal. */
   isKept: () => (org_id: number) => boolean
-  /** Organizations whose clicks are kept alone, because their node of a cluster is away. */
+  /** Organizations whose clicks go to the journal because their node of a cluster is away. */
   readonly apart: AwayOrganizations
-  /** An organization could not be reached, and others can. */
+  /** One organization could not be reached, but others can. */
   reportApart: (org_id: number, error: unknown) => void
   close: () => Promise<void>
 }
 
-type Parts = {
+type OutageParts = {
   pool: pg.Pool
   away: Absence
   journal: Journal
@@ -41,8 +41,8 @@ type Parts = {
   /** Whether organizations lie on several nodes. */
   isSharded?: () => boolean
 }
-/** Stores what dead processes have left in the journal, in the background. */
-export function openOutage(parts: Parts): Outage {
+/** Also starts to store clicks that dead processes left in the journal, in the background. */
+export function openOutage(parts: OutageParts): Outage {
   const { pool, away, journal, log } = parts
   const breaker = openBreaker(log)
   const apart = openAwayOrganizations(pool, log)
@@ -85,8 +85,8 @@ export function openOutage(parts: Parts): Outage {
   }
 }
 
-/** From the journal into the database: what cannot be stored because one node is away is put back behind what others wait for. */
-function openReplay(parts: Parts, apart: AwayOrganizations, breaker: Breaker) {
+/** Moves clicks from the journal into the database. Clicks of a node that is away go back to the end of the journal. */
+function openReplay(parts: OutageParts, apart: AwayOrganizations, breaker: Breaker) {
   const { pool, away, journal } = parts
   const kept = openKept(!journal.isEmpty())
   const patience = openPatience()
@@ -96,7 +96,7 @@ function openReplay(parts: Parts, apart: AwayOrganizations, breaker: Breaker) {
     const org_ids = clicks.map(({ org_id }) => org_id)
     kept.add(org_ids)
     await journal.append(clicks)
-    // Where the journal was read meanwhile, these may have come into a file behind what was read.
+    // Added again: a replay that began meanwhile has reset the set, but may not reach these lines.
     kept.add(org_ids)
   }
   const store = async (clicks: Click[]): Promise<boolean> => {
@@ -107,7 +107,7 @@ function openReplay(parts: Parts, apart: AwayOrganizations, breaker: Breaker) {
         await append(back)
         patience.lose()
       }
-      // Storing is the proof that the database takes clicks again.
+      // A stored click proves that the database takes clicks again.
       if (back.length < clicks.length) breaker.close()
       return true
     } catch (error) {
@@ -126,7 +126,7 @@ function openReplay(parts: Parts, apart: AwayOrganizations, breaker: Breaker) {
         () => false,
       )
       if (!isAnswering) return false
-      await apart.lookAgain()
+      await apart.recheck()
       const isNothingToStore = journal.isEmpty() || kept.isOnly(org_id => apart.has(org_id))
       if (isNothingToStore) breaker.close()
       if ((isNothingToStore && apart.isAny()) || patience.isLost()) return false
@@ -141,7 +141,7 @@ function openReplay(parts: Parts, apart: AwayOrganizations, breaker: Breaker) {
 
 type Recovery = { start: () => void; close: () => Promise<void> }
 
-/** Tries in the background until it has succeeded and nothing is left to do. */
+/** Retries in the background until an attempt succeeds and nothing is left to do. */
 function openRecovery(attempt: () => Promise<boolean>, isDone: () => boolean): Recovery {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -150,7 +150,7 @@ function openRecovery(attempt: () => Promise<boolean>, isDone: () => boolean): R
   const run = async () => {
     while (!signal.aborted && !(await attempt())) await sleep(AGAIN_MS, undefined, { signal }).catch(() => {})
     running = undefined
-    // Something may have come since the last look.
+    // A click may have come since the last attempt.
     if (!isDone()) start()
   }
   const start = () => {
@@ -176,7 +176,7 @@ function openBreaker(log: Logger): Breaker {
     open(error) {
       if (since !== undefined) return
       since = Date.now()
-      log.error({ err: error }, 'the database does not take clicks; they are kept in the journal')
+      log.error({ err: error }, 'the database does not take clicks; writing them to the journal')
     },
     close() {
       if (since === undefined) return
@@ -186,7 +186,7 @@ function openBreaker(log: Logger): Breaker {
   }
 }
 
-/** What could not be stored is written to the journal anew, which is not to be done again and again: after each time only later. */
+/** Backs off after clicks had to go back to the journal, because each replay rewrites them. */
 function openPatience() {
   let pause_ms = AGAIN_MS
   let lost_until = 0
@@ -204,11 +204,11 @@ function openPatience() {
 }
 
 /**
- * Stores clicks that may be there already, organization by organization; one the database refuses is written aside. Answers those of
- * organizations whose node is away.
+ * Stores clicks that may be stored already, one organization after another. A click that the database refuses goes to refused.jsonl. Returns
+ * the clicks of organizations whose node is away.
  */
 async function storeJournaled(
-  { pool, journal, log, isSharded }: Parts,
+  { pool, journal, log, isSharded }: OutageParts,
   apart: AwayOrganizations,
   clicks: readonly Click[],
 ): Promise<Click[]> {
@@ -220,7 +220,7 @@ async function storeJournaled(
       } catch (error) {
         if (!isOwnFault(error)) throw error
         if (some.length === 1) {
-          log.error({ err: error }, 'the database refused a click of the journal; see refused.jsonl beside it')
+          log.error({ err: error }, 'the database refused a click of the journal; written to refused.jsonl beside it')
           return journal.refuse(some)
         }
         const half = some.length >> 1

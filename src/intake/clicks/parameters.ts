@@ -1,74 +1,74 @@
-// What a click's query says: the source's click id, sub1 to sub9, the ad platforms' click ids, and where the campaign asks, the cost. Nothing that a visitor's
-// browser or an ad platform puts there can fail a click: what cannot be stored is left out, and the rest is kept.
+// Reads a click's query: the source's click id, sub1 to sub9, the ad platforms' click ids, and the cost if the campaign reads it. No
+// query can fail a click: values that cannot be stored are left out, and the others are stored.
 import { unescape } from 'node:querystring'
 import { AD_IDS } from '../../contract/fields.ts'
 import { cut, faithful, TEXT_BYTES } from '../../contract/texts.ts'
 import { SOURCE_FIELDS } from '../../traffic/campaigns/api.ts'
 
-type Text = (typeof SOURCE_FIELDS)[number]
+type TextField = (typeof SOURCE_FIELDS)[number]
 type AdId = (typeof AD_IDS)[number]
-/** What is read only of campaigns whose links say what a click costs. */
+/** Read only for campaigns whose links carry the cost of a click. */
 const COST_FIELDS = ['cost', 'currency'] as const
 type CostField = (typeof COST_FIELDS)[number]
-type Field = Text | AdId
+type Field = TextField | AdId
 
 /** Our field, and the name a campaign's traffic source sends it under. */
-type Source = { readonly [F in Text | CostField]?: string | undefined }
+type SourceNames = { readonly [F in TextField | CostField]?: string | undefined }
 
-/** Our field, and what stands in the address for the source to replace; a constant is none. */
+/** Our field, and the macro in the campaign link that the source replaces. Constants are not macros. */
 type Macros = ReadonlyMap<string, string>
 
-/** The fields of a click that come from its query; null for what was not sent or not replaced. Cost and currency as they were sent. */
-export type Parameters = Plain & { [F in CostField]?: string | null }
-type Plain = Record<Field, string | null>
+/** The fields of a click from its query; null if not sent or not replaced. Cost and currency as sent. */
+export type Parameters = ClickFields & { [F in CostField]?: string | null }
+type ClickFields = Record<Field, string | null>
 
-/** Which fields a parameter may fill: under its own name first, else under the source's. */
-type Fills = { readonly field: Field | CostField; readonly own: boolean }
+/** A field that a parameter fills, under the field's own name or the source's. The own name goes first. */
+type FilledField = { readonly field: Field | CostField; readonly own: boolean }
 
 const AD_ID_LENGTH = 512
 const AD_ID = /^[\x21-\x7e]+$/
 const textFields: ReadonlySet<string> = new Set([...SOURCE_FIELDS, ...COST_FIELDS])
 
-const ownNames = new Map<string, readonly Fills[]>(
+const ownNames = new Map<string, readonly FilledField[]>(
   [...SOURCE_FIELDS, ...AD_IDS].map(field => [field, [{ field, own: true }]]),
 )
 
-/** Told of each value that came for a field, as it was sent and as it is kept, null where it cannot be; it may come again in the same query. */
-type Heard = (field: string, parameter: string, sent: string, kept: string | null) => void
+/** Called for each value sent for a field, with what is stored of it (null: nothing). A query may repeat a field. */
+type ValueListener = (field: string, parameter: string, sent: string, kept: string | null) => void
 
-/** Reads the query of a visit's url as Node gives it, with everything behind the first `?`. */
-export type ParameterReader = (url: string, heard?: Heard) => Parameters
+/** Reads the query of a visit's URL as Node gives it: everything after the first `?`. */
+export type ParameterReader = (url: string, onValue?: ValueListener) => Parameters
 
 /**
- * A reader for one campaign; `withCost` where its links say what a click costs. With the macros of a traffic source, a value that is the
- * field's own macro is unfilled, however it is spelled; and a click id that is longer than what is kept is none, because nobody can be told of
+ * A reader for one campaign; `withCost` if its links carry the cost of a click. With the macros of a traffic source, a value that equals the
+ * field's macro in any encoding counts as not sent, and a click id that is too long is dropped instead of cut, because the source would not know
  * half of it.
  */
 export function parameterReader(
-  source: Source,
+  source: SourceNames,
   { macros, withCost = false }: { macros?: Macros | undefined; withCost?: boolean } = {},
 ): ParameterReader {
-  const unfilled = macros && spellings(macros)
+  const unfilled = macros && macroForms(macros)
   const names = new Map(ownNames)
   if (withCost) for (const field of COST_FIELDS) names.set(field, [{ field, own: true }])
   for (const field of withCost ? [...SOURCE_FIELDS, ...COST_FIELDS] : SOURCE_FIELDS) {
     const name = source[field]
     if (name !== undefined && name !== field) names.set(name, [...(names.get(name) ?? []), { field, own: false }])
   }
-  return (url, heard) => readParameters(url, names, unfilled, heard)
+  return (url, onValue) => readParameters(url, names, unfilled, onValue)
 }
 
-/** By field, what a macro may have become on its way here, decoded once more. */
-type Unfilled = ReadonlyMap<string, readonly string[]>
+/** By field, the forms in which an unreplaced macro may arrive: as written, and decoded once more. */
+type MacroForms = ReadonlyMap<string, readonly string[]>
 
-const spellings = (macros: Macros): Unfilled =>
+const macroForms = (macros: Macros): MacroForms =>
   new Map(Array.from(macros, ([field, macro]) => [field, [macro, decoded(macro)].map(faithful)]))
 
 function readParameters(
   url: string,
-  names: ReadonlyMap<string, readonly Fills[]>,
-  unfilled: Unfilled | undefined,
-  heard: Heard | undefined,
+  names: ReadonlyMap<string, readonly FilledField[]>,
+  unfilled: MacroForms | undefined,
+  onValue: ValueListener | undefined,
 ): Parameters {
   const found: Parameters = noParameters()
   let start = url.indexOf('?') + 1
@@ -92,7 +92,7 @@ function readParameters(
           const target: Parameters = own ? found : (fromSource ??= noParameters())
           // The first usable value counts: an unreplaced {gclid} in the address must not hide the one auto-tagging appends.
           target[field] ??= textFields.has(field) ? text(value, field, unfilled) : adId(value)
-          heard?.(field, name, value, target[field] ?? null)
+          onValue?.(field, name, value, target[field] ?? null)
         }
       }
     }
@@ -105,8 +105,8 @@ function readParameters(
   return found
 }
 
-/** What a click without a query has. One shape for all, made in one go. */
-export function noParameters(): Plain {
+/** The fields of a click without a query. One literal, so that all clicks share one object shape. */
+export function noParameters(): ClickFields {
   return {
     ref_id: null,
     sub1: null,
@@ -126,7 +126,7 @@ export function noParameters(): Plain {
   }
 }
 
-/** Node gives the bytes of a request line as characters; a source that does not percent-encode sends UTF-8. */
+/** Node gives each byte of a request line as a character; a source that does not percent-encode sends UTF-8. */
 function asUtf8(query: string): string {
   for (let at = 0; at < query.length; at += 1) {
     const code = query.charCodeAt(at)
@@ -136,7 +136,7 @@ function asUtf8(query: string): string {
   return query
 }
 
-/** A parameter's name; `?` and `amp;` before it come from addresses that were pasted together. */
+/** A parameter's name, without the `?` or `amp;` that pasted-together URLs put before it. */
 function nameAt(query: string, start: number, end: number): string {
   const name = query.slice(start, end)
   const plain = name.includes('%') || name.includes('+') ? decoded(name) : name
@@ -146,14 +146,14 @@ function nameAt(query: string, start: number, end: number): string {
 const QUESTION = 0x3f
 const EQUALS = 0x3d
 
-/** Where a value holds a second `?` with a known parameter behind it (an ad platform's parameters pasted after ours), that place. */
+/** The place of a second `?` in a value with a known parameter after it: an ad platform's parameters pasted after ours. */
 function secondQuery(
   query: string,
   start: number,
   end: number,
   names: ReadonlyMap<string, unknown>,
 ): number | undefined {
-  // The nearest `?` before each `=`, in one pass: thousands of either must not hold up the other visitors.
+  // Finds the nearest `?` before each `=` in one pass, so that a query with thousands of either blocks nobody.
   const first = query.indexOf('?', start)
   let mark = -1
   for (let at = first < 0 ? end : first; at < end; at += 1) {
@@ -166,21 +166,21 @@ function secondQuery(
   return undefined
 }
 
-/** A macro whose first letters are taken for a byte where it stands raw, as in `%campaign%`. No encoded text ends like this. */
+/** A raw macro such as `%campaign%`, whose `%ca` would be decoded as a byte. No encoded text ends with `%`. */
 const BETWEEN_PERCENTS = /^%[a-z_]+%$/i
 
-/** Percent-decoding that never fails: bytes that are no UTF-8 become U+FFFD. */
+/** Percent-decoding that never fails: invalid UTF-8 becomes U+FFFD. */
 function decoded(text: string): string {
   if (text.startsWith('%') && BETWEEN_PERCENTS.test(text)) return text
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   return spaced.includes('%') ? unescape(spaced) : spaced
 }
 
-// Only what is nobody's value: `(direct)` and `-x-` are macros of some sources, and names of placements elsewhere.
+// Only forms that are never real values. `(direct)` and `-x-` are macros of some sources, but placements of others.
 const UNREPLACED =
   /^(?:[$%]?\{.*\}|\[{1,2}[+:]?[a-z_. -]+[+:]?\]{1,2}|__[a-z0-9_]+__|#{1,3}[a-z0-9_]+(?:\([a-z0-9_]*\))?#{1,3}|@@[a-z0-9_-]+@@|\$\$[a-z0-9_]+\$\$|%[a-z_]+%|\(S_[a-z_]+\)|null|undefined)$/is
 
-/** Macros without any mark, word for word: of Popvertising, JumpTap, TapGage and StartApp. */
+/** Macros without brackets or other marks, of Popvertising, JumpTap, TapGage and StartApp. */
 const PLAIN_MACROS: ReadonlySet<string> = new Set([
   '-source-',
   '-catname-',
@@ -195,15 +195,15 @@ const PLAIN_MACROS: ReadonlySet<string> = new Set([
   'bid_cost',
 ])
 
-/** What a source sends that has no value: no fault of the address. */
+/** What sources send if they have no value; the campaign link is not at fault. */
 export const NOTHING: ReadonlySet<string> = new Set(['', 'null', 'undefined'])
 
-/** Whether a source has sent its macro instead of the macro's value. */
+/** Whether the value is empty or a macro that the source did not replace. */
 export function isUnreplaced(value: string): boolean {
   return value === '' || UNREPLACED.test(value) || PLAIN_MACROS.has(value)
 }
 
-function text(value: string, field: string, unfilled: Unfilled | undefined): string | null {
+function text(value: string, field: string, unfilled: MacroForms | undefined): string | null {
   const kept = faithful(value)
   if (isUnreplaced(kept) || unfilled?.get(field)?.includes(kept) === true) return null
   const short = cut(kept, TEXT_BYTES)
@@ -214,7 +214,7 @@ function adId(value: string): string | null {
   return value.length <= AD_ID_LENGTH && AD_ID.test(value) && !isUnreplaced(value) ? value : null
 }
 
-/** The ad platform a click came from, by the click id it carries. */
+/** The ad platform whose click id the click has. */
 export function platformOf(parameters: Parameters): 'meta' | 'google' | 'tiktok' | null {
   if (parameters.fbclid !== null) return 'meta'
   if (parameters.gclid !== null || parameters.gbraid !== null || parameters.wbraid !== null) return 'google'

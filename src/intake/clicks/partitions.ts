@@ -1,5 +1,5 @@
-// The monthly partitions of `clicks`: made ahead, so that `clicks_default` stays empty, and dropped by retention.ts. A missing one loses
-// nothing: its clicks go to the default partition, where they are as good but cannot be dropped by the month.
+// The monthly partitions of `clicks`. They are created ahead, so that `clicks_default` stays empty, and dropped by retention.ts. If one is
+// missing, its clicks go to the default partition: nothing is lost, but they cannot be dropped as a whole month.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
@@ -12,17 +12,17 @@ import type { Tables } from '../../ground/db/tables.ts'
 const MONTHS_AHEAD = 3
 const CHECK_VIOLATION = '23514'
 const TRIES = 4
-/** Has a cluster's other nodes keep the limits of this transaction; elsewhere it says nothing to anyone. */
+/** Makes a cluster's other nodes keep this transaction's lock timeout; without a cluster it has no effect. */
 const ON_ALL_NODES = sql`set local citus.propagate_set_commands = 'local'`
 const LOCK_NOT_AVAILABLE = '55P03'
-const UNSEALED = new Error('something of these clicks waits to be sealed')
-/** Between two tries at a lock, for those that had to wait behind the first. */
+const UNSEALED = new Error('rows of these clicks wait to be sealed')
+/** A pause between two tries at the lock, so that the clicks that waited behind the first can go on. */
 const BREATH_MS = 500
 
 /**
- * Makes the partitions for clicks made from `from_ms` to `to_ms` (Unix ms), where they are missing: before past clicks are loaded, and
- * ahead of new ones. Answers the months that were made. `db` is `Database.schema`.
- * @throws the database's error, except that a month whose clicks already lie in the default partition is left as it is.
+ * Creates the missing partitions for clicks made from `from_ms` to `to_ms` (Unix ms), for new clicks or before past clicks are loaded. Returns
+ * the names of those it created. `db` is `Database.schema`. A month with clicks in the default partition is skipped.
+ * @throws the database's other errors.
  */
 export async function ensurePartitions(
   db: Kysely<Tables>,
@@ -30,25 +30,25 @@ export async function ensurePartitions(
   to_ms: number,
   log?: Logger,
 ): Promise<string[]> {
-  const there = await existing(db)
+  const existing = await existingPartitions(db)
   const made: string[] = []
   for (let start = monthOf(from_ms); start <= to_ms; start = monthAfter(start)) {
     const name = nameOf(start)
-    if (!there.has(name) && (await createPartition(db, name, start, log))) made.push(name)
+    if (!existing.has(name) && (await createPartition(db, name, start, log))) made.push(name)
   }
   return made
 }
 
-/** Keeps this month and the next three there: now, and once a day until it is closed. A failure is logged and tried again. */
+/** Creates the partitions of this month and the next three, now and once a day until it is closed. Logs a failure and retries it the next day. */
 export async function keepPartitions(db: Kysely<Tables>, log: Logger): Promise<{ close(): void }> {
   const ensure = async () => {
     try {
       let until = monthOf(Date.now())
       for (let ahead = 0; ahead < MONTHS_AHEAD; ahead += 1) until = monthAfter(until)
       const made = await ensurePartitions(db, Date.now(), until, log)
-      if (made.length > 0) log.info({ partitions: made }, 'made partitions for clicks')
+      if (made.length > 0) log.info({ partitions: made }, 'created partitions for clicks')
     } catch (error) {
-      log.error({ err: error }, 'partitions for the coming months were not made; their clicks go to clicks_default')
+      log.error({ err: error }, 'could not create partitions for the coming months; their clicks go to clicks_default')
     }
   }
   await ensure()
@@ -57,7 +57,7 @@ export async function keepPartitions(db: Kysely<Tables>, log: Logger): Promise<{
   return { close: () => clearInterval(timer) }
 }
 
-/** The monthly partitions whose clicks all have smaller ids than this one, the oldest first. */
+/** The monthly partitions whose clicks all have ids below this one, oldest first. */
 export async function partitionsBefore(db: Kysely<Tables>, before_id: string): Promise<string[]> {
   const { rows } = await sql<{ name: string; bound: string }>`
     select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
@@ -70,7 +70,7 @@ export async function partitionsBefore(db: Kysely<Tables>, before_id: string): P
   })
 }
 
-/** What waits to be sealed (reading/segments) of clicks before an id, which are needed for it; for the condition of a statement on `click_sheet`. */
+/** A condition on `click_sheet`: the row tells of a click before this id, so sealing it (reading/segments) needs that click. */
 export const tellsOfBefore = (before_id: string) => sql<boolean>`(
   exists (select from unnest(born) as b where b < ${sql.lit(before_id)}::uuid)
   or exists (select from unnest(born_otherwise) as b where b.id < ${sql.lit(before_id)}::uuid)
@@ -78,8 +78,8 @@ export const tellsOfBefore = (before_id: string) => sql<boolean>`(
 )`
 
 /**
- * Drops a partition with its clicks, once nobody reads or writes any of them and nothing waits to be sealed of clicks before `before_id`; false when
- * that did not happen in a few short tries. It waits briefly each time, because every other click waits behind it.
+ * Drops a partition with its clicks. False if a transaction uses it during a few short tries, or if rows about clicks before `before_id` wait to be
+ * sealed. Each try waits only briefly for the lock, because every other click waits behind it.
  * @throws the database's error
  */
 export async function dropPartition(
@@ -94,7 +94,7 @@ export async function dropPartition(
         await ON_ALL_NODES.execute(trx)
         await sql`set local lock_timeout = '300ms'`.execute(trx)
         await sql`drop table if exists ${sql.table(name)}`.execute(trx)
-        // Behind the lock, so that nothing is told of these clicks any more.
+        // Checked with the lock held, so that no new row can tell of these clicks.
         const { rows } =
           await sql`select org_id from click_sheet where org_id > 0 and ${tellsOfBefore(before_id)} limit 1`.execute(
             trx,
@@ -104,10 +104,7 @@ export async function dropPartition(
       return true
     } catch (error) {
       if (error === UNSEALED) {
-        log.info(
-          { partition: name },
-          'a month of clicks is not sealed for Explore yet and cannot be dropped; it is tried again',
-        )
+        log.info({ partition: name }, 'a month of clicks is not sealed for Explore yet and cannot be dropped; retrying')
         return false
       }
       if (tried < TRIES) {
@@ -115,14 +112,14 @@ export async function dropPartition(
         continue
       }
       if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error
-      log.info({ partition: name }, 'a month of clicks is being read and cannot be dropped yet; it is tried again')
+      log.info({ partition: name }, 'a month of clicks is being read and cannot be dropped yet; retrying')
       return false
     }
   }
 }
 
-async function existing(db: Kysely<Tables>): Promise<Set<string>> {
-  // Asked first, because even `if not exists` would wait for every reader of clicks.
+async function existingPartitions(db: Kysely<Tables>): Promise<Set<string>> {
+  // Read first, because even `if not exists` would wait for every reader of clicks.
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = 'clicks'::regclass`.execute(
     db,
@@ -135,7 +132,7 @@ async function createPartition(db: Kysely<Tables>, name: string, start: number, 
     try {
       await db.transaction().execute(async trx => {
         await ON_ALL_NODES.execute(trx)
-        // Behind a long read, waiting longer would keep every click waiting behind this statement.
+        // Every click waits behind this statement, so it must not wait long for a reader.
         await sql`set local lock_timeout = '1s'`.execute(trx)
         await sql`create table ${sql.table(name)} partition of clicks
           for values from (${sql.lit(firstIdAt(start))}) to (${sql.lit(firstIdAt(monthAfter(start)))})`.execute(trx)
@@ -144,7 +141,7 @@ async function createPartition(db: Kysely<Tables>, name: string, start: number, 
     } catch (error) {
       if (isThereAlready(error)) return false
       if (sqlState(error) === CHECK_VIOLATION) {
-        log?.warn({ partition: name }, 'clicks of this month lie in clicks_default, so no partition can be made for it')
+        log?.warn({ partition: name }, 'clicks of this month are in clicks_default, so its partition cannot be created')
         return false
       }
       if (tried === TRIES) throw error

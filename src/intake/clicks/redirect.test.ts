@@ -6,7 +6,7 @@ import { recount, seedCampaign, startTraffic } from '../../../tests/support/visi
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import { announceChange, announceOrganization } from '../../traffic/campaigns/live.ts'
 import { organizationOfClick } from './click-id.ts'
-import { testToken } from './redirect.ts'
+import { testToken } from './test-visits.ts'
 
 const { database } = await useDatabase()
 const traffic = await startTraffic(database, { BASE_URL: 'https://track.example', TRUST_PROXY: '127.0.0.1' })

@@ -1,33 +1,36 @@
-// GET /c/{key}: classify, decide, remember, redirect. Whatever a visitor's browser or an ad platform sends, it ends in a redirect, where
-// there is nothing to redirect to in a plain 404, or in a page where the campaign is paused; and no id leaves that is not remembered.
-import { timingSafeEqual } from 'node:crypto'
+/**
+ * GET /c/{key}: classify, decide, store, redirect. Whatever the visitor's browser or an ad platform sends, it ends in a redirect; in a plain
+ * 404 if there is no destination; or in a page if the campaign is paused. No click id leaves before its click is stored.
+ */
 import { toWireId } from '../../contract/ids.ts'
+import { publicChat } from '../../contract/telegram.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import { type Answer, isOfHost, type Visit } from '../../ground/room.ts'
 import { plainAddress } from '../../ground/trusted.ts'
-import { intoChannel } from '../../traffic/addresses/into-channel.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
 import { MOST_CHAINED_OFFERS } from '../../traffic/caps/api.ts'
 import { capsOnClick } from '../../traffic/caps/closed.ts'
-import type { Spending } from '../../traffic/caps/spending.ts'
 import type { Places } from '../../traffic/caps/places.ts'
+import type { Spending } from '../../traffic/caps/spending.ts'
 import type { LiveCampaign, LiveCampaigns, LiveCap } from '../../traffic/campaigns/live.ts'
 import type { InviteLinks, Link } from '../../traffic/invite-links/open.ts'
 import { agentOf, isAhead, isTracked } from './agent.ts'
 import type { Batches } from './batch.ts'
 import type { Click } from './click.ts'
 import { mintClickId } from './click-id.ts'
-import { publicChat } from '../../contract/telegram.ts'
-import type { Course, Guest, IntoChannel, Traffic } from './course.ts'
-import { decide, trafficOf, unled } from './decide.ts'
+import type { CompiledCampaign, Course, Guest, IntoChannel } from './course.ts'
+import { compiledCampaign, courseToFallback, decide } from './decide.ts'
 import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import type { IpHashes } from './ip.ts'
+import { chooseLink, sharedLink } from './link-choice.ts'
 import { openingPage } from './opening-page.ts'
 import { platformOf } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
+import { redirectIntoChannel, redirectTo } from './redirect-answer.ts'
+import { isTestVisit } from './test-visits.ts'
 import type { Unfilled } from './unfilled.ts'
-import { linkCookie, linkOfCookie, onwardCookie, type Visitor, type Visits, visitorOf, visitsOf } from './visitor.ts'
+import { linkCookie, onwardCookie, type Visitor, type Visits, visitorOf, visitsOf } from './visitor.ts'
 import { CLOSED, COME_BACK, PAUSED_PATH } from './while-paused.ts'
 
 type RedirectParts = {
@@ -35,7 +38,7 @@ type RedirectParts = {
   places: Pick<Places, 'isSpent' | 'take'>
   spending: Pick<Spending, 'note'>
   links: Pick<InviteLinks, 'give' | 'shared'>
-  /** What decisions are made by. */
+  /** What `decide` reads. */
   view: Parameters<typeof decide>[1]
   batches: Pick<Batches, 'store'>
   found: Pick<FoundClicks, 'note'>
@@ -46,20 +49,22 @@ type RedirectParts = {
   usdPerUnit: UsdPerUnit
 }
 
-/** What a visit brings, read but not yet stored. */
+/** A visit as it was read, before anything is stored. */
 type Arrival = Guest & {
-  traffic: Traffic
+  readonly traffic: CompiledCampaign
+  readonly visit: Visit
+  readonly isTest: boolean
+  /** Whether its click counts in reports if the campaign takes traffic: neither a bot nor a prefetch nor a test. */
+  readonly isCounted: boolean
 }
 
-/** Sent with every redirect of a visitor. */
-export const HEADERS = { 'cache-control': 'no-store', 'referrer-policy': 'strict-origin-when-cross-origin' }
 const NOT_FOUND: Answer = {
   status: 404,
   headers: { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' },
   body: 'This link leads nowhere.\n',
 }
 
-/** No campaign has the key, or on a domain none of its organization. */
+/** No campaign has the key; on a domain, no campaign of the domain's organization. */
 const UNKNOWN: Answer = { ...NOT_FOUND, is_unknown: true }
 
 const NO_COST = { cost: null, cost_original: null, cost_currency: null }
@@ -69,7 +74,7 @@ export function redirector(given: Omit<RedirectParts, 'view'>): (visit: Visit) =
   const { object, capsOf } = given.live
   const parts = { ...given, view: { object, capsOf, isSpent: given.places.isSpent } }
   return visit => {
-    // Networks that change case must not lose visitors; keys are lower case.
+    // Keys are lower case, and some networks change the case of links.
     const key = (visit.params['key'] ?? '').toLowerCase()
     const campaign = parts.live.find(key)
     if (campaign !== undefined) return receive(parts, campaign, visit)
@@ -79,11 +84,21 @@ export function redirector(given: Omit<RedirectParts, 'view'>): (visit: Visit) =
 
 function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
   if (!isOfHost(visit.host, campaign.org_id)) return UNKNOWN
-  const traffic = trafficOf(campaign, parts.live)
+  const arrival = arrivalOf(parts, campaign, visit)
+  const course = courseWithinCaps(parts, arrival)
+  return course instanceof Promise ? course.then(one => answer(parts, arrival, one)) : answer(parts, arrival, course)
+}
+
+function arrivalOf(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Arrival {
+  const traffic = compiledCampaign(campaign, parts.live)
   const agent = agentOf(visit.headers['user-agent'])
   const visitor = agent.kind === 'crawler' ? undefined : visitorOf(visit.headers['cookie'], visit.is_secure)
-  const arrival: Arrival = {
+  const isTest = isTestVisit(parts.secrets, campaign.id, visit.url)
+  return {
     traffic,
+    visit,
+    isTest,
+    isCounted: !isTest && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter),
     visitor,
     visitor_key: visitor?.id ?? visit.ip,
     parameters: traffic.read(visit.url),
@@ -93,64 +108,69 @@ function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): An
     lastSeen: () => (visitor === undefined ? null : visitsHere(parts, traffic, visitor, visit).lastSeen()),
     ms: Date.now(),
   }
-  const course = led(parts, arrival, visit)
-  return course instanceof Promise
-    ? course.then(one => answer(parts, arrival, one, visit))
-    : answer(parts, arrival, course, visit)
 }
 
-/** Where the visit goes. Where that takes places of caps on clicks they are taken, and while there is none it goes elsewhere. */
-function led(parts: RedirectParts, arrival: Arrival, visit: Visit): Course | Promise<Course> {
+/** Where the visit goes. If that takes places of caps on clicks, it takes them; if none is left, the visit goes elsewhere. */
+function courseWithinCaps(parts: RedirectParts, arrival: Arrival): Course | Promise<Course> {
   const { places, view } = parts
   const course = decide(arrival.traffic, view, arrival)
-  const caps = capsTakenBy(parts, arrival, course, visit)
+  const caps = capsTakenBy(parts, arrival, course)
   return caps.length === 0 ? course : withPlaces(course, caps)
 
   async function withPlaces(first: Course, wanted: LiveCap[]): Promise<Course> {
     let [at, needed] = [first, wanted]
-    // Each try finds one more cap spent, and leads on by no more offers than a chain has.
+    // Each try finds one more cap that is used up; a chain of offers is no longer than MOST_CHAINED_OFFERS.
     for (let tries = 0; tries <= MOST_CHAINED_OFFERS + 1 && needed.length > 0; tries += 1) {
       if (await places.take(needed, arrival.ms)) return at
       at = decide(arrival.traffic, view, arrival)
-      needed = capsTakenBy(parts, arrival, at, visit)
+      needed = capsTakenBy(parts, arrival, at)
     }
-    return needed.length === 0 ? at : unled(arrival.traffic)
+    return needed.length === 0 ? at : courseToFallback(arrival.traffic)
   }
 }
 
-/** Of bots, tests and requests that record nothing none: they are no clicks that count. */
-function capsTakenBy({ live, secrets }: RedirectParts, arrival: Arrival, course: Course, visit: Visit): LiveCap[] {
-  const { traffic, agent } = arrival
-  if (!course.is_click || course.is_paused) return []
-  const caps = capsOnClick(live, traffic.campaign.id, course.taken_by, 'clicks')
-  if (caps.length === 0 || visit.method === 'HEAD') return []
-  const isCounted = isTracked(agent.kind, isAhead(visit.headers), traffic.campaign.strict_filter)
-  return isCounted && !isTestVisit(secrets, traffic, visit.url) ? caps : []
+/** The caps on clicks that the visit takes a place of. Bots, tests and unrecorded requests take none. */
+function capsTakenBy({ live }: RedirectParts, { traffic, visit, isCounted }: Arrival, course: Course): LiveCap[] {
+  if (!course.is_click || course.is_paused || !isCounted || visit.method === 'HEAD') return []
+  return capsOnClick(live, traffic.campaign.id, course.taken_by, 'clicks')
 }
 
-function answer(parts: RedirectParts, arrival: Arrival, course: Course, visit: Visit): Answer | Promise<Answer> {
+function answer(parts: RedirectParts, arrival: Arrival, course: Course): Answer | Promise<Answer> {
   if (course.template === undefined && course.into === undefined && !course.is_paused) return NOT_FOUND
-  if (!course.is_click || visit.method === 'HEAD')
-    return redirect(arrival, course, undefined, course.into && sharedLink(parts, arrival, course.into))
-  return record(parts, arrival, course, visit)
+  if (course.is_click && arrival.visit.method !== 'HEAD') return record(parts, arrival, course)
+  return redirect(arrival, course, undefined, course.into && sharedLink(parts.links, arrival, course.into))
 }
 
-async function record(parts: RedirectParts, arrival: Arrival, course: Course, visit: Visit): Promise<Answer> {
-  const { agent, traffic, visitor, ms } = arrival
+async function record(parts: RedirectParts, arrival: Arrival, course: Course): Promise<Answer> {
+  const { traffic, parameters, visit, ms, isCounted } = arrival
+  if (isCounted) parts.unfilled.note(traffic, parameters, visit.url, ms)
+  const click = clickOf(parts, arrival, course)
+  noteSpending(parts, click, ms)
+  const chosen = course.into && chooseLink(parts.links, arrival, course.into, click.tracked)
+  // Without a wait for the link, the click is in the same batch as clicks that need none.
+  const link = chosen instanceof Promise ? await chosen : chosen
+  if (link?.own_id !== undefined) click.link_id = link.own_id
+  if (link?.shared !== undefined) click.shared = link.shared
+  const click_id = await parts.batches.store(click)
+  if (click_id !== undefined && click.landing_id !== null) parts.found.note({ ...click, id: click_id })
+  const answer = redirect(arrival, course, click_id, link)
+  const cookies = cookiesFor(parts, arrival, course, click_id, link)
+  return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
+}
+
+function clickOf(parts: RedirectParts, arrival: Arrival, course: Course): Click {
+  const { agent, traffic, visitor, visit, ms, isTest, isCounted } = arrival
   const { campaign } = traffic
-  const test = isTestVisit(parts.secrets, traffic, visit.url)
   const { cost, cost_original, cost_currency } = traffic.costOf?.(arrival.parameters, ms, parts.usdPerUnit) ?? NO_COST
-  const isCounted = !test && isTracked(agent.kind, isAhead(visit.headers), campaign.strict_filter)
   const tracked = isCounted && !course.is_paused
-  if (isCounted) parts.unfilled.note(traffic, arrival.parameters, visit.url, ms)
-  const click: Click = {
+  return {
     org_id: campaign.org_id,
     id: mintClickId(parts.secrets.clickKey, campaign.org_id, ms),
     campaign_id: campaign.id,
     offer_id: course.offer_id,
     landing_id: course.landing_id,
     tracked,
-    test,
+    test: isTest,
     geo: arrival.geo,
     device: agent.device,
     os: agent.os,
@@ -165,55 +185,41 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course, vi
     click_flow_node_path: course.is_paused && isCounted ? PAUSED_PATH : course.path,
     ad_account_id: campaign.ad_account_id,
     bot_id: course.bot_id,
-    // Only tests stay out for good: a prefetch may turn out to be a visit, and a conversion proves it.
-    suppressed_delivery: test,
+    // Only tests are never delivered: a conversion can prove that a prefetch was a visit.
+    suppressed_delivery: isTest,
     cost,
     cost_original,
     cost_currency,
     cost_counts: traffic.costOf === undefined ? null : tracked,
     link_id: null,
   }
-  if (tracked && cost !== null) {
-    const caps = capsOnClick(parts.live, campaign.id, course.offer_id, 'cost')
-    if (caps.length > 0) parts.spending.note(caps, cost, ms)
-  }
-  const given = course.into && linkOf(parts, arrival, course.into, tracked)
-  // Who need not wait for his link is in the same batch as those who get none.
-  const link = given instanceof Promise ? await given : given
-  if (link?.own_id !== undefined) click.link_id = link.own_id
-  if (link?.shared !== undefined) click.shared = link.shared
-  const click_id = await parts.batches.store(click)
-  const answer = redirect(arrival, course, click_id, link)
-  const cookies = visitor?.cookie === undefined ? [] : [visitor.cookie]
-  if (visitor !== undefined && link?.own_id !== undefined)
-    cookies.push(linkCookie(link.own_id, visit.url, visit.is_secure))
-  if (visitor !== undefined && course.asksLastSeen === true)
-    cookies.push(visitsHere(parts, traffic, visitor, visit).cookie(ms))
-  if (click_id !== undefined && course.landing_id !== null) {
-    parts.found.note({ ...click, id: click_id })
-    if (visitor !== undefined) cookies.push(onwardCookie(click_id, visit.is_secure))
-  }
-  return cookies.length === 0 ? answer : { ...answer, headers: { ...answer.headers, 'set-cookie': cookies } }
 }
 
-/** Only who counts gets a link of his own: the others would use them up. */
-function linkOf(parts: RedirectParts, arrival: Arrival, into: IntoChannel, tracked: boolean) {
-  if (!tracked) return sharedLink(parts, arrival, into)
-  const { traffic, headers, ms } = arrival
-  return parts.links.give({
-    channel: into.channel,
-    campaign_id: traffic.campaign.id,
-    had: linkOfCookie(headers['cookie']),
-    ms,
-  })
+/** Adds the click's cost to the caps on spend. */
+function noteSpending({ live, spending }: RedirectParts, click: Click, ms: number): void {
+  if (!click.tracked || click.cost === null || click.campaign_id === null) return
+  const caps = capsOnClick(live, click.campaign_id, click.offer_id, 'cost')
+  if (caps.length > 0) spending.note(caps, click.cost, ms)
 }
 
-const sharedLink = ({ links }: RedirectParts, { traffic }: Arrival, { channel }: IntoChannel): Link | undefined =>
-  links.shared({ channel, campaign_id: traffic.campaign.id })
+function cookiesFor(
+  parts: RedirectParts,
+  { traffic, visitor, visit, ms }: Arrival,
+  course: Course,
+  click_id: string | undefined,
+  link: Link | undefined,
+): string[] {
+  if (visitor === undefined) return []
+  const cookies = visitor.cookie === undefined ? [] : [visitor.cookie]
+  if (link?.own_id !== undefined) cookies.push(linkCookie(link.own_id, visit.url, visit.is_secure))
+  if (course.asksLastSeen === true) cookies.push(visitsHere(parts, traffic, visitor, visit).cookie(ms))
+  if (click_id !== undefined && course.landing_id !== null) cookies.push(onwardCookie(click_id, visit.is_secure))
+  return cookies
+}
 
 function visitsHere(
   { secrets }: RedirectParts,
-  { campaign }: Traffic,
+  { campaign }: CompiledCampaign,
   visitor: Visitor,
   { url, headers, is_secure }: Visit,
 ): Visits {
@@ -224,7 +230,7 @@ function visitsHere(
   )
 }
 
-/** The address, where the campaign's ad account matches by it: encrypted, and erased after seven days. */
+/** The visitor's IP address if the campaign's ad account matches by it: encrypted, and erased after seven days. */
 function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign, ip: string): string | null {
   const { ad_account_id } = campaign
   const isWanted = ad_account_id !== null && live.object('ad_account', ad_account_id)?.wants_ip === true
@@ -232,30 +238,25 @@ function sealedAddress({ live, secrets }: RedirectParts, campaign: LiveCampaign,
 }
 
 /**
- * `click_id` undefined: nothing was remembered, so the id stays empty. Without a link, visitors of a channel go where all others of the campaign go
- * who cannot be taken, then to the channel's public address. Without an address the campaign is paused.
+ * `click_id` undefined: nothing was stored, so the id in the URL stays empty. Without an invite link, visitors of a channel go to the fallback, else to
+ * the channel's public address. Without a template the campaign is paused.
  */
 function redirect(arrival: Arrival, course: Course, click_id: string | undefined, link?: Link): Answer {
   const { into } = course
   if (into !== undefined) {
     const entrance = link?.url ?? (course.template === undefined ? publicAddress(into) : undefined)
-    if (entrance !== undefined) return entered(entrance, into)
+    if (entrance !== undefined) return redirectIntoChannel(entrance, into.place)
     if (course.template === undefined) return COME_BACK
   }
   if (course.template === undefined) return CLOSED
   const location = course.template.fill(valuesOf(arrival, course, click_id))
   if (course.app_link !== undefined)
     return openingPage(location, course.app_link + (click_id === undefined ? '' : toWireId(click_id)))
-  return { status: 302, headers: { location, ...HEADERS } }
+  return redirectTo(location)
 }
 
 const publicAddress = ({ channel: { username } }: IntoChannel): string | undefined =>
   username === null ? undefined : publicChat(username)
-
-function entered(entrance: string, { place }: IntoChannel): Answer {
-  const { url: location, app_link } = intoChannel(entrance, place)
-  return app_link === undefined ? { status: 302, headers: { location, ...HEADERS } } : openingPage(location, app_link)
-}
 
 function valuesOf(
   { traffic, parameters, agent, geo, ms }: Arrival,
@@ -274,23 +275,4 @@ function valuesOf(
     browser: agent.browser,
     timestamp: String(Math.floor(ms / 1000)),
   }
-}
-
-/** The query parameter that marks a visit as a test. */
-export const TEST_PARAMETER = 'sluice_test'
-
-/**
- * What `sluice_test` must hold for a visit to be a test click, which counts nowhere and never will. Only the dashboard
- * hands it out, so that no traffic source can keep its clicks out of the counts.
- */
-export function testToken(secrets: Pick<Secrets, 'mac'>, campaign_id: string): string {
-  return secrets.mac('test click', campaign_id).toString('hex').slice(0, 24)
-}
-
-function isTestVisit(secrets: Pick<Secrets, 'mac'>, { campaign }: Traffic, url: string): boolean {
-  const at = url.indexOf(`${TEST_PARAMETER}=`)
-  if (at < 0) return false
-  const sent = Buffer.from(url.slice(at + TEST_PARAMETER.length + 1).split(/[&#]/, 1)[0] ?? '')
-  const right = Buffer.from(testToken(secrets, campaign.id))
-  return sent.length === right.length && timingSafeEqual(sent, right)
 }

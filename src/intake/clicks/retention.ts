@@ -1,9 +1,8 @@
 /**
- * How long clicks are kept: KEEP_CLICKS_MONTHS whole months before this one. Owns `dropped_clicks`. What counted them stays: the report's
- * days, events, persons, charges. What must stay true: nobody counts clicks of a month that is gone and takes them for none. So it is
- * written down which months go before the first one does, and whoever counts looks there (reports/kept.ts, audit/audit.ts); whoever
- * changes clicks holds a lock on their month until it has committed, for which the drop waits. Nor does a month go of which something waits to be
- * sealed for Explore, whose facts of it stay.
+ * Drops old clicks: the KEEP_CLICKS_MONTHS whole months before this one are kept. Owns `dropped_clicks`. The report's days, events, persons and
+ * charges of dropped clicks stay. What must stay true: a count never takes a dropped month for a month without clicks. So `dropped_clicks` is
+ * written before the first partition is dropped, and every count reads it (reports/kept.ts, audit/audit.ts). A transaction that changes clicks
+ * holds a lock on their month, and the drop waits for it. A month is also kept while rows of it wait to be sealed for Explore, which keeps its facts.
  */
 import { type Kysely, sql } from 'kysely'
 import { HOUR_MS } from '../../contract/days.ts'
@@ -14,13 +13,13 @@ import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { dropPartition, partitionsBefore, tellsOfBefore } from './partitions.ts'
 
-/** Rows of the default partition at a time: few enough for a fraction of a second. */
+/** Rows of the default partition per transaction: few enough for a fraction of a second. */
 const PORTION = 1000
 
 /**
- * Gives up the clicks made before the month that lies `kept_months` before this one, and drops their partitions; answers the names of those
- * dropped. One that is being read for long is left for the next time. `this_ms` is this process's clock: the database's counts where
- * it is behind, so that one wrong clock drops nothing.
+ * Drops the partitions of clicks made before the month that lies `kept_months` before this one, and returns their names. A partition with a
+ * long-running reader is left for the next round. `this_ms` is this process's clock. The earlier of it and the database's clock counts, so that one
+ * wrong clock drops nothing.
  */
 export async function dropOldClicks(
   { database, log }: Pick<Ground, 'database' | 'log'>,
@@ -31,23 +30,23 @@ export async function dropOldClicks(
   const { rows } = await sql<{ ms: number }>`select floor(extract(epoch from now()) * 1000)::float8 as ms`.execute(db)
   const before_id = firstIdAt(monthsBefore(Math.min(this_ms, rows[0]?.ms ?? 0), kept_months))
   const partitions = await partitionsBefore(db, before_id)
-  const strays = (among: Among) =>
+  const defaultRows = (among: Among) =>
     `select org_id from clicks_default where org_id > $1 and id < '${before_id}'${among('org_id')} order by org_id limit 1`
-  const { rows: stray } = await askEverywhere(database.worker, strays, [0])
-  if (partitions.length === 0 && stray.length === 0) return []
-  await giveUp(db, before_id)
+  const { rows: inDefault } = await askEverywhere(database.worker, defaultRows, [0])
+  if (partitions.length === 0 && inDefault.length === 0) return []
+  await recordDrop(db, before_id)
   const dropped: string[] = []
   for (const name of partitions) {
-    // What holds one of them holds the others as well.
+    // A reader that blocks one partition blocks the others as well.
     if (signal?.aborted === true || !(await dropPartition(database.schema, name, before_id, log))) break
     dropped.push(name)
   }
-  for await (const org_id of organizationsWith(strays, database.worker, signal))
-    while (signal?.aborted !== true && (await dropStrays(db, org_id, before_id)));
+  for await (const org_id of organizationsWith(defaultRows, database.worker, signal))
+    while (signal?.aborted !== true && (await dropFromDefault(db, org_id, before_id)));
   return dropped
 }
 
-/** Drops now and within every hour until it is closed; any number of processes may. Nothing where clicks are kept for ever. */
+/** Drops old clicks now and every hour until it is closed. Any number of processes may run it. Does nothing if clicks are kept for ever. */
 export function openClickRetention({ config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>): Rounds {
   const { keepClicksMonths } = config
   if (keepClicksMonths === 'forever') return { close: async () => {} }
@@ -56,18 +55,18 @@ export function openClickRetention({ config, database, log }: Pick<Ground, 'conf
     if (partitions.length > 0) log.info({ partitions, months: keepClicksMonths }, 'dropped the clicks of past months')
   }
   return openRounds('clicks/retention', HOUR_MS, drop, error =>
-    log.warn({ err: error }, 'the clicks of past months were not dropped; it is tried again'),
+    log.warn({ err: error }, 'could not drop the clicks of past months; retrying'),
   )
 }
 
-/** The first millisecond of the UTC month that lies so many months before that of `ms`. */
+/** The first millisecond of the UTC month `months` before the month of `ms`. */
 function monthsBefore(ms: number, months: number): number {
   const date = new Date(ms)
   return Math.max(0, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months, 1))
 }
 
-/** A transaction of its own: it must be there for everyone before the first partition is not. */
-async function giveUp(db: Kysely<Tables>, before_id: string): Promise<void> {
+/** Commits alone: every process must see the row before the first partition is dropped. */
+async function recordDrop(db: Kysely<Tables>, before_id: string): Promise<void> {
   await db
     .insertInto('dropped_clicks')
     .values({ before_id, decided_at: new Date().toISOString() })
@@ -76,10 +75,10 @@ async function giveUp(db: Kysely<Tables>, before_id: string): Promise<void> {
 }
 
 /**
- * Deletes a portion of an organization's clicks that lie in no month's partition; true when there may be more. Under the lock of its balance
- * row, as all that changes clicks: a conversion that has read one must not write it anew.
+ * Deletes a portion of an organization's clicks from the default partition; true if there may be more. Takes the lock of its balance row, like
+ * everything that changes clicks: a conversion that has read a click must not insert it again.
  */
-async function dropStrays(db: Kysely<Tables>, org_id: number, before_id: string): Promise<boolean> {
+async function dropFromDefault(db: Kysely<Tables>, org_id: number, before_id: string): Promise<boolean> {
   return await db.transaction().execute(async trx => {
     await sql`select 1 from balances where org_id = ${org_id} for update`.execute(trx)
     const unsealed = await sql`

@@ -1,4 +1,4 @@
-// The statements that put clicks into the database, each with the report's counters and what Explore is told in the same transaction.
+// Stores clicks, with the report's counters and the rows for Explore in the same transaction.
 import type pg from 'pg'
 import { CLICKED } from '../../contract/ladder.ts'
 import { sqlState } from '../../ground/db/faults.ts'
@@ -19,8 +19,8 @@ const INSERT = `insert into clicks (${columns}, status, stages)
   select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::new_click3[]) as c`
 
 /**
- * For clicks that may be stored already, of one organization. Those of months that were given up are not stored again: nobody could tell
- * whether they were counted. The statement holds its lock on `clicks` before it looks, so no month goes in between.
+ * For clicks of one organization that may be stored already. Clicks of dropped months are not stored again, because it is unknown whether they
+ * were counted. The statement holds its lock on `clicks` before it reads `dropped_clicks`, so no month is dropped in between.
  */
 const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
   select $2::int, ${others}, 0, ${CLICKED} from unnest($1::new_click3[]) as c
@@ -33,7 +33,7 @@ const LINK = `update clicks c set link_id = g.link_id
   where c.org_id = $1 and c.id = g.id and c.link_id is null`
 
 /**
- * Stores clicks that are surely new, in one transaction and one round trip.
+ * Stores new clicks in one transaction and one round trip.
  * @throws the database's error; 23505 for an id that exists.
  */
 export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Promise<void> {
@@ -52,7 +52,7 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Prom
     })
     client.release()
   } catch (error) {
-    // A commit behind a statement that failed was skipped. A connection that is in doubt is not asked once more, which could hang.
+    // After a failed statement the commit was skipped. A connection in an unknown state is closed without a rollback, which could hang.
     if (sqlState(error) === undefined) client.release(true)
     else
       await client.query('rollback').then(
@@ -63,13 +63,13 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Prom
   }
 }
 
-/** Stores those of an organization's clicks that are not there yet and of a month that is kept, and counts only them. */
+/** Stores the clicks that are not stored yet and not of a dropped month, and counts only those. */
 export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: readonly Click[]): Promise<void> {
   await inTransaction(pool, async client => {
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))
     const added = clicks.filter(click => stored.has(click.id))
-    // A process of a version that knows no links may have stored a click without its own.
+    // A process of an older version, which knows no invite links, may have stored a click without its link.
     const linked = clicks.filter(({ id, link_id }) => link_id != null && !stored.has(id))
     if (linked.length > 0)
       await client.query(LINK, [org_id, linked.map(({ id }) => id), linked.map(({ link_id }) => link_id)])
@@ -78,7 +78,7 @@ export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: r
   })
 }
 
-/** Which of an organization's ids are taken. */
+/** Which of these click ids the organization already has. */
 export async function readTakenIds(pool: pg.Pool, org_id: number, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ id: string }>('select id from clicks where org_id = $1 and id = any($2)', [
     org_id,
@@ -98,6 +98,6 @@ function sheetOf(clicks: readonly Click[]): DeltaSheet {
 
 function bornOf(clicks: readonly Click[]): ClickSheet {
   const sheet = new ClickSheet()
-  for (const click of clicks) sheet.bear(click.org_id, click)
+  for (const click of clicks) sheet.addNew(click.org_id, click)
   return sheet
 }

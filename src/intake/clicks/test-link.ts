@@ -1,12 +1,12 @@
-/** The address by which people try a campaign out. Reads `campaigns`. */
+/** The test link of a campaign. Reads `campaigns`. */
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { domainAddresses } from '../../traffic/domains/addresses.ts'
 import type * as api from './api.ts'
-import { TEST_PARAMETER, testToken } from './redirect.ts'
+import { TEST_PARAMETER, testToken } from './test-visits.ts'
 
-/** The campaign's address with the mark that makes its clicks test clicks. Refuses `object_not_found`. */
+/** The campaign link with the token that makes its clicks test clicks. Refuses `object_not_found`. */
 export async function readTestLink(
   { db, actor, secrets, origin }: Context<typeof api.readTestLink>,
   { params }: Call<typeof api.readTestLink>,

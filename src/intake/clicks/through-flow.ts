@@ -1,4 +1,4 @@
-// A visit through a campaign's click flow: which nodes it passes, and where that leads. A flow is compiled once per published version.
+// Sends a visit through a campaign's click flow. Each published version of a flow is compiled once.
 import { LRUCache } from 'lru-cache'
 import type { TelegramPlace } from '../../contract/telegram.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
@@ -12,54 +12,54 @@ import { type CompiledFlow, compileFlow, earnsForCampaign, type Walk, walk } fro
 import { isOpen } from '../../traffic/funnels/choose.ts'
 import { isAhead, isTracked } from './agent.ts'
 import type { Click } from './click.ts'
-import type { Course, Guest, Traffic } from './course.ts'
+import type { Course, Guest, CompiledCampaign } from './course.ts'
 
-/** A version in traffic: never changed, so what is compiled of it is kept until another one takes its place. */
-type InTraffic = {
+/** A published version, compiled. Versions never change, so it is kept until the next version is published. */
+type CompiledVersion = {
   readonly version: number
   readonly flow: CompiledFlow
   readonly asksLastSeen: boolean
   readonly redirects: ReadonlyMap<FlowNode, Template | undefined>
 }
 
-/** More flows than this are hardly in traffic at once; one that is left out is compiled again. */
+/** More flows than this rarely have traffic at once. A flow that was evicted is compiled again. */
 const MOST_KEPT = 5000
 
-const inTraffic = new LRUCache<string, InTraffic>({ max: MOST_KEPT })
+const compiledVersions = new LRUCache<string, CompiledVersion>({ max: MOST_KEPT })
 
-function trafficOfFlow({ id, version, graph }: LiveFlow): InTraffic | undefined {
+function compiledVersionOf({ id, version, graph }: LiveFlow): CompiledVersion | undefined {
   if (version === null || graph === null) return undefined
-  const known = inTraffic.get(id)
+  const known = compiledVersions.get(id)
   if (known?.version === version) return known
   const redirects = graph.nodes.flatMap(node =>
     node.type === 'redirect' && node.url ? [[node, compileTemplate(node.url)] as const] : [],
   )
   const asksLastSeen = graph.nodes.some(({ field, within_hours }) => field === 'uniqueness' && within_hours != null)
   const compiled = { version, flow: compileFlow(id, graph), asksLastSeen, redirects: new Map(redirects) }
-  inTraffic.set(id, compiled)
+  compiledVersions.set(id, compiled)
   return compiled
 }
 
 /**
- * The course of a visit through a flow. Undefined while the flow is not active: the campaign's fallback takes the visitor. It takes them
- * too where something on the path is archived or deleted; the path then ends with `!`.
+ * The course of a visit through a flow. Undefined while the flow is not active: then the visitor goes to the campaign's fallback. If a landing,
+ * offer, bot or channel on the path is archived or deleted, they also go to the fallback, and the path ends with `!`.
  */
 export function throughFlow(
-  { campaign, fallback }: Traffic,
+  { campaign, fallback }: CompiledCampaign,
   flow: LiveFlow | undefined,
   live: Live,
   guest: Guest,
 ): Course | undefined {
   if (flow === undefined || flow.is_deleted) return undefined
-  const traffic = trafficOfFlow(flow)
-  if (traffic === undefined) return undefined
-  const { asksLastSeen } = traffic
-  const way = walk(traffic.flow, flowVisitorOf(guest, campaign.strict_filter, asksLastSeen))
-  const path = `${traffic.version}:${way.stops.map(({ node }) => node.id).join('>')}`
-  const end = endOf(way, traffic, fallback, live, guest.ms)
+  const version = compiledVersionOf(flow)
+  if (version === undefined) return undefined
+  const { asksLastSeen } = version
+  const way = walk(version.flow, flowVisitorOf(guest, campaign.strict_filter, asksLastSeen))
+  const path = `${version.version}:${way.stops.map(({ node }) => node.id).join('>')}`
+  const end = endOf(way, version, fallback, live, guest.ms)
   if (end === undefined)
     return {
-      ...instead(way, fallback, live),
+      ...endWithout(way, fallback, live),
       taken_by: null,
       is_click: true,
       is_paused: false,
@@ -71,18 +71,18 @@ export function throughFlow(
   return { ...end, offer_id, taken_by: isTaken ? offer_id : null, is_click: true, is_paused: false, asksLastSeen, path }
 }
 
-/** A landing leads on to the offer, and so to the one that takes its visitors while it is full; a bot does not. */
+/** The campaign's offer. Behind a landing it is the offer that takes its visitors while it is full; behind a bot, the offer itself. */
 function offerOfCampaign({ landing }: Walk, offer_id: string | null, live: Live, ms: number): string | null {
   if (landing === undefined || offer_id === null) return openOfferOf(offer_id, live)
   return offerTaking(live, live.object('offer', offer_id), ms)?.id ?? null
 }
 
-/** The offer, while it takes traffic. */
+/** The offer's id if it takes traffic, else null. */
 export function openOfferOf(offer_id: string | null | undefined, live: Pick<Live, 'object'>): string | null {
   return offer_id != null && isOpen(live.object('offer', offer_id)) ? offer_id : null
 }
 
-/** The channel, while visitors can be led into it. One that is gone takes nobody, unless there is nowhere else. */
+/** The channel if visitors can be sent into it. A channel that the bot can no longer reach takes visitors only if there is no fallback. */
 export function openChannel(
   id: string | null | undefined,
   fallback: Template | undefined,
@@ -95,24 +95,24 @@ export function openChannel(
 
 type End = Pick<Course, 'template' | 'app_link' | 'into' | 'offer_id' | 'landing_id' | 'bot_id'>
 
-/** Where a visitor goes whose path is closed. With no fallback, a landing whose offer is closed is better than no page. */
-function instead({ landing }: Walk, fallback: Template | undefined, live: Live): End {
-  const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
-  if (fallback !== undefined || !isOpen(shown))
+/** Where a visitor goes if their path is closed: to the fallback, else to the landing of the path, even if its offer is closed. */
+function endWithout({ landing }: Walk, fallback: Template | undefined, live: Live): End {
+  const page = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
+  if (fallback !== undefined || !isOpen(page))
     return { template: fallback, offer_id: null, landing_id: null, bot_id: null }
-  return { template: templateOf(shown), offer_id: null, landing_id: shown.id, bot_id: null }
+  return { template: templateOf(page), offer_id: null, landing_id: page.id, bot_id: null }
 }
 
-/** What the path leads to; undefined where something on it takes no traffic. */
+/** Where the path leads; undefined if something on it takes no traffic. */
 function endOf(
   { landing, end }: Walk,
-  { redirects }: InTraffic,
+  { redirects }: CompiledVersion,
   fallback: Template | undefined,
   live: Live,
   ms: number,
 ): End | undefined {
-  const shown = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
-  if (landing !== undefined && !isOpen(shown)) return undefined
+  const page = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
+  if (landing !== undefined && !isOpen(page)) return undefined
   const named = end?.type === 'offer' && end.offer_id != null ? live.object('offer', end.offer_id) : undefined
   const offer = offerTaking(live, named, ms)
   if (end?.type === 'offer' && offer === undefined) return undefined
@@ -122,8 +122,8 @@ function endOf(
   const channel = end?.type === 'channel' ? openChannel(end.channel_id, fallback, live) : undefined
   if (end?.type === 'channel' && channel === undefined) return undefined
   const earns = offer?.id ?? (end?.type === 'redirect' ? openOfferOf(end.earns_for_offer_id, live) : null)
-  const ids = { offer_id: earns, landing_id: shown?.id ?? null, bot_id: bot?.id ?? null }
-  if (shown !== undefined) return { template: templateOf(shown), ...ids }
+  const ids = { offer_id: earns, landing_id: page?.id ?? null, bot_id: bot?.id ?? null }
+  if (page !== undefined) return { template: templateOf(page), ...ids }
   if (channel !== undefined && end !== undefined) return { template: fallback, into: { channel, place: end }, ...ids }
   if (place !== undefined && bot !== undefined) return { ...intoTelegram(place, bot), ...ids }
   return { template: offer !== undefined ? templateOf(offer) : end && redirects.get(end), ...ids }
@@ -132,8 +132,8 @@ function endOf(
 const PLAIN_BOT: TelegramPlace = { type: 'bot' }
 
 /**
- * Where in Telegram a click leads: as its campaign says, or in a flow the node its path ends at, as it is now. The click keeps its bot alone;
- * where another place is said by now, the bot is started as any.
+ * Where in Telegram a click leads, as its campaign or the last node of its path says now. The click stores only its bot; if the campaign or node
+ * now names another bot, the click's bot is opened without further settings.
  */
 export function placeOfPath(
   campaign: LiveCampaign | undefined,
@@ -147,7 +147,7 @@ export function placeOfPath(
   return node !== undefined && isInTelegram(node) && node.bot_id === bot_id ? node : PLAIN_BOT
 }
 
-/** The node of a channel that a click's path through a flow ends at, as it is now: what is behind the click's landing. */
+/** The channel node at the end of a click's path, as it is now: the destination behind the click's landing. */
 export function channelOfPath(
   campaign: LiveCampaign | undefined,
   { click_flow_node_path }: Pick<Click, 'click_flow_node_path'>,
@@ -181,7 +181,7 @@ function flowVisitorOf(
     browser: agent.browser,
     language: languageOf(headers['accept-language']),
     is_new: visitor?.is_new ?? false,
-    // A crawler keeps no cookie, and is nobody new.
+    // A crawler keeps no cookie, but is not a new visitor.
     seen_ms: visitor === undefined ? ms : asksLastSeen ? (lastSeen?.() ?? null) : null,
     is_bot: !isTracked(agent.kind, isAhead(headers), isStrict),
     ms,

@@ -166,7 +166,7 @@ test('another campaignâ€™s address, one that is none, and another organizationâ€
   const { id } = await bought(null)
   const { key } = await bought(null)
   for (const [url, words] of [
-    [`https://sluice.example/c/${key}?sub1=a`, /the address is another campaign's: \/c\//],
+    [`https://sluice.example/c/${key}?sub1=a`, /the link is another campaign's: \/c\//],
     ['', /url/],
     ['x'.repeat(9000), /url/],
   ] as const) {

@@ -1,6 +1,6 @@
 /**
- * "What would you read?": an address as a visitor opens it, read as the campaign's clicks are, field by field with why. Records nothing: no
- * click, and nothing among what a source left unfilled. Reads `campaigns` and `traffic_sources`, as this process serves them.
+ * Tests a campaign link: reads a URL as the campaign's clicks are read, and says for each field what is stored and why. Records nothing, neither
+ * a click nor an unreplaced macro. Reads `campaigns` and `traffic_sources` from this process's memory.
  */
 import type { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
@@ -13,16 +13,16 @@ import { type LinkParameter, namesOf } from '../../traffic/campaigns/link.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { domainAddresses } from '../../traffic/domains/addresses.ts'
 import type * as api from './api.ts'
-import type { Traffic } from './course.ts'
-import { isConstant, trafficOf } from './decide.ts'
+import type { CompiledCampaign } from './course.ts'
+import { isConstant, compiledCampaign } from './decide.ts'
 import { isUnreplaced, NOTHING, type Parameters } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
-import { TEST_PARAMETER } from './redirect.ts'
+import { TEST_PARAMETER } from './test-visits.ts'
 
 type Live = Pick<LiveCampaigns, 'campaign' | 'object' | 'refresh'>
 type ReadField = z.output<typeof api.ReadField>
-/** What came under a name, and what of it is kept. */
-type Heard = {
+/** A value that was sent for a field, and what a click stores of it. */
+type SentValue = {
   readonly field: string
   readonly parameter: string
   readonly sent: string
@@ -37,20 +37,20 @@ export function linkTrier(live: Live, usdPerUnit: UsdPerUnit) {
     await live.refresh({ org_id: actor.org_id, id })
     const campaign = live.campaign(id)
     if (campaign?.org_id !== actor.org_id || campaign.is_deleted) refuse('object_not_found')
-    const traffic = trafficOf(campaign, live)
+    const traffic = compiledCampaign(campaign, live)
     const fillings = fillingsOf(traffic)
     const url = body.url ?? sampleOf(`${await originOf(context, id)}/c/${campaign.key}`, traffic, fillings)
     const key = /\/c\/([^/?#]*)/i.exec(url.split('?', 1)[0] ?? '')?.[1]
     if (key !== undefined && key.toLowerCase() !== campaign.key)
       refuse('invalid_request', {
-        error: `the address is another campaign's: /c/${key}`,
-        hint: `This campaign's is /c/${campaign.key}.`,
+        error: `the link is another campaign's: /c/${key}`,
+        hint: `This campaign's link is /c/${campaign.key}.`,
       })
     return { url, ...readAs(traffic, fillings, url, usdPerUnit) }
   }
 }
 
-/** Under which name the campaign is shown: nothing where only the browser knows. */
+/** The origin of the campaign link; empty if only the browser knows it. */
 async function originOf({ db, actor, origin }: Context<typeof api.tryLink>, id: string): Promise<string> {
   const [campaign, addressOf] = await Promise.all([
     db
@@ -64,58 +64,58 @@ async function originOf({ db, actor, origin }: Context<typeof api.tryLink>, id: 
   return addressOf(campaign?.domain_id ?? null)?.origin ?? origin ?? ''
 }
 
-function readAs(traffic: Traffic, fillings: readonly LinkParameter[], url: string, usdPerUnit: UsdPerUnit) {
+function readAs(traffic: CompiledCampaign, fillings: readonly LinkParameter[], url: string, usdPerUnit: UsdPerUnit) {
   const opened = asOpened(url)
-  const heard: Heard[] = []
+  const sentValues: SentValue[] = []
   const parameters = traffic.read(opened, (field, parameter, sent, value) =>
-    heard.push({ field, parameter, sent, value }),
+    sentValues.push({ field, parameter, sent, value }),
   )
   const cost = traffic.costOf?.(parameters, Date.now(), usdPerUnit)
-  const came = namesIn(opened)
+  const query = parametersOf(opened)
   const named = fillings.map(({ field, parameter }) => ({ field, parameter }))
-  const others = new Set(heard.map(({ field }) => field).filter(field => named.every(one => one.field !== field)))
+  const others = new Set(sentValues.map(({ field }) => field).filter(field => named.every(one => one.field !== field)))
   const fields = [...named, ...Array.from(others, field => ({ field, parameter: field }))].map(
     ({ field, parameter }) => {
-      const read = becameOf(field, parameters, heard)
-      if (read === undefined) return notHeard(field, parameter, came, traffic)
+      const read = readFieldOf(field, parameters, sentValues)
+      if (read === undefined) return fieldWithoutValue(field, parameter, query, traffic)
       return field === 'cost' && read.value !== null && cost?.cost == null
         ? { ...read, state: 'unreadable' as const }
         : read
     },
   )
-  const known = new Set([...fields, ...heard].map(({ parameter }) => parameter))
+  const known = new Set([...fields, ...sentValues].map(({ parameter }) => parameter))
   return {
     fields,
-    unknown: Array.from(came, ([parameter, sent]) => ({ parameter, sent })).filter(
+    unknown: Array.from(query, ([parameter, sent]) => ({ parameter, sent })).filter(
       ({ parameter }) => parameter !== '' && parameter !== TEST_PARAMETER && !known.has(parameter),
     ),
     cost: cost === undefined ? null : { usd: cost.cost, original: cost.cost_original, currency: cost.cost_currency },
   }
 }
 
-/** What became of a field that something came for: what is kept, else the first that came. */
-function becameOf(field: string, parameters: Parameters, heard: readonly Heard[]): ReadField | undefined {
+/** The result for a field that was sent: the value that is stored, else the first one sent. Undefined if none was sent. */
+function readFieldOf(field: string, parameters: Parameters, sentValues: readonly SentValue[]): ReadField | undefined {
   const value = parameters[field as keyof Parameters] ?? null
-  const own = heard.filter(one => one.field === field)
+  const own = sentValues.filter(one => one.field === field)
   const first = own.find(one => one.value !== null && one.value === value) ?? own[0]
   if (first === undefined) return undefined
   const { parameter, sent } = first
   return { field, parameter, sent, value, state: stateOf(first, value) }
 }
 
-/** Cost and currency are looked for only where the campaign's cost model takes them from the link. */
-function notHeard(
+/** The result for a field that was not sent, or is not read: cost and currency are read only if the cost model is `link`. */
+function fieldWithoutValue(
   field: string,
   parameter: string,
-  came: ReadonlyMap<string, string>,
-  { campaign }: Traffic,
+  query: ReadonlyMap<string, string>,
+  { campaign }: CompiledCampaign,
 ): ReadField {
   const isUnused = (field === 'cost' || field === 'currency') && campaign.cost?.model !== 'link'
-  const sent = isUnused ? (came.get(parameter) ?? null) : null
+  const sent = isUnused ? (query.get(parameter) ?? null) : null
   return { field, parameter, sent, value: null, state: sent === null ? 'not_sent' : 'unused' }
 }
 
-function stateOf({ field, sent }: Heard, value: string | null): ReadField['state'] {
+function stateOf({ field, sent }: SentValue, value: string | null): ReadField['state'] {
   if (value !== null) return 'read'
   if (NOTHING.has(sent)) return 'empty'
   if (isUnreplaced(sent)) return 'unreplaced'
@@ -125,23 +125,23 @@ function stateOf({ field, sent }: Heard, value: string | null): ReadField['state
 
 const adIds: ReadonlySet<string> = new Set(AD_IDS)
 
-/** As a browser sends it: what is no ASCII percent-encoded, and nothing behind a `#`. */
+/** The URL as a browser sends it: percent-encoded to ASCII, without the part after `#`. */
 const asOpened = (url: string): string =>
   (url.split('#', 1)[0] ?? '').toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent)
 
-/** The parameters of an address by their names, the first of each. */
-function namesIn(opened: string): ReadonlyMap<string, string> {
+/** The query parameters of a URL; of a repeated one the first. */
+function parametersOf(opened: string): ReadonlyMap<string, string> {
   const start = opened.indexOf('?') + 1
-  const names = new Map<string, string>()
+  const parameters = new Map<string, string>()
   for (const [sent, value] of new URLSearchParams(start === 0 ? '' : opened.slice(start))) {
     const name = sent.replace(/^(\?|amp;)+/, '')
-    if (!names.has(name)) names.set(name, value)
+    if (!parameters.has(name)) parameters.set(name, value)
   }
-  return names
+  return parameters
 }
 
-/** What the campaign's address holds for its source to fill in, and what the source appends by itself. */
-function fillingsOf({ campaign, source }: Traffic): LinkParameter[] {
+/** The parameters of the campaign link that the source fills in, and those that it appends itself. */
+function fillingsOf({ campaign, source }: CompiledCampaign): LinkParameter[] {
   const names = namesOf(campaign.source, source)
   const template = factsOf(campaign.source['template'])?.parameters.map(([field, macro]) => ({ field, macro }))
   const isLink = campaign.cost?.model === 'link'
@@ -150,8 +150,8 @@ function fillingsOf({ campaign, source }: Traffic): LinkParameter[] {
   return fillings.map(({ field, macro }) => ({ field, macro, parameter: names[field] ?? field }))
 }
 
-/** The address as a source would open it, with values that tell what they stand for. */
-function sampleOf(url: string, { source }: Traffic, fillings: readonly LinkParameter[]): string {
+/** The campaign link as a source would send it, with sample values. */
+function sampleOf(url: string, { source }: CompiledCampaign, fillings: readonly LinkParameter[]): string {
   const samples: Readonly<Record<string, string>> = { cost: '0.01', currency: source?.cost_currency ?? 'USD' }
   const filled = fillings.map(({ field, parameter, macro }) => {
     const value = macro !== null && isConstant(macro) ? macro : (samples[field] ?? `sample-${field.replace('_', '-')}`)

@@ -1,6 +1,7 @@
 /**
- * What traffic sources did not fill in, counted by campaign, UTC day and field behind the clicks, for the warnings on a campaign's page. Owns
- * `source_faults`. Clicks that count are looked at, and only where a field of the source is missing. A crash, or a database that is away, loses what was not yet written.
+ * Counts macros that traffic sources did not replace, by campaign, UTC day and field, for the warnings on a campaign's page. Owns
+ * `source_faults`. Only clicks that count are checked, and only if a field of the source is missing. Counts that are not written yet are lost
+ * in a crash or while the database is away.
  */
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -10,18 +11,18 @@ import { cut, faithful } from '../../contract/texts.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { type Rounds, openRounds } from '../../ground/rounds.ts'
 import type * as api from './api.ts'
-import type { Traffic } from './course.ts'
+import type { CompiledCampaign } from './course.ts'
 import { isUnreplaced, NOTHING, type Parameters } from './parameters.ts'
 
-type Fault = { field: string; fault: 'unreplaced' | 'too_long'; parameter: string; value: string }
-type Counted = Fault & { org_id: number; campaign_id: string; day: string; clicks: number }
+type SourceFault = { field: string; fault: 'unreplaced' | 'too_long'; parameter: string; value: string }
+type CountedFault = SourceFault & { org_id: number; campaign_id: string; day: string; clicks: number }
 
 const EVERY_MS = 10_000
-/** Of one process between two rounds; what is more is not counted. */
+/** The most different faults of one process between two writes; more are not counted. */
 const MOST_KEPT = 10_000
 const SHOWN_DAYS = 7
 const KEPT_DAYS = 30
-/** As much of a value as tells which macro it is. */
+/** Enough of a value to recognise the macro. */
 const VALUE_BYTES = 120
 
 const WRITE = `
@@ -32,32 +33,32 @@ const WRITE = `
 const FORGET = 'delete from source_faults where org_id = $1 and campaign_id = $2 and day < $3'
 
 export type Unfilled = Rounds & {
-  /** Notes what of a counted click's query could not be kept. */
-  note(traffic: Traffic, parameters: Parameters, url: string, ms: number): void
-  /** Writes what is noted. */
+  /** Counts the fields of a click's query that were not replaced or are too long. */
+  note(traffic: CompiledCampaign, parameters: Parameters, url: string, ms: number): void
+  /** Writes the counts now. */
   flush(): Promise<void>
 }
 
-/** Opens the notes; `pool` is the one for housekeeping. */
+/** Starts counting; `pool` is the one for background work. */
 export function openUnfilled(pool: pg.Pool, log: Logger): Unfilled {
-  let noted = new Map<string, Counted>()
+  let counts = new Map<string, CountedFault>()
 
   const writeAll = async () => {
-    const counted = [...noted].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
-    noted = new Map()
+    const counted = [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+    counts = new Map()
     for (const { org_id, campaign_id, day, field, fault, parameter, value, clicks } of counted)
       await pool.query(WRITE, [org_id, campaign_id, day, field, fault, parameter, value, clicks])
     for (const { org_id, campaign_id, day } of counted)
       await pool.query(FORGET, [org_id, campaign_id, dayOf(Date.parse(day) - KEPT_DAYS * DAY_MS)])
   }
-  const onError = (error: unknown) => log.debug({ err: error }, 'what sources left unfilled could not be written')
+  const onError = (error: unknown) => log.debug({ err: error }, 'could not write the counts of unreplaced macros')
   const rounds = openRounds('clicks/unfilled', EVERY_MS, writeAll, onError)
 
   return {
     note(traffic, parameters, url, ms) {
       const { source, campaign, read } = traffic
       if (source === undefined || source.parameters.every(({ field }) => isKept(parameters, field))) return
-      const faults = new Map<string, Fault>()
+      const faults = new Map<string, SourceFault>()
       read(url, (field, parameter, sent) => {
         const value = cut(faithful(sent), VALUE_BYTES)
         const fault = field === 'ref_id' && value !== sent && !isUnreplaced(sent) ? 'too_long' : 'unreplaced'
@@ -66,9 +67,9 @@ export function openUnfilled(pool: pg.Pool, log: Logger): Unfilled {
       const day = dayOf(ms)
       for (const fault of faults.values()) {
         const key = `${campaign.org_id} ${campaign.id} ${day} ${fault.field} ${fault.fault}`
-        const clicks = (noted.get(key)?.clicks ?? 0) + 1
-        if (clicks > 1 || noted.size < MOST_KEPT)
-          noted.set(key, { ...fault, org_id: campaign.org_id, campaign_id: campaign.id, day, clicks })
+        const clicks = (counts.get(key)?.clicks ?? 0) + 1
+        if (clicks > 1 || counts.size < MOST_KEPT)
+          counts.set(key, { ...fault, org_id: campaign.org_id, campaign_id: campaign.id, day, clicks })
       }
     },
     flush: () => writeAll().catch(onError),
@@ -79,11 +80,11 @@ export function openUnfilled(pool: pg.Pool, log: Logger): Unfilled {
   }
 }
 
-/** Cost and currency are not among what a click's row keeps of its query. */
+/** Cost and currency always count as stored: a click's row has no column for the text that was sent. */
 const isKept = (parameters: Parameters, field: string): boolean =>
   !(field in parameters) || parameters[field as keyof Parameters] !== null
 
-/** The deed of the warnings of a campaign: what its clicks of the last days lacked, the most first. */
+/** The deed of `GET /api/campaigns/:id/source-faults`: the faults of the last seven days, most frequent first. */
 export function sourceFaultReader(unfilled: Pick<Unfilled, 'flush'>) {
   return async ({ db, actor }: Context<typeof api.readSourceFaults>, { params }: Call<typeof api.readSourceFaults>) => {
     await unfilled.flush()
@@ -101,7 +102,7 @@ export function sourceFaultReader(unfilled: Pick<Unfilled, 'flush'>) {
       .where('day', '>', dayOf(Date.now() - SHOWN_DAYS * DAY_MS))
       .groupBy(['field', 'fault'])
       .execute()
-    const rows = data.map(row => ({ ...row, fault: row.fault as Fault['fault'], clicks: Number(row.clicks) }))
+    const rows = data.map(row => ({ ...row, fault: row.fault as SourceFault['fault'], clicks: Number(row.clicks) }))
     return { data: rows.toSorted((a, b) => b.clicks - a.clicks) }
   }
 }

@@ -1,4 +1,4 @@
-// Who a visitor is to us: a random id in a first-party cookie; and which click brought him to the landing page he looks at.
+// The first-party cookies of visitors: their random id, their last visit, their invite link, and the click of their landing page.
 import { randomUUID } from 'node:crypto'
 import { MOST_HOURS } from '../../contract/flow-graph.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
@@ -11,12 +11,12 @@ export type Visitor = { readonly id: string; readonly is_new: boolean; readonly 
 const KEPT_SECONDS = 400 * 86_400
 const ID = named(['vis_id', 'sluice_v'], '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
 
-/** Matches a cookie by its name, and by the name it was set under before: browsers keep those for up to 400 days. */
+/** Matches a cookie by its name and by its former name: browsers keep cookies for up to 400 days. */
 function named(names: readonly [now: string, before: string], value: string): readonly RegExp[] {
   return names.map(name => new RegExp(`(?:^|;\\s*)${name}=(${value})(?:;|$)`))
 }
 
-/** The value of a cookie that `named` describes. Where both are there, the new name counts: it was set later. */
+/** The value of a cookie that `named` describes. If both names are there, the new one counts: it was set later. */
 function valueOf(cookies: string | string[] | undefined, forms: readonly RegExp[]): string | undefined {
   if (cookies === undefined) return undefined
   const header = Array.isArray(cookies) ? cookies.join(';') : cookies
@@ -27,7 +27,7 @@ function valueOf(cookies: string | string[] | undefined, forms: readonly RegExp[
   return undefined
 }
 
-/** The visitor a Cookie header names, or a new one. `isSecure`: they came by https. */
+/** The visitor that a Cookie header names, or a new one. `isSecure`: the request came by https. */
 export function visitorOf(cookies: string | string[] | undefined, isSecure: boolean): Visitor {
   const id = valueOf(cookies, ID)
   if (id !== undefined) return { id, is_new: false, cookie: undefined }
@@ -36,19 +36,19 @@ export function visitorOf(cookies: string | string[] | undefined, isSecure: bool
   return { id: fresh, is_new: true, cookie }
 }
 
-/** As long as anybody may ask for. */
+/** The longest time that a condition of a click flow may ask for. */
 const SEEN_SECONDS = MOST_HOURS * 3600
 const SEEN = named(['vis_seen', 'sluice_t'], '[0-9a-z]{1,9}\\.[\\w-]{16}')
 
-/** What a visit leaves in the visitor's browser: signed for the campaign and the visitor, so that it is worth nothing elsewhere. */
+/** The cookie with the last visit, signed for the campaign and the visitor, so that it is valid for no other. */
 export type Visits = {
-  /** When the visitor was last seen, Unix; null where no cookie says so. */
+  /** The time of the visitor's last visit, Unix milliseconds; null without a cookie. */
   readonly lastSeen: () => number | null
-  /** The Set-Cookie header that says when this was. It comes back on visits of the same address alone. */
+  /** The Set-Cookie header with the time of this visit. The browser sends it back only to the same campaign link. */
   readonly cookie: (ms: number) => string
 }
 
-/** The visits of someone to a campaign, as their cookies say. `url` is the address that is visited now. */
+/** A visitor's visits of a campaign, from their cookies. `url` is the URL of this visit. */
 export function visitsOf(
   secrets: Pick<Secrets, 'mac'>,
   of: { campaign_id: string; visitor_id: string },
@@ -68,35 +68,35 @@ export function visitsOf(
   }
 }
 
-/** Reloading a page takes no links: who comes again meanwhile is led to the one he has. */
+/** A visitor who comes back within this time gets the same invite link, so that reloads use up no links. */
 const LINK_SECONDS = 1800
 const LINK = named(['vis_link', 'sluice_l'], '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}')
 
-/** The Set-Cookie header that says which invite link a visit was led to. It comes back on visits of the same address alone. */
+/** The Set-Cookie header with the visitor's invite link. The browser sends it back only to the same campaign link. */
 export function linkCookie(link_id: string, url: string, isSecure: boolean): string {
   return `vis_link=${link_id}; Max-Age=${LINK_SECONDS}; Path=${pathOf(url)}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
 }
 
-/** The id a `linkCookie` names. */
+/** The invite link's id from a `linkCookie`. */
 export function linkOfCookie(cookies: string | string[] | undefined): string | undefined {
   return valueOf(cookies, LINK)
 }
 
 const pathOf = (url: string): string => url.split(/[?#;]/, 1)[0] ?? '/c'
 
-/** A landing page is left for its offer within the visit, or when it is found again in a tab some days later. */
+/** Visitors leave a landing page for its offer at once, or some days later when they find its tab again. */
 const ONWARD_SECONDS = 30 * 86_400
 const ONWARD = named(['vis_click', 'sluice_c'], '[0-9a-z]{26}')
 
 /**
- * The Set-Cookie header that lets `/o` know the click without its id in the link. It comes back on the way to `/o` alone, also from a landing
- * page of another domain, because following a link is a visit to us.
+ * The Set-Cookie header by which `/o` knows the click without its id in the link. The browser sends it back only to `/o`, also from a landing page
+ * on another domain, because following a link is a first-party visit.
  */
 export function onwardCookie(click_id: string, isSecure: boolean): string {
   return `vis_click=${toWireId(click_id)}; Max-Age=${ONWARD_SECONDS}; Path=/o; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
 }
 
-/** The click an `onwardCookie` names, as a uuid. */
+/** The click id from an `onwardCookie`, as a uuid. */
 export function clickOfCookie(cookies: string | string[] | undefined): string | undefined {
   const id = valueOf(cookies, ONWARD)
   return id === undefined ? undefined : toUuid(id)

@@ -1,7 +1,7 @@
 /**
- * Clicks made while their campaign was paused or archived. They are stored untracked, under a path that no click flow has: of a click's
- * columns it is one that every version writes and reads back from a journal, so the mark outlives an outage and a process of the version
- * before that drains it. Reads `campaigns` and `clicks`.
+ * Clicks made while their campaign was paused or archived. They are stored untracked, and marked by a path that no click flow has. Every version
+ * of Sluice writes that column and reads it from a journal, so the mark survives an outage after which an older process replays the
+ * journal. Reads `campaigns` and `clicks`.
  */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -11,10 +11,10 @@ import type { Answer, Context } from '../../ground/room.ts'
 import { idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
 
-/** The path of a click that would have counted, had its campaign taken traffic. Paths through flows begin with a version. */
+/** The path of a click that counts but for its paused campaign. Paths through flows begin with a version number. */
 export const PAUSED_PATH = 'paused'
 
-const saying = (title: string, text: string): Answer => ({
+const messagePage = (title: string, text: string): Answer => ({
   status: 200,
   headers: {
     'cache-control': 'no-store',
@@ -25,16 +25,16 @@ const saying = (title: string, text: string): Answer => ({
   body: `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>\n`,
 })
 
-/** Where there is no fallback. Not 404: ad platforms and networks check the addresses of ads. */
-export const CLOSED: Answer = saying('This offer is closed', 'Thank you for your interest.')
+/** For a paused campaign without a fallback. Not 404, because ad platforms check the URLs of ads. */
+export const CLOSED: Answer = messagePage('This offer is closed', 'Thank you for your interest.')
 
-/** Where a channel has no link left, no address of its own, and its campaign no fallback. */
-export const COME_BACK: Answer = saying(
+/** For a channel without an invite link and without a public address, if the campaign has no fallback. */
+export const COME_BACK: Answer = messagePage(
   'One moment, please',
-  'The channel cannot be opened just now. Come back in a few minutes.',
+  'The channel cannot be opened right now. Come back in a few minutes.',
 )
 
-/** How many visitors came while the campaign was paused or archived, bots and tests not among them. Refuses `object_not_found`. */
+/** Counts the visitors who came while the campaign was paused or archived, without bots and tests. Refuses `object_not_found`. */
 export async function readClicksWhilePaused(
   { db, actor }: Context<typeof api.readClicksWhilePaused>,
   { params }: Call<typeof api.readClicksWhilePaused>,
@@ -52,7 +52,7 @@ export async function readClicksWhilePaused(
     .selectFrom('clicks')
     .where('org_id', '=', actor.org_id)
     .where('campaign_id', '=', id)
-    // As the index says it.
+    // The same text as in the partial index, so that the planner uses it.
     .where(sql<boolean>`click_flow_node_path = 'paused'`)
   const counted = await while_paused.select(sql<number>`count(*)::int`.as('clicks')).executeTakeFirstOrThrow()
   const last = await while_paused.select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()

@@ -1,16 +1,16 @@
 /**
- * How the conversions of one click stand, by type, as a text that is equal for equal standings: `ftd:0,1,0 lead:2,0,0`, the types in the order of
- * their names, each with how many are approved, pending and rejected (refunds and chargebacks with them). Null: it has none.
+ * The conversions of one click by type and status, as a text: `ftd:0,1,0 lead:2,0,0`. Types are in alphabetical order, each with how many are
+ * approved, pending and rejected (with refunds and chargebacks). Equal conversions give equal texts. Null: the click has none.
  */
 
 /** How many are approved, pending, rejected. */
-type StandingCounts = readonly [approved: number, pending: number, rejected: number]
+type StatusCounts = readonly [approved: number, pending: number, rejected: number]
 
-/** By type of event. */
-export type Conversions = ReadonlyMap<string, StandingCounts>
+/** Counts by event type. */
+export type Conversions = ReadonlyMap<string, StatusCounts>
 
-export function readConversions(text: string | null): Map<string, StandingCounts> {
-  const found = new Map<string, StandingCounts>()
+export function readConversions(text: string | null): Map<string, StatusCounts> {
+  const found = new Map<string, StatusCounts>()
   for (const one of text === null || text === '' ? [] : text.split(' ')) {
     const [type = '', counts = ''] = one.split(':')
     const [approved = 0, pending = 0, rejected = 0] = counts.split(',').map(Number)
@@ -28,22 +28,22 @@ export function writeConversions(conversions: Conversions): string | null {
     .join(' ')
 }
 
-/** The same with one more of a type, or one fewer. */
+/** A copy with one conversion of a type more or fewer; `at` is 0 for approved, 1 for pending, 2 for rejected. */
 export function withOne(conversions: Conversions, type: string, at: 0 | 1 | 2, more: 1 | -1): Conversions {
   const counts = [...(conversions.get(type) ?? [0, 0, 0])] as [number, number, number]
   counts[at] += more
   return new Map(conversions).set(type, counts)
 }
 
-/** The statuses that count as pending and as rejected, for SQL; every other event is approved. */
+/** SQL conditions: which statuses count as pending and as rejected. All other events are approved. */
 export const IS_PENDING = (status: string) => `${status} = 'pending'`
 export const IS_REJECTED = (status: string) => `${status} in ('rejected', 'refunded', 'chargeback')`
 
-/** The last word on an event, as `status`; null where nothing was said. For a lateral join. */
+/** For a lateral join: the `status` of an event's last revision; no row without revisions. */
 export const LAST_STATUS = (org: string, event: string) =>
   `select status from event_revisions where org_id = ${org} and event_id = ${event} order by seq desc limit 1`
 
-/** The text of a click's conversions, as an expression. */
+/** SQL expression for the text of a click's conversions. */
 export const CONVERSIONS_OF = (org: string, click: string) => `(
     select string_agg(type || ':' || (events - pending - rejected) || ',' || pending || ',' || rejected, ' ' order by type collate "C") from (
       select e.type, count(*) as events, count(*) filter (where ${IS_PENDING('r.status')}) as pending,

@@ -1,7 +1,7 @@
 /**
- * What a transaction changes in the report's counters, gathered in memory and appended by one statement to `counter_sheet`; the version before
- * appends to `report_sheet`. The sheet belongs to the transaction that changes the clicks: both are committed, or none, so a report always
- * equals a recount.
+ * The changes of the report's counters in one transaction, gathered in memory and appended to `counter_sheet` by one statement. (The previous version
+ * appends to `report_sheet`.) The statement belongs to the transaction that changes the clicks: both are committed, or neither, so a report
+ * always equals a recount.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
@@ -10,12 +10,12 @@ import { STAGES } from '../../contract/ladder.ts'
 import { quotedField } from '../../ground/db/composites.ts'
 import type { Statement } from '../../ground/db/statement.ts'
 
-/** Stands for a missing campaign or offer. */
+/** In place of a missing campaign or offer. */
 export const NO_ID = NIL_ID
 
 /**
- * Where a click is counted: the UTC day of its id, and its own campaign, offer, geo and sub1 as stored. A missing id is `NO_ID`, a
- * missing text ''. A click whose offer or geo changes is taken from its old cell (negative counts) and added to the new one.
+ * Where a click is counted: the UTC day of its id, and its campaign, offer, geo and sub1 as stored. A missing id is `NO_ID`, a
+ * missing text ''. If a click's offer or geo changes, it is subtracted from its old cell and added to the new one.
  */
 export type Cell = {
   readonly day: string
@@ -23,15 +23,17 @@ export type Cell = {
   readonly offer_id: string
   readonly geo: string
   readonly sub1: string
-  /** The half hour of the UTC day, 0 to 47, that the click was made in. */
+  /** The half hour of the UTC day in which the click was made, 0 to 47. */
   readonly slot?: number
 }
 
-/** A click as far as it says where it is counted. */
-type Place = { readonly [name in 'campaign_id' | 'offer_id' | 'geo' | 'sub1']: string | null } & { readonly id: string }
+/** The columns of a click that say where it is counted. */
+type CountedClick = { readonly [name in 'campaign_id' | 'offer_id' | 'geo' | 'sub1']: string | null } & {
+  readonly id: string
+}
 
 /** The cell a click is counted in. */
-export function cellOf({ id, campaign_id, offer_id, geo, sub1 }: Place): Cell {
+export function cellOf({ id, campaign_id, offer_id, geo, sub1 }: CountedClick): Cell {
   const ms = timeOfId(id)
   return {
     day: dayOfClick(ms),
@@ -46,26 +48,26 @@ export function cellOf({ id, campaign_id, offer_id, geo, sub1 }: Place): Cell {
 const SLOT_MS = DAY_MS / 48
 let last = { first_ms: 0, day: dayOf(0) }
 
-/** Nearly always the day of the click before. */
+/** The UTC day, cached, because consecutive clicks nearly always have the same one. */
 function dayOfClick(ms: number): string {
   if (ms < last.first_ms || ms >= last.first_ms + DAY_MS) last = { first_ms: ms - (ms % DAY_MS), day: dayOf(ms) }
   return last.day
 }
 
-/** What is counted, as its columns are called everywhere; the report has its revenue beside them. */
+/** The counters, by their column names. Revenue is a column beside them. */
 export const COUNTERS = ['clicks', ...STAGES] as const
 type Counter = (typeof COUNTERS)[number]
 
-/** Clicks with each rung's stage, and revenue as a decimal string: of a change, the differences. Untracked clicks count nowhere. */
+/** How many clicks reached each stage, and revenue as a decimal string; of a change, the differences. Untracked clicks are not counted. */
 export type Counts = { readonly [name in Counter]: number } & { readonly revenue: string }
 
 /**
- * What clicks of campaigns with a cost model bring besides: their cost as a decimal string in US dollars, and how many of them brought none
- * that could be read. Of a change, the differences.
+ * Costs of clicks whose campaign has a cost model: a decimal string in US dollars, and how many clicks had no readable cost. Of a change,
+ * the differences.
  */
 export type Costs = { readonly cost: string; readonly unread_costs: number }
 
-/** How conversions stand: so many of each, and what is on hold as a decimal string in US dollars. Of a change, the differences. */
+/** How many conversions have each status, and the amount on hold as a decimal string in US dollars. Of a change, the differences. */
 export type Verdicts = {
   readonly approved: number
   readonly pending: number
@@ -74,16 +76,16 @@ export type Verdicts = {
 }
 export const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected'] as const
 
-/** A click as far as it says what it has cost. Of a version without costs its fields are missing. */
+/** The columns of a click that hold its cost. Clicks of a version without costs lack them. */
 type Priced = { readonly cost?: string | null; readonly cost_counts?: boolean | null }
 
-/** What a click adds to the costs when it begins to count; undefined where its campaign had no cost model. */
+/** What a click adds to the costs once it counts; undefined if its campaign had no cost model. */
 export function costsOf({ cost, cost_counts }: Priced): Partial<Costs> | undefined {
   if (cost_counts == null) return undefined
   return cost == null ? { unread_costs: 1 } : { cost }
 }
 
-type Sum = {
+type CellSum = {
   org_id: number
   cell: Cell
   counts: number[]
@@ -95,25 +97,25 @@ type Sum = {
   verdicts: [number, number, number]
 }
 
-/** Payouts keep 6 decimals, costs 9; the rest is room for amounts that came into the database by another way. */
+/** Payouts have 6 decimals, costs 9; the rest is room for amounts written to the database in other ways. */
 const DECIMALS = 20
 
 const INSERT = `insert into counter_sheet (org_id, id, changes) values ($1, $2::uuid, $3::report_change2[])`
 
-/** For changes of several organizations, which the database groups, because arrays within an array would be escaped twice over. */
+/** For changes of several organizations. The database groups them, because arrays in an array would be escaped twice. */
 const INSERT_EACH = `insert into counter_sheet (org_id, id, changes)
   select c.org_id, $1::uuid, array_agg(c) from unnest($2::report_change2[]) as c group by c.org_id`
 
 /** Adds up the changes of one transaction, per organization and cell. */
 export class DeltaSheet {
-  readonly #sums = new Map<string, Sum>()
-  /** Whose the sums are; undefined where they are of several. */
+  readonly #sums = new Map<string, CellSum>()
+  /** The organization of all sums; undefined if they are of several. */
   #org_id: number | undefined
 
   add(org_id: number, cell: Cell, change: Partial<Counts & Costs & Verdicts>): void {
     if (this.#sums.size === 0) this.#org_id = org_id
     else if (this.#org_id !== org_id) this.#org_id = undefined
-    // sub1 is free text, so it comes last: no other field can hold the separator.
+    // sub1 is free text, so it comes last: no other field can contain the separator.
     const key = `${org_id} ${cell.day} ${cell.slot} ${cell.campaign_id} ${cell.offer_id} ${cell.geo} ${cell.sub1}`
     let sum = this.#sums.get(key)
     if (sum === undefined) {
@@ -134,7 +136,7 @@ export class DeltaSheet {
     sum.verdicts[2] += change.rejected ?? 0
   }
 
-  /** The statement that appends the sums, to be run in the transaction that changes the clicks; undefined where nothing has changed. */
+  /** The statement that appends the sums, for the transaction that changes the clicks; undefined if nothing changed. */
   statement(): Statement | undefined {
     let changes = ''
     for (const sum of this.#sums.values()) {
@@ -150,8 +152,8 @@ export class DeltaSheet {
   }
 }
 
-/** The numbers as a `report_change2` has them; one that is null changes nothing, and takes the database least. */
-function numbersOf({ counts, revenue, cost, unread_costs, revenue_pending, verdicts }: Sum): string {
+/** The numbers of a `report_change2`. A zero is written as null, which costs the database least. */
+function numbersOf({ counts, revenue, cost, unread_costs, revenue_pending, verdicts }: CellSum): string {
   let numbers = ''
   for (const count of counts) numbers += `${count === 0 ? '' : count},`
   numbers += `${money(revenue)},${money(cost)},${unread_costs === 0 ? '' : unread_costs},${money(revenue_pending)}`

@@ -211,7 +211,7 @@ function changesOf(clicks: readonly Changed[]): ClickSheet {
   const sheet = new ClickSheet()
   for (const { org_id, click, before } of clicks) {
     const is = stateOf(click, bringsCost(click) || click.cost_counts)
-    sheet.change(org_id, click.id, stateOf(before, click.cost_counts), is)
+    sheet.addChange(org_id, click.id, stateOf(before, click.cost_counts), is)
   }
   return sheet
 }

@@ -1,5 +1,5 @@
-// Clicks that were seen on a landing page or on their way to an offer rise to landed. Nobody on the other side can send it again, so
-// what cannot be written now is kept and tried until it can.
+// Raises clicks to landed when their visitor opens a landing page or goes on to an offer. The browser does not send it again, so a raise that
+// cannot be written now is kept in memory and retried.
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import type { Clicks } from '../clicks/clicks.ts'
@@ -7,47 +7,47 @@ import { within } from '../clicks/deadline.ts'
 import type { Conversions } from '../events/conversions.ts'
 
 export type Landed = {
-  /** Raises the click; resolves when that is written, or after a second, when it goes on in the background. Never rejects. */
+  /** Raises the click; resolves once that is written, or after a second and goes on in the background. Never rejects. */
   mark: (org_id: number, click_id: string) => Promise<void>
-  /** Ends trying. Call it while conversions are still taken. */
+  /** Stops retrying. Call it while conversions are still accepted. */
   close: () => Promise<void>
 }
 
-/** A visitor waits for his redirect. */
+/** A visitor is waiting for the redirect. */
 const WAIT_MS = 1000
 const AGAIN_MS = 1000
-/** Bounds the memory of a long outage, and what is tried at once when it ends. */
+/** Limits the memory of a long outage, and the retries at once when it ends. */
 const MOST_KEPT = 100_000
 const MOST_AT_ONCE = 500
-/** A page that is opened again and again, or a flood of beacons, is written once. */
+/** Repeated beacons of a click are written once. */
 const REMEMBERED = 50_000
 
-type Parts = { conversions: Pick<Conversions, 'raise'>; clicks: Pick<Clicks, 'isKept'>; log: Logger }
+type LandedParts = { conversions: Pick<Conversions, 'raise'>; clicks: Pick<Clicks, 'isKept'>; log: Logger }
 
-/** Opens the raising of clicks; what waits is in this process only. */
-export function openLanded({ conversions, clicks, log }: Parts): Landed {
-  /** Organizations by the click that waits. */
-  const kept = new Map<string, number>()
+/** Starts raising clicks; waiting raises are in this process's memory only. */
+export function openLanded({ conversions, clicks, log }: LandedParts): Landed {
+  /** The organization of each click whose raise waits. */
+  const waiting = new Map<string, number>()
   const done = new LRUCache<string, true>({ max: REMEMBERED })
   let trying: Promise<unknown> | undefined
 
   const raise = async (org_id: number, click_id: string): Promise<void> => {
-    if (done.has(click_id)) return void kept.delete(click_id)
+    if (done.has(click_id)) return void waiting.delete(click_id)
     try {
       await conversions.raise(org_id, click_id)
       done.set(click_id, true)
-      kept.delete(click_id)
+      waiting.delete(click_id)
     } catch (error) {
-      log.debug({ err: error }, 'a click could not be raised yet')
-      // Behind the others, which may have another node to go to.
-      kept.delete(click_id)
-      if (kept.size < MOST_KEPT) kept.set(click_id, org_id)
+      log.debug({ err: error }, 'could not raise a click yet; retrying')
+      // To the end, because the others may be on another node.
+      waiting.delete(click_id)
+      if (waiting.size < MOST_KEPT) waiting.set(click_id, org_id)
     }
   }
   const tryAgain = () => {
-    if (trying !== undefined || kept.size === 0) return
+    if (trying !== undefined || waiting.size === 0) return
     const isInJournal = clicks.isKept()
-    const some = [...kept].filter(([, org_id]) => !isInJournal(org_id)).slice(0, MOST_AT_ONCE)
+    const some = [...waiting].filter(([, org_id]) => !isInJournal(org_id)).slice(0, MOST_AT_ONCE)
     trying = Promise.all(some.map(([click_id, org_id]) => raise(org_id, click_id))).finally(() => (trying = undefined))
   }
   const timer = setInterval(tryAgain, AGAIN_MS)
@@ -58,7 +58,8 @@ export function openLanded({ conversions, clicks, log }: Parts): Landed {
     async close() {
       clearInterval(timer)
       await trying
-      if (kept.size > 0) log.warn({ clicks: kept.size }, 'clicks that were seen on a landing page stay as they were')
+      if (waiting.size > 0)
+        log.warn({ clicks: waiting.size }, 'clicks were not raised to landed before this process ended')
     },
   }
 }

@@ -1,13 +1,12 @@
 /**
- * The way on from a landing page: its script, its beacon, and the link to the offer. A visitor here has been paid for, so whatever is missing he
- * gets to the offer, to the campaign's fallback, or to a page that says what is the matter. Where he goes is never taken from the request.
+ * From a landing page to the offer: the page's script, its beacon, and the link to the offer. A visitor here has been paid for, so they
+ * always get to the offer, to the campaign's fallback, or to a page that says what is wrong. The destination never comes from the request.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
 import { publicChat } from '../../contract/telegram.ts'
-import { intoChannel } from '../../traffic/addresses/into-channel.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
 import type { Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
@@ -16,10 +15,10 @@ import { isOpen } from '../../traffic/funnels/choose.ts'
 import { agentOf, isAhead } from '../clicks/agent.ts'
 import { organizationOfClick } from '../clicks/click-id.ts'
 import type { Clicks } from '../clicks/clicks.ts'
-import { trafficOf } from '../clicks/decide.ts'
+import { compiledCampaign } from '../clicks/decide.ts'
 import { type FoundClick, valuesOfClick } from '../clicks/found.ts'
 import { openingPage } from '../clicks/opening-page.ts'
-import { HEADERS } from '../clicks/redirect.ts'
+import { redirectIntoChannel, redirectTo } from '../clicks/redirect-answer.ts'
 import { channelOfPath, openChannel, placeOfPath } from '../clicks/through-flow.ts'
 import { clickOfCookie } from '../clicks/visitor.ts'
 import { COME_BACK } from '../clicks/while-paused.ts'
@@ -39,7 +38,7 @@ type OnwardDeeds = {
   goOnWithoutId: Deed<typeof api.goOnWithoutId>
 }
 
-/** The deeds of visitors: each is led on as far as can be, and what cannot be written now is tried again. */
+/** The deeds of this room. A raise to landed that cannot be written now is retried. */
 export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
   const onward = (ground: Ground, visit: Visit) => goOn(parts, ground, visit)
   return {
@@ -53,7 +52,7 @@ export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
 const PLAIN = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' }
 const HTML = { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }
 
-/** Read once, at the start. Cached for an hour, so that a new version reaches every page within one. */
+/** Read once, at the start. Browsers cache it for an hour, so a new version reaches every page within an hour. */
 const SCRIPT: Answer = {
   status: 200,
   headers: {
@@ -72,41 +71,42 @@ const NOT_FOUND: Answer = {
   headers: HTML,
   body: page('This offer is not available', 'Go back to the page you came from and try again.'),
 }
-/** The browser asks again by itself. */
+/** Makes the browser reload. */
 const LATER: Answer = {
   status: 503,
   headers: { ...HTML, refresh: '3', 'retry-after': '3' },
   body: page('One moment', 'You will be taken on in a few seconds.'),
 }
 
-type Asked = { click: FoundClick | undefined; isUnsure: boolean }
+/** `isUnsure`: the click may exist, but the database could not be asked. */
+type ClickLookup = { click: FoundClick | undefined; isUnsure: boolean }
 
 async function land(parts: OnwardParts, { secrets }: Ground, visit: Visit): Promise<Answer> {
   const id = toUuid(visit.params['click'] ?? '')
   const org_id = id === undefined ? undefined : organizationOfClick(secrets.clickKey, id)
-  if (id === undefined || org_id === undefined || !isOfHost(visit.host, org_id)) return unknownClick
-  const { click, isUnsure } = await firstOf(parts, [id])
-  if (click === undefined && !isUnsure) return unknownClick
+  if (id === undefined || org_id === undefined || !isOfHost(visit.host, org_id)) return UNKNOWN_CLICK
+  const { click, isUnsure } = await firstClick(parts, [id])
+  if (click === undefined && !isUnsure) return UNKNOWN_CLICK
   if (click === undefined ? isPerson(visit) : isSeen(parts, click, visit)) await parts.landed.mark(org_id, id)
   return { status: 204, headers: { 'cache-control': 'no-store' } }
 }
 
-const unknownClick: Answer = { status: 404, headers: PLAIN, body: 'No such click.\n' }
+const UNKNOWN_CLICK: Answer = { status: 404, headers: PLAIN, body: 'No such click.\n' }
 
 async function goOn(parts: OnwardParts, { secrets }: Ground, visit: Visit): Promise<Answer> {
-  // On a domain the clicks of its organization alone, which their ids name.
+  // On a domain, only clicks of the domain's organization.
   const ids = idsOf(visit).filter(id => isOfHost(visit.host, organizationOfClick(secrets.clickKey, id) ?? 0))
-  const { click, isUnsure } = await firstOf(parts, ids)
+  const { click, isUnsure } = await firstClick(parts, ids)
   if (click === undefined) return isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
-  const isComing = visit.method !== 'HEAD' && isSeen(parts, click, visit)
-  const answer = (await intoChannelOf(parts, click, isComing)) ?? answerFor(parts, click)
+  const isVisit = visit.method !== 'HEAD' && isSeen(parts, click, visit)
+  const answer = (await toChannel(parts, click, isVisit)) ?? toOffer(parts, click)
   if (answer === undefined) return NOT_FOUND
-  if (isComing) await parts.landed.mark(click.org_id, click.id)
+  if (isVisit) await parts.landed.mark(click.org_id, click.id)
   return answer
 }
 
-/** To the offer, or into Telegram, as it was chosen at the click, with this click's values; else to the campaign's fallback. */
-function answerFor({ live }: OnwardParts, click: FoundClick): Answer | undefined {
+/** To the offer or bot that was chosen at the click, with this click's values; else to the campaign's fallback. */
+function toOffer({ live }: OnwardParts, click: FoundClick): Answer | undefined {
   const campaign = click.campaign_id === null ? undefined : live.campaign(click.campaign_id)
   const offer = click.offer_id === null ? undefined : live.object('offer', click.offer_id)
   const bot = offer !== undefined || click.bot_id === null ? undefined : live.object('bot', click.bot_id)
@@ -116,41 +116,40 @@ function answerFor({ live }: OnwardParts, click: FoundClick): Answer | undefined
     const { template, app_link } = intoTelegram(placeOfPath(campaign, click, live), bot)
     return ledTo(template, click, app_link)
   }
-  return campaign && ledTo(trafficOf(campaign, live).fallback, click)
+  return campaign && ledTo(compiledCampaign(campaign, live).fallback, click)
 }
 
 /**
- * Into the channel that the click's path through a flow ends at, by a link of the click's own that is given to it by this. Who only looks gets the one
- * that the campaign shares.
+ * Into the channel at the end of the click's path through a flow, by an invite link of the click's own, which it gets now. Crawlers, prefetches and HEAD
+ * get the link that the campaign shares.
  */
-async function intoChannelOf(
+async function toChannel(
   { live, clicks }: OnwardParts,
   click: FoundClick,
-  isComing: boolean,
+  isVisit: boolean,
 ): Promise<Answer | undefined> {
   const { org_id, id: click_id, campaign_id } = click
   const campaign = campaign_id === null ? undefined : live.campaign(campaign_id)
   if (campaign === undefined || campaign.organization.is_deleted) return undefined
   const place = channelOfPath(campaign, click, live)
-  const { fallback } = trafficOf(campaign, live)
+  const { fallback } = compiledCampaign(campaign, live)
   const channel = place && openChannel(place.channel_id, fallback, live)
   if (place === undefined || channel === undefined) return undefined
   const shared = () => clicks.sharedLink({ channel, campaign_id: campaign.id })?.url
-  const own = isComing ? await clicks.linkFor({ org_id, channel_id: channel.id, click_id, campaign_id }) : shared()
+  const own = isVisit ? await clicks.linkFor({ org_id, channel_id: channel.id, click_id, campaign_id }) : shared()
   const open = own ?? (fallback === undefined && channel.username !== null ? publicChat(channel.username) : undefined)
   if (open === undefined) return fallback === undefined ? COME_BACK : ledTo(fallback, click)
-  const { url: location, app_link } = intoChannel(open, place)
-  return app_link === undefined ? { status: 302, headers: { location, ...HEADERS } } : openingPage(location, app_link)
+  return redirectIntoChannel(open, place)
 }
 
 function ledTo(template: Template | undefined, click: FoundClick, app_link?: string): Answer | undefined {
   const location = template?.fill(valuesOfClick(click))
   if (location === undefined) return undefined
   if (app_link !== undefined) return openingPage(location, app_link + toWireId(click.id))
-  return { status: 302, headers: { location, ...HEADERS } }
+  return redirectTo(location)
 }
 
-/** Whether a visit shows that the click's visitor saw the page: no crawler, nothing loaded ahead, no deleted organization. */
+/** Whether the visit raises the click to landed: not by a crawler or a prefetch, and not of a deleted organization. */
 function isSeen({ live }: OnwardParts, { campaign_id }: FoundClick, visit: Visit): boolean {
   const campaign = campaign_id === null ? undefined : live.campaign(campaign_id)
   return isPerson(visit) && campaign?.organization.is_deleted !== true
@@ -160,8 +159,8 @@ function isPerson({ headers }: Visit): boolean {
   return agentOf(headers['user-agent']).kind !== 'crawler' && !isAhead(headers)
 }
 
-/** The first of the ids that is a click. Unsure: the database could not say. */
-async function firstOf({ clicks }: OnwardParts, ids: readonly string[]): Promise<Asked> {
+/** The first of these ids that is a click. */
+async function firstClick({ clicks }: OnwardParts, ids: readonly string[]): Promise<ClickLookup> {
   let isUnsure = false
   for (const id of ids) {
     try {
@@ -176,15 +175,15 @@ async function firstOf({ clicks }: OnwardParts, ids: readonly string[]): Promise
 
 const QUERY_NAMES = ['click_id', 'clickid', 'sluice_click']
 
-/** The clicks a request may mean, the surest first: in the path, the query, the landing page's own address, the visitor's last. */
+/** The click ids of a request, most certain first: from the path, the query, the landing page's URL, the visitor's cookie. */
 function idsOf({ params, url, headers }: Visit): string[] {
   const { referer } = headers
-  const named = [
+  const sent = [
     params['click'],
     ...QUERY_NAMES.map(name => queryOf(url).get(name)),
     ...QUERY_NAMES.map(name => queryOf(typeof referer === 'string' ? referer : '').get(name)),
   ]
-  const ids = named.map(text => (text == null ? undefined : toUuid(text)))
+  const ids = sent.map(text => (text == null ? undefined : toUuid(text)))
   return [...new Set([...ids, clickOfCookie(headers['cookie'])])].filter(id => id !== undefined)
 }
 

@@ -1,6 +1,6 @@
 /* <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
-   Knows the click from the address, marks it as landed, and leads links to /o, or with data-sluice-offer, to its offer.
-   With data-bot: tells a Mini App's launch. */
+   Reads the click id from the URL, marks the click as landed, and points links to /o, or with data-sluice-offer, at its offer.
+   With data-bot: reports a Mini App's launch. */
 ;(() => {
   const script = document.currentScript
   if (!script || !script.src) return
@@ -13,7 +13,7 @@
     try {
       return deed()
     } catch {
-      // Storage may be blocked; the address alone will do.
+      // Storage may be blocked; then only the URL counts.
     }
   }
   const session = key => attempt(() => sessionStorage.getItem(key))
@@ -34,7 +34,7 @@
   const id = [sent, session(KEY), cookie()].find(text => text && ID.test(text))
   if (id) {
     attempt(() => sessionStorage.setItem(KEY, id))
-    // For pages of this site that open in another tab.
+    // For pages of this site in other tabs.
     attempt(() => (document.cookie = `${KEY}=${id}; path=/; samesite=lax`))
     window.sluice = { click_id: id }
   }
@@ -49,7 +49,7 @@
   if (document.prerendering) document.addEventListener('prerenderingchange', land, { once: true })
   else land()
 
-  // Without an id the tracker knows the visitor by its own cookie.
+  // Without an id the tracker uses its own cookie.
   const offer = id ? `${base}o/${id}` : `${base}o`
   const isOnward = link => {
     const place = String(link.href).split(/[?#]/)[0]
@@ -64,7 +64,7 @@
   const press = event => {
     const on = event.target.closest && event.target.closest('a,area,[data-sluice-offer]')
     if (!on) return
-    // Links that were added later.
+    // The link may have been added later.
     if (on.matches('a,area')) lead(on)
     else if (event.type === 'click') location.assign(offer)
   }

@@ -1,21 +1,21 @@
-/** Whose clicks are in the journal: a conversion of one that is unknown is told to come again while its click may be among them. */
+/** Which organizations have clicks in the journal. A conversion of an unknown click is answered 503 while its click may be there. */
 
 type KeptOrganizations = {
-  /** Before their clicks are written. */
+  /** Call it before their clicks are written. */
   add(org_ids: Iterable<number>): void
-  /** The journal is being read from its beginning. */
+  /** A replay of the journal starts from its beginning. */
   begin(): void
-  /** All that was there at the beginning is stored, or was kept anew; false: some of it was not read. */
+  /** The replay ended. `isRead`: every click that was there at its start is stored or was written to the journal again. */
   end(isRead: boolean): void
-  /** Whether all of them are such. */
+  /** Whether the journal has clicks only of organizations for which `are` is true. */
   isOnly(are: (org_id: number) => boolean): boolean
-  /** As of now. */
+  /** Returns a snapshot: whether clicks of an organization may be in the journal. */
   isKept(): (org_id: number) => boolean
 }
 
-/** `isAnyones`: there is something in the journal from the start, and nobody knows whose. */
-export function openKept(isAnyones: boolean): KeptOrganizations {
-  let isUnknown = isAnyones
+/** `isUnknownAtStart`: the journal already has clicks, of organizations not known yet. */
+export function openKept(isUnknownAtStart: boolean): KeptOrganizations {
+  let isUnknown = isUnknownAtStart
   let reading: ReadonlySet<number> = new Set()
   let kept = new Set<number>()
   return {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openKept } from './kept.ts'
+import { openKept } from './kept-organizations.ts'
 
 test('what a dead process has left may be anybody’s until it is read', () => {
   const kept = openKept(true)
