@@ -7,7 +7,7 @@ import { highestRung, LANDED } from '../src/contract/ladder.ts'
 import { Refusal } from '../src/contract/refusals.ts'
 import type { Ground } from '../src/ground/room.ts'
 import { insertNetwork } from '../src/intake/networks/networks.ts'
-import { type Fields, type Reading, readCall } from '../src/intake/networks/read-call.ts'
+import { type Fields, type NetworkMaps, readCall } from '../src/intake/networks/read-call.ts'
 import { keptCall } from '../src/intake/networks/receive.ts'
 import { Diagnosed } from '../src/intake/refused-events/diagnosis.ts'
 import { openKeeper } from '../src/intake/refused-events/keep.ts'
@@ -17,7 +17,7 @@ import type { Founding } from './objects.ts'
 import type { DemoClick, DemoEvent } from './traffic.ts'
 
 /** The network as it stands in the organization, and how its calls are read. */
-export type PlacedNetwork = { id: string; reading: Reading }
+export type PlacedNetwork = { id: string; reading: NetworkMaps }
 
 export async function placeNetwork({ trx, org_id, nextId, times, secrets }: Founding): Promise<PlacedNetwork> {
   const { created_at } = times
@@ -116,7 +116,7 @@ function rightCall(chance: Chance, click: DemoClick): Fields {
 /** What such a call is refused with; an id that is none only fails where clicks are looked up. */
 function refusalOf(
   fields: Fields,
-  { reading, received_at, ...from }: { reading: Reading; org_id: number; network_id: string; received_at: number },
+  { reading, received_at, ...from }: { reading: NetworkMaps; org_id: number; network_id: string; received_at: number },
 ): Refusal {
   try {
     const read = readCall(fields, reading, { ...from, arrived_at: 0 })

@@ -3,7 +3,7 @@
 import { DAY_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { CLICKED, LANDED, rungOfEvent, stageOf } from '../src/contract/ladder.ts'
-import type { Standings } from '../src/intake/events/known.ts'
+import type { StandingCounts } from '../src/intake/events/organization-state.ts'
 import type { Click } from '../src/intake/clicks/click.ts'
 import { mintClickId } from '../src/intake/clicks/click-id.ts'
 import type { Course, Guest } from '../src/intake/clicks/course.ts'
@@ -23,7 +23,7 @@ export type DemoEvent = {
 }
 
 /** A click with what it has come to; `revenue` and how its conversions stand are filled in as its events are paid, in millionths. */
-export type DemoClick = Click & { ms: number; stages: number; revenue: bigint; standing: Standings }
+export type DemoClick = Click & { ms: number; stages: number; revenue: bigint; standing: StandingCounts }
 
 type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
 

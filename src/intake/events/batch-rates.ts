@@ -1,43 +1,44 @@
 /**
- * The rates a batch needs: of days, for offers that pay in another currency and for what is said in one; and those that conversions were
- * booked by. Read in its transaction, so that every process decides alike.
+ * Reads the rates a batch needs: rates of days, for offers and revisions in other currencies, and the rates that conversions were booked
+ * by. Read in the batch's transaction, so that every process decides by the same rates.
  */
 import type pg from 'pg'
 import { ask, flight } from '../../ground/db/flight.ts'
 import { type CurrencyDay, rateQuestions, ratesRead } from '../../money/rates/rate-of-day.ts'
-import { BOOKED, Booked, type BookedRow, dayReceived } from './booked.ts'
+import { READ_BOOKED_RATES, BookedRates, type BookedRateRow, dayReceived } from './booked-rates.ts'
 import { inheritedIn } from './decide.ts'
 import type { Item } from './items.ts'
-import type { Known } from './known.ts'
-import type { Asked } from './read-known.ts'
+import type { OrganizationState } from './organization-state.ts'
+import type { BatchItems } from './read-state.ts'
 
-/** Reads them into what is known; without another currency it asks nothing. `at` is the moment of the batch, as the database writes it. */
+/** Adds the rates to the states. Reads nothing if all amounts are in dollars. `at` is the time of the batch, as text of the database. */
 export async function readBatchRates(
   client: pg.PoolClient,
-  asked: Asked,
-  known: Map<number, Known>,
+  batch: BatchItems,
+  states: Map<number, OrganizationState>,
   { at, order }: { at: string; order: readonly string[] },
 ): Promise<void> {
-  for (const [org_id, of] of known) {
+  for (const [org_id, state] of states) {
     const places = new Map<string, CurrencyDay>()
     const events = new Set<string>()
-    for (const item of asked.get(org_id) ?? []) {
-      const place = placeOf(item, of, at)
+    for (const item of batch.get(org_id) ?? []) {
+      const place = placeOf(item, state, at)
       if (place !== undefined) places.set(`${place.currency} ${place.day}`, place)
-      if (saysForeign(item)) for (const { id } of of.ofClick.get(item.click_id) ?? []) events.add(id)
+      if (hasForeignAmount(item)) for (const { id } of state.ofClick.get(item.click_id) ?? []) events.add(id)
     }
-    if (places.size > 0) of.rateOf = ratesRead(await flight(client, rateQuestions(org_id, order, [...places.values()])))
+    if (places.size > 0)
+      state.rateOf = ratesRead(await flight(client, rateQuestions(org_id, order, [...places.values()])))
     if (events.size === 0) continue
-    const { rows } = await flight(client, { rows: ask<BookedRow>(BOOKED, [org_id, [...events]]) })
-    of.booked = new Booked(rows)
+    const { rows } = await flight(client, { rows: ask<BookedRateRow>(READ_BOOKED_RATES, [org_id, [...events]]) })
+    state.booked = new BookedRates(rows)
   }
 }
 
-/** What may be said of a conversion that is recorded, in another currency. */
-const saysForeign = (item: Item): boolean =>
+/** Whether the item may revise a recorded conversion in another currency. */
+const hasForeignAmount = (item: Item): boolean =>
   item.kind === 'revision' ? item.foreign !== undefined : item.kind === 'conversion' && item.money !== undefined
 
-function placeOf(item: Item, { clicks }: Known, at: string): CurrencyDay | undefined {
+function placeOf(item: Item, { clicks }: OrganizationState, at: string): CurrencyDay | undefined {
   if (item.kind === 'rise') return undefined
   if (item.kind === 'conversion') {
     const click = clicks.get(item.click_id)

@@ -1,11 +1,15 @@
-// What a batch adds to the counts of caps, and which of them it fills: in the transaction of the conversions themselves.
+// Counts a batch's conversions for caps, and closes the caps that reach their limit, in the transaction of the conversions.
 import { msOf, type CapPeriodSpan, periodAt } from '../../traffic/caps/period.ts'
 import type { CapPeriod } from '../../traffic/caps/api.ts'
 
-/** What of a conversion says which caps it counts for. */
-type Counting = { readonly offer_id: string | null; readonly campaign_id: string | null; readonly type: string }
+/** The fields of a conversion that decide for which caps it counts. */
+type CountedConversion = {
+  readonly offer_id: string | null
+  readonly campaign_id: string | null
+  readonly type: string
+}
 
-/** A cap on conversions that is in use, with what was counted in the latest period it has; null where nothing was. */
+/** An active cap on conversions, with the count of its latest period; null if it has none. */
 export type CapRow = {
   id: string
   object_id: string
@@ -17,8 +21,8 @@ export type CapRow = {
   used: number | null
 }
 
-type Count = { org_id: number; cap_id: string; period_start: string; used: number; reached_at: string | null }
-type Filled = { org_id: number; id: string; closed_until: string }
+type CapCount = { org_id: number; cap_id: string; period_start: string; used: number; reached_at: string | null }
+type FilledCap = { org_id: number; id: string; closed_until: string }
 
 /** The count of one cap in the period of the batch. */
 class Tally {
@@ -35,25 +39,25 @@ class Tally {
     this.#used = this.#before
   }
 
-  add(event: Counting): void {
+  add(event: CountedConversion): void {
     const { object_id, event_types } = this.#cap
     if (event.offer_id !== object_id && event.campaign_id !== object_id) return
     if (event_types.length === 0 || event_types.includes(event.type)) this.#used += 1
   }
 
-  /** Whether the limit was reached by what was added; once in a period, because what is there already is not undone. */
+  /** Whether this batch reached the limit. True once per period, because counts never fall. */
   #isFilled(): boolean {
     return this.#before < this.#cap.limit && this.#used >= this.#cap.limit
   }
 
-  counted(org_id: number, at: string): Count[] {
+  counted(org_id: number, at: string): CapCount[] {
     const used = this.#used - this.#before
     const { start: period_start } = this.#period
     const reached_at = this.#isFilled() ? at : null
     return used === 0 ? [] : [{ org_id, cap_id: this.#cap.id, period_start, used, reached_at }]
   }
 
-  filled(org_id: number): Filled[] {
+  filled(org_id: number): FilledCap[] {
     return this.#isFilled() ? [{ org_id, id: this.#cap.id, closed_until: this.#period.end }] : []
   }
 }
@@ -62,8 +66,8 @@ class Tally {
 export class CapCounts {
   readonly #tallies = new Map<number, Tally[]>()
 
-  /** Takes the caps of an organization along; `at` is the moment its conversions happen at. */
-  concern(org_id: number, caps: readonly CapRow[], at: string): void {
+  /** Adds the caps of an organization; `at` is the time of its conversions. */
+  addOrganization(org_id: number, caps: readonly CapRow[], at: string): void {
     if (caps.length === 0) return
     const at_ms = msOf(at)
     this.#tallies.set(
@@ -72,17 +76,17 @@ export class CapCounts {
     )
   }
 
-  /** A conversion that is recorded and no test, whenever its click was made. */
-  add(org_id: number, event: Counting): void {
+  /** Counts a new conversion that is not a test. */
+  add(org_id: number, event: CountedConversion): void {
     for (const tally of this.#tallies.get(org_id) ?? []) tally.add(event)
   }
 
-  counted(at: string): Count[] {
+  counted(at: string): CapCount[] {
     return this.#all().flatMap(([org_id, tally]) => tally.counted(org_id, at))
   }
 
   /** The caps whose limit is reached from now on. */
-  filled(): Filled[] {
+  filled(): FilledCap[] {
     return this.#all().flatMap(([org_id, tally]) => tally.filled(org_id))
   }
 

@@ -1,4 +1,4 @@
-/** What a batch changes, gathered while it decides, and the statements that write it in one flight. */
+/** Gathers the changes of a batch while it decides, and makes the statements that write them in one round trip. */
 
 import { newId } from '../../contract/ids.ts'
 import { highestRung, rungsGained } from '../../contract/ladder.ts'
@@ -11,7 +11,7 @@ import { writeConversions } from '../counters/conversions.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
 import { CapCounts } from './caps.ts'
 import type { Revision, Source } from './items.ts'
-import type { KnownClick, Standings, StoredEvent } from './known.ts'
+import type { KnownClick, StandingCounts, StoredEvent } from './organization-state.ts'
 import type { People } from './people.ts'
 import type { Forms } from './reads.ts'
 import * as write from './writes.ts'
@@ -28,20 +28,20 @@ type Delivery = {
   event: StoredEvent
   kind: 'postback' | 'ad_account'
   target_id: string
-  /** The revision it tells of; 0: the event as it was recorded. */
+  /** The revision it reports; 0: the event as recorded. */
   seq: number
   state: 'pending' | 'held' | 'skipped'
   /** Why it is skipped. */
   reason: string | null
-  /** Whether it is left out where the outbox has it already. */
+  /** Whether it is dropped if the outbox already has it. */
   mayBeThere: boolean
-  /** Where the target is called once per person: this one. */
+  /** For targets that are called once per person: the person. */
   person_id: string | null
 }
-type Before = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id' | 'standing' | 'conversions'>
-type Changed = { readonly org_id: number; readonly click: KnownClick; readonly before: Before }
+type ClickBefore = Pick<KnownClick, 'stages' | 'tracked' | 'revenue' | 'bot_id' | 'standing' | 'conversions'>
+type ChangedClick = { readonly org_id: number; readonly click: KnownClick; readonly before: ClickBefore }
 
-type Rows = readonly { org_id: number }[]
+type OrganizationRows = readonly { org_id: number }[]
 
 type NewRevision = {
   org_id: number
@@ -57,9 +57,9 @@ type NewRevision = {
   network_id: string | null
   actor: string | null
 }
-type Hold = { org_id: number; event_id: string; click_id: string; seq: number; days: number }
+type NewHold = { org_id: number; event_id: string; click_id: string; seq: number; days: number }
 
-/** Every row names its organization, whether or not its statement needs it. */
+/** Every row has its organization, whether or not its statement needs it. */
 export class Changes {
   readonly events: (NewEvent & { org_id: number })[] = []
   readonly aliases: { org_id: number; id: string; event_id: string }[] = []
@@ -70,45 +70,45 @@ export class Changes {
   readonly #people = new Map<number, People>()
   readonly #merged = new Map<StoredEvent, number>()
   readonly #revised = new Map<string, { org_id: number; event_id: string }>()
-  readonly #holds = new Map<string, Hold>()
-  /** By event: what its payout was in another currency, and whether something may be stored in its place. */
+  readonly #holds = new Map<string, NewHold>()
+  /** By event: its payout in another currency, and whether a row may already be stored for it. */
   readonly #money = new Map<string, { org_id: number; money: ForeignMoney | undefined; isAgain: boolean }>()
-  readonly #clicks = new Map<KnownClick, { org_id: number; before: Before }>()
+  readonly #clicks = new Map<KnownClick, { org_id: number; before: ClickBefore }>()
 
-  /** Takes the persons of an organization along. */
-  concern(org_id: number, people: People): void {
+  /** Adds the persons of an organization. */
+  addOrganization(org_id: number, people: People): void {
     this.#people.set(org_id, people)
   }
 
-  /** Remembers how a click was; comes before each change of one. */
+  /** Saves the click's state; call it before each change of a click. */
   touch(org_id: number, click: KnownClick): void {
     if (this.#clicks.has(click)) return
     const { stages, tracked, revenue, bot_id, standing, conversions } = click
     this.#clicks.set(click, { org_id, before: { stages, tracked, revenue, bot_id, standing, conversions } })
   }
 
-  /** What was held of an event is over; for so many days it is held anew, or with null no more. */
-  hold({ org_id, event_id, click_id, seq }: Omit<Hold, 'days'>, days: number | null): void {
+  /** Ends the hold of an event, and holds it again for `days`; null: no new hold. */
+  hold({ org_id, event_id, click_id, seq }: Omit<NewHold, 'days'>, days: number | null): void {
     this.#revised.set(event_id, { org_id, event_id })
     if (days === null) this.#holds.delete(event_id)
     else this.#holds.set(event_id, { org_id, event_id, click_id, seq, days })
   }
 
-  /** A start that got its first explicit payout, or a payload; one of this very batch is written with it anyway. */
+  /** A start that got its first explicit payout or payload. A start of this batch is inserted with it anyway. */
   merge(org_id: number, event: StoredEvent): void {
     if (!this.events.some(added => added.id === event.id)) this.#merged.set(event, org_id)
   }
 
-  /** What an event's payout was in another currency; undefined where it is in dollars. `isAgain` where it had another payout before. */
-  pay(org_id: number, event: StoredEvent, money: ForeignMoney | undefined, isAgain: boolean): void {
+  /** Sets the payout of an event in another currency; undefined if it is in dollars. `isAgain`: it had another payout before. */
+  setMoney(org_id: number, event: StoredEvent, money: ForeignMoney | undefined, isAgain: boolean): void {
     if (money !== undefined || isAgain) this.#money.set(event.id, { org_id, money, isAgain })
   }
 
-  /** The statements of one transaction that happens at `at`; none when nothing is to be written. */
+  /** The statements of the transaction at time `at`; none if nothing changed. */
   statements(org_ids: readonly number[], at: string): Question[] {
     const [only = 0] = org_ids
     const statements: Question[] = []
-    const add = ({ one, many }: Forms, rows: Rows, ...same: string[]) => {
+    const add = ({ one, many }: Forms, rows: OrganizationRows, ...same: string[]) => {
       if (rows.length === 0) return
       const json = JSON.stringify(rows)
       statements.push(org_ids.length === 1 ? ask(one, [json, ...same, only]) : ask(many, [json, ...same]))
@@ -129,7 +129,7 @@ export class Changes {
     )
     add(write.INSERT_ALIASES, this.aliases, at)
     add(write.INSERT_REVISIONS, this.revisions, at)
-    // What is revised for the first time was never held.
+    // An event that is revised for the first time was never held.
     const again = this.revisions.filter(({ seq }) => seq > 1).map(({ event_id }) => event_id)
     add(
       write.DELETE_HOLDS,
@@ -144,9 +144,9 @@ export class Changes {
       write.UPDATE_CLICKS,
       clicks.map(({ org_id, click }) => writtenClick(org_id, click)),
     )
-    add(write.INSERT_PERSONS, of(people, 'created'), at)
-    add(write.UPDATE_PERSONS, of(people, 'adopted'))
-    add(write.INSERT_PERSON_KEYS, of(people, 'linked'))
+    add(write.INSERT_PERSONS, peopleRows(people, 'created'), at)
+    add(write.UPDATE_PERSONS, peopleRows(people, 'adopted'))
+    add(write.INSERT_PERSON_KEYS, peopleRows(people, 'linked'))
     add(write.INSERT_CHARGES, this.charges, at)
     add(write.MOVE_BALANCES, totals(this.charges))
     add(write.COUNT_FOR_CAPS, this.caps.counted(at))
@@ -159,25 +159,25 @@ export class Changes {
   }
 }
 
-function of(people: [number, People][], kind: 'created' | 'adopted' | 'linked'): Rows {
+function peopleRows(people: [number, People][], kind: 'created' | 'adopted' | 'linked'): OrganizationRows {
   return people.flatMap(([org_id, these]) => these[kind].map(row => ({ ...row, org_id })))
 }
 
-/** What the charges come to, per organization. */
+/** The sum of the charges per organization. */
 function totals(charges: Changes['charges']): { org_id: number; amount: string }[] {
   const sums = new Map<number, bigint>()
   for (const { org_id, amount } of charges) sums.set(org_id, (sums.get(org_id) ?? 0n) + toMillionths(amount))
   return [...sums].map(([org_id, sum]) => ({ org_id, amount: fromMillionths(sum) }))
 }
 
-/** Whether a click's cost is to be counted with this change. */
+/** Whether this change makes the click's cost count. */
 const bringsCost = ({ tracked, cost_counts }: KnownClick): boolean => tracked && cost_counts === false
 
-function isChanged(click: KnownClick, before: Before): boolean {
-  const isCountedAlike = click.stages === before.stages && click.tracked === before.tracked && !bringsCost(click)
-  const isWorthAlike =
+function isChanged(click: KnownClick, before: ClickBefore): boolean {
+  const isCountedSame = click.stages === before.stages && click.tracked === before.tracked && !bringsCost(click)
+  const isWorthSame =
     click.revenue === before.revenue && click.standing === before.standing && click.conversions === before.conversions
-  return !isCountedAlike || !isWorthAlike || click.bot_id !== before.bot_id
+  return !isCountedSame || !isWorthSame || click.bot_id !== before.bot_id
 }
 
 function writtenClick(org_id: number, click: KnownClick) {
@@ -187,9 +187,9 @@ function writtenClick(org_id: number, click: KnownClick) {
   return { org_id, id, status, test, suppressed_delivery, ...state }
 }
 
-/** What of a click changes, as its row has it. */
+/** The mutable columns of a click, as in its row. */
 function stateOf(
-  { stages, tracked, bot_id, revenue, standing, conversions }: Before,
+  { stages, tracked, bot_id, revenue, standing, conversions }: ClickBefore,
   cost_counts: boolean | null,
 ): ClickState {
   return {
@@ -206,12 +206,12 @@ function stateOf(
   }
 }
 
-/** How each click was and how it is, tracked or not. */
-function changesOf(clicks: readonly Changed[]): ClickSheet {
+/** The state of each click before and after, tracked or not. */
+function changesOf(clicks: readonly ChangedClick[]): ClickSheet {
   const sheet = new ClickSheet()
   for (const { org_id, click, before } of clicks) {
-    const is = stateOf(click, bringsCost(click) || click.cost_counts)
-    sheet.addChange(org_id, click.id, stateOf(before, click.cost_counts), is)
+    const after = stateOf(click, bringsCost(click) || click.cost_counts)
+    sheet.addChange(org_id, click.id, stateOf(before, click.cost_counts), after)
   }
   return sheet
 }
@@ -230,8 +230,8 @@ function writtenDelivery({
   return { org_id, id: newId(), event_id, kind, target_id, seq, state, reason, click_id, campaign_id, person_id }
 }
 
-/** The report's differences: each click after minus the same click before; untracked ones count nowhere. */
-function sheetOf(clicks: readonly Changed[]): DeltaSheet {
+/** The changes of the report's counters: each tracked click after, minus the same click before if it was tracked. */
+function sheetOf(clicks: readonly ChangedClick[]): DeltaSheet {
   const sheet = new DeltaSheet()
   for (const { org_id, click, before } of clicks) {
     if (click.tracked) sheet.add(org_id, cellOf(click), difference(click, before))
@@ -239,7 +239,7 @@ function sheetOf(clicks: readonly Changed[]): DeltaSheet {
   return sheet
 }
 
-function difference(click: KnownClick, before: Before): Partial<Counts & Costs & Verdicts> {
+function difference(click: KnownClick, before: ClickBefore): Partial<Counts & Costs & Verdicts> {
   const revenue = (click.revenue ?? 0n) - (before.tracked ? (before.revenue ?? 0n) : 0n)
   const gained = rungsGained(before.tracked ? before.stages : 0, click.stages)
   const counts = gained.map(rung => [rung === 'clicked' ? 'clicks' : rung, 1] as const)
@@ -251,9 +251,9 @@ function difference(click: KnownClick, before: Before): Partial<Counts & Costs &
   }
 }
 
-const NONE: Standings = { approved: 0, pending: 0, rejected: 0, held: 0n }
+const NONE: StandingCounts = { approved: 0, pending: 0, rejected: 0, held: 0n }
 
-function verdictsOf(after: Standings | null, before: Standings | null): Partial<Verdicts> {
+function verdictsOf(after: StandingCounts | null, before: StandingCounts | null): Partial<Verdicts> {
   if (after === before) return {}
   const [now, then] = [after ?? NONE, before ?? NONE]
   return {

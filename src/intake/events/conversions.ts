@@ -1,4 +1,4 @@
-/** The way in for all that is recorded about clicks, while the process runs: one queue for intake, Sluice's own events and beacons. */
+/** Records everything about clicks while the process runs: one queue for reported conversions, Sluice's own events, revisions and beacons. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventType } from '../../contract/event-types.ts'
 import { LANDED } from '../../contract/ladder.ts'
@@ -15,7 +15,7 @@ import { foundBy } from './reads.ts'
 import { Replays } from './replays.ts'
 import type { StillAllowed } from './transact.ts'
 
-/** Someone started a bot over a click, or did something else there: Sluice's own report of it. */
+/** Sluice's own report of a person who started a bot over a click, or did something else there. */
 type OwnStart = {
   readonly org_id: number
   readonly click_id: string
@@ -24,49 +24,49 @@ type OwnStart = {
   readonly payload?: Readonly<Record<string, unknown>>
 }
 
-/** Another event that Sluice reports by itself; `nonce` tells two of one type on one click apart. */
+/** Another event that Sluice reports itself; `nonce` tells events of one type on one click apart. */
 type OwnEvent = OwnStart & {
   readonly type: Exclude<EventType, 'bot_start'>
   readonly nonce: string
-  /** US dollars, a decimal string; null: none, whatever the offer pays. Left out: the offer's, where it names the type. */
+  /** US dollars, a decimal string; null: none, whatever the offer pays. Left out: the offer's payout, if the offer names the type. */
   readonly payout?: string | null
 }
 
 type OwnInChat = OwnStart & { readonly type: ChatType; readonly chat_id: number }
 
 export type Conversions = {
-  /** Records a conversion, or answers the one it repeats. Refuses what depends on the database; resolves after the commit. */
+  /** Records a conversion, or returns the one it repeats. Resolves after the commit; throws refusals that depend on the database. */
   record(conversion: Conversion): Promise<Recorded>
-  /** Records a start that Telegram told us of, once per bot and person, and binds the click to its bot. */
+  /** Records a start reported by Telegram, once per bot and person, and stores the bot with the click. */
   recordStart(start: OwnStart): Promise<Recorded>
-  /** Records what else Telegram told us of, once by its type, its click and its nonce. */
+  /** Records another event reported by Telegram, once per type, click and nonce. */
   recordOwn(event: OwnEvent): Promise<Recorded>
-  /** Records that somebody has joined a chat or has asked to, once for ever by the chat and the person, whichever click it is counted on first. */
+  /** Records a join or a join request, once for ever per chat and person, on the click it is first reported for. */
   recordInChat(event: OwnInChat): Promise<Recorded>
-  /** Says what became of a conversion; resolves after the commit, throws what refuses it. */
+  /** Changes the status of a conversion. Resolves after the commit, throws its refusal. */
   revise(revision: Revision): Promise<Revised>
-  /** Raises a click to landed without an event; false when there is no such click. */
+  /** Raises a click to landed without an event; false if the click is unknown. */
   raise(org_id: number, click_id: string): Promise<boolean>
-  /** Resolves when everything taken in has its answer. Call it after the last caller is gone. */
+  /** Resolves when every queued item has its outcome. Call it when no caller is left. */
   close(): Promise<void>
 }
 
 export type ConversionTerms = {
   stillAllowed?: StillAllowed
-  /** Which unknown clicks may wait in a journal as of now: their conversions are told to come again. */
+  /** Returns a snapshot: which unknown clicks may be in a journal. Their conversions are answered 503. */
   unsettled?: () => IsUnsettled
-  /** Which source of rates is believed first; unless given, as by default. */
+  /** The order in which sources of rates are preferred; a default if left out. */
   rateOrder?: readonly string[]
-  /** How many organizations may share a transaction; unless given, many on one server and one on a sharded database. */
+  /** How many organizations may share a transaction. Left out: many on one server, one on a sharded database. */
   mostOrganizations?: number
 }
 
-/** Gathers the hints of many batches; the worker polls anyway. */
+/** One NOTIFY serves all batches of this time; the worker polls anyway. */
 const HINT_MS = 25
 
 /**
- * The statements here look single rows up by their keys: to be planned for that, and not anew for each size of a batch. Citus, which finds
- * the node by the value, is left to plan as it does.
+ * The statements here look up single rows by their keys: they are planned for that once, and not again for each batch size. On Citus plans stay
+ * as they are, because it finds the node by the parameter's value.
  */
 const SESSION = `
   select set_config('plan_cache_mode', 'force_generic_plan', false) where to_regproc('create_distributed_table') is null;
@@ -74,7 +74,7 @@ const SESSION = `
   set enable_material = off;
   select set_config(name, '4s', false) from pg_settings where name = 'transaction_timeout'`
 
-/** Is in `underWay` until it has ended. */
+/** Keeps the work in `underWay` until it ends. */
 function track<T>(underWay: Set<Promise<unknown>>, work: Promise<T>): Promise<T> {
   underWay.add(work)
   const forget = () => void underWay.delete(work)
@@ -82,7 +82,7 @@ function track<T>(underWay: Set<Promise<unknown>>, work: Promise<T>): Promise<T>
   return work
 }
 
-/** Opens the queue of conversions; `terms` are for what the door and the journal know. */
+/** Opens the queue of conversions; `terms` come from the gate and the journal. */
 export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms: ConversionTerms = {}): Conversions {
   const { database } = ground
   database.intake.on('connect', client => void client.query(SESSION).catch(() => undefined))
@@ -110,7 +110,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
     if (outcome instanceof Refusal) throw outcome
     if (typeof outcome === 'boolean' || !('replayed' in outcome))
-      throw new Error('a conversion was taken for another item')
+      throw new Error('a conversion got the outcome of another kind of item')
     replays.remember(conversion.id)
     return outcome
   }
@@ -128,7 +128,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
       const outcome = await tracked(queues.put(revision))
       if (outcome instanceof Refusal) throw outcome
       if (typeof outcome === 'boolean' || !('isNew' in outcome))
-        throw new Error('a revision was taken for another item')
+        throw new Error('a revision got the outcome of another kind of item')
       return outcome
     },
     async raise(org_id, click_id) {
@@ -154,7 +154,7 @@ function ownConversion(event: OwnStart, type: EventType, id: string, payout?: st
     type,
     payout: payout ?? undefined,
     isUnpaid: payout === null,
-    // U+0000 cannot be stored; the id keeps what the nonce is for.
+    // The nonce holds U+0000, which cannot be stored; it is part of the id instead.
     nonce: null,
     payload: payload ?? null,
     telegram_user_id,
@@ -171,7 +171,7 @@ function conversionInChat(event: OwnInChat): Conversion {
   return { ...ownConversion(event, event.type, inChatId(event.click_id, event)), once }
 }
 
-/** Tells the worker that there is something to deliver, once for all batches of a moment. A lost hint costs a second. */
+/** Wakes the delivery worker, once for all batches of 25 ms. Without the NOTIFY, the worker's poll finds the deliveries a second later. */
 function hinter(notify: () => Promise<unknown>) {
   let under_way: Promise<unknown> | undefined
   return {

@@ -1,15 +1,15 @@
-/** What an offer has to say of a conversion: its type, where the network's call names none, and what it earns. */
+/** What the click's offer decides for a conversion: the type if the network's call names no event, and the payout. */
 import type { EventType } from '../../contract/event-types.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { USUAL_GOAL } from '../../traffic/event-settings/api.ts'
 import type { Conversion } from './items.ts'
-import type { KnownClick, StoredEvent } from './known.ts'
+import type { KnownClick, StoredEvent } from './organization-state.ts'
 
 type Offer = Pick<KnownClick, 'offer_payout' | 'payout_types'>
 
 /**
- * The type of a conversion: as it was said; of a call that names no event one that the click's offer pays for, which is the type that it would have
- * anyhow, else a purchase, else the first of the offer's. Steps on the way, such as bot starts, are reported by their name only.
+ * The type of a conversion. If the network's call names no event, it is a type that the click's offer pays on: the call's own type if the offer pays on
+ * it, else purchase, else the offer's first type. Steps before that, such as bot starts, are only recorded if the call names them.
  */
 export function typeOf({ type, isByOffer }: Conversion, { payout_types }: Offer): EventType {
   if (isByOffer !== true) return type
@@ -18,7 +18,7 @@ export function typeOf({ type, isByOffer }: Conversion, { payout_types }: Offer)
   return paid.find(one => one === 'purchase') ?? paid[0] ?? type
 }
 
-/** The offer's payout, for the types that earn it; Sluice's own events earn only where the offer names their type. */
+/** The offer's payout if it pays on the type. Sluice's own events earn only if the offer names their type. */
 export function inheritedPayout(item: Conversion, offer: Offer): string | null {
   if (item.isUnpaid === true) return null
   const types = offer.payout_types ?? []
@@ -26,7 +26,7 @@ export function inheritedPayout(item: Conversion, offer: Offer): string | null {
   return isEarned && offer.offer_payout !== null ? fromMillionths(toMillionths(offer.offer_payout)) : null
 }
 
-/** The types that the click's offer pays for, where an event of another type came without a payout and so is worth nothing; else undefined. */
+/** The types the click's offer pays on, if the event has another type and no payout and so is worth nothing; else undefined. */
 export function paidInstead(
   { type, payout, payout_is_explicit }: StoredEvent,
   { offer_payout, payout_types }: Offer,

@@ -1,7 +1,7 @@
 /**
- * Events: what a click has come to. The heart of Sluice: `recordConversion` is the one way in for senders, the queue behind it the one
- * writer. Owns `events`, `event_aliases`, `event_money`, `event_revisions` and `held_events`. An event, once recorded, is answered for ever and
- * never recorded again; what is said of it later is a revision.
+ * Events: the conversions of clicks. `recordConversion` is the one endpoint for senders, and the queue behind it is the only writer.
+ * Owns `events`, `event_aliases`, `event_money`, `event_revisions` and `held_events`. A resend of a recorded event is answered with it for ever and
+ * never recorded again; later status changes are revisions.
  */
 import type { OriginalMoney } from '../../contract/currencies.ts'
 import type { Call } from '../../contract/endpoint.ts'
@@ -14,15 +14,15 @@ import type * as api from './api.ts'
 import type { Conversions } from './conversions.ts'
 import { readConversion } from './intake.ts'
 import type { Source } from './items.ts'
-import type { StoredEvent } from './known.ts'
+import type { StoredEvent } from './organization-state.ts'
 import { EVENT_COLUMNS } from './reads.ts'
 
-/** Of the event's money, joined as `m`: amounts as text, which JSON's numbers would not keep. */
+/** The event's money, joined as `m`. Amounts are text, because JSON numbers would lose digits. */
 export const ORIGINAL = `
   case when m.event_id is not null then json_build_object('original_amount', m.original_amount::text, 'currency', m.currency,
     'usd_per_unit', m.usd_per_unit::text, 'rate_day', m.rate_day, 'rate_source', m.rate_source) end`
 
-/** Of an event `e`, joined as `r`: its last revision. And how the event stands by it. */
+/** The last revision of an event `e`, joined as `r`; then the status and amount of the event by it. */
 const LAST_REVISION = `
   left join lateral (
     select seq, status, amount from event_revisions where org_id = $1 and event_id = e.id order by seq desc limit 1
@@ -30,14 +30,14 @@ const LAST_REVISION = `
 const STANDING = `coalesce(r.status, 'approved') as status,
   trim_scale(case when r.status is null then coalesce(e.payout, 0) else r.amount end)::text as amount, coalesce(r.seq, 0)::int as revisions`
 
-type Logged = StoredEvent & { status: EventStatus; amount: string; revisions: number } & {
+type LoggedEventRow = StoredEvent & { status: EventStatus; amount: string; revisions: number } & {
   source: Source
   test: boolean
   original: OriginalMoney | null
 }
 
-// The cursor is the id of the last event shown; its place in time is looked up, because an event's id holds none. Bounds that are always
-// there, if only at infinity, are looked up in the index too.
+// The cursor is the id of the last event of a page; its time is looked up, because an event's id holds none. Time bounds are always there, if
+// only infinity, so that the planner uses the index for them.
 const listOf = (sought = '') => `
   select ${EVENT_COLUMNS}, e.source, e.test, ${STANDING}, ${ORIGINAL} as original
   from events e
@@ -56,12 +56,12 @@ const listOf = (sought = '') => `
 const LIST = listOf()
 
 /**
- * How many conversions are looked through for a source's click id. An index of those would cost each click a page of the log, anywhere in
- * it; this costs one search some tenths of a second at most.
+ * How many conversions are searched for a traffic source's click id. An index on those would cost a random page write with each click; the
+ * search costs some tenths of a second at most.
  */
 const MOST_LOOKED_THROUGH = 50_000
 
-// A text may be any of the three, and a click id in another form is the same id.
+// The text may be a nonce, a click id in any form, or the click id of a traffic source.
 const FIND = listOf(`and e.id in (
       select id from events where org_id = $1 and nonce = $10
       union all select id from events where org_id = $1 and click_id = $11::uuid
@@ -75,7 +75,7 @@ const FIND = listOf(`and e.id in (
 /** The deeds of the room, on the queue that the process runs. */
 export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
   return {
-    /** Answers the event's row; a resend's with `Idempotent-Replayed: true`. */
+    /** Returns the event's row; a resend is answered with `Idempotent-Replayed: true`. */
     async recordConversion(context: Context<typeof api.recordConversion>, { body }: Call<typeof api.recordConversion>) {
       const { actor, idempotency_key, arrived_at } = context
       const { org_id } = actor
@@ -103,8 +103,8 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
       } = query
       const values = [actor.org_id, click_id, type, campaign_id, cursor, date_from, date_to, limit + 1, status]
       const { rows } = q
-        ? await database.reads.query<Logged>(FIND, [...values, q, toUuid(q) ?? null])
-        : await database.reads.query<Logged>(LIST, values)
+        ? await database.reads.query<LoggedEventRow>(FIND, [...values, q, toUuid(q) ?? null])
+        : await database.reads.query<LoggedEventRow>(LIST, values)
       const page = pageOf(rows, limit)
       return { ...page, campaigns: await campaignsNamed(database.reads, actor.org_id, page.data) }
     },

@@ -1,6 +1,6 @@
 /**
- * Approves what was put on hold for some days once they are over, unless something else was said meanwhile. Takes the organization's
- * queue like every verdict; run twice, or by two processes, it happens once.
+ * Approves conversions whose hold has ended, unless their status changed meanwhile. Uses the organization's queue like every revision, so two
+ * processes or two runs approve once.
  */
 import type pg from 'pg'
 import { MINUTE_MS } from '../../contract/days.ts'
@@ -18,19 +18,19 @@ const DUE = `
   select event_id, click_id, seq from held_events
   where org_id = $1 and approve_at <= now()
   order by approve_at limit ${PORTION}`
-// What can be revised no more would be due for ever.
+// A conversion that can no longer be revised would stay due for ever.
 const DROP = 'delete from held_events where org_id = $1 and event_id = $2 and seq = $3'
 
-type Due = { event_id: string; click_id: string; seq: number }
+type DueHold = { event_id: string; click_id: string; seq: number }
 
 type Holds = {
-  /** Approves what is due now. */
+  /** Approves the conversions that are due now. */
   approveDue(): Promise<void>
-  /** Finishes what is being approved. */
+  /** Finishes the approvals in progress. */
   close(): Promise<void>
 }
 
-/** Opens the round that approves; any number of processes may have one. `pause_ms` is for tests. */
+/** Starts the periodic job; any number of processes may run it. `pause_ms` is for tests. */
 export function openHolds(
   { database, log }: Pick<Ground, 'database' | 'log'>,
   conversions: Pick<Conversions, 'revise'>,
@@ -41,7 +41,7 @@ export function openHolds(
       while (signal?.aborted !== true && (await approvePortion(database.worker, conversions, org_id)));
   }
   const rounds = openRounds('events/holds', pause_ms, approve, error =>
-    log.warn({ err: error }, 'conversions on hold were not approved; it is tried again'),
+    log.warn({ err: error }, 'could not approve conversions on hold; retrying'),
   )
   return { approveDue: () => approve(), close: () => rounds.close() }
 }
@@ -52,7 +52,7 @@ async function approvePortion(
   conversions: Pick<Conversions, 'revise'>,
   org_id: number,
 ): Promise<boolean> {
-  const { rows } = await pool.query<Due>(DUE, [org_id])
+  const { rows } = await pool.query<DueHold>(DUE, [org_id])
   await Promise.all(
     rows.map(async ({ event_id, click_id, seq }) => {
       try {

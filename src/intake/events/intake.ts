@@ -1,4 +1,4 @@
-/** From what someone sent to a conversion ready for the queue: all that can be refused without the database is refused here. */
+/** Turns a request into a conversion for the queue, and refuses everything that can be refused without the database. */
 import { isFaithful } from '../../contract/fields.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -8,21 +8,21 @@ import { eventId } from './identity.ts'
 import type { Conversion, NamedBot, Source, UsedKey } from './items.ts'
 import { telegramUserId } from './person.ts'
 
-/** For whom, and by which way, it is recorded. */
+/** The organization it is recorded for, and how it arrived. */
 export type Sender = {
   readonly org_id: number
   readonly source: Source
   /** The campaigns the sender is restricted to, or null. */
   readonly campaigns: readonly string[] | null
   readonly key: UsedKey | undefined
-  /** Stands in for a missing nonce. */
+  /** Used if the nonce is missing. */
   readonly idempotency_key: string | undefined
   readonly arrived_at: number
 }
 
 /**
- * Refuses 400 for a person or payload that cannot be kept faithfully, 422 for a bot_start without a person, and then 403 for a click id
- * that is none, so that the order of refusals holds. A start may name its click by the whole parameter that the bot was started with.
+ * Refuses 400 for a person or payload that cannot be stored exactly, 422 for a bot_start without a person, then 403 for an invalid click
+ * id: the order of refusals is part of the contract. A start may name its click by the whole parameter that the bot was started with.
  */
 export function readConversion(body: ConversionDraft, sender: Sender): Conversion {
   const { idempotency_key, ...from } = sender
@@ -47,7 +47,7 @@ export function readConversion(body: ConversionDraft, sender: Sender): Conversio
 
 const MAX_DEPTH = 32
 
-/** What is kept of a payload: all but the ad platform's own block, which intake may not set. */
+/** The payload without `custom_data`, the ad platform's own block, which senders may not set. */
 function storedPayload(payload: Record<string, unknown>): Record<string, unknown> {
   const kept = 'custom_data' in payload ? without(payload, 'custom_data') : payload
   if (!isStorable(kept, MAX_DEPTH)) {
@@ -60,7 +60,7 @@ function storedPayload(payload: Record<string, unknown>): Record<string, unknown
 
 function isStorable(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return isFaithful(value)
-  // JSON.parse makes of 1e400 what JSON.stringify writes as null.
+  // JSON.parse reads 1e400 as Infinity, which JSON.stringify writes as null.
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth === 0) return false
@@ -76,7 +76,7 @@ function without(payload: Record<string, unknown>, key: string): Record<string, 
   return kept
 }
 
-/** The bot a bot_start names: by the internal id, else by its name. What cannot be either is the name of no bot. */
+/** The bot a bot_start names, by the internal id or else by its name. An invalid value becomes an empty name, which no bot has. */
 function namedBot(payload: Record<string, unknown> | null): NamedBot | undefined {
   const { bot_id, bot_username } = payload ?? {}
   if (isSent(bot_id)) return { id: (typeof bot_id === 'string' ? toUuid(bot_id) : undefined) ?? '' }
@@ -84,7 +84,7 @@ function namedBot(payload: Record<string, unknown> | null): NamedBot | undefined
   return undefined
 }
 
-/** What a bot is told by: its name without @, in lower case, as `bots.username_key` keeps it. */
+/** A bot's name as in `bots.username_key`: without @, in lower case. */
 export function botName(text: string): string {
   return text.replace(/^@/, '').toLowerCase()
 }

@@ -1,7 +1,6 @@
 /**
- * What is said of conversions after they were recorded, decided within a batch: verdicts of people and networks, conversions that
- * are held, and what a network's later call says of one that is recorded. The event stays as it was; its last revision says what it counts
- * for. Whoever says what is so already changes nothing.
+ * Decides the revisions of conversions within a batch: status changes by people and networks, holds, and a network's later call for a recorded
+ * conversion. The event's row never changes; its last revision says what it counts for. Repeating the current state is a no-op.
  */
 import type { EventType } from '../../contract/event-types.ts'
 import { toWireId } from '../../contract/ids.ts'
@@ -9,66 +8,66 @@ import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { withOne } from '../counters/conversions.ts'
-import { type Foreign, worthOf, dayReceived } from './booked.ts'
+import { type ForeignAmount, amountInDollars, dayReceived } from './booked-rates.ts'
 import type { Changes } from './changes.ts'
-import type { Conversion, Meant, Revision, Standing } from './items.ts'
-import type { Known, KnownClick, Present, Standings, StoredEvent } from './known.ts'
-import type { Telling } from './telling.ts'
+import type { Conversion, NetworkReference, Revision, NetworkVerdict } from './items.ts'
+import type { OrganizationState, KnownClick, EventStanding, StandingCounts, StoredEvent } from './organization-state.ts'
+import type { DeliveryDecisions } from './deliveries.ts'
 
-/** How an event stands, and whether that was said just now. */
+/** An event's standing before and after; `isNew`: a revision was added. */
 export type Revised = {
   readonly event: StoredEvent
-  readonly before: Present
-  readonly present: Present
+  readonly before: EventStanding
+  readonly present: EventStanding
   readonly isNew: boolean
 }
 
-type Said = Pick<
+type RevisionTerms = Pick<
   Revision,
   'status' | 'amount' | 'foreign' | 'received_at' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days'
 >
 
-/** How a conversion stands that was called again, and what the call's payout is in dollars. */
-type Again = { readonly present: Present; readonly payout: string | undefined }
+/** The standing of a conversion that was reported again, and the new call's payout in dollars. */
+type RepeatedReport = { readonly present: EventStanding; readonly payout: string | undefined }
 
-/** What a conversion's payout was sent as. */
-function foreignOf({ money }: Conversion): Foreign | undefined {
+/** The conversion's payout in its own currency. */
+function foreignOf({ money }: Conversion): ForeignAmount | undefined {
   if (money === undefined) return undefined
   const { original_amount: amount, currency, usd_per_unit } = money
   return { amount, currency, usd_per_unit }
 }
 
-/** How an event without revisions stands. */
-export function asRecorded(event: Pick<StoredEvent, 'payout'>): Present {
+/** The standing of an event without revisions. */
+export function standingAsRecorded(event: Pick<StoredEvent, 'payout'>): EventStanding {
   return { seq: 0, status: 'approved', amount: toMillionths(event.payout ?? '0'), was_held: false }
 }
 
-/** What an event counts for, in millionths. */
-export function effective({ status, amount }: Pick<Present, 'status' | 'amount'>): bigint {
+/** The revenue an event counts for, in millionths. */
+export function countedAmount({ status, amount }: Pick<EventStanding, 'status' | 'amount'>): bigint {
   return status === 'approved' ? amount : 0n
 }
 
-/** How an event would stand: an amount that is not said is the one that counts or is held, after a refusal the recorded payout. */
-export function wanted(
+/** The standing after a revision. Without an amount it keeps the one that counts or is held; after a rejection, the recorded payout. */
+export function nextStanding(
   event: Pick<StoredEvent, 'payout'>,
-  present: Present,
-  { status, amount }: { readonly status: Present['status']; readonly amount?: string | undefined },
-): Pick<Present, 'status' | 'amount'> {
+  present: EventStanding,
+  { status, amount }: { readonly status: EventStanding['status']; readonly amount?: string | undefined },
+): Pick<EventStanding, 'status' | 'amount'> {
   if (!hasAmount(status)) return { status, amount: 0n }
   if (amount !== undefined) return { status, amount: toMillionths(amount) }
-  return { status, amount: hasAmount(present.status) ? present.amount : asRecorded(event).amount }
+  return { status, amount: hasAmount(present.status) ? present.amount : standingAsRecorded(event).amount }
 }
 
-/** Whether something would change. */
-export function isChange(present: Present, next: Pick<Present, 'status' | 'amount'>): boolean {
+/** Whether a revision would change the status or amount. */
+export function isStandingChange(present: EventStanding, next: Pick<EventStanding, 'status' | 'amount'>): boolean {
   return present.status !== next.status || present.amount !== next.amount
 }
 
 /**
- * The one of several events that is meant by a transaction id, or without one by the click alone: the only one that was ever worth
- * something, and of a transaction id without such the only one. Undefined: none, `'several'`: it cannot be told.
+ * The one event that a revision refers to: the only one that was ever worth something. If none was, and the revision names a transaction id, the only
+ * one with that id. Undefined: none; `'several'`: ambiguous.
  */
-export function oneOf<Event>(
+export function singleEvent<Event>(
   events: readonly Event[],
   isWorth: (event: Event) => boolean,
   isNamed: boolean,
@@ -78,45 +77,45 @@ export function oneOf<Event>(
   return others.length === 0 ? first : 'several'
 }
 
-/** The one event a network means, of its own on the click. */
-function eventMeant(
+/** The event of the click that a network refers to; only events it reported itself count. */
+function eventReferredTo(
   events: readonly StoredEvent[],
-  { network_id, nonce }: Meant,
+  { network_id, nonce }: NetworkReference,
   isRevised: (event: StoredEvent) => boolean,
 ): StoredEvent | Refusal {
   const named = nonce === null ? events : events.filter(event => event.nonce === nonce)
-  const own = named.filter(event => isOf(event, network_id))
-  const one = oneOf(own, event => isRevised(event) || asRecorded(event).amount > 0n, nonce !== null)
+  const own = named.filter(event => isReportedBy(event, network_id))
+  const one = singleEvent(own, event => isRevised(event) || standingAsRecorded(event).amount > 0n, nonce !== null)
   if (one === 'several') return new Refusal('conversion_ambiguous')
   if (one !== undefined) return one
   return new Refusal(nonce !== null && named.length > 0 && own.length === 0 ? 'not_yours' : 'conversion_unknown')
 }
 
-/** Whether this network has recorded it. */
-function isOf(event: StoredEvent, network_id: string): boolean {
+/** Whether this network reported the event. */
+function isReportedBy(event: StoredEvent, network_id: string): boolean {
   return event.payload?.['network_id'] === toWireId(network_id)
 }
 
-/** Judges for one organization; what it changes is gathered with the rest of the batch. */
+/** Decides for one organization; its changes are gathered with those of the batch. */
 export class Judge {
   readonly #org_id: number
-  readonly #known: Known
+  readonly #state: OrganizationState
   readonly #changes: Changes
   readonly #at: string
-  readonly #telling: Telling
+  readonly #deliveries: DeliveryDecisions
 
-  /** `at` is the moment all of it happens, as the database writes it. */
-  constructor(org_id: number, known: Known, changes: Changes, at: string, telling: Telling) {
+  /** `at` is the time of the batch, as text of the database. */
+  constructor(org_id: number, state: OrganizationState, changes: Changes, at: string, deliveries: DeliveryDecisions) {
     this.#org_id = org_id
-    this.#known = known
+    this.#state = state
     this.#changes = changes
     this.#at = at
-    this.#telling = telling
+    this.#deliveries = deliveries
   }
 
-  /** How an event stands. Of one that was not looked up nothing was said: nobody asks for others. */
-  presentOf(event: StoredEvent): Present {
-    return this.#known.revised.get(event.id) ?? asRecorded(event)
+  /** The standing of an event. Events whose revisions may matter were read; any other stands as recorded. */
+  presentOf(event: StoredEvent): EventStanding {
+    return this.#state.revised.get(event.id) ?? standingAsRecorded(event)
   }
 
   revise(item: Revision): Revised | Refusal {
@@ -125,19 +124,19 @@ export class Judge {
     const present = this.presentOf(event)
     if (item.follows !== undefined && item.follows !== present.seq)
       return { event, before: present, present, isNew: false }
-    return this.#tell(this.#say(event, item))
+    return this.#deliver(this.#revise(event, item))
   }
 
   #eventOf({ click_id, of }: Revision): StoredEvent | Refusal {
-    const events = this.#known.ofClick.get(click_id) ?? []
-    if ('network_id' in of) return eventMeant(events, of, event => this.#known.revised.has(event.id))
+    const events = this.#state.ofClick.get(click_id) ?? []
+    if ('network_id' in of) return eventReferredTo(events, of, event => this.#state.revised.has(event.id))
     return events.find(({ id }) => id === of.event_id) ?? new Refusal('object_not_found')
   }
 
-  /** Puts a conversion of this batch on hold; it is told together with the conversion. */
-  hold(event: StoredEvent, standing: Standing): Present {
+  /** Puts a conversion of this batch on hold; its deliveries are decided together with the conversion's. */
+  hold(event: StoredEvent, standing: NetworkVerdict): EventStanding {
     const { network_id, reason, hold_days } = standing
-    const held = this.#say(event, {
+    const held = this.#revise(event, {
       status: 'pending',
       amount: undefined,
       reason,
@@ -150,92 +149,97 @@ export class Judge {
   }
 
   /**
-   * The event a network's conversion of a type stands for, where it was recorded before: its own, else one of the transaction that was held, else
-   * one of the transaction that has the type, because a call that names no event may have recorded it.
+   * The event under which a network's conversion of a type is already recorded: by its own id, else one of the same transaction that was held, else one
+   * of the same transaction with this type, because a call that named no event may have recorded it.
    */
   recorded(item: Conversion, type: EventType): StoredEvent | undefined {
-    const own = this.#known.events.get(item.id)
+    const own = this.#state.events.get(item.id)
     if (own !== undefined) return own
     const events = this.#ofTransaction(item)
     const held = item.nonce === null ? undefined : events.find(event => this.presentOf(event).was_held)
     return held ?? events.find(event => event.type === type && this.#isWorth(event))
   }
 
-  /** Whether the network has reported this type of the transaction, worth nothing. */
+  /** Whether the network already reported this type of the transaction, worth nothing. */
   wasUnpaid(item: Conversion, type: EventType): boolean {
     return this.#ofTransaction(item).some(event => event.type === type && !this.#isWorth(event))
   }
 
   #ofTransaction({ click_id, nonce, standing }: Conversion): StoredEvent[] {
     if (standing === undefined) return []
-    const events = this.#known.ofClick.get(click_id) ?? []
-    return events.filter(event => event.nonce === nonce && isOf(event, standing.network_id))
+    const events = this.#state.ofClick.get(click_id) ?? []
+    return events.filter(event => event.nonce === nonce && isReportedBy(event, standing.network_id))
   }
 
-  /** Whether it was ever worth something, or something was said of it. */
+  /** Whether it was ever worth something or was revised. */
   #isWorth(event: StoredEvent): boolean {
     const { seq, amount } = this.presentOf(event)
     return seq > 0 || amount > 0n
   }
 
-  /** What a network's call says of a conversion that is recorded: a paid word approves what is held, and amends where it may. */
-  again(event: StoredEvent, item: Conversion): Again | Refusal {
+  /** Applies a network's repeated call to the recorded conversion: a paid status approves a held one, and changes the amount if the network may amend. */
+  applyRepeated(event: StoredEvent, item: Conversion): RepeatedReport | Refusal {
     const { standing, received_at } = item
     const present = this.presentOf(event)
     const foreign = foreignOf(item)
-    const worth = this.#worthOf(event, { foreign, received_at })
+    const worth = this.#amountInDollars(event, { foreign, received_at })
     if (worth instanceof Refusal) return worth
     const payout = worth?.dollars ?? item.payout
-    const stands = { present, payout }
-    if (standing?.says !== 'paid') return stands
-    if (!isOf(event, standing.network_id)) return stands
+    const unchanged = { present, payout }
+    if (standing?.says !== 'paid') return unchanged
+    if (!isReportedBy(event, standing.network_id)) return unchanged
     const isPaid = present.status === 'approved'
-    if (present.status !== 'pending' && !standing.amend) return stands
-    if (isPaid && payout === undefined) return stands
+    if (present.status !== 'pending' && !standing.amend) return unchanged
+    if (isPaid && payout === undefined) return unchanged
     const { network_id, reason } = standing
-    const said = { status: 'approved', amount: payout, reason, source: 'network', network_id, actor: null } as const
-    const revised = this.#tell(this.#say(event, { ...said, foreign, received_at }))
+    const terms = { status: 'approved', amount: payout, reason, source: 'network', network_id, actor: null } as const
+    const revised = this.#deliver(this.#revise(event, { ...terms, foreign, received_at }))
     return revised instanceof Refusal ? revised : { present: revised.present, payout }
   }
 
-  #worthOf(event: StoredEvent, { foreign, received_at }: Pick<Said, 'foreign' | 'received_at'>) {
+  #amountInDollars(event: StoredEvent, { foreign, received_at }: Pick<RevisionTerms, 'foreign' | 'received_at'>) {
     if (foreign === undefined) return undefined
-    return worthOf(event.id, foreign, this.#known, dayReceived(received_at, this.#at))
+    return amountInDollars(event.id, foreign, this.#state, dayReceived(received_at, this.#at))
   }
 
-  /** What was said of a conversion is told in the same transaction. */
-  #tell(revised: Revised | Refusal): Revised | Refusal {
+  /** Adds the deliveries of a revision to the same transaction. */
+  #deliver(revised: Revised | Refusal): Revised | Refusal {
     if (revised instanceof Refusal || !revised.isNew) return revised
-    const click = this.#known.clicks.get(revised.event.click_id)
-    if (click !== undefined) this.#telling.revised(revised.event, click, revised.before, revised.present)
+    const click = this.#state.clicks.get(revised.event.click_id)
+    if (click !== undefined) this.#deliveries.revised(revised.event, click, revised.before, revised.present)
     return revised
   }
 
-  #say(event: StoredEvent, said: Said): Revised | Refusal {
+  #revise(event: StoredEvent, terms: RevisionTerms): Revised | Refusal {
     const present = this.presentOf(event)
-    const worth = this.#worthOf(event, said)
+    const worth = this.#amountInDollars(event, terms)
     if (worth instanceof Refusal) return worth
-    const next = wanted(event, present, { status: said.status, amount: worth?.dollars ?? said.amount })
-    const click = this.#known.clicks.get(event.click_id)
-    if (!isChange(present, next)) {
-      // What the version before added beside figures that it does not know is counted with this.
+    const next = nextStanding(event, present, { status: terms.status, amount: worth?.dollars ?? terms.amount })
+    const click = this.#state.clicks.get(event.click_id)
+    if (!isStandingChange(present, next)) {
+      // Counts what a process of the previous version recorded without the counts by status.
       this.count(click, event.type, present, present)
       return { event, before: present, present, isNew: false }
     }
     if (present.seq >= MOST_REVISIONS) return new Refusal('too_many_revisions')
-    // Where it was counted went with it.
+    // Its counters were dropped with the click.
     if (click === undefined) return new Refusal('click_not_kept')
     const revised = { ...next, seq: present.seq + 1, was_held: present.was_held || next.status === 'pending' }
-    this.#known.revised.set(event.id, revised)
+    this.#state.revised.set(event.id, revised)
     this.count(click, event.type, present, revised)
-    this.#write(event, revised, said, worth?.rate)
+    this.#write(event, revised, terms, worth?.rate)
     return { event, before: present, present: revised, isNew: true }
   }
 
-  #write(event: StoredEvent, { seq, status, amount }: Present, said: Said, rate: string | undefined): void {
-    const { foreign, reason, source, network_id, actor, hold_days = null } = said
+  #write(
+    event: StoredEvent,
+    { seq, status, amount }: EventStanding,
+    terms: RevisionTerms,
+    rate: string | undefined,
+  ): void {
+    const { foreign, reason, source, network_id, actor, hold_days = null } = terms
     const row = { org_id: this.#org_id, event_id: event.id, seq, status, amount: fromMillionths(amount) }
-    if (foreign !== undefined && rate !== undefined) this.#known.booked.put(event.id, foreign.currency, rate)
+    if (foreign !== undefined && rate !== undefined) this.#state.booked.put(event.id, foreign.currency, rate)
     const original = {
       original_amount: foreign?.amount ?? null,
       original_currency: foreign?.currency ?? null,
@@ -246,50 +250,50 @@ export class Judge {
   }
 
   /**
-   * Counts an event of the click as it stands now instead of as it stood before, null: it was not there. Revenue is the sum of what its
-   * events count for, null when there is none.
+   * Updates the click's revenue and counts for an event whose standing was `before` (null: the event is new) and is `now`. Revenue is the sum of
+   * what its events count for, null if that is zero.
    */
-  count(click: KnownClick | undefined, type: EventType, before: Present | null, now: Present): void {
+  count(click: KnownClick | undefined, type: EventType, before: EventStanding | null, now: EventStanding): void {
     if (click === undefined) return
-    const more = effective(now) - (before === null ? 0n : effective(before))
-    const standing = this.#standing(click, before, now)
-    const isOtherwise = before === null || placeOf(before) !== placeOf(now)
-    if (more === 0n && standing === click.standing && !isOtherwise) return
+    const more = countedAmount(now) - (before === null ? 0n : countedAmount(before))
+    const standing = this.#countsAfter(click, before, now)
+    const isOtherStatus = before === null || countIndex(before) !== countIndex(now)
+    if (more === 0n && standing === click.standing && !isOtherStatus) return
     this.#changes.touch(this.#org_id, click)
-    if (before !== null && isOtherwise) click.conversions = withOne(click.conversions, type, placeOf(before), -1)
-    if (isOtherwise) click.conversions = withOne(click.conversions, type, placeOf(now), 1)
+    if (before !== null && isOtherStatus) click.conversions = withOne(click.conversions, type, countIndex(before), -1)
+    if (isOtherStatus) click.conversions = withOne(click.conversions, type, countIndex(now), 1)
     const revenue = (click.revenue ?? 0n) + more
     click.revenue = revenue === 0n ? null : revenue
     click.standing = standing
   }
 
-  /** Conversions of the version before were not counted: only who has read all of the click's can, and does. */
-  #standing(click: KnownClick, before: Present | null, now: Present): Standings | null {
-    const all = this.#known.ofClick.get(click.id)
+  /** The previous version did not count conversions by status. If all events of the click were read, they are counted anew. */
+  #countsAfter(click: KnownClick, before: EventStanding | null, now: EventStanding): StandingCounts | null {
+    const all = this.#state.ofClick.get(click.id)
     if (all !== undefined) {
-      const whole = sumOf(all.map(event => standingOf(this.presentOf(event))))
-      return isAlike(whole, click.standing ?? NOTHING) ? click.standing : whole
+      const counts = sumOf(all.map(event => countsOf(this.presentOf(event))))
+      return isSameCounts(counts, click.standing ?? NO_CONVERSIONS) ? click.standing : counts
     }
-    const [was, is] = [before === null ? NOTHING : standingOf(before), standingOf(now)]
-    if (isAlike(was, is) || (click.standing === null && click.revenue !== null)) return click.standing
-    return sumOf([click.standing ?? NOTHING, is], was)
+    const [was, is] = [before === null ? NO_CONVERSIONS : countsOf(before), countsOf(now)]
+    if (isSameCounts(was, is) || (click.standing === null && click.revenue !== null)) return click.standing
+    return sumOf([click.standing ?? NO_CONVERSIONS, is], was)
   }
 }
 
-/** Where an event is counted among those of its type: approved, pending, or rejected like refunds and chargebacks. */
-const placeOf = ({ status }: Present): 0 | 1 | 2 => (status === 'approved' ? 0 : status === 'pending' ? 1 : 2)
+/** The index of an event's status in the counts by type: approved, pending, or rejected (also refunds and chargebacks). */
+const countIndex = ({ status }: EventStanding): 0 | 1 | 2 => (status === 'approved' ? 0 : status === 'pending' ? 1 : 2)
 
-const NOTHING: Standings = { approved: 0, pending: 0, rejected: 0, held: 0n }
+const NO_CONVERSIONS: StandingCounts = { approved: 0, pending: 0, rejected: 0, held: 0n }
 
-/** As what an event is counted: without revisions only where it pays. */
-function standingOf({ seq, status, amount }: Present): Standings {
-  if (status === 'pending') return { ...NOTHING, pending: 1, held: amount }
-  if (status !== 'approved') return { ...NOTHING, rejected: 1 }
-  return seq > 0 || amount > 0n ? { ...NOTHING, approved: 1 } : NOTHING
+/** The counts of one event. Without revisions it is counted only if it pays. */
+function countsOf({ seq, status, amount }: EventStanding): StandingCounts {
+  if (status === 'pending') return { ...NO_CONVERSIONS, pending: 1, held: amount }
+  if (status !== 'approved') return { ...NO_CONVERSIONS, rejected: 1 }
+  return seq > 0 || amount > 0n ? { ...NO_CONVERSIONS, approved: 1 } : NO_CONVERSIONS
 }
 
-function sumOf(all: readonly Standings[], less: Standings = NOTHING): Standings {
-  const sum = (of: (one: Standings) => number) => all.reduce((total, one) => total + of(one), -of(less))
+function sumOf(all: readonly StandingCounts[], less: StandingCounts = NO_CONVERSIONS): StandingCounts {
+  const sum = (of: (one: StandingCounts) => number) => all.reduce((total, one) => total + of(one), -of(less))
   return {
     approved: sum(one => one.approved),
     pending: sum(one => one.pending),
@@ -298,7 +302,7 @@ function sumOf(all: readonly Standings[], less: Standings = NOTHING): Standings 
   }
 }
 
-function isAlike(one: Standings, other: Standings): boolean {
+function isSameCounts(one: StandingCounts, other: StandingCounts): boolean {
   const isCountedAlike =
     one.approved === other.approved && one.pending === other.pending && one.rejected === other.rejected
   return isCountedAlike && one.held === other.held

@@ -1,12 +1,12 @@
 /**
- * Whose conversion it is, within one batch: the Telegram user, else whoever is known for the click's visitor, else the
- * visitor, else the click. Keys lead to persons; a visitor billed as such becomes the first Telegram user seen on them.
+ * Finds the person of each conversion in a batch: the Telegram user, else the person already known for the click's visitor, else a new person for the
+ * visitor or, without one, for the click. A visitor who was billed before becomes the first Telegram user seen on their clicks.
  */
 import { newId } from '../../contract/ids.ts'
-import type { KnownClick, Person } from './known.ts'
+import type { KnownClick, Person } from './organization-state.ts'
 import { personKey } from './person.ts'
 
-/** The persons a batch meets, decided in the order of its conversions; what is new about them is written at its end. */
+/** The persons of a batch, decided in the order of its conversions. New persons and keys are written with the batch. */
 export class People {
   readonly created: Person[] = []
   readonly adopted: Person[] = []
@@ -17,7 +17,7 @@ export class People {
     this.#known = known
   }
 
-  /** The person behind a conversion on this click. Remembers the keys that lead to them from now on. */
+  /** The person of a conversion on this click. Links the keys that lead to them from now on. */
   of(click: KnownClick, telegram_user_id: string | undefined): Person {
     if (click.test) return this.#tester(click, telegram_user_id)
     const anchor = click.visitor_id === null ? personKey.click(click.id) : personKey.visitor(click.visitor_id)
@@ -33,7 +33,7 @@ export class People {
     return this.#link(key, anchored)
   }
 
-  /** A test teaches nothing about people: else trying a link out could bill a visitor twice later. */
+  /** A test links no visitor or Telegram user to a person, because that could bill a visitor twice later. */
   #tester(click: KnownClick, telegram_user_id: string | undefined): Person {
     const known = telegram_user_id === undefined ? undefined : this.#known.get(personKey.telegram(telegram_user_id))
     const anchor = personKey.click(click.id)

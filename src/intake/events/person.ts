@@ -1,12 +1,12 @@
-/** Who a conversion's person is, which is who gets billed. */
+/** Identifies the person of a conversion, who is billed once. */
 import { isFaithful } from '../../contract/fields.ts'
 import { refuse } from '../../contract/refusals.ts'
 
 const LENGTH = 128
 
 /**
- * The one form of a Telegram user id: `123`, `"123"`, `123.0` and `"0123"` are the same person. Undefined where none was sent (absent,
- * null, empty). Refuses 400 what could stand for two people or for none: unsafe integers, fractions, booleans, objects, endless text.
+ * The normal form of a Telegram user id: `123`, `"123"`, `123.0` and `"0123"` are the same person. Undefined if none was sent (absent,
+ * null, empty). Refuses 400 for values that could mean two people or none: unsafe integers, fractions, booleans, objects, very long text.
  */
 export function telegramUserId(sent: unknown): string | undefined {
   if (sent === undefined || sent === null || sent === '') return undefined
@@ -20,7 +20,7 @@ export function telegramUserId(sent: unknown): string | undefined {
   })
 }
 
-/** Names in `person_keys`; each leads to one person. */
+/** Keys in `person_keys`; each belongs to one person. */
 export const personKey = {
   telegram: (telegram_user_id: string) => `t:${telegram_user_id}`,
   visitor: (visitor_id: string) => `v:${visitor_id}`,

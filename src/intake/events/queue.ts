@@ -1,40 +1,40 @@
 /**
- * The queue of every organization. A few lanes take what the organizations have gathered, those first that have waited longest, and
- * record it in one transaction; while one is written the next gathers, so a batch is as large as the load is. One organization is in one
- * lane at a time, and its items are recorded in the order they came. Owns `events`, `event_aliases`, `persons` and `person_keys`; writes
- * clicks, balances, ledger, report deltas and deliveries with them.
+ * One queue per organization. A few lanes take the waiting items of organizations, longest waiting first, and record them in one transaction. While
+ * a batch is written the next one gathers, so batches grow with the load. An organization is in one lane at a time, and its items are
+ * recorded in the order of arrival. Owns `events`, `event_aliases`, `persons` and `person_keys`; writes clicks, balances, ledger, report deltas and
+ * deliveries with them.
  *
- * What must stay true: everything is derived from primary keys, so a batch that may or may not have been committed is simply run again.
+ * What must stay true: every row's key is derived from its request, so a batch whose commit is unknown is simply run again.
  */
 import type { Outcome } from './decide.ts'
 import type { Item } from './items.ts'
-import { type Batch, type LaneTools, runBatch, type Waiting } from './run-batch.ts'
+import { type Batch, type LaneTools, runBatch, type WaitingItem } from './run-batch.ts'
 
 const LANES = 3
-/** More, for organizations that wait for another process's lock and must not keep the others waiting. */
+/** Extra lanes are for organizations that wait for another process's lock, so that they block no others. */
 const MOST_LANES = 8
 const BATCH = 500
 
-/** Takes conversions in and has them recorded; each gets its outcome when its batch is committed. */
+/** Queues items and records them; each gets its outcome when its batch is committed. */
 export class OrganizationQueues {
   readonly #tools: LaneTools
   readonly #mostOrganizations: () => number
-  readonly #gathered = new Map<number, Waiting[]>()
-  /** Organizations with something gathered and nothing in a lane, the longest waiting first. */
+  readonly #gathered = new Map<number, WaitingItem[]>()
+  /** Organizations with waiting items and none in a lane, longest waiting first. */
   readonly #ready = new Set<number>()
-  /** Those of them whose lock another process held: they are taken alone and wait for it. */
+  /** Organizations whose lock another process held: each gets a lane of its own and waits for the lock. */
   readonly #contended = new Set<number>()
   readonly #inLane = new Set<number>()
   #lanes = 0
   #isWoken = false
 
-  /** `mostOrganizations` go into one transaction: a sharded database is to have them on one node. */
+  /** `mostOrganizations` is how many may share a transaction; on a sharded database, one, so that it stays on one node. */
   constructor(tools: LaneTools, mostOrganizations: () => number) {
     this.#tools = tools
     this.#mostOrganizations = mostOrganizations
   }
 
-  /** Puts an item into its organization's queue; resolves when it is committed, rejects when it was not recorded or may not be. */
+  /** Queues an item; resolves with its outcome after the commit, rejects if it was not recorded or that is unknown. */
   put(item: Item): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       this.#gather(item.org_id).push({ item, resolve, reject })
@@ -43,7 +43,7 @@ export class OrganizationQueues {
     })
   }
 
-  #gather(org_id: number): Waiting[] {
+  #gather(org_id: number): WaitingItem[] {
     const gathered = this.#gathered.get(org_id) ?? []
     this.#gathered.set(org_id, gathered)
     return gathered
@@ -53,7 +53,7 @@ export class OrganizationQueues {
     if (!this.#inLane.has(org_id) && !this.#contended.has(org_id)) this.#ready.add(org_id)
   }
 
-  /** On the next turn of the event loop, so that what arrives in one turn shares a transaction. */
+  /** Starts lanes on the next turn of the event loop, so that items of one turn share a transaction. */
   #wake(): void {
     if (this.#isWoken || !this.#wantsLane()) return
     this.#isWoken = true
@@ -76,7 +76,7 @@ export class OrganizationQueues {
     this.#lanes -= 1
   }
 
-  /** The organizations of the next batch: one that must wait for its lock, or as many as make a full one. */
+  /** The organizations of the next batch: one that must wait for its lock, or as many as fill a batch. */
   #take(): number[] {
     const taken: number[] = []
     const [contended] = this.#contended
@@ -95,14 +95,14 @@ export class OrganizationQueues {
     return taken
   }
 
-  #takeGathered(org_id: number): Waiting[] {
+  #takeGathered(org_id: number): WaitingItem[] {
     const gathered = this.#gather(org_id)
     const taken = gathered.splice(0, BATCH)
     if (gathered.length === 0) this.#gathered.delete(org_id)
     return taken
   }
 
-  /** What could not be done because its lock was held goes back to the front. */
+  /** Items whose organization was locked go back to the front of its queue. */
   #leave(taken: readonly number[], left: Batch): void {
     for (const org_id of taken) {
       this.#inLane.delete(org_id)

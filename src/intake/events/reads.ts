@@ -1,10 +1,10 @@
 /**
- * The statements a batch reads with, each in two forms: for one organization with its number as a constant, which a sharded database
- * sends to that organization's node; and for many at once, with the number beside each key.
+ * The statements a batch reads with. Each has two forms: one for a single organization with its number as a constant, which a sharded database
+ * sends to that organization's node, and one for many, with the number beside each key.
  *
- * Rows are looked up one by one by their whole primary key, in a lateral subquery with a limit: the planner then cannot begin with the
- * table, however small it thinks it is. The bounds on the clicks' ids let it leave out the other months' partitions before it opens
- * them, which it cannot see from a list.
+ * Rows are looked up one by one by their whole primary key, in a lateral subquery with a limit, so that the planner cannot scan the
+ * table, however small it thinks it is. The bounds on the clicks' ids let it skip the partitions of other months, which it cannot
+ * tell from a list of ids.
  */
 
 import { CONVERSIONS_OF } from '../counters/conversions.ts'
@@ -26,8 +26,8 @@ export const EVENT_COLUMNS =
   'e.id, e.created_at, e.click_id, e.campaign_id, e.offer_id, e.type, e.payout, e.payout_is_explicit, e.nonce, e.payload'
 
 /**
- * The one lock order: nothing of an organization is read or written before this. Of many, those that are free are taken. `at` is the
- * moment at which the lock was had, by the one clock of all that takes it: so it stands outside of what waits for the lock.
+ * The one lock order: nothing of an organization is read or written before this. Of many organizations it takes those whose lock is free. `at` is
+ * the time at which the lock was taken, by the database's clock; it is in the outer select so that it is read after the wait.
  */
 export const LOCK_BALANCES: Forms = {
   one: locked('where org_id = $1 for update'),
@@ -55,10 +55,10 @@ export const READ_ALIASED = forms(
   cross join lateral (select * from events where org_id = ${org} and id = a.event_id limit 1) e`,
 )
 
-/** What `READ_IN_CHATS` looks for. */
+/** The search key of `READ_IN_CHATS`. */
 export const foundBy = ({ type, chat_id, telegram_user_id }: InChat): string => `${type} ${telegram_user_id} ${chat_id}`
 
-/** Joins and requests by chat and person, the first of each, on whatever click: those of a version before have no other identity than their click's. */
+/** The first join and the first join request of each chat and person, on any click: those of older versions are only identified by their click. */
 export const READ_IN_CHATS = forms(
   ({ org, asked }) => `
   select e.org_id, asked.key as asked, ${EVENT_COLUMNS}
@@ -79,7 +79,7 @@ const LAST_REVISION = (org: string, event: string) => `
   ) r on true`
 
 /** The events of clicks, each with its last revision, and whether it was ever held. */
-export const READ_JUDGED = forms(
+export const READ_EVENTS_OF_CLICKS = forms(
   ({ org, asked }) => `
   select e.org_id, ${EVENT_COLUMNS}, e.person_id, r.seq, r.status, r.amount, h.was_held, w.is_withheld
   from ${asked('uuid')}
@@ -95,8 +95,8 @@ export const READ_JUDGED = forms(
   ) w on true`,
 )
 
-/** The ad accounts that the events of clicks were told to, or are about to be. */
-export const READ_TOLD = forms(
+/** The ad accounts to which events of clicks were or will be delivered. */
+export const READ_DELIVERED_TO = forms(
   ({ org, asked }) => `
   select d.org_id, d.event_id, d.target_id
   from ${asked('uuid')}
@@ -107,7 +107,7 @@ export const READ_TOLD = forms(
   ) d`,
 )
 
-/** The last revisions of events, of those that have one. */
+/** The last revision of each event that has one. */
 export const READ_REVISED = forms(
   ({ org, asked }) => `
   select r.org_id, r.event_id, r.seq, r.status, r.amount
@@ -163,8 +163,8 @@ export const READ_PEOPLE = forms(
 )
 
 /**
- * Where conversions may be told: postback rules of the event types `$2`, and every ad account that is not switched off, with the types it
- * sends. One statement, because most organizations have no account and must not pay for asking.
+ * The targets of deliveries: postback rules for the event types `$2`, and every ad account that is not switched off, with the types it
+ * sends. One statement, so that organizations without an ad account need no second one.
  */
 export const READ_TARGETS: Forms = {
   one: targetsOf('org_id = $1'),
@@ -183,7 +183,7 @@ function targetsOf(organizations: string): string {
   where ${organizations} and state <> 'off' and deleted_at is null`
 }
 
-/** The caps on conversions that are in use, with their latest counts. */
+/** The active caps on conversions, with their latest counts. */
 export const READ_CAPS: Forms = {
   one: capsOf('$1::int', 'c.org_id = $1'),
   many: capsOf('c.org_id', 'c.org_id = any($1)'),

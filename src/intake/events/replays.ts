@@ -1,6 +1,6 @@
 /**
- * Resends of what this process has recorded lately, answered without a transaction. What is remembered only says where to look first;
- * the answer is always read, and what is not found takes the common way.
+ * Answers resends of conversions that this process recorded lately, without a transaction. Only their ids are cached: the answer is always read from
+ * the database, and a conversion that is not found there goes through the queue.
  */
 import type pg from 'pg'
 import { Refusal } from '../../contract/refusals.ts'
@@ -8,69 +8,69 @@ import { ask, flight, type Question } from '../../ground/db/flight.ts'
 import { isOutside } from '../../ground/scope.ts'
 import type { Recorded } from './decide.ts'
 import type { Conversion } from './items.ts'
-import type { StoredEvent } from './known.ts'
+import type { StoredEvent } from './organization-state.ts'
 import { READ_ALIASED, READ_EVENTS } from './reads.ts'
 
-/** Some ten megabytes, and minutes of a busy installation: senders repeat themselves within seconds. */
+/** About ten megabytes, and minutes of a busy installation: senders retry within seconds. */
 const REMEMBERED = 50_000
 const READS_AT_ONCE = 2
-/** What waited longer takes the way on which its key is read again. */
+/** A conversion that waited longer goes through the queue, which reads its key again. */
 const WAITED_MS = 1000
 
-type Asking = { conversion: Conversion; resolve: (found: Recorded | Refusal | undefined) => void }
+type ReplayLookup = { conversion: Conversion; resolve: (found: Recorded | Refusal | undefined) => void }
 
-/** Looks resends up, several in a read; undefined means that the common way has to be taken. */
+/** Looks up resends, several in one read; undefined means that the conversion must go through the queue. */
 export class Replays {
   readonly #pool: pg.Pool
   readonly #recent = new Set<string>()
-  #asking: Asking[] = []
+  #lookups: ReplayLookup[] = []
   #reading = 0
 
   constructor(pool: pg.Pool) {
     this.#pool = pool
   }
 
-  /** Remembers that a request with this identity has been recorded. */
+  /** Notes that a request with this identity has been recorded. */
   remember(id: string): void {
     if (this.#recent.size === REMEMBERED) this.#recent.delete(this.#recent.values().next().value ?? '')
     this.#recent.add(id)
   }
 
-  /** The stored event of a request that was recorded lately, or its refusal; undefined when it is to take the common way. */
+  /** The stored event of a request that was recorded lately, or its refusal; undefined if it must go through the queue. */
   find(conversion: Conversion): Promise<Recorded | Refusal | undefined> | undefined {
-    // Sluice's own report of a start binds its click to the bot, also when the start is known; a network's call may approve what is held.
+    // Sluice's own report of a known start still binds its click to the bot, and a network's call may approve a held conversion.
     if (conversion.source === 'service' || conversion.standing !== undefined || !this.#recent.has(conversion.id))
       return undefined
     return new Promise(resolve => {
-      this.#asking.push({ conversion, resolve })
-      // On the next turn of the event loop, so that what arrives in one turn shares a read.
-      if (this.#asking.length === 1) setImmediate(() => this.#readNext())
+      this.#lookups.push({ conversion, resolve })
+      // On the next turn of the event loop, so that requests of one turn share a read.
+      if (this.#lookups.length === 1) setImmediate(() => this.#readNext())
     })
   }
 
   #readNext(): void {
-    if (this.#reading === READS_AT_ONCE || this.#asking.length === 0) return
-    const asking = this.#asking
-    this.#asking = []
+    if (this.#reading === READS_AT_ONCE || this.#lookups.length === 0) return
+    const lookups = this.#lookups
+    this.#lookups = []
     this.#reading += 1
-    void this.#read(asking).finally(() => {
+    void this.#read(lookups).finally(() => {
       this.#reading -= 1
       this.#readNext()
     })
   }
 
-  async #read(asking: readonly Asking[]): Promise<void> {
+  async #read(lookups: readonly ReplayLookup[]): Promise<void> {
     try {
       const client = await this.#pool.connect()
-      const stored = await storedEvents(client, asking).finally(() => client.release())
+      const stored = await storedEvents(client, lookups).finally(() => client.release())
       const now = performance.now()
-      for (const { conversion, resolve } of asking) {
+      for (const { conversion, resolve } of lookups) {
         const isStale = conversion.key !== undefined && now - conversion.key.read_at > WAITED_MS
         resolve(isStale ? undefined : replayed(conversion, stored.get(`${conversion.org_id} ${conversion.id}`)))
       }
     } catch {
-      // The common way knows what to do without a database.
-      for (const { resolve } of asking) resolve(undefined)
+      // The queue handles a missing database.
+      for (const { resolve } of lookups) resolve(undefined)
     }
   }
 }
@@ -80,10 +80,13 @@ function replayed({ campaigns }: Conversion, event: StoredEvent | undefined): Re
   return isOutside(campaigns, event.campaign_id) ? new Refusal('campaign_scope_forbidden') : { event, replayed: true }
 }
 
-/** The events behind the requests, by organization and identity; each organization is asked for by itself, all in one flight. */
-async function storedEvents(client: pg.PoolClient, asking: readonly Asking[]): Promise<Map<string, StoredEvent>> {
+/** The stored events by organization and request identity, read with one statement per organization in one round trip. */
+async function storedEvents(
+  client: pg.PoolClient,
+  lookups: readonly ReplayLookup[],
+): Promise<Map<string, StoredEvent>> {
   const ids = new Map<string, string[]>()
-  for (const { conversion } of asking) {
+  for (const { conversion } of lookups) {
     for (const kind of conversion.type === 'bot_start' ? ['events', 'aliased'] : ['events']) {
       const name = `${kind} ${conversion.org_id}`
       ids.set(name, [...(ids.get(name) ?? []), conversion.id])

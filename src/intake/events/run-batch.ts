@@ -1,6 +1,6 @@
 /**
- * Runs a batch in a transaction until each of its items has its one answer, whatever goes wrong: transient failures are tried again, a
- * bad row harms only itself, and without a database everything is told to come again.
+ * Runs a batch in a transaction until each of its items has exactly one outcome, whatever goes wrong: transient failures are retried, a
+ * bad row harms only itself, and without a database every item is answered 503.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -13,10 +13,10 @@ import type { Outcome } from './decide.ts'
 import type { Item } from './items.ts'
 import { commitBatch, type Decided, decideBatch, type Terms, TooSlow } from './transact.ts'
 
-export type Waiting = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void }
+export type WaitingItem = { item: Item; resolve: (outcome: Outcome) => void; reject: (error: unknown) => void }
 
-/** What one organization has gathered, or several have. */
-export type Batch = readonly Waiting[]
+/** Waiting items of one or several organizations. */
+export type Batch = readonly WaitingItem[]
 
 export type LaneTools = {
   pool: pg.Pool
@@ -24,20 +24,20 @@ export type LaneTools = {
   log: Logger
   terms: Terms
   onDeliveries: () => void
-  /** Is told of caps whose limit a batch has reached. */
+  /** Called with the caps whose limit a batch reached. */
   onFilled: (caps: readonly ChangedObject[]) => void
-  /** Organizations that could not be reached a moment ago, and until when that counts: they are tried, and not again and again. */
+  /** Organizations that could not be reached, and until when they are tried only once per batch. */
   unreached: Map<number, number>
 }
 
-/** With the four seconds of a transaction this stays below the caller's 55. */
+/** With the four seconds of a transaction this is below the caller's 55 seconds. */
 const TOO_OLD_MS = 50_000
 const BEHIND_BUDGET_MS = 56_000
 const TRIES = 4
-/** On a cluster the organizations of a node that is away must not keep the lanes from the others. */
+/** On a cluster, organizations of a node that is away must not occupy the lanes. */
 const UNREACHED_MS = 1000
 
-/** Answers every item but those of organizations whose rows someone else holds: these it gives back. */
+/** Settles every item, except those of organizations whose lock another transaction holds: it returns these. */
 export async function runBatch(tools: LaneTools, batch: Batch, attempt = 1): Promise<Batch> {
   const young = refuseOld(batch)
   if (young.length === 0) return []
@@ -71,7 +71,7 @@ async function transact({ pool, terms }: LaneTools, batch: Batch): Promise<Decid
     client.release()
     return decided
   } catch (error) {
-    // The end of the connection is the end of its transaction, whatever state that was in.
+    // Closing the connection ends its transaction, whatever its state.
     client.release(true)
     throw error
   }
@@ -86,10 +86,10 @@ async function recover(tools: LaneTools, batch: Batch, attempt: number, error: u
     await sleep(5 * 2 ** attempt)
     return runBatch(tools, batch, attempt + 1)
   }
-  // The database answers, but somebody holds a row: it waits for its turn again, until it is too old.
+  // Another transaction holds a row: the items wait in the queue again, until they are too old.
   if (isHeldUp(error)) return batch
   if ((isOwnFault(error) || isUnsaid(error)) && !(error instanceof NotConnected) && !isAlone) {
-    // One row that the database cannot take harms only itself: halves, until it stands alone.
+    // Halves the batch until a row that the database cannot take is alone.
     const half = Math.ceil(batch.length / 2)
     const left = await runBatch(tools, batch.slice(0, half))
     return [...left, ...(await runBatch(tools, batch.slice(half)))]
@@ -108,26 +108,26 @@ function refuseAll(batch: Batch): Batch {
 }
 
 /**
- * What is over fifty seconds old is told to come again instead of being recorded behind its caller's back: by the gate's 504 where the
- * caller has set a budget by its Idempotency-Key, else by a 503 just behind it.
+ * Refuses items older than 50 seconds instead of recording them after their caller gave up. Callers with an Idempotency-Key get the gate's 504 first;
+ * the others get a 503 shortly after that time.
  */
 function refuseOld(batch: Batch): Batch {
   const oldest = performance.now() - TOO_OLD_MS
-  const isOld = ({ item }: Waiting) => item.arrived_at < oldest
+  const isOld = ({ item }: WaitingItem) => item.arrived_at < oldest
   if (!batch.some(isOld)) return batch
   for (const { item, reject } of batch.filter(isOld))
     setTimeout(() => reject(tellLater()), Math.max(0, item.arrived_at + BEHIND_BUDGET_MS - performance.now()))
   return batch.filter(waiting => !isOld(waiting))
 }
 
-/** Nobody listens: unlike with a connection that was lost, there is nothing to try again. */
+/** No connection could be made. Unlike after a lost connection, a retry is useless. */
 class NotConnected extends Error {}
 
 function isHeldUp(error: unknown): boolean {
   return error instanceof TooSlow || isOutOfTime(error)
 }
 
-/** The same batch may succeed when it is run again; it is safe to, whether or not it was committed. */
+/** Whether the same batch may succeed if it is run again, which is safe whether or not it was committed. */
 function isTransient(error: unknown): boolean {
   return isRetryable(error) || isUnreachable(error) || isHeldUp(error)
 }

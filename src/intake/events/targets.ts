@@ -1,4 +1,4 @@
-/** Where the conversions of an organization may be told, as a batch knows it. */
+/** The delivery targets of an organization: postback rules and ad accounts, as a batch reads them. */
 import type { AdPlatform } from '../../contract/ad-platforms.ts'
 
 export type Rule = {
@@ -7,7 +7,7 @@ export type Rule = {
   campaign_id: string | null
   traffic_source_id: string | null
   once_per_person: boolean
-  /** What it calls on; null: when a conversion is recorded. */
+  /** The status it calls on; null: when a conversion is recorded. */
   told_on: string | null
 }
 /** An ad account that is not switched off; `sends` are the event types it takes. */
@@ -27,13 +27,13 @@ export type TargetRow = { id: string } & (
 
 type Targets = { readonly rules: Rule[]; readonly accounts: Account[] }
 
-/** Files a row with its kind. */
-export function knowTarget(known: Targets | undefined, { id, ...row }: TargetRow): void {
+/** Adds a row to the rules or to the accounts. */
+export function addTarget(targets: Targets | undefined, { id, ...row }: TargetRow): void {
   if (row.platform !== null) {
     const { platform, sends, send_when, restate } = row
-    known?.accounts.push({ id, platform, sends, send_when, restate })
+    targets?.accounts.push({ id, platform, sends, send_when, restate })
   } else {
     const { event_type, campaign_id, traffic_source_id, once_per_person, told_on } = row
-    known?.rules.push({ id, event_type, campaign_id, traffic_source_id, once_per_person, told_on })
+    targets?.rules.push({ id, event_type, campaign_id, traffic_source_id, once_per_person, told_on })
   }
 }

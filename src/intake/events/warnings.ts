@@ -1,10 +1,10 @@
-/** What is said of a conversion that was sent again: the stored row stands, and may not be what was sent this time. */
+/** Warnings for a conversion that was sent again: the stored row stays, and may differ from the new request. */
 import { Amount, MAX_PAYOUT, toSixPlaces } from '../../contract/fields.ts'
 import type { Warning } from '../../contract/warnings.ts'
 
 const Payout = Amount(MAX_PAYOUT)
 
-/** That a payout differs from the one on record, with both; nothing where none was sent. `stored` is a decimal or null for none. */
+/** A warning with both payouts if the sent payout differs from the stored one. `stored` is a decimal, or null for none. */
 export function payoutWarnings(sent: unknown, stored: string | null): Warning[] {
   const read = Payout.safeParse(sent)
   if (!read.success || (stored !== null && toSixPlaces(stored) === read.data)) return []

@@ -1,15 +1,15 @@
 /**
- * The statements a batch writes with, each for any number of rows out of one JSON parameter: one text to prepare whatever the batch's
- * size, and less work for small batches than an array per column (measured). Each has two forms, as the reads have. Plain inserts
- * without `on conflict`: under the lock nothing can be there already, and if it were, the transaction must fail as a whole and be
- * decided anew. Only what is told once, whoever asks again, is kept to it by the outbox's own indexes.
+ * The statements a batch writes with. Each takes any number of rows as one JSON parameter: one text to prepare for every batch
+ * size, and less work for small batches than an array per column (measured). Each has two forms, like the reads. Inserts have no
+ * `on conflict`: under the lock no row can be there already, and if one were, the transaction must fail and be decided again. Only
+ * deliveries that may exist already are inserted with `on conflict`, by the outbox's unique indexes.
  */
 import type { Forms } from './reads.ts'
 
-/** How a form names the organization: behind a row's columns in a list, as a column of the rows, in a comparison. */
+/** How a form names the organization: after a row's columns in a list, as a column of the rows, in a comparison. */
 type Org = { listed: string; column: string; org: string }
 
-/** `$1` are the rows, then come what is the same for all of them, and last, in `one` only, the organization. */
+/** `$1` has the rows, then come values common to all rows, and last, in `one` only, the organization. */
 function forms(last: number, text: (org: Org) => string): Forms {
   return {
     one: text({ listed: `, $${last}::int`, column: '', org: `$${last}::int` }),
@@ -37,7 +37,7 @@ export const INSERT_EVENT_MONEY = forms(
     rate_source text${column})`,
 )
 
-/** Of starts whose first explicit payout takes the place of what they had inherited. */
+/** For starts whose first explicit payout replaces the inherited one. */
 export const DELETE_EVENT_MONEY = forms(
   2,
   ({ org, column }) => `
@@ -73,7 +73,7 @@ export const INSERT_REVISIONS = forms(
     original_currency text, rate numeric, reason text, source text, network_id uuid, actor uuid${column})`,
 )
 
-/** What was held and is no more; a hold that is put on anew follows it in the same transaction. */
+/** Removes old holds; a new hold of the same event is inserted after it in the same transaction. */
 export const DELETE_HOLDS = forms(
   2,
   ({ org, column }) => `
@@ -91,8 +91,8 @@ export const INSERT_HOLDS = forms(
 )
 
 /**
- * Always an update: the clicks were read in this transaction. As an upsert it goes by the primary key straight to each row's partition,
- * where an update would open every month's.
+ * Always updates, because the clicks were read in this transaction. As an upsert it goes by the primary key straight to each row's partition;
+ * an update would open every month's.
  */
 export const UPDATE_CLICKS = forms(
   2,
@@ -153,7 +153,7 @@ export const MOVE_BALANCES = forms(
 
 export const INSERT_DELIVERIES = forms(3, org => deliveries(org))
 
-/** Of what a rule calls once per person, or an ad account is told once it is approved: an earlier one stays, and what comes after it is left out. */
+/** For rules that call once per person, and for ad accounts that wait for the approval: an existing delivery stays, and a later one is dropped. */
 export const INSERT_ONCE = forms(3, org => `${deliveries(org)} on conflict do nothing`)
 
 export const COUNT_FOR_CAPS = forms(
@@ -166,7 +166,7 @@ export const COUNT_FOR_CAPS = forms(
   set used = n.used + excluded.used, reached_at = coalesce(n.reached_at, excluded.reached_at)`,
 )
 
-/** Changed as of that moment, which other processes look for. */
+/** Sets `updated_at`, by which other processes find the change. */
 export const CLOSE_CAPS = forms(
   3,
   ({ org, column }) => `
@@ -176,7 +176,7 @@ export const CLOSE_CAPS = forms(
   where c.org_id = ${org} and c.id = t.id`,
 )
 
-/** Due at once by the database's clock, which the worker goes by: a process's own may be ahead of it. */
+/** Due now by the database's clock, which the worker uses; this process's clock may be ahead of it. */
 function deliveries({ listed, column }: Org): string {
   return `
   insert into deliveries (attempts, created_at, run_at, finished_at, id, event_id, kind, target_id, seq, state, reason, click_id, campaign_id,

@@ -166,10 +166,10 @@ test('a call says what it is in before its network does, and one that has to say
   assert.equal(await paid({ currency: 'from_call', convert: true }, { payout: '3', currency: '$' }), '3')
   assert.equal(
     await paid({ currency: 'from_call', convert: true }, { payout: '3' }),
-    'Not recorded: the payout is 3, and the call names no currency',
+    'Not recorded: the payout is 3, and the postback names no currency',
   )
   assert.equal(await paid({ currency: 'from_call', convert: true }, {}), null)
-  const notUsd = 'Not recorded: the currency is GBP, and only USD is booked'
+  const notUsd = 'Not recorded: the currency is GBP, and the network takes only USD'
   assert.equal(await paid({ currency: 'USD', convert: false }, { payout: '3', currency: 'GBP' }), notUsd)
   assert.equal(await paid({ currency: 'GBP', convert: false }, { payout: '3' }), notUsd)
   assert.equal(await paid({ convert: true, unpaid_types: ['purchase'] }, { payout: '3', currency: 'GBP' }), null)
@@ -193,7 +193,7 @@ test('a network that was there before goes on refusing what is not in dollars', 
   const click = await seedClick(house.database, owner.org_id)
   assert.equal(
     await call(click, { payout: '3', currency: 'EUR' }),
-    'Not recorded: the currency is EUR, and only USD is booked',
+    'Not recorded: the currency is EUR, and the network takes only USD',
   )
   assert.equal((await refused(owner))[0]?.diagnosis, 'currency_not_usd')
 })

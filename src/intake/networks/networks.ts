@@ -1,7 +1,7 @@
 /**
- * Networks: who may report conversions by calling an address, which sets no header and is its only proof. Owns `networks`
- * and `network_tokens`. A token only ever records conversions of its organization; it is kept encrypted, so that its address can be
- * shown again, and found by its hash. Deletion is soft, because events and refused intake go on naming their network.
+ * Networks: affiliate networks that report conversions by postback. The token in the postback URL is their only credential. Owns `networks`
+ * and `network_tokens`. A token can only report conversions of its organization. It is stored encrypted, so that its URL can be shown
+ * again, and found by its hash. Deletion is soft, because events and refused events refer to their network.
  */
 import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import { USD } from '../../contract/currencies.ts'
@@ -16,7 +16,7 @@ import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import type * as api from './api.ts'
 import { faultOfIps } from './ips.ts'
-import type { Reading } from './read-call.ts'
+import type { NetworkMaps } from './read-call.ts'
 import { TEMPLATES, type Template } from './templates.ts'
 import { hashToken, newToken } from './token.ts'
 
@@ -40,19 +40,19 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-type Row = Omit<api.Network, 'amend' | 'postback_url' | 'token_withheld' | 'offer_parameter' | 'waiting'> & {
+type NetworkRow = Omit<api.Network, 'amend' | 'postback_url' | 'token_withheld' | 'offer_parameter' | 'waiting'> & {
   token: Buffer
   amend: boolean | null
 }
-type Asking = Pick<Ground, 'db' | 'secrets'> & {
+type NetworkReader = Pick<Ground, 'db' | 'secrets'> & {
   readonly origin: string | undefined
   readonly actor: { org_id: number; role: Role }
 }
 
-/** Stands for a token in what members read: whoever knows it records conversions, which members may not change anything by. */
+/** Replaces the token for members: anyone who knows it can record conversions, and members may not change anything. */
 const WITHHELD = '*'.repeat(8)
 
-const USUAL_OVERLAP_HOURS = 24
+const DEFAULT_OVERLAP_HOURS = 24
 
 /** Networks of the organization, newest first. */
 export async function listNetworks(
@@ -60,16 +60,16 @@ export async function listNetworks(
   { query }: Call<typeof api.listNetworks>,
 ) {
   const rows = live(context.db, context.actor.org_id).select(COLUMNS)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Row>(), query)
-  return { data: await shown(context, data), next_cursor }
+  const { data, next_cursor } = await newestFirst(rows.$castTo<NetworkRow>(), query)
+  return { data: await networksOf(context, data), next_cursor }
 }
 
 /** One network. Refuses `object_not_found`. */
 export async function readNetwork(context: Context<typeof api.readNetwork>, { params }: Call<typeof api.readNetwork>) {
-  return await showOne(context, await rowOf(context, params.id))
+  return await networkOf(context, await rowOf(context, params.id))
 }
 
-/** Creates a network with its template's parameters and statuses, and an address. */
+/** Creates a network with its template's parameters and statuses, and a postback URL. */
 export async function createNetwork(
   context: Context<typeof api.createNetwork>,
   { body }: Call<typeof api.createNetwork>,
@@ -85,7 +85,7 @@ export async function createNetwork(
     created_at: new Date().toISOString(),
   }
   const row = await db.transaction().execute(trx => insertNetwork(trx, secrets, created))
-  return await showOne(context, row)
+  return await networkOf(context, row)
 }
 
 type NewNetwork = {
@@ -102,7 +102,7 @@ export async function insertNetwork(
   trx: Transaction<Tables>,
   secrets: Pick<Secrets, 'seal'>,
   { org_id, id, template, currency = USD, created_at, ...named }: NewNetwork,
-): Promise<Row> {
+): Promise<NetworkRow> {
   const { parameters, statuses, default_type, unpaid_types } = TEMPLATES[template]
   const token = newToken()
   await trx
@@ -121,7 +121,7 @@ export async function insertNetwork(
       default_type,
       unpaid_types: [...unpaid_types],
       currency,
-      // Where what a call says is read at all, it is believed; older networks refuse it.
+      // New networks convert if their postbacks can name a currency; older ones refuse other currencies.
       convert: parameters.currency.length > 0 || currency !== USD,
       amend: false,
       hold_days: null,
@@ -132,11 +132,11 @@ export async function insertNetwork(
       updated_at: created_at,
     })
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<NetworkRow>()
     .executeTakeFirstOrThrow()
 }
 
-/** Changes what is sent; maps and lists are replaced whole. Refuses `object_not_found`, `invalid_request` for an IP that is none. */
+/** Changes the given fields; maps and lists are replaced whole. Refuses `object_not_found`, and `invalid_request` for an invalid IP address. */
 export async function updateNetwork(
   context: Context<typeof api.updateNetwork>,
   { params, body }: Call<typeof api.updateNetwork>,
@@ -152,10 +152,10 @@ export async function updateNetwork(
   }
   const row = await change(context.db, context.actor.org_id, idOf(params.id), changes)
   if (row.convert && row.currency !== USD) await wantRates({ pool: context.database.reads, config: context.config })
-  return await showOne(context, row)
+  return await networkOf(context, row)
 }
 
-/** Deletes softly; its addresses are unknown from now on. Refuses `object_not_found`. */
+/** Deletes softly; its postback URLs stop working. Refuses `object_not_found`. */
 export async function deleteNetwork(
   { db, actor }: Context<typeof api.deleteNetwork>,
   { params }: Call<typeof api.deleteNetwork>,
@@ -168,7 +168,7 @@ export async function deleteNetwork(
   return { ok: true as const }
 }
 
-/** Gives the network a new address. The ones before it end when `overlap_hours` are over, a day unless given. Refuses `object_not_found`. */
+/** Gives the network a new postback URL. The old ones work for `overlap_hours` more, 24 by default. Refuses `object_not_found`. */
 export async function rotateNetworkToken(
   context: Context<typeof api.rotateNetworkToken>,
   { params, body }: Call<typeof api.rotateNetworkToken>,
@@ -177,9 +177,9 @@ export async function rotateNetworkToken(
   const { org_id } = actor
   const [network_id, token, now] = [idOf(params.id), newToken(), Date.now()]
   const created_at = new Date(now).toISOString()
-  const ends = new Date(now + (body.overlap_hours ?? USUAL_OVERLAP_HOURS) * HOUR_MS).toISOString()
+  const ends = new Date(now + (body.overlap_hours ?? DEFAULT_OVERLAP_HOURS) * HOUR_MS).toISOString()
   const row = await db.transaction().execute(async trx => {
-    // The network's row first: of two rotations at once the second ends the first one's token.
+    // Locks the network's row first, so that the second of two concurrent rotations ends the first one's token.
     const changed = await change(trx, org_id, network_id, { token: secrets.seal(token) })
     await trx
       .deleteFrom('network_tokens')
@@ -199,31 +199,31 @@ export async function rotateNetworkToken(
       .execute()
     return changed
   })
-  return await showOne(context, row)
+  return await networkOf(context, row)
 }
 
-/** How a network's calls are read now; undefined for one that is not the organization's. A deleted one's calls may still wait. */
-export async function readingOf(db: Kysely<Tables>, org_id: number, network_id: string): Promise<Reading | undefined> {
+/** The network's current maps; undefined if it is not the organization's. Includes deleted networks, whose postbacks may still wait. */
+export async function mapsOf(db: Kysely<Tables>, org_id: number, network_id: string): Promise<NetworkMaps | undefined> {
   return await db
     .selectFrom('networks')
     .select(['parameters', 'statuses', 'default_type', 'unpaid_types', 'currency', 'convert', 'amend', 'hold_days'])
     .where('org_id', '=', org_id)
     .where('id', '=', network_id)
-    .$castTo<Reading>()
+    .$castTo<NetworkMaps>()
     .executeTakeFirst()
 }
 
 const live = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('networks').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-async function rowOf({ db, actor }: Asking, id: string): Promise<Row> {
-  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<Row>()
+async function rowOf({ db, actor }: NetworkReader, id: string): Promise<NetworkRow> {
+  const row = live(db, actor.org_id).select(COLUMNS).where('id', '=', idOf(id)).$castTo<NetworkRow>()
   return (await row.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
 type Changes = Updateable<Tables['networks']>
 
-async function change(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<Row> {
+async function change(db: Kysely<Tables>, org_id: number, id: string, changes: Changes): Promise<NetworkRow> {
   const row = await db
     .updateTable('networks')
     .set({ ...changes, updated_at: new Date().toISOString() })
@@ -231,18 +231,21 @@ async function change(db: Kysely<Tables>, org_id: number, id: string, changes: C
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<NetworkRow>()
     .executeTakeFirst()
   return row ?? refuse('object_not_found')
 }
 
-async function showOne(context: Asking, row: Row): Promise<api.Network> {
-  const [network] = await shown(context, [row])
+async function networkOf(context: NetworkReader, row: NetworkRow): Promise<api.Network> {
+  const [network] = await networksOf(context, [row])
   return network ?? refuse('object_not_found')
 }
 
-/** With the address as it is to be entered, for members without its token, and how many calls wait. */
-async function shown({ db, secrets, origin, actor }: Asking, rows: readonly Row[]): Promise<api.Network[]> {
+/** Adds the postback URL (for members without its token), and how many postbacks wait. */
+async function networksOf(
+  { db, secrets, origin, actor }: NetworkReader,
+  rows: readonly NetworkRow[],
+): Promise<api.Network[]> {
   if (rows.length === 0) return []
   const waiting = await db
     .selectFrom('network_calls')
@@ -268,7 +271,7 @@ async function shown({ db, secrets, origin, actor }: Asking, rows: readonly Row[
   })
 }
 
-/** The first name of each field with the network's macro for it. */
+/** The query of the postback URL: the first name of each field, with the network's macro. */
 function queryOf({ macros, also }: Template, parameters: api.ParameterMap): string {
   const pairs = Object.entries(macros).flatMap(([field, macro]) => {
     const name = parameters[field as api.Field][0]

@@ -1,6 +1,6 @@
 /**
- * From what a network called to a conversion: which parameter says what, and what its words mean. What cannot be read exactly is
- * refused with a diagnosis, because a network is told nothing that would make it send anything else.
+ * Reads a network's postback into a conversion or a verdict, by the network's maps. A postback that cannot be read exactly is refused with a
+ * diagnosis for the operator, because no answer would make the network send it differently.
  */
 
 import { USD } from '../../contract/currencies.ts'
@@ -15,43 +15,43 @@ import { readConversion } from '../events/intake.ts'
 import type { Conversion, Revision } from '../events/items.ts'
 import { Diagnosed, isMacro } from '../refused-events/diagnosis.ts'
 import { FROM_CALL, type ParameterMap, type StatusMap } from './api.ts'
-import { meaningOf, type Said } from './meaning.ts'
+import { meaningOf, type SentStatus } from './meaning.ts'
 
-/** What a call brought, by parameter name in lower case; of a name that was sent twice the last one that says something. */
+/** The parameters of a postback by lower-case name; of a repeated one, the last non-empty value. */
 export type Fields = Readonly<Record<string, string>>
 
-/** How a network is to be understood. */
-export type Reading = {
+/** The settings of a network by which its postbacks are read. */
+export type NetworkMaps = {
   readonly parameters: ParameterMap
   readonly statuses: StatusMap
   readonly default_type: EventType | null
   readonly unpaid_types: readonly EventType[]
-  /** What a call is in that names no currency: a code, or `from_call`, where it must name one. */
+  /** The currency of postbacks that name none: a code, or `from_call` if each must name one. */
   readonly currency: string
-  /** Whether what is in another currency than dollars is turned into them, or refused. */
+  /** Whether payouts in other currencies are converted to dollars; false: refused. */
   readonly convert: boolean
-  /** Whether a later paid word with another amount changes what is recorded. */
+  /** Whether a later paid status with another amount changes the recorded conversion. */
   readonly amend?: boolean | null
-  /** After so many days what it holds is approved. */
+  /** Days after which a held conversion is approved. */
   readonly hold_days?: number | null
 }
 
 const MOST_FIELDS = 100
 const NAME_LENGTH = 64
 const VALUE_LENGTH = 1000
-/** What is kept of a call has room for so much. */
+/** The most text stored of a postback, in characters. */
 const ALL_LENGTH = 6000
-/** Looking at each number takes time, and what a network sends is shorter by far. */
+/** Longer bodies are parsed without keeping large integers exact, which takes time; networks send far less. */
 const EXACT_LENGTH = 16_384
 
-/** The parameters of a query, a form or a JSON object; what is none of them holds no fields. Never throws. */
+/** The parameters of a query, and of a body that is a form or a JSON object. Any other body gives none. Never throws. */
 export function readFields(query: string, body: Buffer | undefined): Fields {
   const fields = new Map<string, string>()
   let room = ALL_LENGTH
   const isFull = () => room < 0 || fields.size >= MOST_FIELDS
   const put = (sentName: string, sentValue: string) => {
     if (isFull()) return
-    // `&amp;` and a second `?` stand in addresses that went through an editor or were pasted together.
+    // `&amp;` and a second `?` occur in URLs that went through an editor or were pasted together.
     const plain = sentName.trim().replace(/^(\?|amp;)+/i, '')
     const name = faithful(plain).slice(0, NAME_LENGTH).toLowerCase().toWellFormed()
     const value = faithful(sentValue.trim()).slice(0, VALUE_LENGTH).toWellFormed()
@@ -66,7 +66,7 @@ export function readFields(query: string, body: Buffer | undefined): Fields {
   return Object.fromEntries(fields)
 }
 
-/** A transaction id of 19 digits stays as it was written: as a float, two of them would be one. */
+/** Keeps large integers as text: as floats, two transaction ids of 19 digits could be equal. */
 function asSent(_name: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
   return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source) ? source : value
 }
@@ -82,7 +82,7 @@ function objectOf(text: string): object {
 const isPlain = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 
-/** The click id a call names: the first parameter that holds one, else the first that was sent. */
+/** The parameter with the click id: the first that holds a valid id, else the first that was sent. */
 export function clickOf(fields: Fields, { click_id }: ParameterMap): { name: string; text: string } | undefined {
   const sent = click_id.flatMap(name => {
     const text = sentAs(fields, name)
@@ -91,36 +91,36 @@ export function clickOf(fields: Fields, { click_id }: ParameterMap): { name: str
   return sent.find(({ text }) => toUuid(text) !== undefined) ?? sent[0]
 }
 
-/** The network's word for what happened, as it was sent. */
+/** The network's status, as sent. */
 export const statusOf = (fields: Fields, { status }: ParameterMap): string | undefined => firstOf(fields, status)
 
-/** What says which conversion a call is of, as it was sent. */
+/** The click id and transaction id of a postback, as sent. */
 export function identityOf(fields: Fields, parameters: ParameterMap) {
   const click = clickOf(fields, parameters)
   return { click, nonce: click && transactionOf(fields, parameters, click.name) }
 }
 
-/** A conversion whose payout may still be in another currency: `inDollars` of this room makes dollars of it. */
+/** A conversion whose payout may still be in another currency; `in-dollars.ts` converts it. */
 export type CallRead = Conversion & {
   readonly foreign?: { readonly amount: string; readonly currency: string } | undefined
 }
 
-/** What a call says of a conversion that is recorded. */
+/** A verdict on a recorded conversion. */
 export type VerdictRead = Revision
 
 type Call = { org_id: number; network_id: string; arrived_at: number; received_at?: string | undefined }
 
 /**
- * The conversion a call reports, or what it says of one. Its nonce is the network's transaction id, so that a call sent again does nothing; without one it is
- * the one conversion of that type on that click. Throws `Diagnosed`, or what `readConversion` refuses.
+ * The conversion or verdict of a postback. The nonce is the network's transaction id, so that a repeated postback does nothing; without one, a click has one
+ * conversion of each type. Throws `Diagnosed`, or the refusals of `readConversion`.
  */
-export function readCall(fields: Fields, network: Reading, call: Call): CallRead | VerdictRead {
+export function readCall(fields: Fields, network: NetworkMaps, call: Call): CallRead | VerdictRead {
   const { parameters } = network
   const click = clickOf(fields, parameters)
-  if (click === undefined) throw new Diagnosed('click_id_missing', 'the call holds no click id')
+  if (click === undefined) throw new Diagnosed('click_id_missing', 'the postback has no click id')
   if (isMacro(click.text))
     throw new Diagnosed('macro_not_replaced', `${click.name} holds a macro that was not replaced`)
-  const meaning = meaningOf(wordsOf(fields, parameters.status), network)
+  const meaning = meaningOf(sentStatuses(fields, parameters.status), network)
   const nonce = transactionOf(fields, parameters, click.name)
   if ('type' in meaning) return conversionOf(fields, network, { ...meaning, click_text: click.text, nonce, call })
   if (nonce !== undefined && !Nonce.safeParse(nonce).success) throw new Diagnosed('nonce_invalid', TOO_LONG)
@@ -131,8 +131,8 @@ export function readCall(fields: Fields, network: Reading, call: Call): CallRead
 const TOO_LONG = 'the transaction id has more than 128 characters'
 const Nonce = ConversionDraft.shape.nonce
 
-type Reads = { readonly nonce: string | undefined; readonly call: Call }
-type Reporting = Reads & {
+type ReadIdentity = { readonly nonce: string | undefined; readonly call: Call }
+type ReportedConversion = ReadIdentity & {
   readonly type: EventType
   readonly isNamed: boolean
   readonly isHeld: boolean
@@ -141,8 +141,8 @@ type Reporting = Reads & {
 
 function conversionOf(
   fields: Fields,
-  network: Reading,
-  { type, isNamed, isHeld, click_text, nonce, call }: Reporting,
+  network: NetworkMaps,
+  { type, isNamed, isHeld, click_text, nonce, call }: ReportedConversion,
 ): CallRead {
   const { parameters } = network
   const { org_id, network_id, arrived_at, received_at } = call
@@ -157,7 +157,7 @@ function conversionOf(
   const draft = ConversionDraft.safeParse({
     clickId: click_text,
     type,
-    // Paid later by another status: the money must not be booked twice.
+    // An unpaid type gets 0, because a later status brings the payout: it must not be booked twice.
     payout: foreign !== undefined ? undefined : isUnpaid ? '0' : payout,
     nonce,
     payload: {
@@ -186,17 +186,21 @@ function conversionOf(
   return { ...conversion, ...(isUnpaid ? {} : { standing, isByOffer: !isNamed }), received_at, foreign }
 }
 
-function wordsOf(fields: Fields, names: readonly string[]): Said[] {
+function sentStatuses(fields: Fields, names: readonly string[]): SentStatus[] {
   return names.flatMap(name => {
-    const said = sentAs(fields, name)
-    return said === undefined ? [] : [{ name, said }]
+    const status = sentAs(fields, name)
+    return status === undefined ? [] : [{ name, status }]
   })
 }
 
-type Judging = Reads & { readonly verdict: EventStatus; readonly click_id: string }
+type ReportedVerdict = ReadIdentity & { readonly verdict: EventStatus; readonly click_id: string }
 
-/** A verdict on the conversion of the same transaction. A refusal is worth nothing, whatever amount came with it. */
-function verdictOf(fields: Fields, network: Reading, { verdict, click_id, nonce, call }: Judging): VerdictRead {
+/** A verdict on the conversion of the same transaction. With a rejection, a sent amount is ignored. */
+function verdictOf(
+  fields: Fields,
+  network: NetworkMaps,
+  { verdict, click_id, nonce, call }: ReportedVerdict,
+): VerdictRead {
   const { org_id, network_id, arrived_at } = call
   const status = statusOf(fields, network.parameters)
   return {
@@ -217,27 +221,28 @@ function verdictOf(fields: Fields, network: Reading, { verdict, click_id, nonce,
 
 const reasonOf = (status: string): string => status.slice(0, REASON_LENGTH).toWellFormed()
 
-/** The amount of a verdict, in its currency: which rate its conversion was booked by is known only when it is found. */
-function amountOf(fields: Fields, network: Reading): Pick<VerdictRead, 'amount' | 'foreign'> {
+/** The amount of a verdict in its own currency; the events room converts it by the rate of the conversion. */
+function amountOf(fields: Fields, network: NetworkMaps): Pick<VerdictRead, 'amount' | 'foreign'> {
   const currency = currencyOf(fields, network)
   const payout = payoutOf(fields, network.parameters, currency)
   const isForeign = payout !== undefined && currency !== undefined && currency !== USD && /[1-9]/.test(payout)
   return isForeign ? { amount: undefined, foreign: { amount: payout, currency } } : { amount: payout }
 }
 
-/** What the call says it is in, else what its network is; undefined where it would have to say. */
-function currencyOf(fields: Fields, { parameters, currency, convert }: Reading): string | undefined {
+/** The postback's currency, else the network's; undefined if the postback must name one and does not. */
+function currencyOf(fields: Fields, { parameters, currency, convert }: NetworkMaps): string | undefined {
   const sent = firstOf(fields, parameters.currency)
   if (sent !== undefined && isMacro(sent))
     throw new Diagnosed('macro_not_replaced', 'the currency is a macro that was not replaced')
   const named = sent === undefined ? currency : /^(\$|us\$)$/i.test(sent) ? USD : sent.toUpperCase()
   if (named === USD) return USD
-  if (!convert) throw new Diagnosed('currency_not_usd', `the currency is ${sent ?? named}, and only USD is booked`)
+  if (!convert)
+    throw new Diagnosed('currency_not_usd', `the currency is ${sent ?? named}, and the network takes only USD`)
   return named === FROM_CALL ? undefined : named
 }
 
 const Payout = ConversionDraft.shape.payout
-/** Of a currency of which a million are a few dollars. */
+/** Enough for a currency of which a million units are a few dollars. */
 const ForeignPayout = Amount(999_999_999_999_999)
 
 function payoutOf(fields: Fields, { payout }: ParameterMap, currency: string | undefined): string | undefined {
@@ -245,14 +250,14 @@ function payoutOf(fields: Fields, { payout }: ParameterMap, currency: string | u
   if (sent === undefined) return undefined
   if (isMacro(sent)) throw new Diagnosed('macro_not_replaced', 'the payout is a macro that was not replaced')
   if (currency === undefined)
-    throw new Diagnosed('currency_missing', `the payout is ${sent}, and the call names no currency`)
+    throw new Diagnosed('currency_missing', `the payout is ${sent}, and the postback names no currency`)
   const read = (currency === USD ? Payout : ForeignPayout).safeParse(sent)
   if (!read.success) throw new Diagnosed('payout_invalid', `the payout is ${sent}: ${read.error.issues[0]?.message}`)
   return sent
 }
 
-/** The payout of a call that records nothing, and what it is in; undefined where none was sent that could be booked. */
-export function sentPayout(fields: Fields, network: Reading): { amount: string; currency: string } | undefined {
+/** The payout and currency of a postback that is not recorded; undefined if it has no valid payout. */
+export function sentPayout(fields: Fields, network: NetworkMaps): { amount: string; currency: string } | undefined {
   try {
     const currency = currencyOf(fields, { ...network, convert: true })
     const amount = payoutOf(fields, network.parameters, currency)
@@ -262,7 +267,7 @@ export function sentPayout(fields: Fields, network: Reading): { amount: string; 
   }
 }
 
-/** Never the parameter that the click id was read from: in some networks that is called transaction_id. */
+/** Skips the parameter that the click id was read from, which some networks call transaction_id. */
 function transactionOf(fields: Fields, { transaction_id }: ParameterMap, click: string): string | undefined {
   return firstOf(
     fields,
@@ -275,7 +280,7 @@ function firstOf(fields: Fields, names: readonly string[]): string | undefined {
   return name === undefined ? undefined : sentAs(fields, name)
 }
 
-/** What was sent under a name, empty counting as nothing. Names are the user's, and every object has a `constructor`. */
+/** The value of a parameter; undefined if empty. Uses `hasOwn`, because users choose the names and every object has a `constructor`. */
 function sentAs(fields: Fields, name: string): string | undefined {
   return Object.hasOwn(fields, name) && fields[name] !== '' ? fields[name] : undefined
 }

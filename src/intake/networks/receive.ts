@@ -1,7 +1,7 @@
 /**
- * What networks call. The call is read by the network's maps and takes the common way of every conversion; what cannot be
- * run at once is stored and run later. Answered as networks expect: 200 and a short text for all that sending again would not change,
- * because many switch an address off that answers anything else; 503 only while nothing can be stored.
+ * Receives postbacks. A postback is read by the network's maps and recorded through the queue like any conversion; one that cannot be
+ * run at once is stored and run later. The answer is 200 and a short text unless a retry could help, because many networks switch
+ * off a URL that answers anything else; 503 only while nothing can be stored.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DAY_MS } from '../../contract/days.ts'
@@ -14,14 +14,14 @@ import { Diagnosed } from '../refused-events/diagnosis.ts'
 import { Differing, requireSame } from '../refused-events/difference.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
 import { type Unearned, unearnedOf } from '../refused-events/unearned.ts'
-import type { Heard } from './heard.ts'
+import type { LastReceived } from './last-received.ts'
 import { isListed } from './ips.ts'
 import { Ignored } from './meaning.ts'
 import {
   type CallRead,
   clickOf,
   type Fields,
-  type Reading,
+  type NetworkMaps,
   readCall,
   readFields,
   statusOf,
@@ -29,28 +29,28 @@ import {
 } from './read-call.ts'
 import type { NetworkCall } from './store-calls.ts'
 import { hashToken, hasTokenForm } from './token.ts'
-import type { Ran, WaitingCall, WaitingCalls } from './waiting-calls.ts'
+import type { RunResult, WaitingCall, WaitingCalls } from './waiting-calls.ts'
 
-export type Tools = {
+export type PostbackTools = {
   readonly conversions: Pick<Conversions, 'record' | 'revise'>
   readonly keeper: Pick<Keeper, 'keep'>
-  /** Spends one of the organization's events quota; false when it is used up or cannot be asked. */
+  /** Takes one of the organization's events quota; false if it is used up or cannot be read. */
   readonly mayRecord: (org_id: number) => Promise<boolean>
-  readonly heard: Pick<Heard, 'note'>
-  /** Turns a payout in another currency into dollars; `received_at` in Unix ms. Throws `Diagnosed` where no rate is known. */
+  readonly lastReceived: Pick<LastReceived, 'note'>
+  /** Converts a payout in another currency to dollars; `received_at` in Unix ms. Throws `Diagnosed` if no rate is known. */
   readonly inDollars: <Read extends CallRead | VerdictRead>(read: Read, received_at: number) => Promise<Read>
-  /** What a refused call is kept as: an ignored status of a recorded conversion differs from it. Throws what the database throws. */
+  /** The refusal to keep: an ignored status of a recorded conversion is kept as differing from it. Throws the database's error. */
   readonly refusalOf: (
     call: Pick<NetworkCall, 'org_id' | 'network_id' | 'fields'>,
-    reading: Reading,
+    maps: NetworkMaps,
     refusal: Refusal,
   ) => Promise<Refusal>
 }
 
-type Network = Reading & { ips: string[]; active: boolean }
-type Found = { org_id: number; network_id: string; is_deleted: boolean }
+type Network = NetworkMaps & { ips: string[]; active: boolean }
+type FoundToken = { org_id: number; network_id: string; is_deleted: boolean }
 
-/** Networks give up after ten to thirty seconds; what takes longer is stored, and the two are one event. */
+/** Networks time out after ten to thirty seconds. A postback that takes longer is stored as well; both give the same event. */
 const PATIENCE_MS = 5000
 
 const FIND_TOKEN = `
@@ -63,8 +63,8 @@ const FIND_NETWORK = `
   from networks
   where org_id = $1 and id = $2 and deleted_at is null`
 
-// Some answers repeat what the caller sent, and no browser shall take that for a page.
-const say = (status: number, body: string, headers: Record<string, string> = {}): Answer => ({
+// Some answers repeat what the caller sent, so no browser may render them as a page.
+const textAnswer = (status: number, body: string, headers: Record<string, string> = {}): Answer => ({
   status,
   headers: {
     'content-type': 'text/plain; charset=utf-8',
@@ -74,33 +74,38 @@ const say = (status: number, body: string, headers: Record<string, string> = {})
   },
   body: `${body}\n`,
 })
-const OK = say(200, 'OK')
-const UNKNOWN = say(404, 'unknown postback address')
-const LATER = say(503, 'try again later', { 'retry-after': '60' })
-const ORGANIZATION_DELETED = say(REFUSALS.org_deleted.status, REFUSALS.org_deleted.error)
+const OK = textAnswer(200, 'OK')
+const UNKNOWN = textAnswer(404, 'unknown postback address')
+const LATER = textAnswer(503, 'try again later', { 'retry-after': '60' })
+const ORGANIZATION_DELETED = textAnswer(REFUSALS.org_deleted.status, REFUSALS.org_deleted.error)
 
 /** Answers one call. Never throws. */
-export async function receiveCall(ground: Ground, tools: Tools, waiting: WaitingCalls, visit: Visit): Promise<Answer> {
+export async function receiveCall(
+  ground: Ground,
+  tools: PostbackTools,
+  waiting: WaitingCalls,
+  visit: Visit,
+): Promise<Answer> {
   if (visit.method === 'HEAD') return OK
   const token = visit.params['token'] ?? ''
   if (!hasTokenForm(token)) return UNKNOWN
   try {
-    const found = await ask<Found>(ground, FIND_TOKEN, [hashToken(token), new Date().toISOString()])
+    const found = await readRow<FoundToken>(ground, FIND_TOKEN, [hashToken(token), new Date().toISOString()])
     if (found === undefined || !isOfHost(visit.host, found.org_id)) return UNKNOWN
     if (found.is_deleted) return ORGANIZATION_DELETED
     const { org_id, network_id } = found
-    const network = await ask<Network>(ground, FIND_NETWORK, [org_id, network_id])
+    const network = await readRow<Network>(ground, FIND_NETWORK, [org_id, network_id])
     if (network === undefined) return UNKNOWN
-    tools.heard.note({ id: network_id, org_id })
+    tools.lastReceived.note({ id: network_id, org_id })
     const call = { org_id, network_id, fields: sentFields(visit), ip: plainAddress(visit.ip), received_at: Date.now() }
-    return await take(tools, waiting, call, network)
+    return await takeCall(tools, waiting, call, network)
   } catch (error) {
-    ground.log.warn({ err: error }, 'a call of a network could not be taken')
+    ground.log.warn({ err: error }, 'could not take a postback')
     return LATER
   }
 }
 
-async function ask<Row extends object>(
+async function readRow<Row extends object>(
   { database }: Ground,
   text: string,
   values: unknown[],
@@ -115,19 +120,24 @@ function sentFields({ url, body }: Visit): Fields {
   return JSON.parse(withoutSecrets(fields)) as Fields
 }
 
-async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, network: Network): Promise<Answer> {
-  let said: CallRead | VerdictRead
+async function takeCall(
+  tools: PostbackTools,
+  waiting: WaitingCalls,
+  call: NetworkCall,
+  network: Network,
+): Promise<Answer> {
+  let read: CallRead | VerdictRead
   try {
-    requireWelcome(network, call.ip)
+    requireAllowed(network, call.ip)
     const { org_id, network_id } = call
-    const read = readCall(call.fields, network, { org_id, network_id, arrived_at: performance.now() })
-    said = await tools.inDollars(read, call.received_at)
+    const unconverted = readCall(call.fields, network, { org_id, network_id, arrived_at: performance.now() })
+    read = await tools.inDollars(unconverted, call.received_at)
   } catch (error) {
-    return await refused(tools, waiting, call, network, error)
+    return await answerRefusal(tools, waiting, call, network, error)
   }
   if (!(await tools.mayRecord(call.org_id))) return (await waiting.put(call)) ? OK : LATER
-  const recorded = record(tools, call.network_id, said, call.received_at)
-  // It goes on when it takes too long; what it ends with then is the stored call's affair.
+  const recorded = record(tools, call.network_id, read, call.received_at)
+  // If it takes too long it goes on; then the stored postback handles its outcome.
   recorded.catch(() => undefined)
   const late = Symbol('late')
   try {
@@ -137,79 +147,87 @@ async function take(tools: Tools, waiting: WaitingCalls, call: NetworkCall, netw
   } catch (error) {
     const isKept = error instanceof Differing && (await tools.keeper.keep(keptRefusal(call, network, error)))
     if (isKept) return OK
-    // It may have overtaken its conversion.
+    // The verdict may have arrived before its conversion.
     if (isEarly(error) && (await waiting.put(call))) return OK
     if (error instanceof Refusal && error.status < 500 && !(error instanceof Differing))
-      return await refused(tools, waiting, call, network, error)
+      return await answerRefusal(tools, waiting, call, network, error)
   }
-  // Also what differs and could not be kept now: run later, it differs still.
+  // Also a difference that could not be kept now: it is found again when the postback runs later.
   return (await waiting.put(call)) ? OK : LATER
 }
 
 /**
- * Records what was read, or says it of what is recorded; answers what is to be kept beside, where that earns nothing. Throws `Differing` where it
- * says otherwise than what stands.
+ * Records the conversion or the verdict. Returns the refusal to keep for a conversion that is recorded but earns nothing. Throws `Differing` if the
+ * conversion is already recorded with other values.
  */
 async function record(
-  tools: Tools,
+  tools: PostbackTools,
   network_id: string,
-  said: CallRead | VerdictRead,
+  read: CallRead | VerdictRead,
   received_at: number,
 ): Promise<Unearned | undefined> {
   const { conversions, inDollars } = tools
-  if (said.kind === 'revision') {
-    await conversions.revise(said)
+  if (read.kind === 'revision') {
+    await conversions.revise(read)
     return undefined
   }
-  const recorded = await conversions.record(said)
+  const recorded = await conversions.record(read)
   const { event, replayed, present, payout } = recorded
-  if (payout !== undefined) requireSame({ ...said, payout }, event, present)
-  else requireSame(replayed ? await inDollars(said, received_at) : said, event, present)
+  if (payout !== undefined) requireSame({ ...read, payout }, event, present)
+  else requireSame(replayed ? await inDollars(read, received_at) : read, event, present)
   return unearnedOf(network_id, recorded)
 }
 
-/** Of a verdict whose conversion is not recorded, or not yet. */
+/** Whether the error is of a verdict whose conversion is not recorded, or not yet. */
 const isEarly = (error: unknown): boolean => error instanceof Refusal && error.refusal === 'conversion_unknown'
 
-function requireWelcome({ ips, active }: Network, ip: string): void {
-  if (!isListed(ips, ip)) throw new Diagnosed('ip_not_listed', `${ip} is not on the network's IP list`)
+function requireAllowed({ ips, active }: Network, ip: string): void {
+  if (!isListed(ips, ip)) throw new Diagnosed('ip_not_listed', `${ip} is not one of the network's allowed IPs`)
   if (!active) throw new Diagnosed('network_off', 'the network is switched off')
 }
 
-/** Kept, and answered so that the network goes on; a stranger is told that they are one. */
-async function refused(
-  tools: Tools,
+/** Keeps the refusal and answers 200, so that the network keeps calling; a caller whose IP is not allowed gets 403. */
+async function answerRefusal(
+  tools: PostbackTools,
   waiting: WaitingCalls,
   call: NetworkCall,
-  network: Reading,
+  network: NetworkMaps,
   error: unknown,
 ): Promise<Answer> {
   if (!(error instanceof Refusal)) throw error
-  const isKept = await keepOf(tools, call, network, error).catch(() => false)
-  // What is recorded could not be asked, or the difference not kept: run later, it differs still.
+  const isKept = await keepRefusal(tools, call, network, error).catch(() => false)
+  // If the recorded conversion could not be read, or the difference not kept, the postback is stored and run later.
   if (!isKept && error instanceof Ignored && !(await waiting.put(call))) return LATER
-  if (error instanceof Diagnosed && error.diagnosis === 'ip_not_listed') return say(403, 'address not allowed')
-  return say(200, `Not recorded: ${isRateUnknown(error) ? 'rate_unknown: ' : ''}${error.message}`)
+  if (error instanceof Diagnosed && error.diagnosis === 'ip_not_listed') return textAnswer(403, 'address not allowed')
+  return textAnswer(200, `Not recorded: ${isRateUnknown(error) ? 'rate_unknown: ' : ''}${error.message}`)
 }
 
-/** A call's own, or its offer's: a word that programs can tell it by stands in front. */
+/** Whether no rate is known, for the postback's currency or the offer's; the answer then starts with a code for programs. */
 const isRateUnknown = (error: Refusal): boolean =>
   error.refusal === 'rate_unknown' || (error instanceof Diagnosed && error.diagnosis === 'rate_unknown')
 
-async function keepOf(tools: Tools, call: NetworkCall, network: Reading, error: Refusal): Promise<boolean> {
+async function keepRefusal(
+  tools: PostbackTools,
+  call: NetworkCall,
+  network: NetworkMaps,
+  error: Refusal,
+): Promise<boolean> {
   const refusal = await tools.refusalOf(call, network, error)
   const isKept = await tools.keeper.keep(keptRefusal(call, network, refusal))
-  // More ignored words of nothing recorded than are kept in a minute are only counted.
+  // Ignored statuses without a recorded conversion that exceed the minute's allowance are only counted.
   return isKept || !(refusal instanceof Differing)
 }
 
-const keptRefusal = (call: NetworkCall, { parameters }: Reading, refusal: Refusal) => ({
+const keptRefusal = (call: NetworkCall, { parameters }: NetworkMaps, refusal: Refusal) => ({
   ...keptCall(call, parameters),
   refusal,
 })
 
-/** What is kept of a call that was refused. */
-export function keptCall({ org_id, network_id, fields, received_at }: NetworkCall, parameters: Reading['parameters']) {
+/** The fields of a refused postback that are kept. */
+export function keptCall(
+  { org_id, network_id, fields, received_at }: NetworkCall,
+  parameters: NetworkMaps['parameters'],
+) {
   const click_text = clickOf(fields, parameters)?.text
   return {
     org_id,
@@ -222,38 +240,42 @@ export function keptCall({ org_id, network_id, fields, received_at }: NetworkCal
   }
 }
 
-/** After so many tries that the database itself refused, it is no passing trouble. */
+/** After this many failures the error is not temporary. */
 const MOST_ATTEMPTS = 10
 
-/** So long a verdict is tried again whose conversion is not recorded: networks keep no order, and a day of theirs is over. */
+/** How long a verdict without a recorded conversion is retried: networks do not keep the order, but send both within a day. */
 const EARLY_MS = DAY_MS
 
-/** Runs a call that has waited; its refusal is kept under the call's own id, so that it is kept once. */
-export function runner(ground: Ground, tools: Tools, readingOf: (call: WaitingCall) => Promise<Reading | undefined>) {
-  return async (call: WaitingCall): Promise<Ran> => {
-    const reading = await readingOf(call)
-    if (reading === undefined) return 'done'
+/** Returns the function that runs a stored postback. Its refusal is kept under the postback's id, so that it is kept once. */
+export function runner(
+  ground: Ground,
+  tools: PostbackTools,
+  mapsOf: (call: WaitingCall) => Promise<NetworkMaps | undefined>,
+) {
+  return async (call: WaitingCall): Promise<RunResult> => {
+    const maps = await mapsOf(call)
+    if (maps === undefined) return 'done'
     const keep = async (refusal: Refusal) => {
-      const kept = { ...keptRefusal(call, reading, refusal), id: call.id }
+      const kept = { ...keptRefusal(call, maps, refusal), id: call.id }
       return (await tools.keeper.keep(kept)) ? 'done' : 'later'
     }
     try {
       const received_at = new Date(call.received_at).toISOString()
-      const read = readCall(call.fields, reading, { ...call, arrived_at: performance.now(), received_at })
-      const said = await tools.inDollars(read, call.received_at)
+      const unconverted = readCall(call.fields, maps, { ...call, arrived_at: performance.now(), received_at })
+      const read = await tools.inDollars(unconverted, call.received_at)
       if (!(await tools.mayRecord(call.org_id))) return 'over_quota'
-      const again = { ...said, arrived_at: performance.now() }
-      const unearned = await record(tools, call.network_id, again, call.received_at)
+      const timed = { ...read, arrived_at: performance.now() }
+      const unearned = await record(tools, call.network_id, timed, call.received_at)
       return unearned === undefined ? 'done' : await keep(unearned)
     } catch (error) {
       if (isEarly(error) && Date.now() < call.received_at + EARLY_MS) return 'early'
       if (error instanceof Refusal && error.status < 500) {
-        const refusal = await tools.refusalOf(call, reading, error).catch(() => undefined)
+        const refusal = await tools.refusalOf(call, maps, error).catch(() => undefined)
         return refusal === undefined ? 'later' : await keep(refusal)
       }
-      if (!(error instanceof Refusal)) ground.log.error({ err: error }, 'a call of a network could not be recorded')
+      if (!(error instanceof Refusal)) ground.log.error({ err: error }, 'could not record a stored postback')
       if (error instanceof Refusal || call.attempts < MOST_ATTEMPTS) return 'later'
-      return await keep(new Diagnosed('failed', 'the database would not take it'))
+      return await keep(new Diagnosed('failed', 'the database could not store it'))
     }
   }
 }

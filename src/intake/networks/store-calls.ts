@@ -1,13 +1,13 @@
 /**
- * Stores calls that are run later: gathered while a batch is being written, so that a flood of them takes one connection and few
- * commits, and no more than so many of an organization.
+ * Stores postbacks that are run later. They gather while a batch is written, so that a flood takes one connection and few
+ * commits. Limits how many of an organization wait.
  */
 import { sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Fields } from './read-call.ts'
 
-/** A call of a known network. */
+/** A postback of a known network. */
 export type NetworkCall = {
   readonly org_id: number
   readonly network_id: string
@@ -17,21 +17,21 @@ export type NetworkCall = {
   readonly received_at: number
 }
 
-type Gathered = { call: NetworkCall; resolve: (isStored: boolean) => void; reject: (error: unknown) => void }
+type GatheredCall = { call: NetworkCall; resolve: (isStored: boolean) => void; reject: (error: unknown) => void }
 
 const BATCH = 200
-/** Hours of a busy network; beyond it somebody floods, and is told to come again. */
+/** Hours of a busy network. Beyond it the sender floods, and is answered 503. */
 const MOST_WAITING = 100_000
-/** How long a count is believed, with what this process has added to it. */
+/** How long a count is used, plus what this process added to it. */
 const COUNTED_MS = 10_000
 
-/** Answers how a call is stored: true once it is, false where too many wait. Rejects with what the database says. */
+/** Returns a function that stores a postback: true once stored, false if too many wait. It rejects with the database's error. */
 export function openCallStore(db: Ground['db'], most = MOST_WAITING): (call: NetworkCall) => Promise<boolean> {
-  let gathered: Gathered[] = []
+  let gathered: GatheredCall[] = []
   let isWriting = false
   const counts = new Map<number, { count: number; until: number }>()
 
-  /** Reserves places for as many of the organization's calls as there are; answers how many. */
+  /** Reserves room for the organization's postbacks; returns for how many there is room. */
   const reserve = async (org_id: number, wanted: number): Promise<number> => {
     let known = counts.get(org_id)
     if (known === undefined || known.until < performance.now()) {
@@ -42,15 +42,15 @@ export function openCallStore(db: Ground['db'], most = MOST_WAITING): (call: Net
     known.count += free
     return free
   }
-  const store = async (batch: readonly Gathered[]) => {
-    // Each organization by itself: on a cluster another one's node may be away.
+  const store = async (batch: readonly GatheredCall[]) => {
+    // One organization at a time, because on a cluster another one's node may be away.
     for (const [org_id, of] of Map.groupBy(batch, ({ call }) => call.org_id)) {
       await storeOwn(org_id, of).catch((error: unknown) => {
         for (const { reject } of of) reject(error)
       })
     }
   }
-  const storeOwn = async (org_id: number, of: readonly Gathered[]) => {
+  const storeOwn = async (org_id: number, of: readonly GatheredCall[]) => {
     const stored = of.slice(0, await reserve(org_id, of.length))
     if (stored.length > 0)
       await db
@@ -67,7 +67,7 @@ export function openCallStore(db: Ground['db'], most = MOST_WAITING): (call: Net
       gathered = gathered.slice(BATCH)
       await store(batch)
     }
-    // In the same turn as the last look, so that nothing put meanwhile is left lying.
+    // Set in the same turn as the last check, so that no call added meanwhile is left behind.
     isWriting = false
   }
   return call =>
@@ -95,7 +95,7 @@ function rowOf({ org_id, network_id, fields, ip, received_at }: NetworkCall) {
     fields: JSON.stringify(fields),
     ip,
     received_at: at,
-    // The worker goes by the database's clock.
+    // The periodic job uses the database's clock.
     run_at: sql<string>`now()`,
     attempts: 0,
   }

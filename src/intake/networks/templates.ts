@@ -1,6 +1,6 @@
 /**
- * How the networks of the field speak: the parameters their postbacks bring, the macros they fill in, the words they use. Starting
- * points, copied into a network when it is made, and changed there (reference: docs/networks.md).
+ * Templates of common networks: the parameters of their postbacks, their macros, and their statuses. A template is copied into a network when the
+ * network is created, and can be changed there (reference: docs/networks.md).
  */
 import {
   BY_OFFER,
@@ -11,18 +11,18 @@ import {
   type StatusMeaning,
   type TemplateName,
 } from './api.ts'
-import type { Reading } from './read-call.ts'
+import type { NetworkMaps } from './read-call.ts'
 
-export type Template = Omit<Reading, 'currency' | 'convert'> & {
-  /** What the network writes in its place, for the fields it can tell. */
+export type Template = Omit<NetworkMaps, 'currency' | 'convert'> & {
+  /** The network's macro for each field that it can send. */
   readonly macros: Partial<Record<Field, string>>
-  /** Parameters beyond one for each field. */
+  /** A further parameter of the postback URL. */
   readonly also?: string
-  /** The parameter of the offer's address that the network hands back. */
+  /** The parameter of the offer's URL that the network sends back. */
   readonly offer_parameter: string
 }
 
-/** Whatever the network calls it, it is understood: the names of every tracker and network that were counted. */
+/** The parameter names that trackers and networks use for each field; every template understands them all. */
 const KNOWN_NAMES: ParameterMap = {
   click_id: [
     'click_id',
@@ -55,19 +55,19 @@ const KNOWN_NAMES: ParameterMap = {
   telegram_user_id: ['telegram_user_id', 'tg_id'],
 }
 
-/** The common names behind those that this network puts first. */
-function named(first: Partial<ParameterMap>): ParameterMap {
+/** All known names of each field, with this network's own names first. */
+function parametersOf(first: Partial<ParameterMap>): ParameterMap {
   const names = Object.entries(KNOWN_NAMES).map(([field, known]) => {
     return [field, [...new Set([...(first[field as Field] ?? []), ...known])]] as const
   })
   return Object.fromEntries(names) as ParameterMap
 }
 
-const to = (meaning: StatusMeaning, words: readonly string[]): StatusMap =>
-  Object.fromEntries(words.map(word => [word, meaning]))
+const statusesFor = (meaning: StatusMeaning, statuses: readonly string[]): StatusMap =>
+  Object.fromEntries(statuses.map(status => [status, meaning]))
 
-/** Words for what was taken back: verdicts on what is recorded. */
-const REFUSED = to('!reject', [
+/** Statuses that take a recorded conversion back. */
+const REFUSED = statusesFor('!reject', [
   'rejected',
   'reject',
   'declined',
@@ -82,26 +82,26 @@ const REFUSED = to('!reject', [
 ])
 const TAKEN_BACK: StatusMap = {
   ...REFUSED,
-  ...to('!refund', ['refund', 'refunded', 'reversed']),
-  ...to('!chargeback', ['chargeback']),
+  ...statusesFor('!refund', ['refund', 'refunded', 'reversed']),
+  ...statusesFor('!chargeback', ['chargeback']),
 }
-/** Words for what is not decided: held until a paid word of the same transaction approves it. */
-const HOLDS = to(`${HELD}${BY_OFFER}`, ['pending', 'hold', 'wait', 'waiting', 'new', 'processing'])
-/** Words that say that something is paid and not what it is, then those that name a sale. */
+/** Statuses of undecided conversions: held until a paid status of the same transaction approves them. */
+const HOLDS = statusesFor(`${HELD}${BY_OFFER}`, ['pending', 'hold', 'wait', 'waiting', 'new', 'processing'])
+/** Paid statuses: first those that name no event, then those that name a sale. */
 const PAID: StatusMap = {
-  ...to(BY_OFFER, ['approved', 'approve', 'confirmed', 'confirm', 'accepted', 'paid']),
-  ...to('purchase', ['sale', 'rebill', 'upsell', 'order']),
+  ...statusesFor(BY_OFFER, ['approved', 'approve', 'confirmed', 'confirm', 'accepted', 'paid']),
+  ...statusesFor('purchase', ['sale', 'rebill', 'upsell', 'order']),
 }
 const STEPS: StatusMap = {
-  ...to('registration', ['registration', 'reg', 'register', 'signup', 'sign_up']),
-  ...to('lead', ['lead', 'install']),
-  ...to('ftd', ['ftd', 'first_deposit', 'firstdep', 'first_dep']),
-  ...to('deposit', ['deposit', 'dep', 'redeposit', 'rd']),
+  ...statusesFor('registration', ['registration', 'reg', 'register', 'signup', 'sign_up']),
+  ...statusesFor('lead', ['lead', 'install']),
+  ...statusesFor('ftd', ['ftd', 'first_deposit', 'firstdep', 'first_dep']),
+  ...statusesFor('deposit', ['deposit', 'dep', 'redeposit', 'rd']),
 }
 
 export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
   keitaro: {
-    parameters: named({ click_id: ['subid'], transaction_id: ['tid'] }),
+    parameters: parametersOf({ click_id: ['subid'], transaction_id: ['tid'] }),
     macros: {
       click_id: '{subid}',
       payout: '{payout}',
@@ -115,7 +115,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
     offer_parameter: 'subid={click_id}',
   },
   everflow: {
-    parameters: named({ click_id: ['sub1'], transaction_id: ['txid'], status: ['event'] }),
+    parameters: parametersOf({ click_id: ['sub1'], transaction_id: ['txid'], status: ['event'] }),
     macros: {
       click_id: '{sub1}',
       payout: '{payout_amount}',
@@ -127,14 +127,14 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       ...PAID,
       ...TAKEN_BACK,
       ...HOLDS,
-      ...to(BY_OFFER, ['conversion', 'base', 'default']),
+      ...statusesFor(BY_OFFER, ['conversion', 'base', 'default']),
     },
     default_type: 'lead',
     unpaid_types: [],
     offer_parameter: 'sub1={click_id}',
   },
   affise: {
-    parameters: named({
+    parameters: parametersOf({
       click_id: ['clickid', 'sub1'],
       payout: ['sum'],
       transaction_id: ['txid'],
@@ -153,7 +153,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
       ...PAID,
       ...TAKEN_BACK,
       ...HOLDS,
-      // A goal may be a number too.
+      // With the parameter's name, because a goal may be a number too.
       'status=1': BY_OFFER,
       'status=2': `${HELD}${BY_OFFER}`,
       'status=3': '!reject',
@@ -164,7 +164,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
     offer_parameter: 'sub1={click_id}',
   },
   tune: {
-    parameters: named({ click_id: ['aff_sub'], transaction_id: ['txid'], status: ['goal'] }),
+    parameters: parametersOf({ click_id: ['aff_sub'], transaction_id: ['txid'], status: ['goal'] }),
     macros: { click_id: '{aff_sub}', payout: '{payout}', transaction_id: '{transaction_id}', currency: '{currency}' },
     statuses: { ...STEPS, ...PAID, ...TAKEN_BACK, ...HOLDS },
     default_type: 'lead',
@@ -172,7 +172,7 @@ export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
     offer_parameter: 'aff_sub={click_id}',
   },
   plain: {
-    parameters: named({}),
+    parameters: parametersOf({}),
     macros: {
       click_id: '{click_id}',
       payout: '{payout}',

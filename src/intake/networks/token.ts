@@ -1,4 +1,4 @@
-/** The secret part of a postback address. Lower-case letters and digits only, because networks change case and people read it aloud. */
+/** The secret token of a postback URL. Lower-case letters and digits only, because some networks change case. */
 import { hash, randomBytes } from 'node:crypto'
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
@@ -9,10 +9,10 @@ export function newToken(): string {
   return Array.from(randomBytes(LENGTH), byte => ALPHABET[byte & 31]).join('')
 }
 
-/** Whether it is worth looking for; what it was made of is not checked. */
+/** Whether a text has the length of a token; its characters are not checked. */
 export function hasTokenForm(text: string): boolean {
   return text.length === LENGTH
 }
 
-/** What a token is recognized by, in any case. */
+/** The hash by which a token is found, in upper or lower case. */
 export const hashToken = (token: string): Buffer => hash('sha256', token.toLowerCase(), 'buffer')

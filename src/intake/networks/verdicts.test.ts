@@ -227,7 +227,7 @@ test('verdicts as words of a map of one’s own say what they say', async () => 
   const unconverted = await place({ statuses, convert: false })
   await fire(unconverted, { status: 'sale', tid: 'T1', payout: '50' })
   const inEuro = { status: 'yes', tid: 'T1', payout: '5', currency: 'EUR' }
-  assert.match(await fire(unconverted, inEuro), /the currency is EUR, and only USD is booked/)
+  assert.match(await fire(unconverted, inEuro), /the currency is EUR, and the network takes only USD/)
   assert.equal(await standing(unconverted), 'purchase approved 50 (0): 50')
   const wrong = await house.call('PATCH', `/api/networks/${here.id}`, {
     ...owner,

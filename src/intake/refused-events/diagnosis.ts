@@ -1,4 +1,4 @@
-/** Why a request was refused, from what was sent: pure, so that it costs a flood of garbage next to nothing. */
+/** Finds out why a request was refused, from the request alone: pure, so that a flood of invalid requests costs almost nothing. */
 
 import { DAY_MS } from '../../contract/days.ts'
 import type { Diagnosis } from '../../contract/diagnoses.ts'
@@ -11,7 +11,7 @@ import { organizationOfClick } from '../clicks/click-id.ts'
 import { isUnreplaced } from '../clicks/parameters.ts'
 import { ConversionDraft } from '../events/api.ts'
 
-/** A refusal that knows its diagnosis. */
+/** A refusal with its diagnosis. */
 export class Diagnosed extends Refusal {
   readonly diagnosis: Diagnosis
   constructor(diagnosis: Diagnosis, error: string) {
@@ -20,26 +20,26 @@ export class Diagnosed extends Refusal {
   }
 }
 
-/** Whether it is a placeholder that nobody filled in. */
+/** Whether it is a macro that was not replaced. */
 export function isMacro(text: string): boolean {
   return text !== '' && (isUnreplaced(text) || /^#\w+#$|^<\w+>$/.test(text))
 }
 
-/** The click id in what a request names its click by, which of a start may be the whole parameter; what holds none stays as it is. */
+/** The click id as sent. For a start that sent the bot's whole start parameter, the click id in it; without one, the text itself. */
 export function clickTextOf(type: unknown, sent: string): string {
   const click_id = type === 'bot_start' ? clickOfStart(sent.trim()) : undefined
   return click_id === undefined ? sent : toWireId(click_id)
 }
 
-/** What is wrong with a click id, or whose number it carries: then the organizations have to be asked. */
+/** What is wrong with a click id, or the number of another organization in it, which must then be looked up. */
 type ClickFinding = { diagnosis: Diagnosis } | { org_id: number }
 
 const ID_LENGTH = 26
-/** Nobody's clock is so far ahead. */
+/** No clock is further ahead than this. */
 const AHEAD_MS = DAY_MS
 
-/** Reads a click id that was not found, without a look at anyone's rows. */
-export function lookAtClickId(text: string, org_id: number, clickKey: Uint8Array): ClickFinding {
+/** Diagnoses a click id that was not found, without reading rows of other organizations. */
+export function diagnoseClickId(text: string, org_id: number, clickKey: Uint8Array): ClickFinding {
   if (text.trim() === '') return { diagnosis: 'click_id_missing' }
   if (isMacro(text.trim())) return { diagnosis: 'macro_not_replaced' }
   const uuid = toUuid(text)
@@ -49,7 +49,7 @@ export function lookAtClickId(text: string, org_id: number, clickKey: Uint8Array
   return owner === undefined ? { diagnosis: 'click_unknown' } : { org_id: owner }
 }
 
-/** The beginning of an id of these years, in either of its forms. */
+/** Whether it is the beginning of an id of these years, in either form. */
 function isBeginning(text: string): boolean {
   const hex = /^[0-9a-f]{8}-[0-9a-f-]{0,26}$/i
   return text.length >= 6 && ((text.length < ID_LENGTH && /^0[1-3][0-9a-hjkmnp-tv-z]*$/i.test(text)) || hex.test(text))
@@ -73,7 +73,7 @@ const BY_REFUSAL: Partial<Record<RefusalName, Diagnosis>> = {
   amount_too_large: 'payout_invalid',
 }
 
-/** The diagnosis of a refusal of this body; `'click'` where its click id has to be looked at. */
+/** The diagnosis of a refusal of this body; `'click'` if `diagnoseClickId` must decide. */
 export function diagnose(refusal: Refusal, body: unknown): Diagnosis | 'click' {
   if (refusal instanceof Diagnosed) return refusal.diagnosis
   if (refusal.refusal === 'click_not_found') return 'click'
@@ -89,7 +89,7 @@ const BY_FIELD: Record<string, Diagnosis> = {
 
 function diagnoseDraft(body: unknown): Diagnosis {
   const { error } = ConversionDraft.safeParse(body)
-  // The schema has nothing against it: then it was the payload's person, or text that cannot be stored.
+  // The body is valid by the schema, so the payload's person or a text that cannot be stored was refused.
   if (error === undefined) {
     const hasPerson = fieldsOf(fieldsOf(body)['payload'])['telegram_user_id'] !== undefined
     return hasPerson ? 'telegram_user_id_invalid' : 'body_invalid'

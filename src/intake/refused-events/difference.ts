@@ -1,6 +1,6 @@
 /**
- * What a network's later call says otherwise than the conversion that is recorded for it. Nothing of the conversion changes, and nothing of
- * the call is thrown away: both values are kept. A call that says nothing else is a plain resend and leaves nothing.
+ * Compares a network's later postback with the recorded conversion. If payout or status differ, the conversion stays, and both values are
+ * kept as a refused event. A postback without differences is a resend and is not kept.
  */
 import { hash } from 'node:crypto'
 import type { z } from 'zod'
@@ -8,17 +8,17 @@ import { USD } from '../../contract/currencies.ts'
 import { hasAmount } from '../../contract/revisions.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Conversion } from '../events/items.ts'
-import type { Present, StoredEvent } from '../events/known.ts'
-import type { Difference as Wire } from './api.ts'
+import type { EventStanding, StoredEvent } from '../events/organization-state.ts'
+import type { Difference as DifferenceSchema } from './api.ts'
 import { Diagnosed } from './diagnosis.ts'
 
-/** Of a call what may say something else: its payout in dollars, what that was in another currency, and its status in the payload. */
-type NetworkCall = Pick<Conversion, 'payout' | 'money' | 'payload'>
+/** The fields of a postback that may differ: its payout in dollars, that payout in another currency, and its status in the payload. */
+type ComparedCall = Pick<Conversion, 'payout' | 'money' | 'payload'>
 
-/** The recorded event's id, and of what differs both values: amounts as decimal strings, statuses as they were sent. */
-export type Difference = z.output<typeof Wire>
+/** The recorded event's id, and both values of each field that differs: amounts as decimal strings, statuses as sent. */
+export type Difference = z.output<typeof DifferenceSchema>
 
-/** The refusal of such a call. `kept_once_by` is the same for every call that differs from this event in the same way. */
+/** The refusal to keep for such a postback. It is kept once per `kept_once_by`: the event and how the postback differs from it. */
 export class Differing extends Diagnosed {
   readonly difference: Difference
   readonly kept_once_by: string
@@ -27,23 +27,23 @@ export class Differing extends Diagnosed {
     this.difference = difference
     const { event_id, payout, status } = difference
     const sent = payout?.sent ?? originalIn(payout) ?? null
-    this.kept_once_by = onceId([event_id, sent, status?.sent.toLowerCase() ?? null])
+    this.kept_once_by = sameRefusalId([event_id, sent, status?.sent.toLowerCase() ?? null])
   }
 }
 
 /**
- * Throws `Differing` where the call says another payout or status than the event it was answered with: than what is recorded, and where
- * something was said of it since, than how it stands.
+ * Throws `Differing` if the postback's payout or status differs from the recorded event. If the event was revised since, the postback must only
+ * match its current status and amount.
  */
-export function requireSame(call: NetworkCall, event: StoredEvent, present?: Present): void {
+export function requireSame(call: ComparedCall, event: StoredEvent, present?: EventStanding): void {
   const [payout, status] = [payoutOf(call, event), statusOf(call, event)]
   if (present !== undefined && present.seq > 0 && (payout !== null || status !== null))
-    return requireStanding(call, event, present)
+    return requireCurrent(call, event, present)
   if (payout !== null || status !== null) throw new Differing({ event_id: event.id, payout, status })
 }
 
-/** A paid word says that its conversion is approved. */
-function requireStanding(call: NetworkCall, event: StoredEvent, present: Present): void {
+/** Compares with the current standing: a paid status says that the conversion is approved. */
+function requireCurrent(call: ComparedCall, event: StoredEvent, present: EventStanding): void {
   const payout = payoutOf(call, { payout: fromMillionths(present.amount) })
   const sent = textOf(call.payload?.['status'])
   const isRefused = !hasAmount(present.status)
@@ -52,8 +52,8 @@ function requireStanding(call: NetworkCall, event: StoredEvent, present: Present
 }
 
 /**
- * What a call with a status that is ignored says otherwise than the event; undefined where the event has that status, because the
- * map came to ignore it later. The recorded payout is told whatever was sent: it stands.
+ * The difference of a postback with an ignored status. Undefined if the event was recorded with that status, because the map began to ignore it
+ * later. The recorded payout is always included, because it still counts.
  */
 export function differingFrom(
   sent: { status: string; payout: { amount: string; currency: string } | undefined },
@@ -72,9 +72,9 @@ export function differingFrom(
   })
 }
 
-/** A call without a payout says nothing of it; an event without one is worth nothing. */
+/** The difference in payout. A postback without a payout has none; an event without one counts as 0. */
 function payoutOf(
-  { payout, money }: Pick<NetworkCall, 'payout' | 'money'>,
+  { payout, money }: Pick<ComparedCall, 'payout' | 'money'>,
   event: Pick<StoredEvent, 'payout'>,
 ): Difference['payout'] {
   if (payout === undefined) return null
@@ -84,7 +84,7 @@ function payoutOf(
   return { recorded: fromMillionths(recorded), sent: fromMillionths(sent), ...(original && { original }) }
 }
 
-/** Of an event that no network reported no status is known; of one that a network did, none may have been sent. */
+/** The difference in status. Only events that a network reported have a status, and maybe none was sent. */
 function statusOf({ payload }: Pick<Conversion, 'payload'>, event: StoredEvent): Difference['status'] {
   const sent = textOf(payload?.['status'])
   if (sent === null || textOf(event.payload?.['network_id']) === null) return null
@@ -95,14 +95,14 @@ function statusOf({ payload }: Pick<Conversion, 'payload'>, event: StoredEvent):
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 function wordsOf({ payout, status }: Difference): string {
-  const said = [
+  const parts = [
     payout === null ? [] : wordsOfPayout(payout),
     status === null ? [] : `the status is ${status.sent}, recorded is ${status.recorded ?? 'none'}`,
   ]
-  return said.flat().join('; ')
+  return parts.flat().join('; ')
 }
 
-/** `25 EUR`, where the payout was sent in another currency. */
+/** `25 EUR`, if the payout was sent in another currency. */
 function originalIn(payout: Difference['payout']): string | undefined {
   return payout?.original && `${payout.original.amount} ${payout.original.currency}`
 }
@@ -116,8 +116,8 @@ function wordsOfPayout(payout: NonNullable<Difference['payout']>): string {
   return `the payout is ${sent}, recorded is ${recorded}`
 }
 
-/** A uuid of version 8 out of what makes one refusal the same as another. */
-export function onceId(parts: readonly (string | null)[]): string {
+/** A UUIDv8 from the parts that make two refusals the same. */
+export function sameRefusalId(parts: readonly (string | null)[]): string {
   const hex = hash('sha256', JSON.stringify(parts), 'hex')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

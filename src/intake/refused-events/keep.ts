@@ -1,6 +1,6 @@
 /**
- * Keeps what was refused, behind the answers: gathered, written in batches by one connection, and never faster than an organization
- * may be refused, so that a flood of garbage harms nobody. Owns `refused_events`. What looks like a secret is taken out before.
+ * Stores refused events after their answers were sent: gathered, written in batches by one connection, and limited per organization and minute,
+ * so that a flood of invalid requests harms nobody. Owns `refused_events`. Values that look like secrets are removed first.
  */
 
 import { MINUTE_MS } from '../../contract/days.ts'
@@ -12,44 +12,44 @@ import { isSecretName } from '../../contract/secret-names.ts'
 import { cut, faithful } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
-import { clickTextOf, diagnose, lookAtClickId } from './diagnosis.ts'
+import { clickTextOf, diagnose, diagnoseClickId } from './diagnosis.ts'
 import { Differing } from './difference.ts'
 import { Unearned } from './unearned.ts'
 
-/** Something that was refused, of a known organization. */
-type Refused = {
+/** A refused request of a known organization. */
+type RefusedRequest = {
   readonly org_id: number
   readonly surface: 'api' | 'dashboard' | 'network'
   readonly key_id?: string | undefined
   readonly network_id?: string | undefined
   readonly refusal: Refusal
-  /** What was sent: a JSON value, or the bytes that are none. */
+  /** What was sent: a JSON value, or bytes that are not JSON. */
   readonly body: unknown
   readonly idempotency_key?: string | undefined
-  /** Where a network's parameters were read: the click id and the status. The API's stand in the body. */
+  /** Click id and status of a network's postback. In requests of the API they are in the body. */
   readonly click_text?: string | undefined
   readonly type?: string | undefined
   /** Unix ms. */
   readonly received_at: number
-  /** The row's id where it must not be made twice. */
+  /** The row's id, if it must not be stored twice. */
   readonly id?: string
 }
 
 export type Keeper = {
-  /** True once it is stored, false when it was not: too many in this minute, or no database. Never throws. */
-  keep(refused: Refused): Promise<boolean>
-  /** Writes what is left. */
+  /** True once it is stored; false if there were too many in this minute, or the database is away. Never throws. */
+  keep(refused: RefusedRequest): Promise<boolean>
+  /** Writes the rows that are left. */
   close(): Promise<void>
 }
 
-type Row = Tables['refused_events']
-type Waiting = { row: Row; owner: number | undefined; resolve: (isKept: boolean) => void }
+type RefusedRow = Tables['refused_events']
+type WaitingRow = { row: RefusedRow; owner: number | undefined; resolve: (isKept: boolean) => void }
 
 const BODY_BYTES = 8192
 const BATCH = 100
-/** Some eight megabytes at most. */
+/** At most about eight megabytes. */
 const MOST_WAITING = 1000
-/** An organization's refusals a minute, and all of them: enough to see what is wrong, too few to fill a disk. */
+/** Refusals stored per minute of one organization, and of all: enough to see what is wrong, too few to fill a disk. */
 const EACH_PER_MINUTE = 300
 const ALL_PER_MINUTE = 1500
 
@@ -58,11 +58,11 @@ export function openKeeper(
   { db, log, secrets }: Pick<Ground, 'db' | 'log' | 'secrets'>,
   perMinute = { each: EACH_PER_MINUTE, all: ALL_PER_MINUTE },
 ): Keeper {
-  let waiting: Waiting[] = []
+  let waiting: WaitingRow[] = []
   let isWriting = false
   let written: Promise<void> = Promise.resolve()
   const allowance = new Allowance(perMinute)
-  /** What is kept once and was kept in this minute: a network that repeats itself does not use the allowance up. */
+  /** Differences stored in this minute: a network that repeats one does not use up the allowance. */
   const keptOnce = new Set<string>()
 
   const write = async () => {
@@ -73,16 +73,16 @@ export function openKeeper(
       const isKept = await store(db, batch).then(
         () => true,
         (error: unknown) => {
-          log.warn({ err: error, rows: batch.length }, 'refused intake could not be kept')
+          log.warn({ err: error, rows: batch.length }, 'could not store refused events')
           return false
         },
       )
       for (const { resolve } of batch) resolve(isKept)
     }
-    // In the same turn as the last look, so that nothing put meanwhile is left lying.
+    // Set in the same turn as the last check, so that no row added meanwhile is left behind.
     isWriting = false
   }
-  const put = (row: Row, owner: number | undefined) => {
+  const put = (row: RefusedRow, owner: number | undefined) => {
     const { promise, resolve } = Promise.withResolvers<boolean>()
     waiting.push({ row, owner, resolve })
     if (!isWriting) written = write()
@@ -112,7 +112,7 @@ export function openKeeper(
   }
 }
 
-/** How many may be kept in the running minute, and how many were not. */
+/** Counts the refusals of the running minute against the limits. */
 class Allowance {
   readonly #perMinute: { each: number; all: number }
   #each = new Map<number, number>()
@@ -129,7 +129,7 @@ class Allowance {
     return true
   }
 
-  /** Begins the next minute; answers who had how many too many in the last one. */
+  /** Begins the next minute; returns how many refusals of each organization were over the limit in the last one. */
   renew(): [org_id: number, count: number][] {
     const over = [...this.#each].flatMap(([org_id, used]): [number, number][] =>
       used > this.#perMinute.each ? [[org_id, used - this.#perMinute.each]] : [],
@@ -157,7 +157,7 @@ const EMPTY = {
   difference_id: null,
 } as const
 
-function overflowOf(org_id: number, count: number): Row {
+function overflowOf(org_id: number, count: number): RefusedRow {
   const error = `${count} more were refused within a minute and not kept`
   const received_at = new Date().toISOString()
   const row = { org_id, id: newId(), surface: 'api', status: 400, error, diagnosis: 'not_kept', is_whole: false }
@@ -171,8 +171,8 @@ const textOf = (value: unknown): string | null =>
     ? null
     : cut(faithful(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')), TEXT_BYTES)
 
-/** The row, and the organization whose number the click id carries where that has to be asked for. */
-function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: number | undefined } {
+/** The row, and the number of another organization in the click id, if it must be looked up. */
+function rowOf(refused: RefusedRequest, clickKey: Uint8Array): { row: RefusedRow; owner: number | undefined } {
   const { org_id, surface, key_id = null, network_id = null, refusal, body, received_at, idempotency_key } = refused
   const sent = refused.click_text ?? fieldsOf(body)['clickId']
   const type = refused.type ?? fieldsOf(body)['type']
@@ -180,7 +180,7 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
   let diagnosis: Diagnosis | 'click' = diagnose(refusal, body)
   let owner: number | undefined
   if (diagnosis === 'click') {
-    const found = lookAtClickId(click ?? '', org_id, clickKey)
+    const found = diagnoseClickId(click ?? '', org_id, clickKey)
     if ('org_id' in found) owner = found.org_id
     diagnosis = 'diagnosis' in found ? found.diagnosis : 'click_unknown'
   }
@@ -205,8 +205,8 @@ function rowOf(refused: Refused, clickKey: Uint8Array): { row: Row; owner: numbe
   return { row, owner }
 }
 
-/** Each difference is one row, however often it is called; so is what earns nothing. */
-function onceOf(refusal: Refusal): { difference_id?: string } & Partial<Row> {
+/** The columns that keep one row per difference, or per conversion that earns nothing, however often it is reported. */
+function onceOf(refusal: Refusal): { difference_id?: string } & Partial<RefusedRow> {
   if (refusal instanceof Unearned)
     return { state: 'recorded', event_id: refusal.event_id, difference_id: refusal.kept_once_by }
   if (!(refusal instanceof Differing)) return {}
@@ -216,7 +216,7 @@ function onceOf(refusal: Refusal): { difference_id?: string } & Partial<Row> {
 const SECRET_TEXT = /sluice_[A-Za-z0-9]{20,}/g
 const REMOVED = '[removed]'
 
-/** What is kept of a body: JSON of at most 8 KiB without secrets; of bytes that are no JSON, their beginning as a text. */
+/** The stored form of a body: JSON of at most 8 KiB without secrets. Of bytes that are not JSON, the beginning as text. */
 function keptBody(body: unknown): { body: string | null; is_whole: boolean } {
   if (body === undefined) return { body: null, is_whole: false }
   const isUnread = body instanceof Uint8Array
@@ -235,9 +235,9 @@ export function withoutSecrets(value: unknown): string {
   return text ?? 'null'
 }
 
-async function store(db: Ground['db'], batch: readonly Waiting[]): Promise<void> {
+async function store(db: Ground['db'], batch: readonly WaitingRow[]): Promise<void> {
   const owners = [...new Set(batch.flatMap(({ owner }) => owner ?? []))]
-  // Whether such an organization exists, and nothing else about it; its clicks are not looked at.
+  // Reads only whether such an organization exists, never its clicks.
   const known =
     owners.length === 0
       ? []

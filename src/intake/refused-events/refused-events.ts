@@ -1,7 +1,7 @@
 /**
- * Refused intake: what was not recorded, and running it again. A run takes the common way of every conversion with the identity the
- * request had, so whoever runs it twice, or after the sender did, does nothing twice. keep.ts makes the rows; a
- * run writes what came of it.
+ * Refused events: conversions that were not recorded, and running them again. A run goes through the queue like any conversion, with the identity of
+ * the original request, so that running it twice, or after the sender's retry, records it once. keep.ts inserts the rows; a run
+ * updates them with its result.
  */
 import { sql } from 'kysely'
 import { DIAGNOSES, type Diagnosis } from '../../contract/diagnoses.ts'
@@ -15,13 +15,13 @@ import { ConversionDraft } from '../events/api.ts'
 import type { Conversions } from '../events/conversions.ts'
 import { readConversion } from '../events/intake.ts'
 import type { Conversion, Revision } from '../events/items.ts'
-import type { StoredEvent } from '../events/known.ts'
+import type { StoredEvent } from '../events/organization-state.ts'
 import * as api from './api.ts'
-import { clickTextOf, diagnose, lookAtClickId } from './diagnosis.ts'
+import { clickTextOf, diagnose, diagnoseClickId } from './diagnosis.ts'
 import { type Difference, Differing, requireSame } from './difference.ts'
 import { type Unearned, unearnedOf } from './unearned.ts'
 
-/** What is shown of refused intake. */
+/** The columns of a refused event that are shown. */
 export const REFUSED_COLUMNS = [
   'id',
   'received_at',
@@ -44,12 +44,12 @@ export const REFUSED_COLUMNS = [
 ] as const
 const COLUMNS = [...REFUSED_COLUMNS, 'idempotency_key'] as const
 
-type Row = api.RefusedEvent & { idempotency_key: string | null }
-type Running = Pick<Ground, 'db' | 'secrets'> & {
+type RefusedRow = api.RefusedEvent & { idempotency_key: string | null }
+type RunContext = Pick<Ground, 'db' | 'secrets'> & {
   readonly actor: { readonly org_id: number; readonly user_id: string }
 }
 
-/** A network's call as a conversion, by the maps of today; throws its refusal. */
+/** Reads a network's postback by today's maps; throws its refusal. */
 type ReadCallAgain = (
   org_id: number,
   network_id: string,
@@ -57,15 +57,15 @@ type ReadCallAgain = (
   received_at: string,
 ) => Promise<Conversion | Revision>
 
-type Tools = { readonly conversions: Pick<Conversions, 'record' | 'revise'>; readonly readCallAgain: ReadCallAgain }
+type RunTools = { readonly conversions: Pick<Conversions, 'record' | 'revise'>; readonly readCallAgain: ReadCallAgain }
 
 /** The deeds of the room, on the queue that the process runs. */
-export function refusedEventDeeds(tools: Tools) {
+export function refusedEventDeeds(tools: RunTools) {
   return {
     listRefusedEvents,
     async runRefusedEvent(context: Context<typeof api.runRefusedEvent>, { params }: Call<typeof api.runRefusedEvent>) {
       const id = idOf(params.id)
-      const row = await rowsOf(context).where('id', '=', id).$castTo<Row>().executeTakeFirst()
+      const row = await rowsOf(context).where('id', '=', id).$castTo<RefusedRow>().executeTakeFirst()
       if (row === undefined) refuse('object_not_found')
       if (row.state === 'recorded') return row
       if (row.difference !== null) refuse('cannot_run_again', { hint: DIAGNOSES.differs_from_recorded.advice })
@@ -82,15 +82,15 @@ export function refusedEventDeeds(tools: Tools) {
           .clearSelect()
           .select(eb => eb.fn.countAll<string>().as('count'))
           .executeTakeFirstOrThrow(),
-        all.orderBy('id').limit(api.MOST_PREVIEWED).$castTo<Row>().execute(),
+        all.orderBy('id').limit(api.MOST_PREVIEWED).$castTo<RefusedRow>().execute(),
       ])
       const read = await Promise.all(first.map(row => readAgain(tools, context.actor.org_id, row)))
       return { count: Number(counted.count), first: read }
     },
     async runRefusedEvents(context: Context<typeof api.runRefusedEvents>, { body }: Call<typeof api.runRefusedEvents>) {
-      const found = await portion(context, body)
+      const found = await nextPortion(context, body)
       const rows = found.slice(0, api.MOST_AT_ONCE)
-      // All at once: the queue makes few transactions of them.
+      // Concurrently, so that the queue needs few transactions.
       const ran = await Promise.all(rows.map(row => run(tools, context, row)))
       const recorded = ran.filter(({ state }) => state === 'recorded').length
       const last = found.length > rows.length ? rows.at(-1) : undefined
@@ -99,7 +99,7 @@ export function refusedEventDeeds(tools: Tools) {
   }
 }
 
-/** Refused intake of the organization, newest first. */
+/** The organization's refused events, newest first. */
 async function listRefusedEvents(
   context: Context<typeof api.listRefusedEvents>,
   { query }: Call<typeof api.listRefusedEvents>,
@@ -108,10 +108,10 @@ async function listRefusedEvents(
   let rows = filtered(rowsOf(context), filters)
   if (state !== undefined) rows = rows.where('state', '=', state)
   if (click_id !== undefined) rows = rows.where('click_id', '=', click_id)
-  return await newestFirst(rows.$castTo<Row>(), query)
+  return await newestFirst(rows.$castTo<RefusedRow>(), query)
 }
 
-const rowsOf = ({ db, actor }: Pick<Running, 'db' | 'actor'>) =>
+const rowsOf = ({ db, actor }: Pick<RunContext, 'db' | 'actor'>) =>
   db.selectFrom('refused_events').select(COLUMNS).where('org_id', '=', actor.org_id)
 
 type Filters = {
@@ -123,15 +123,15 @@ type Filters = {
 
 function filtered(rows: ReturnType<typeof rowsOf>, { q, diagnosis, surface, network_id }: Filters) {
   let found = rows
-  if (q) found = found.where(textHolds(q))
+  if (q) found = found.where(containsText(q))
   if (diagnosis !== undefined) found = found.where('diagnosis', '=', diagnosis)
   if (surface !== undefined) found = found.where('surface', '=', surface)
   if (network_id !== undefined) found = found.where('network_id', '=', network_id)
   return found
 }
 
-/** In what was sent and why it was refused, row by row: 10,000 are kept at most. A click id is found in each of its forms. */
-function textHolds(q: string) {
+/** Searches what was sent and the reason, row by row (at most 10,000 are kept). A click id is found in any form. */
+function containsText(q: string) {
   const click_id = toUuid(q)
   const diagnoses = Object.entries(DIAGNOSES).flatMap(([diagnosis, { words }]) =>
     words.toLowerCase().includes(q.toLowerCase()) ? [diagnosis] : [],
@@ -145,52 +145,55 @@ function textHolds(q: string) {
 
 type Runnable = Call<typeof api.previewRefusedRun>['body']
 
-/** What can be run of what the filters name. */
-function runnable(context: Pick<Running, 'db' | 'actor'>, { from, to, ...filters }: Runnable) {
+/** The filtered rows that can be run again. */
+function runnable(context: Pick<RunContext, 'db' | 'actor'>, { from, to, ...filters }: Runnable) {
   let rows = filtered(rowsOf(context), filters)
     .where('state', '=', 'refused')
     .where('is_whole', '=', true)
-    // What differs from a recorded conversion can never become one.
+    // A difference from a recorded conversion can never be recorded.
     .where('difference', 'is', null)
   if (from != null) rows = rows.where('received_at', '>=', from)
   if (to != null) rows = rows.where('received_at', '<=', to)
   return rows
 }
 
-/** The oldest that can be run and have not been met, and one more. */
-async function portion(context: Running, body: Call<typeof api.runRefusedEvents>['body']): Promise<Row[]> {
+/** The oldest runnable rows after the cursor, and one more. */
+async function nextPortion(
+  context: RunContext,
+  body: Call<typeof api.runRefusedEvents>['body'],
+): Promise<RefusedRow[]> {
   const { cursor, ...wanted } = body
   const rows = runnable(context, wanted)
   return await (cursor == null ? rows : rows.where('id', '>', cursor))
     .orderBy('id')
     .limit(api.MOST_AT_ONCE + 1)
-    .$castTo<Row>()
+    .$castTo<RefusedRow>()
     .execute()
 }
 
 /**
- * Runs one row and writes what came of it; what the database could not take just now is thrown and changes nothing. Between the two a
- * crash leaves a row that can be run again: its event is then answered, not made.
+ * Runs one row and writes the result. A database error is thrown and changes nothing. After a crash between the two, the row can be run again, and its
+ * event is found instead of recorded.
  */
-async function run(tools: Tools, context: Running, row: Row): Promise<Row> {
-  const ran = { run_at: new Date().toISOString(), run_by: context.actor.user_id }
+async function run(tools: RunTools, context: RunContext, row: RefusedRow): Promise<RefusedRow> {
+  const attempt = { run_at: new Date().toISOString(), run_by: context.actor.user_id }
   try {
     const read = await conversionOf(tools, context.actor.org_id, row)
     const { event, unearned } = await recordRead(tools, row, read)
-    const told = unearned === undefined ? {} : { error: unearned.message, diagnosis: unearned.diagnosis }
-    return await write(context, row, { ...ran, ...told, state: 'recorded', event_id: event.id })
+    const reason = unearned === undefined ? {} : { error: unearned.message, diagnosis: unearned.diagnosis }
+    return await write(context, row, { ...attempt, ...reason, state: 'recorded', event_id: event.id })
   } catch (error) {
     if (!(error instanceof Refusal) || error.status >= 500) throw error
     const { status, message } = error
     const diagnosis = await diagnosisNow(context, error, row)
-    const found = error instanceof Differing ? { difference: error.difference } : {}
-    return await write(context, row, { ...ran, status, error: message, diagnosis, ...found })
+    const difference = error instanceof Differing ? { difference: error.difference } : {}
+    return await write(context, row, { ...attempt, status, error: message, diagnosis, ...difference })
   }
 }
 
 async function recordRead(
-  { conversions }: Tools,
-  row: Row,
+  { conversions }: RunTools,
+  row: RefusedRow,
   read: Conversion | Revision,
 ): Promise<{ event: StoredEvent; unearned?: Unearned | undefined }> {
   if (read.kind === 'revision') return await conversions.revise(read)
@@ -201,26 +204,30 @@ async function recordRead(
   return { event, unearned: unearnedOf(row.network_id ?? '', recorded) }
 }
 
-/** What a row would be run as, without a look at its click. */
-async function readAgain(tools: Tools, org_id: number, row: Row) {
+/** How a row would be read today, without reading its click. */
+async function readAgain(tools: RunTools, org_id: number, row: RefusedRow) {
   const { id, received_at, click_text } = row
-  const shown = { id, received_at, click_text }
+  const sent = { id, received_at, click_text }
   try {
     const read = await conversionOf(tools, org_id, row)
     if (read.kind === 'revision') {
       const { status: verdict, amount: payout = null } = read
-      return { ...shown, reads_as: { type: null, verdict, payout }, error: null }
+      return { ...sent, reads_as: { type: null, verdict, payout }, error: null }
     }
     const { type, payout = null, standing } = read
     const verdict = standing?.says === 'pending' ? ('pending' as const) : null
-    return { ...shown, reads_as: { type, verdict, payout }, error: null }
+    return { ...sent, reads_as: { type, verdict, payout }, error: null }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return { ...shown, reads_as: null, error: error.message }
+    return { ...sent, reads_as: null, error: error.message }
   }
 }
 
-async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row): Promise<Conversion | Revision> {
+async function conversionOf(
+  { readCallAgain }: RunTools,
+  org_id: number,
+  row: RefusedRow,
+): Promise<Conversion | Revision> {
   const body: unknown = JSON.parse(row.body ?? 'null')
   const received_at = Instant.encode(row.received_at)
   if (row.surface === 'network') return await readCallAgain(org_id, row.network_id ?? '', body, received_at)
@@ -229,7 +236,7 @@ async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row):
   const conversion = readConversion(draft.data, {
     org_id,
     source: row.surface,
-    // An admin runs it: the key's list, and its right, no longer stand in the way.
+    // An admin runs it, so the restrictions of its key do not apply.
     campaigns: null,
     key: undefined,
     idempotency_key: row.idempotency_key ?? undefined,
@@ -238,16 +245,16 @@ async function conversionOf({ readCallAgain }: Tools, org_id: number, row: Row):
   return { ...conversion, received_at }
 }
 
-/** What it is refused for now; whose another workspace's click is does not change. */
-async function diagnosisNow({ secrets, actor }: Running, refusal: Refusal, row: Row): Promise<Diagnosis> {
+/** The diagnosis of the new refusal. A click of another workspace stays one. */
+async function diagnosisNow({ secrets, actor }: RunContext, refusal: Refusal, row: RefusedRow): Promise<Diagnosis> {
   const found = diagnose(refusal, JSON.parse(row.body ?? 'null'))
   if (found !== 'click') return found
-  const look = lookAtClickId(clickTextOf(row.type, row.click_text ?? ''), actor.org_id, secrets.clickKey)
-  if ('diagnosis' in look) return look.diagnosis
+  const finding = diagnoseClickId(clickTextOf(row.type, row.click_text ?? ''), actor.org_id, secrets.clickKey)
+  if ('diagnosis' in finding) return finding.diagnosis
   return row.diagnosis === 'click_other_organization' ? row.diagnosis : 'click_unknown'
 }
 
-type Outcome = {
+type RunResult = {
   run_at: string
   run_by: string
   state?: 'recorded'
@@ -258,18 +265,18 @@ type Outcome = {
   difference?: Difference
 }
 
-async function write({ db, actor }: Running, row: Row, outcome: Outcome): Promise<Row> {
-  const { difference, ...plain } = outcome
+async function write({ db, actor }: RunContext, row: RefusedRow, result: RunResult): Promise<RefusedRow> {
+  const { difference, ...plain } = result
   const written = difference === undefined ? plain : { ...plain, difference: JSON.stringify(difference) }
   const found = await db
     .updateTable('refused_events')
     .set(({ eb }) => ({ ...written, runs: eb('runs', '+', 1) }))
     .where('org_id', '=', actor.org_id)
     .where('id', '=', row.id)
-    // Of two runs at once the one that recorded it has the last word.
-    .where(eb => (outcome.state === 'recorded' ? eb.lit(true) : eb('state', '=', 'refused')))
+    // Of two concurrent runs, the one that recorded it wins.
+    .where(eb => (result.state === 'recorded' ? eb.lit(true) : eb('state', '=', 'refused')))
     .returning(COLUMNS)
-    .$castTo<Row>()
+    .$castTo<RefusedRow>()
     .executeTakeFirst()
-  return found ?? { ...row, ...outcome }
+  return found ?? { ...row, ...result }
 }

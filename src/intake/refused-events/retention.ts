@@ -1,4 +1,4 @@
-/** How long refused intake is kept: 30 days, and of each organization the newest 10,000. */
+/** Deletes old refused events: they are kept for 30 days, at most the newest 10,000 of each organization. */
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -8,7 +8,7 @@ import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.
 
 const KEPT_MS = 30 * DAY_MS
 const MOST_KEPT = 10_000
-/** Between two rounds an organization can exceed its number by what is kept of it in that time. */
+/** Between two runs an organization can exceed the limit by its refusals of that time. */
 const PAUSE_MS = 600_000
 
 const NEXT = (among: Among) =>
@@ -16,7 +16,7 @@ const NEXT = (among: Among) =>
 const OLDEST_KEPT = 'select id from refused_events where org_id = $1 order by id desc offset $2 limit 1'
 const DROP = 'delete from refused_events where org_id = $1 and id < $2'
 
-/** Drops what is too old or too much, organization by organization. */
+/** Deletes rows that are too old or too many, organization by organization. */
 export async function dropOldRefused(pool: Pick<pg.Pool, 'query'>, now = Date.now(), most = MOST_KEPT): Promise<void> {
   for await (const org_id of organizationsWith(NEXT, pool)) {
     const kept = await pool.query<{ id: string }>(OLDEST_KEPT, [org_id, most - 1])
@@ -26,12 +26,12 @@ export async function dropOldRefused(pool: Pick<pg.Pool, 'query'>, now = Date.no
   }
 }
 
-/** Drops every ten minutes until it is closed; any number of processes may. */
+/** Deletes every ten minutes until it is closed; any number of processes may run it. */
 export function openRefusedRetention({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
     'refused-events/retention',
     PAUSE_MS,
     () => dropOldRefused(database.worker),
-    error => log.warn({ err: error }, 'old refused intake was not dropped; it is tried again'),
+    error => log.warn({ err: error }, 'could not delete old refused events; retrying'),
   )
 }

@@ -1,12 +1,12 @@
-/** Reads a file of verdicts: for each line the conversion it names and what is said of it, or what is wrong. Knows nothing of the database. */
+/** Reads a CSV file of revisions: for each line the conversion it names and its new status, or its error. Does not use the database. */
 import { CsvError, parse } from 'csv-parse/sync'
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { MOST_LINES, RevisionDraft } from './api.ts'
 
-/** A line as it was understood: by the event, or by its click and transaction. */
-export type Line = {
+/** A valid line. It names its conversion by event id, or by click id and transaction id. */
+export type RevisionFileLine = {
   readonly line: number
   readonly event_id: string | null
   readonly click_id: string | null
@@ -18,7 +18,7 @@ export type Line = {
 }
 export type WrongLine = { readonly line: number; readonly error: string }
 
-const TITLES = {
+const COLUMN_TITLES = {
   event_id: ['event_id', 'conversion_id'],
   click_id: ['click_id', 'clickid', 'subid', 'sub_id'],
   transaction_id: ['transaction_id', 'txid', 'tid', 'nonce', 'order_id'],
@@ -27,11 +27,11 @@ const TITLES = {
   currency: ['currency'],
   reason: ['reason', 'comment', 'note'],
 } as const
-type Role = keyof typeof TITLES
-type Numbered = { record: string[]; line: number }
+type Column = keyof typeof COLUMN_TITLES
+type NumberedRecord = { record: string[]; line: number }
 
-/** The words networks and people write for a status. */
-const WORDS: Readonly<Record<string, EventStatus>> = {
+/** Other words for a status. */
+const SYNONYMS: Readonly<Record<string, EventStatus>> = {
   approve: 'approved',
   confirmed: 'approved',
   paid: 'approved',
@@ -44,60 +44,65 @@ const WORDS: Readonly<Record<string, EventStatus>> = {
 }
 
 /** Understands a file. Refuses `revision_file_unreadable` for what is no CSV, lacks its titles, or has too many lines. */
-export function readRevisionFile(csv: string): (Line | WrongLine)[] {
+export function readRevisionFile(csv: string): (RevisionFileLine | WrongLine)[] {
   const [head, ...rows] = split(csv)
   const titles = head?.record.map(title => title.toLowerCase().replace(/[\s-]+/g, '_')) ?? []
   const places = Object.fromEntries(
-    Object.entries(TITLES).map(([role, names]) => [
-      role,
+    Object.entries(COLUMN_TITLES).map(([column, names]) => [
+      column,
       titles.findIndex(title => names.some(name => name === title)),
     ]),
-  ) as Record<Role, number>
+  ) as Record<Column, number>
   if (places.status === -1 || (places.event_id === -1 && places.click_id === -1))
     unreadable('its first line names no status, or neither event_id nor click_id')
-  if (rows.length === 0) unreadable('there is no line below the titles')
-  if (rows.length > MOST_LINES) unreadable(`it has ${rows.length} lines, at most ${MOST_LINES} go in at once: split it`)
+  if (rows.length === 0) unreadable('there is no line below the header')
+  if (rows.length > MOST_LINES)
+    unreadable(`it has ${rows.length} lines, at most ${MOST_LINES} are allowed: split the file`)
   return rows.map(row => readLine(row, places, titles.length))
 }
 
-function readLine({ record, line }: Numbered, places: Record<Role, number>, width: number): Line | WrongLine {
+function readLine(
+  { record, line }: NumberedRecord,
+  columns: Record<Column, number>,
+  width: number,
+): RevisionFileLine | WrongLine {
   if (record.length > width)
     return {
       line,
-      error: `it has ${record.length} cells under ${width} titles: put quotes around a cell that holds the separator`,
+      error: `it has ${record.length} cells for ${width} columns: put quotes around a cell that contains the separator`,
     }
-  const cell = (role: Role) => record[places[role]] || null
+  const cell = (column: Column) => record[columns[column]] || null
   const word = cell('status')?.toLowerCase() ?? ''
   const read = RevisionDraft.safeParse({
-    status: WORDS[word] ?? word,
+    status: SYNONYMS[word] ?? word,
     amount: cell('amount'),
     currency: cell('currency'),
     reason: cell('reason'),
   })
   if (!read.success) {
     const [issue] = read.error.issues
-    return { line, error: `${String(issue?.path[0] ?? 'status')}: ${issue?.message ?? 'does not fit'}` }
+    return { line, error: `${String(issue?.path[0] ?? 'status')}: ${issue?.message ?? 'is invalid'}` }
   }
   const [event, click] = [cell('event_id'), cell('click_id')]
-  if (event === null && click === null) return { line, error: 'it names no event_id and no click_id' }
+  if (event === null && click === null) return { line, error: 'it has neither an event_id nor a click_id' }
   const [event_id, click_id] = [event === null ? null : toUuid(event), click === null ? null : toUuid(click)]
-  if (event_id === undefined) return { line, error: `“${event?.slice(0, 80)}” is no event id` }
+  if (event_id === undefined) return { line, error: `“${event?.slice(0, 80)}” is not an event id` }
   if (event_id === null && (click_id === undefined || click_id === null))
-    return { line, error: `“${click?.slice(0, 80)}” is no click id` }
+    return { line, error: `“${click?.slice(0, 80)}” is not a click id` }
   const { status, amount, currency, reason } = read.data
   const named = { event_id, click_id: click_id ?? null, transaction_id: cell('transaction_id') }
   return { line, ...named, status, amount, currency, reason }
 }
 
-/** The records with the lines they stand on, by the separator that makes most of the titles. */
-function split(csv: string): Numbered[] {
+/** The records with their line numbers. The separator is the one that splits the header into most columns. */
+function split(csv: string): NumberedRecord[] {
   const [first = ''] = csv.split('\n', 1)
   const [delimiter = ','] = [',', ';', '\t'].toSorted(
     (one, other) => first.split(other).length - first.split(one).length,
   )
   try {
     const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true, delimiter }
-    // The library's types say nothing of `info`, which puts each record beside its line.
+    // The library's types lack `info`, which returns each record with its line number.
     const found = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
     return found.map(({ record, info }) => ({ record, line: info.lines })).filter(({ record }) => record.some(Boolean))
   } catch (error) {

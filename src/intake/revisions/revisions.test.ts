@@ -444,14 +444,14 @@ describe('a file of verdicts', () => {
       dry.lines.flatMap(({ line, error }) => (error === null ? [] : [`${line} ${error.slice(0, 44)}`])),
       [
         '3 no such conversion is recorded',
-        '4 several conversions of the click can be mean',
+        '4 the click has several conversions: name one ',
         '5 no such conversion is recorded',
-        '6 line 2 is of the same conversion',
-        '7 it names no event_id and no click_id',
-        '8 “nobody” is no event id',
+        '6 line 2 names the same conversion',
+        '7 it has neither an event_id nor a click_id',
+        '8 “nobody” is not an event id',
         '9 status: must be one of approved, pending, re',
-        '10 amount: is only allowed with approved and pending:',
-        '11 it has 6 cells under 5 titles: put quotes ar',
+        '10 amount: is only allowed with approved and pe',
+        '11 it has 6 cells for 5 columns: put quotes aro',
       ],
     )
     const answer = await send_file(here, csv)

@@ -1,7 +1,7 @@
 /**
- * Revisions: what is said of a conversion after it was recorded, by people. Each takes the organization's queue like the conversion itself,
- * so revenue, report and revision are written together, and two that are said at once are one after the other. The room of events
- * writes them; networks say theirs by their own address.
+ * Revisions: status changes of recorded conversions, made by people. Each goes through the organization's queue like the conversion itself,
+ * so revenue, report and revision are written together, and concurrent revisions are applied one after the other. The events room
+ * writes them; networks make theirs by postback.
  */
 import type pg from 'pg'
 import type { Call } from '../../contract/endpoint.ts'
@@ -11,12 +11,12 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { Conversions } from '../events/conversions.ts'
 import type { Revision } from '../events/items.ts'
-import { effective, isChange, wanted } from '../events/judge.ts'
-import type { Present } from '../events/known.ts'
+import { countedAmount, isStandingChange, nextStanding } from '../events/judge.ts'
+import type { EventStanding } from '../events/organization-state.ts'
 import type * as api from './api.ts'
-import { amountOf, linesInDollars, wantFor } from './in-dollars.ts'
-import { findMeant, type Meant, standingOf } from './meant.ts'
-import { type Line, readRevisionFile, type WrongLine } from './revision-file.ts'
+import { amountOf, linesInDollars, wantRatesFor } from './in-dollars.ts'
+import { findEvents, type FoundEvent, readStandings } from './find-events.ts'
+import { type RevisionFileLine, readRevisionFile, type WrongLine } from './revision-file.ts'
 
 const MOST_NAMED = 10
 
@@ -29,7 +29,7 @@ const HISTORY = `
   where r.org_id = $1 and r.event_id = any($2::uuid[])
   order by r.event_id, r.seq desc`
 const HOLD = 'select approve_at from held_events where org_id = $1 and event_id = $2'
-// People are global: asked by themselves, because on a cluster they need not lie beside an organization's rows.
+// Users are global, so they are read separately: on a cluster they may be on another node than the organization's rows.
 const NAMES = 'select id, name from users where id = any($1::uuid[])'
 
 type HistoryRow = {
@@ -48,7 +48,7 @@ type HistoryRow = {
   created_at: string
 }
 
-/** What was said of each of these events, newest first. */
+/** The revisions of each of these events, newest first. */
 export async function historiesOf(
   pool: Pick<pg.Pool, 'query'>,
   org_id: number,
@@ -58,11 +58,11 @@ export async function historiesOf(
   const actors = [...new Set(rows.flatMap(({ actor }) => actor ?? []))]
   const people = actors.length === 0 ? [] : (await pool.query<{ id: string; name: string }>(NAMES, [actors])).rows
   const names = new Map(people.map(({ id, name }) => [id, name]))
-  const told = rows.map(({ actor, ...row }) => ({
+  const revisions = rows.map(({ actor, ...row }) => ({
     ...row,
     actor_name: actor === null ? null : (names.get(actor) ?? null),
   }))
-  return Map.groupBy(told, ({ event_id }) => event_id)
+  return Map.groupBy(revisions, ({ event_id }) => event_id)
 }
 
 /** The deeds of the room, on the queue that the process runs. */
@@ -71,14 +71,14 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
     async listRevisions(context: Context<typeof api.listRevisions>, { params }: Call<typeof api.listRevisions>) {
       const { database, actor } = context
       const event_id = idOf(params.id)
-      const [found] = await standingOf(database.reads, actor.org_id, [event_id])
+      const [found] = await readStandings(database.reads, actor.org_id, [event_id])
       if (found === undefined) refuse('object_not_found')
       const [histories, held] = await Promise.all([
         historiesOf(database.reads, actor.org_id, [event_id]),
         database.reads.query<{ approve_at: string }>(HOLD, [actor.org_id, event_id]),
       ])
       return {
-        ...shown(event_id, found.present),
+        ...currentStatus(event_id, found.present),
         payout: found.payout,
         hold_until: held.rows[0]?.approve_at ?? null,
         data: histories.get(event_id) ?? [],
@@ -89,69 +89,79 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
     async reviseEvent(context: Context<typeof api.reviseEvent>, { params, body }: Call<typeof api.reviseEvent>) {
       const { database, actor, arrived_at } = context
       const event_id = idOf(params.id)
-      const [found] = await standingOf(database.reads, actor.org_id, [event_id])
+      const [found] = await readStandings(database.reads, actor.org_id, [event_id])
       if (found === undefined) refuse('object_not_found')
-      await wantFor(context, [body])
-      const asked = { click_id: found.click_id, source: 'dashboard' as const, arrived_at }
-      const { present, isNew } = await conversions.revise(revisionOf(actor, event_id, asked, body))
-      return { ...shown(event_id, present), seq: present.seq, unchanged: !isNew }
+      await wantRatesFor(context, [body])
+      const origin = { click_id: found.click_id, source: 'dashboard' as const, arrived_at }
+      const { present, isNew } = await conversions.revise(revisionOf(actor, event_id, origin, body))
+      return { ...currentStatus(event_id, present), seq: present.seq, unchanged: !isNew }
     },
 
-    /** Refuses `revision_file_unreadable`; `revision_lines_wrong` with the numbers of the lines unless it is a dry run. */
+    /** Refuses `revision_file_unreadable`; unless it is a dry run, `revision_lines_wrong` with the numbers of the wrong lines. */
     async importRevisions(context: Context<typeof api.importRevisions>, { body }: Call<typeof api.importRevisions>) {
       const { database, actor, arrived_at } = context
       const read = readRevisionFile(body.csv)
-      await wantFor(
+      await wantRatesFor(
         context,
         read.flatMap(line => ('error' in line ? [] : line)),
       )
-      const lines = await linesInDollars(context, await findMeant(database.reads, actor.org_id, read))
-      const looked = lines.map(told)
-      const wrong = looked.filter(({ fate }) => fate === 'wrong')
+      const lines = await linesInDollars(context, await findEvents(database.reads, actor.org_id, read))
+      const previews = lines.map(previewOf)
+      const wrong = previews.filter(({ fate }) => fate === 'wrong')
       if (wrong.length > 0 && !body.dry_run) refuseLines(wrong)
-      if (body.dry_run) return summed(true, looked)
+      if (body.dry_run) return resultOf(true, previews)
       const done = await Promise.all(
         lines.map(async (line): Promise<api.RevisionLine> => {
-          if ('error' in line) return told(line)
-          const asked = { click_id: line.click_id, source: 'import' as const, arrived_at }
+          if ('error' in line) return previewOf(line)
+          const origin = { click_id: line.click_id, source: 'import' as const, arrived_at }
           try {
-            const { before, present, isNew } = await conversions.revise(revisionOf(actor, line.event_id, asked, line))
+            const { before, present, isNew } = await conversions.revise(revisionOf(actor, line.event_id, origin, line))
             const fate = isNew ? 'changes' : 'same'
-            return { ...told(line), fate, before: plain(before), becomes: plain(present) }
+            return { ...previewOf(line), fate, before: statusAndAmount(before), becomes: statusAndAmount(present) }
           } catch (error) {
-            // The lines beside it are done; what the database could not take now is sent again with the whole file.
+            // The other lines are done. After a database error the caller sends the whole file again.
             if (!(error instanceof Refusal) || error.status >= 500) throw error
-            return told({ line: line.line, error: error.message })
+            return previewOf({ line: line.line, error: error.message })
           }
         }),
       )
-      return summed(false, done)
+      return resultOf(false, done)
     },
   }
 }
 
 type Actor = { readonly org_id: number; readonly user_id: string }
-type Asked = Pick<Revision, 'click_id' | 'source' | 'arrived_at'>
+type RevisionOrigin = Pick<Revision, 'click_id' | 'source' | 'arrived_at'>
 
-function revisionOf({ org_id, user_id }: Actor, event_id: string, asked: Asked, said: api.RevisionDraft): Revision {
+function revisionOf(
+  { org_id, user_id }: Actor,
+  event_id: string,
+  origin: RevisionOrigin,
+  draft: api.RevisionDraft,
+): Revision {
   return {
     kind: 'revision',
     org_id,
     of: { event_id },
-    status: said.status,
-    ...amountOf(said),
-    reason: said.reason || null,
+    status: draft.status,
+    ...amountOf(draft),
+    reason: draft.reason || null,
     network_id: null,
     actor: user_id,
-    ...asked,
+    ...origin,
   }
 }
 
-const plain = ({ status, amount }: Pick<Present, 'status' | 'amount'>) => ({ status, amount: fromMillionths(amount) })
-const shown = (event_id: string, present: Present) => ({ event_id, ...plain(present) })
+const statusAndAmount = ({ status, amount }: Pick<EventStanding, 'status' | 'amount'>) => ({
+  status,
+  amount: fromMillionths(amount),
+})
+const currentStatus = (event_id: string, present: EventStanding) => ({ event_id, ...statusAndAmount(present) })
 
-/** What becomes of a line, by how its conversion stands. */
-function told(line: (Line & Meant & { dollars: string | undefined }) | WrongLine): api.RevisionLine {
+/** The result of a line, by the current status of its conversion. */
+function previewOf(
+  line: (RevisionFileLine & FoundEvent & { dollars: string | undefined }) | WrongLine,
+): api.RevisionLine {
   if ('error' in line)
     return {
       line: line.line,
@@ -163,15 +173,23 @@ function told(line: (Line & Meant & { dollars: string | undefined }) | WrongLine
       error: line.error,
     }
   const { event_id, click_id, present } = line
-  const next = wanted(line, present, { status: line.status, amount: line.dollars })
-  const fate = isChange(present, next) ? 'changes' : 'same'
-  return { line: line.line, fate, event_id, click_id, before: plain(present), becomes: plain(next), error: null }
+  const next = nextStanding(line, present, { status: line.status, amount: line.dollars })
+  const fate = isStandingChange(present, next) ? 'changes' : 'same'
+  return {
+    line: line.line,
+    fate,
+    event_id,
+    click_id,
+    before: statusAndAmount(present),
+    becomes: statusAndAmount(next),
+    error: null,
+  }
 }
 
-function summed(dry_run: boolean, lines: api.RevisionLine[]) {
+function resultOf(dry_run: boolean, lines: api.RevisionLine[]) {
   const changing = lines.filter(({ fate }) => fate === 'changes')
   const worth = (one: api.RevisionLine['before']) =>
-    one === null ? 0n : effective({ ...one, amount: toMillionths(one.amount) })
+    one === null ? 0n : countedAmount({ ...one, amount: toMillionths(one.amount) })
   const difference = changing.reduce((sum, { before, becomes }) => sum + worth(becomes) - worth(before), 0n)
   const wrong = lines.filter(({ fate }) => fate === 'wrong').length
   return { dry_run, lines, changed: changing.length, wrong, difference: fromMillionths(difference) }

@@ -1,9 +1,9 @@
-/** What a batch knows of an organization when it decides, and what changes while it does: `read-known.ts` reads it. */
+/** The state of an organization that a batch decides by and changes; `read-state.ts` reads it. */
 import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Conversions } from '../counters/conversions.ts'
 import type { RatesRead } from '../../money/rates/rate-of-day.ts'
-import type { Booked } from './booked.ts'
+import type { BookedRates } from './booked-rates.ts'
 import type { CapRow } from './caps.ts'
 import { startId } from './identity.ts'
 import type { Conversion } from './items.ts'
@@ -21,21 +21,21 @@ export type StoredEvent = {
   payout_is_explicit: boolean
   nonce: string | null
   payload: Readonly<Record<string, unknown>> | null
-  /** Whose it is, of those that may be told of again. */
+  /** The person; read only for events of clicks with a revision or a network's conversion. */
   person_id?: string
   /** Whether it was put on hold when it was recorded. */
   is_withheld?: boolean
 }
 
-/** How many conversions are approved, pending and rejected, and what is on hold in millionths. */
-export type Standings = {
+/** How many conversions are approved, pending and rejected, and the amount on hold in millionths. */
+export type StandingCounts = {
   readonly approved: number
   readonly pending: number
   readonly rejected: number
   readonly held: bigint
 }
 
-/** A click with the offer it earns for and the ad account its campaign is bound to. Revenue in millionths. */
+/** A click with its offer and its campaign's ad account. Revenue in millionths. */
 export type KnownClick = {
   id: string
   campaign_id: string | null
@@ -52,14 +52,14 @@ export type KnownClick = {
   platform: string | null
   suppressed_delivery: boolean
   cost: string | null
-  /** False: its cost is not counted yet, because it was not tracked, or a process of the version before let it count. */
+  /** False: its cost is not counted yet, because the click was not tracked, or a process of the previous version tracked it. */
   cost_counts: boolean | null
-  /** How its conversions stand; null: none of them was counted so. */
-  standing: Standings | null
-  /** How its conversions stand, by type; all of them, also those that pay nothing. */
+  /** Its conversions by status; null: none was counted by status. */
+  standing: StandingCounts | null
+  /** All its conversions by type and status, also those that pay nothing. */
   conversions: Conversions
   offer_payout: string | null
-  /** What the offer's payout is in; null is US dollars. */
+  /** The currency of the offer's payout; null is US dollars. */
   payout_currency: string | null
   payout_types: string[] | null
   ad_account_id: string | null
@@ -67,8 +67,8 @@ export type KnownClick = {
   traffic_source_id: string | null
 }
 
-/** An event's last revision; none: `seq` 0. Amounts in millionths, of what is approved what counts, of what is pending what is held. */
-export type Present = {
+/** The current status of an event, by its last revision (`seq` 0: it has none). `amount` is in millionths: what counts if approved, what is held if pending. */
+export type EventStanding = {
   readonly seq: number
   readonly status: EventStatus
   readonly amount: bigint
@@ -78,41 +78,44 @@ export type Present = {
 export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
 export type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
 
-export type Known = {
+export type OrganizationState = {
   balance: Balance
   events: Map<string, StoredEvent>
-  /** Events by the identity of a request that became another one. */
+  /** Events by the identity of a request that was merged into another event. */
   aliased: Map<string, StoredEvent>
-  /** The events of each click that is judged, by its id. */
+  /** By click id, the events of each click whose conversions may be revised. */
   ofClick: Map<string, StoredEvent[]>
-  /** How revised events stand, of those that were looked up; the others stand as they were recorded. */
-  revised: Map<string, Present>
+  /** The standing of revised events, of those that were read; the others stand as recorded. */
+  revised: Map<string, EventStanding>
   clicks: Map<string, KnownClick>
   /** By person key. */
   people: Map<string, Person>
   peopleById: Map<string, Person>
   rules: Rule[]
   accounts: Account[]
-  /** The ad accounts that an event was told to, of the events of clicks that are judged. */
-  told: Map<string, string[]>
+  /** The ad accounts each event was delivered to, for the events in `ofClick`. */
+  deliveredTo: Map<string, string[]>
   caps: CapRow[]
   /** Ids of live bots, by id and by name. */
   bots: Map<string, string>
-  /** The rates that offers' payouts and what is said in other currencies need. */
+  /** The rates of days, for offers' payouts and for revisions in other currencies. */
   rateOf: RatesRead
-  /** The rates that events were booked by, of those of which something is said in another currency. */
-  booked: Booked
+  /** The rates that events were booked by, for events that are revised in another currency. */
+  booked: BookedRates
 }
 
-/** The id of the start a bot_start stands for, where its bot can be named: by the request, else by its click. */
-export function startOf(item: Conversion, known: Pick<Known, 'bots' | 'clicks'>): string | undefined {
+/** The event id of a bot_start; undefined if neither the request nor its click names a bot. */
+export function startOf(item: Conversion, known: Pick<OrganizationState, 'bots' | 'clicks'>): string | undefined {
   const bot_id = item.type === 'bot_start' ? botOf(item, known) : undefined
   if (bot_id === undefined || bot_id === 'unknown' || item.telegram_user_id === undefined) return undefined
   return startId(item.org_id, bot_id, item.telegram_user_id)
 }
 
-/** The bot of a start or of Sluice's own event: undefined where nobody names one, `'unknown'` where no live bot here is called so. */
-export function botOf(item: Conversion, { bots, clicks }: Pick<Known, 'bots' | 'clicks'>): string | undefined {
+/** The bot of a start or of Sluice's own event: undefined if none is named, `'unknown'` if the organization has no such bot. */
+export function botOf(
+  item: Conversion,
+  { bots, clicks }: Pick<OrganizationState, 'bots' | 'clicks'>,
+): string | undefined {
   if (item.source === 'service') return item.bot !== undefined && 'id' in item.bot ? item.bot.id : undefined
   if (item.type !== 'bot_start') return undefined
   if (item.bot !== undefined) return bots.get('id' in item.bot ? item.bot.id : item.bot.username) ?? 'unknown'
