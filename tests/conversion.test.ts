@@ -50,7 +50,7 @@ test('a nonce in the header is that of the body, whatever letters it is of', asy
     ['é'.repeat(128), 'utf8'],
     ['größe-1', 'latin1'],
   ] as const) {
-    // So Node hands over the bytes of a header.
+    // Node sends each character of a header as one byte.
     const headers = { 'idempotency-key': Buffer.from(nonce, encoding).toString('latin1') }
     const inBody = await house.call('POST', '/api/events', { key, body: { ...body, nonce } })
     const inHeader = await house.call('POST', '/api/events', { key, body, headers })

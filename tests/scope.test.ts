@@ -1,5 +1,5 @@
-// Keys restricted to campaigns, right by right: what lies on the list goes, what does not is refused
-// and stays as it was, what both use needs both, and nothing a restricted key makes widens its list.
+// Keys restricted to campaigns, right by right. A key can act on objects of listed campaigns only; an object that listed and other
+// campaigns share needs both on the list; and nothing a restricted key creates extends its list.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ALL_RIGHTS, RIGHTS, type Right } from '../src/contract/rights.ts'
@@ -8,8 +8,8 @@ import { type SignedIn, seedSignedIn } from './support/people.ts'
 
 type Body = Record<string, unknown>
 type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-/** A campaign with what leads to it, and a click of it. */
-type Place = { campaign: string; flow: string; funnel: string; rule: string; click: string }
+/** A campaign with its click flow, funnel and rule, and a click. */
+type CampaignObjects = { campaign: string; flow: string; funnel: string; rule: string; click: string }
 type Request = [method: Method, url: string, body?: Body]
 
 const GRAPH = {
@@ -26,12 +26,12 @@ const WINDOW = `date_from=${dayFromNow(-1)}&date_to=${dayFromNow(2)}`
 
 let house: TestHouse
 let owner: SignedIn
-let listed: Place
-let other: Place
-let shared: Pick<Place, 'flow' | 'funnel'>
+let listed: CampaignObjects
+let other: CampaignObjects
+let shared: Pick<CampaignObjects, 'flow' | 'funnel'>
 
 before(async () => {
-  // Without a worker, so that nothing moves but by a request.
+  // Without a worker, so that only requests change anything.
   house = await startHouse({ ROLE: 'serve' })
   owner = await seedSignedIn(house)
   const offer = await make('/api/offers', { name: 'Offer', url: 'https://example.com/', payout: '2' })
@@ -40,7 +40,7 @@ before(async () => {
     flow: await make('/api/click-flows', { name: 'Flow', graph: GRAPH }),
     funnel: await make('/api/funnels', { name: 'Funnel', landings: [], offers }),
   })
-  const over = (both: Pick<Place, 'flow' | 'funnel'>) => [
+  const over = (both: Pick<CampaignObjects, 'flow' | 'funnel'>) => [
     { type: 'funnel', funnel_id: both.funnel },
     { type: 'click_flow', click_flow_id: both.flow },
   ]
@@ -48,7 +48,7 @@ before(async () => {
   const places = ['Listed', 'Other'].map(async name => {
     const own = await makeBoth()
     const [campaign = ''] = await Promise.all(
-      // The first has the click; the others only make the objects theirs. All of a place are on the list, or none.
+      // The first campaign has the click; the others only use the objects. Either all of them are on the list, or none.
       [{ type: 'redirect', url: 'https://example.com/?c={click_id}' }, ...over(own), ...over(shared)].map(destination =>
         make('/api/campaigns', { name, destination, fallback_url: FALLBACK, key: undefined }),
       ),
@@ -61,7 +61,7 @@ before(async () => {
     })
     return { ...own, campaign, rule, click: await clickOf(campaign) }
   })
-  ;[listed, other] = (await Promise.all(places)) as [Place, Place]
+  ;[listed, other] = (await Promise.all(places)) as [CampaignObjects, CampaignObjects]
 })
 after(() => house.end())
 
@@ -81,7 +81,7 @@ async function clickOf(campaign: string): Promise<string> {
   return new URL(String(reply.headers['location'])).searchParams.get('c') ?? ''
 }
 
-/** Every campaign of a name, which is all that leads to the place's objects. */
+/** The campaigns of a name: all that use the objects of that name. */
 async function campaignsOf(name: string): Promise<string[]> {
   const { data } = (await asOwner('GET', '/api/campaigns')) as { data: { id: string; name: string }[] }
   return data.filter(campaign => campaign.name === name).map(({ id }) => id)
@@ -104,8 +104,10 @@ async function organizations(): Promise<string[]> {
   return data.map(({ id }) => id)
 }
 
-/** What a key with the right sends to act on a place; deletions come last, so that the rest still finds it. */
-const ACTS: Partial<Record<Right, (place: Pick<Place, 'flow' | 'funnel'> & Partial<Place>) => Request>> = {
+/** The requests of each right on these objects; deletions come last, so that the others still find them. */
+const ACTS: Partial<
+  Record<Right, (place: Pick<CampaignObjects, 'flow' | 'funnel'> & Partial<CampaignObjects>) => Request>
+> = {
   events: ({ click }) => ['POST', '/api/events', { clickId: click, type: 'lead' }],
   'campaigns:update': ({ campaign }) => ['PATCH', `/api/campaigns/${campaign}`, { fallback_url: `${FALLBACK}/2` }],
   postbacks: ({ campaign }) => [
@@ -122,7 +124,7 @@ const ACTS: Partial<Record<Right, (place: Pick<Place, 'flow' | 'funnel'> & Parti
   'postbacks:delete': ({ rule }) => ['DELETE', `/api/postbacks/${rule}`],
   'campaigns:delete': ({ campaign }) => ['DELETE', `/api/campaigns/${campaign}`],
 }
-/** Those that make something that belongs to no campaign yet, and those that read: each has a test of its own below. */
+/** Rights that read, or create objects that belong to no campaign yet: each has its own test below. */
 const APART: readonly Right[] = ['campaigns', 'click-flows', 'report', 'clicks']
 
 test('every right that takes a campaign list is tried here', () => {
@@ -130,7 +132,7 @@ test('every right that takes a campaign list is tried here', () => {
   assert.deepEqual([...Object.keys(ACTS), ...APART].toSorted(), narrowed.toSorted())
 })
 
-/** All that a key could have changed, as the owner sees it. */
+/** Everything a key could have changed, as the owner reads it. */
 async function everything(): Promise<string> {
   const paths = ['campaigns', 'funnels', 'click-flows', 'postbacks', 'events', 'ad-spend', 'deliveries']
   return JSON.stringify(await Promise.all(paths.map(path => asOwner('GET', `/api/${path}`))))

@@ -1,4 +1,4 @@
-// What is said beside a good answer: the same to keys, tools and sessions, and of what was sent alone.
+// Warnings beside successful answers: the same for keys, tools and sessions, and only about the fields that were sent.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ALL_RIGHTS } from '../src/contract/rights.ts'
@@ -34,7 +34,7 @@ async function send(
 
 const short = (warnings: readonly Warning[]) => warnings.map(({ code, field }) => `${code} ${field}`)
 
-/** The warnings of a write, which are the same for a session and for a key. */
+/** The warnings of a write; asserts that a session and a key get the same. */
 async function warned(method: Method, url: string, body: Body): Promise<Warning[]> {
   const { warnings } = await send(method, url, body)
   assert.deepEqual((await send(method, url, body, { key })).warnings, warnings)
@@ -73,7 +73,7 @@ test('macros that are none are named at every address, and a known one is not', 
   })
   assert.deepEqual(short(rule.warnings), ['unknown_macros url'])
   const at = `/api/postbacks/${String(rule['id'])}`
-  // What stands in the address is not told where the address was not sent.
+  // No warning about the stored URL if no URL was sent.
   assert.deepEqual(await warned('PATCH', at, { active: false }), [])
   assert.deepEqual(short(await warned('PATCH', at, { url: 'https://a.example/?p={gone}' })), ['unknown_macros url'])
 })

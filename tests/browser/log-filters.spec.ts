@@ -1,9 +1,9 @@
-// The two logs, narrowed to what someone looks for; all of it in the address.
+// Filters of the click log and the conversion log; all of them are in the URL.
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
-/** Sends a visitor through a campaign and answers the click's id. */
+/** Sends a visitor through a campaign and returns the click's id. */
 async function visit(address: string, key: string, sub1: string): Promise<string> {
   const reply = await fetch(`${address}/c/${key}?sub1=${encodeURIComponent(sub1)}`, {
     redirect: 'manual',
@@ -31,7 +31,7 @@ test('clicks are narrowed by country and by sub1, in the address, undone by Back
 
   const sub1 = page.getByLabel('sub1, exactly')
   await sub1.fill(' video 2')
-  // Nothing is looked for while someone types.
+  // Nothing is searched while someone types.
   await expect(page).toHaveURL(/clicks$/)
   await sub1.press('Enter')
   await expect(page).toHaveURL(/sub1=video(\+|%20)2/)
@@ -49,7 +49,7 @@ test('clicks are narrowed by country and by sub1, in the address, undone by Back
   await expect(one).toBeVisible()
 
   await sub1.fill('120211234567890123')
-  // Leaving the field says that it is typed.
+  // Leaving the field applies it.
   await page.getByLabel('Country').focus()
   await expect(two).toBeHidden()
   await page.reload()
@@ -81,7 +81,7 @@ test(
     const destination = { type: 'redirect', url: 'https://example.com/?c={click_id}' }
     await send(owner, 'POST', '/api/campaigns', { name: 'Typed', key: 'typed-log', destination })
     const clickId = await visit(sluice.address, 'typed-log', 'x')
-    // Of types that no rule of another test runs over.
+    // Types that no rule of another test runs over.
     for (const type of ['first_dm', 'purchase']) await send(owner, 'POST', '/api/events', { clickId, type })
     await page.goto('/conversions')
     const [message, purchase] = ['First message', 'Purchase'].map(type =>

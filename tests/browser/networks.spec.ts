@@ -39,9 +39,7 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
   if ((await ftd.count()) === 0) await page.getByLabel('Add a status mapping').selectOption('FTD')
   await page.getByLabel('Ignored', { exact: true }).fill('trash, Jackpot')
   await ftd.fill('Jackpot')
-  await expect(page.getByLabel('Ignored', { exact: true })).toHaveAccessibleDescription(
-    /jackpot already means FTD/i,
-  )
+  await expect(page.getByLabel('Ignored', { exact: true })).toHaveAccessibleDescription(/jackpot already means FTD/i)
   await page.getByLabel('Ignored', { exact: true }).fill('trash')
   await page.getByLabel('Allowed IPs').fill('127.0.0.1\n::1')
   await page.getByRole('button', { name: 'Save network' }).click()

@@ -183,10 +183,7 @@ test('an invited person signs up by the link and sees what a member may not do',
     /secret part is shown to owners and admins only/,
   )
   await theirs.goto('/networks')
-  await expect(theirs.getByRole('button', { name: 'Copy URL of Secretive' })).toHaveAttribute(
-    'aria-disabled',
-    'true',
-  )
+  await expect(theirs.getByRole('button', { name: 'Copy URL of Secretive' })).toHaveAttribute('aria-disabled', 'true')
   await context.close()
   const members = await send(owner, 'GET', '/api/members')
   expect(members['data']).toContainEqual(expect.objectContaining({ email: 'jon@example.com', role: 'member' }))

@@ -17,7 +17,7 @@ import type { Sluice } from '../support/sluice.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const SESSION_MS = 30 * DAY_MS
-/** What the clock of a process may do. */
+/** The ways in which the clock of a process misbehaves. */
 const SWINGS: [string, (turn: number) => number][] = [
   ['an hour behind', () => -HOUR_MS],
   ['a day ahead', () => DAY_MS],
@@ -45,7 +45,7 @@ after(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** A session of the age that a sign-in gives, as a cookie; a house is needed for the secret it is signed with. */
+/** The cookie of a new session; a house is needed for the secret that signs it. */
 async function signedIn(): Promise<string> {
   const house = await openTestHouse(fresh.database, {
     DATA_DIR: join(folder, 'house'),
@@ -72,22 +72,22 @@ test('the clock of a process jumps and swings under load: nothing waits for it, 
       shift(by(turn))
       await sleep(100)
       const clickId = (await load.click(target)) ?? assert.fail(`${swing}: a visitor gets on`)
-      // Over the quota it is refused, which it may be.
+      // It may be refused over the quota.
       assert.notEqual(await load.report(target, { clickId, type: 'lead', nonce: newId() }), 'unknown', swing)
       const session = await fetch(`${sluice.address}/api/campaigns`, { headers: { cookie } })
       assert.equal(session.status, 200, `${swing}: ${await session.text()}`)
       const feed = await fetch(`${sluice.address}/api/v1/clicks?limit=1`, { headers: { 'x-api-key': target.key } })
       const reset_s = Number(feed.headers.get('x-ratelimit-reset')) - (Date.now() + by(turn)) / 1000
-      // Of a clock that swings the answer may still be by the other side of it.
+      // If the clock swings, the answer may still use the time before the swing.
       if (feed.status !== 429) assert.ok(reset_s > -12 && reset_s < 72, `${swing}: the quota is new in ${reset_s} s`)
       await feed.arrayBuffer()
     }
-    // Deliveries are due by the database's clock.
+    // Deliveries become due by the database's clock.
     await drained(fresh.database.reads, ground.receiver)
   }
   await running
   assert.equal(sluice.child.exitCode, null)
-  // Clicks of the day ahead are in the feed when that day has come.
+  // Clicks dated in the future appear in the feed once that day has come.
   await sluice.stop()
   shift(2 * DAY_MS)
   sluice = await ground.start(0, env)

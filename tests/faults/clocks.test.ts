@@ -1,5 +1,5 @@
-// Two processes, one's clock an hour behind and the other's an hour ahead: rules, accounts and campaigns change at one of them while
-// conversions come in at both.
+// Two processes, one with its clock an hour behind and the other an hour ahead. Rules, accounts and campaigns change at one of them while
+// both record conversions.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ import { pour } from '../support/pour.ts'
 import type { Sluice } from '../support/sluice.ts'
 
 const HOUR_MS = 3_600_000
-/** Longer than any of the clocks is wrong by. */
+/** Longer than the error of either clock. */
 const SESSION_MS = 24 * HOUR_MS
 const SECRET = 'the same in all processes'
 const preload = pathToFileURL(join(import.meta.dirname, '../support/shifted-clock.ts')).href
@@ -34,7 +34,7 @@ let ahead: Sluice
 before(async () => {
   fresh = await freshDatabase()
   ground = await faultGround(fresh.database, fresh.url, 0)
-  // None that delivers: this is about what is put out.
+  // No process delivers: the test is about the rows of the outbox.
   behind = await start(0, -HOUR_MS, { ROLE: 'serve' })
   ahead = await start(1, HOUR_MS, { ROLE: 'serve' })
 })
@@ -53,17 +53,17 @@ const ACCOUNT = {
   event_map: { lead: { name: 'Lead' } },
 }
 
-/** Starts a process by a clock of its own. */
+/** Starts a process with its own clock. */
 function start(number: number, shift_ms: number, env: Record<string, string>): Promise<Sluice> {
   const file = join(folder, String(number))
   writeFileSync(file, String(shift_ms))
   return ground.start(number, { NODE_OPTIONS: `--import ${preload}`, SLUICE_TEST_CLOCK: file, ...env })
 }
 
-type Place = SignedIn & { key: string }
+type OrganizationWithKey = SignedIn & { key: string }
 
 /** An organization with a person in it and a key; a house is needed for the secret that sessions are signed with. */
-async function settle(): Promise<Place> {
+async function seedOrganizationWithKey(): Promise<OrganizationWithKey> {
   const house = await openTestHouse(fresh.database, { DATA_DIR: join(folder, 'house'), SECRET, ROLE: 'serve' })
   const owner = await seedSignedIn(house)
   const cookie = await seedSession(house, owner.user_id, SESSION_MS)
@@ -82,16 +82,16 @@ async function call({ address }: Sluice, from: object, method: string, path: str
   return (JSON.parse(text) as { id: string }).id
 }
 
-/** Reports a lead of this click to a process; no two with one number. Answers its id. */
-const report = (process: Sluice, { key }: Place, clickId: string, number: number) =>
+/** Reports a lead of this click to a process; each number only once. Returns its id. */
+const report = (process: Sluice, { key }: OrganizationWithKey, clickId: string, number: number) =>
   call(process, { 'x-api-key': key }, 'POST', '/api/events', { clickId, type: 'lead', nonce: String(number) })
 
-/** What the dashboard of a process does for the person of this cookie. */
+/** The dashboard's requests to a process with this cookie. */
 const dashboardAt = (process: Sluice, cookie: string) => (method: string, path: string, body: object) =>
   call(process, { cookie }, method, path, body)
 
-/** The changes of one process, and what they have made. */
-function changesAt(process: Sluice, { cookie }: Place, campaign: string) {
+/** The changes made at one process, and the objects they create. */
+function changesAt(process: Sluice, { cookie }: OrganizationWithKey, campaign: string) {
   const change = dashboardAt(process, cookie)
   const made = { rule: '', account: '' }
   const alter = (state: string) =>
@@ -112,9 +112,9 @@ function changesAt(process: Sluice, { cookie }: Place, campaign: string) {
   return { made, changes }
 }
 
-/** Nothing is found while all is told as it is meant, and of a conversion by the `other` process whose deliveries are lost both of them. */
+/** The audit finds nothing. After the deliveries of a conversion of the `other` process are deleted, it finds exactly those two. */
 async function assertExact(process: Sluice, other: Sluice) {
-  const place = await settle()
+  const place = await seedOrganizationWithKey()
   const destination = { type: 'redirect', url: 'https://shop.example/' }
   const campaign = await dashboardAt(process, place.cookie)('POST', '/api/campaigns', { name: 'C', destination })
   const [click = ''] = await seedClicks(fresh.database, place.org_id, 1, {
@@ -151,7 +151,7 @@ test('what changes by a clock that is an hour ahead has its place among the conv
 })
 
 test('what traffic is led by was changed at the database’s moment, so that each process that looks for changes finds it', async () => {
-  const place = await settle()
+  const place = await seedOrganizationWithKey()
   for (const process of [behind, ahead]) {
     const dashboard = dashboardAt(process, place.cookie)
     const page = { name: 'N', url: 'https://shop.example/' }
@@ -181,7 +181,7 @@ test('what traffic is led by was changed at the database’s moment, so that eac
 
 test('a run over the past that a process an hour behind begins is over all that was before it', async () => {
   const { worker } = fresh.database
-  const place = await settle()
+  const place = await seedOrganizationWithKey()
   const [click = ''] = await seedClicks(fresh.database, place.org_id, 1)
   for (const number of [1, 2, 3]) await report(number === 2 ? behind : ahead, place, toWireId(click), number)
   const change = dashboardAt(behind, place.cookie)
@@ -208,7 +208,7 @@ test('a run over the past that a process an hour behind begins is over all that 
 })
 
 test('an account that a worker an hour ahead breaks was changed at that moment, not in an hour', async t => {
-  const place = await settle()
+  const place = await seedOrganizationWithKey()
   const account = toUuid(await dashboardAt(ahead, place.cookie)('POST', '/api/ad-accounts', ACCOUNT))
   const [click = ''] = await seedClicks(fresh.database, place.org_id, 1, { platform: 'meta' })
   await report(behind, place, toWireId(click), 1)

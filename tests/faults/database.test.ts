@@ -22,7 +22,7 @@ after(async () => {
   await postgres.end()
 })
 
-/** The load while something is done to the database, then the audit, of what was done in this test and before. */
+/** Runs the load during a fault of the database, then audits everything of this test and those before. */
 async function auditAfter(load: Load, during: (until: number) => Promise<void>): Promise<void> {
   const { child } = sluice
   const until = performance.now() + SECONDS * 1000
@@ -33,7 +33,7 @@ async function auditAfter(load: Load, during: (until: number) => Promise<void>):
   assert.equal(child.exitCode, null, 'the process has outlived it')
   await untilSettled(load)
   await load.enough(ground.targets)
-  // A claim whose commit was not heard of is due again when its lease is over; nobody works while that is brought about.
+  // A claim whose commit is unknown is due again after its lease. No process works while leases are made to expire.
   await sluice.stop()
   await ground.mature()
   sluice = await ground.start(0)
@@ -49,7 +49,7 @@ async function untilReady(): Promise<void> {
       ({ ok }) => ok,
       () => false,
     )
-    // The tests' own pool finds its connections broken as well.
+    // The connections of the tests' own pool are broken as well.
     const isOpen =
       isReady &&
       (await postgres.database.reads.query('select 1').then(
@@ -62,7 +62,7 @@ async function untilReady(): Promise<void> {
   }
 }
 
-/** A click that was taken into the journal is in the database when a conversion is accepted again. */
+/** Waits until conversions are accepted again; then clicks of the journal are in the database. */
 async function untilSettled(load: Load): Promise<void> {
   const [target] = ground.targets
   const deadline = performance.now() + 60_000

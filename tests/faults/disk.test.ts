@@ -17,7 +17,7 @@ import { startTestPostgres } from '../support/postgres.ts'
 import type { Sluice, SluiceOptions } from '../support/sluice.ts'
 import { mountSmallDisk, type SmallDisk, whyNoDisk } from '../support/small-disk.ts'
 
-/** Room for a cluster and what the load writes in the time of the longest run. */
+/** Room for a cluster and the writes of the longest run. */
 const MEGABYTES = 512
 const skip =
   process.env['SLUICE_FAULT_SECONDS'] === undefined ? 'it mounts disks: see npm run test:faults' : whyNoDisk()
@@ -36,7 +36,7 @@ function smallDisk() {
 
 function ordinaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'))
-  // Its files belong to the user whom PostgreSQL runs as.
+  // PostgreSQL's user must own its files.
   chmodSync(folder, 0o755)
   ends.push(() => rmSync(folder, { recursive: true, force: true }))
   return folder
@@ -46,11 +46,11 @@ type Scene = {
   ground: FaultGround
   database: Database
   start: () => Promise<Sluice>
-  /** Makes everything due while no process works. */
+  /** Makes all leases expire while no process works. */
   mature: () => Promise<void>
 }
 
-/** Two organizations on a PostgreSQL of their own, and a process whose data folder lies elsewhere. */
+/** Two organizations on their own PostgreSQL, and a process with its data folder on another disk. */
 async function scene(places: Parameters<typeof startTestPostgres>[0], options: SluiceOptions = {}) {
   const postgres = await startTestPostgres(places)
   ends.push(() => postgres.end())
@@ -61,13 +61,13 @@ async function scene(places: Parameters<typeof startTestPostgres>[0], options: S
   return { postgres, ground, database, start, mature: () => ground.mature() }
 }
 
-/** Two organizations in an installation that has all it keeps in one folder. */
+/** Two organizations in an installation that keeps everything in one folder. */
 async function sceneIn(disk: SmallDisk): Promise<Scene> {
   const { folder } = disk
   const env = { DATABASE_URL: '', DATA_DIR: folder }
   const log = pino({ level: 'silent' })
   const server = await startPostgres({ dataDir: folder, log })
-  // The server outlives a Sluice that is killed.
+  // PostgreSQL outlives a killed Sluice.
   ends.push(async () => {
     disk.free()
     await (await startPostgres({ dataDir: folder, log })).stop()
@@ -91,7 +91,7 @@ async function sceneIn(disk: SmallDisk): Promise<Scene> {
 
 type Scope = { load: Load; target: Target; sluice: Sluice; database: Database }
 
-/** The load while something is done, then the audit. Nobody starts the process anew meanwhile. */
+/** Runs the load during a fault, then the audit. The process is not restarted meanwhile. */
 async function auditAfter({ ground, database, start, mature }: Scene, during: (at: Scope) => Promise<void>) {
   let sluice = await start()
   const load = new Load({ address: () => sluice.address })
@@ -102,7 +102,7 @@ async function auditAfter({ ground, database, start, mature }: Scene, during: (a
   await until('reports are accepted again', async () => typeof (await reported(load, target)) === 'object')
   await running
   assert.equal(sluice.child.exitCode, null, 'the process has outlived it')
-  // An attempt whose outcome could not be written is due again when its lease is over; nobody works while that is brought about.
+  // An attempt whose outcome could not be written is due again after its lease. No process works while leases are made to expire.
   await sluice.stop()
   await until('the tests reach the database again', async () => (await mature()) === undefined)
   sluice = await start()
@@ -111,11 +111,11 @@ async function auditAfter({ ground, database, start, mature }: Scene, during: (a
   await assertAudit(database.reads, load, { targets, receiver, address: sluice.address })
 }
 
-/** Fills the disk for a while. Answers how many ms after there was room reports were accepted again. */
+/** Fills the disk for a while. Returns the time in ms from when there was room again until conversions were accepted. */
 async function whileFull(disk: SmallDisk, { load, target, sluice, database }: Scope, look: () => Promise<void>) {
   disk.fill()
   await until('reports are refused', async () => {
-    // PostgreSQL has segments of its log in store: they are used up.
+    // PostgreSQL still has free segments of its log: the load uses them up.
     await database.reads.query('select pg_switch_wal()').catch(() => {})
     return (await reported(load, target)) === 'unknown'
   })
@@ -143,7 +143,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-/** Where the journal has room. */
+/** A folder on a disk with room for the journal. */
 const getsOn =
   ({ load, target }: Scope) =>
   async () =>
@@ -190,9 +190,9 @@ test('the disk of Sluice’s own log is full: nothing else notices', async () =>
   ends.push(() => closeSync(full))
   const place = await scene({}, { stderr: full })
   await auditAfter(place, async ({ sluice }) => {
-    // What there is to say: the database is gone, and is back.
+    // Makes it log: the database goes away and comes back.
     for (let times = 0; times < 3; times += 1) {
-      // It is started again each time, which takes longer on a busy machine.
+      // A restart takes longer on a busy machine.
       await until('PostgreSQL runs', async () => existsSync(join(place.postgres.folder, 'postgres/postmaster.pid')))
       place.postgres.crash()
       await sleep(SECONDS * 100)

@@ -1,4 +1,4 @@
-// Processes exchanged under visitors: a socket that outlives them is what they wait in.
+// Replaces processes while visitors come: the visitors wait in a socket that outlives the processes.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ import { answered } from '../support/street.ts'
 
 const FRESH_VISITORS = 16
 const KEPT_VISITORS = 4
-/** Between two requests of a visitor: twenty of them are hundreds a second all the same, and the machine has other tests. */
+/** Between two requests of a visitor: twenty visitors still make hundreds of requests a second, and other tests need the machine. */
 const PAUSE_MS = IS_LONG ? 0 : 25
 
 let fresh: FreshDatabase
@@ -47,7 +47,7 @@ afterEach(async () => {
 
 type Answer = { status: number; location: string; body: string }
 
-/** One request, over a connection of its own unless an agent keeps one. @throws what the connection says. */
+/** One request, over its own connection unless an agent keeps one. @throws the connection's error. */
 function ask(port: number, path: string, { agent, key, body }: { agent?: Agent; key?: string; body?: object } = {}) {
   const headers = { host: 'localhost:8080', ...(key === undefined ? {} : { 'x-api-key': key }) }
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
@@ -64,7 +64,7 @@ function ask(port: number, path: string, { agent, key, body }: { agent?: Agent; 
   return promise
 }
 
-/** Visitors who come one after another until they are told to end, and what they were told; every fourth converts. */
+/** Visitors who keep coming until `end`, and the answers they got; every fourth converts. */
 function visitors(port: number) {
   const clicks: string[] = []
   const events: string[] = []
@@ -78,9 +78,9 @@ function visitors(port: number) {
     clicks.push(toUuid(clickId) ?? assert.fail(clickId))
     if (turn % 4 !== 0) return
     const body = { clickId, type: 'lead', nonce: clickId, payload: { telegram_user_id: 1 + (turn % 50) } }
-    const told = await ask(port, '/api/events', { key, body, ...(agent && { agent }) })
-    if (told.status !== 201) return void wrong.push(`a conversion was answered ${told.status} ${told.body}`)
-    events.push(toUuid((JSON.parse(told.body) as { id: string }).id) ?? assert.fail(told.body))
+    const reported = await ask(port, '/api/events', { key, body, ...(agent && { agent }) })
+    if (reported.status !== 201) return void wrong.push(`a conversion was answered ${reported.status} ${reported.body}`)
+    events.push(toUuid((JSON.parse(reported.body) as { id: string }).id) ?? assert.fail(reported.body))
   }
   const come = async (n: number, agent?: Agent) => {
     for (let turn = 0; !isOver; turn += 1) {
@@ -103,11 +103,15 @@ function visitors(port: number) {
   return { clicks, events, wrong, end }
 }
 
-/** What was told is there once, and nothing else: a request that failed has left nothing that was tried again. */
-async function assertOnceEach(table: 'clicks' | 'events', told: readonly string[], before: ReadonlySet<string>) {
+/** Asserts that the acknowledged rows are stored once, and no others: failed requests left none. */
+async function assertOnceEach(
+  table: 'clicks' | 'events',
+  acknowledged: readonly string[],
+  before: ReadonlySet<string>,
+) {
   const stored = [...(await idsOf(table))].filter(id => !before.has(id))
-  assert.equal(new Set(told).size, told.length, `no two were told the same ${table}`)
-  assert.deepEqual(stored.toSorted(), told.toSorted())
+  assert.equal(new Set(acknowledged).size, acknowledged.length, `no two were acknowledged the same ${table}`)
+  assert.deepEqual(stored.toSorted(), acknowledged.toSorted())
 }
 
 async function idsOf(table: 'clicks' | 'events'): Promise<Set<string>> {
@@ -153,7 +157,7 @@ describe('sockets of systemd', () => {
   const activate = findProgram('systemd-socket-activate')
   const skip = activate === undefined && 'there is no systemd-socket-activate (Debian: apt-get install systemd)'
 
-  /** A Sluice that systemd's own program starts at the first visitor; what it says is gathered. */
+  /** A Sluice that systemd-socket-activate starts at the first visitor; its output is collected. */
   async function activated(names: readonly string[], env: Record<string, string> = {}) {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
     const ports = await Promise.all(names.map(freePort))
@@ -181,7 +185,7 @@ describe('sockets of systemd', () => {
     const { port, said } = await activated(['plain'])
     const { status } = await ask(port, `/c/${ground.targets[0]?.campaign}`)
     assert.equal(status, 302)
-    // Visitors who wait are answered before it says so.
+    // Waiting visitors are answered before this line is printed.
     const open = new RegExp(`^Sluice is open at http://localhost:${port}$`, 'm')
     await eventually('it says that it is open', () => open.test(said()))
   })
@@ -237,7 +241,7 @@ test('a socket that was handed on is not handed on to PostgreSQL, which outlives
   assert.equal(held(postmasterOf(folder)), 0)
 })
 
-/** Where a link leads; undefined where it is gone, as files of a process come and go. */
+/** The target of a symbolic link; undefined if it is gone, because files of a process come and go. */
 function linkOf(path: string): string | undefined {
   try {
     return readlinkSync(path)

@@ -13,7 +13,7 @@ const KILL_EVERY_MS = 1500
 
 let fresh: FreshDatabase
 let ground: FaultGround
-/** One serves, one does everything, one only delivers. */
+/** One process serves, one serves and delivers, one only delivers. */
 const ROLES = ['serve', 'all', 'work'] as const
 const processes: Sluice[] = []
 const start = (number: number) => ground.start(number, { ROLE: ROLES[number] ?? 'all' })
@@ -31,7 +31,7 @@ after(async () => {
 const address = () => processes[Math.floor(Math.random() * 2)]?.address ?? assert.fail()
 
 test('servers and workers killed again and again under load: the audit is exact', async () => {
-  // A request to a process that was killed is never answered, so nobody waits long.
+  // A killed process never answers, so senders do not wait long.
   const load = new Load({ address, patience_ms: 20_000 })
   const until = performance.now() + SECONDS * 1000
   const running = load.run(until, 24, ground.targets)
@@ -46,7 +46,7 @@ test('servers and workers killed again and again under load: the audit is exact'
   await running
   await load.enough(ground.targets)
   assert.ok(kills > 0)
-  // What the dead held is due when their leases are over; nobody works while that is brought about.
+  // Deliveries of killed processes are due after their leases. No process works while leases are made to expire.
   await Promise.all(processes.map(one => one.stop()))
   await ground.mature()
   for (const number of ROLES.keys()) processes[number] = await start(number)
@@ -61,7 +61,7 @@ test('one conversion sent 200 times at once to two processes is one event, one c
   const clickId = (await load.click(target)) ?? assert.fail()
   for (let round = 0; round < 5; round += 1) {
     const body = { clickId, type: 'ftd', nonce: `round ${round}`, payload: { telegram_user_id: `race ${round}` } }
-    // Who waits too long for those before is told to come again, and does.
+    // A sender that waits too long is answered 503, and retries.
     const report = async (tries = 0): ReturnType<Load['report']> => {
       const told = await load.report(target, body)
       return told === 'unknown' && tries < 10 ? await report(tries + 1) : told

@@ -51,7 +51,7 @@ test('Redis dies and freezes under load: reports are refused and not stored, rea
 const target = () => ground.targets[0] ?? assert.fail()
 let nonces = 0
 
-/** Without the counters a report is refused, while a visitor gets on and the feed is read. */
+/** Asserts that without Redis conversions are refused, while visitors are redirected and the feed is read. */
 async function refused(load: Load): Promise<void> {
   await eventually('reports are refused', async () => {
     const clickId = (await load.click(target())) ?? assert.fail('a visitor gets on')

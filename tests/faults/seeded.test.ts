@@ -26,10 +26,10 @@ after(() => {
   if (isAsked) rmSync(copy, { recursive: true, force: true })
 })
 
-type Ran = { passed: number; failed: number; said: string }
+type TestRun = { passed: number; failed: number; said: string }
 
-/** Runs the named test in the copy as it is now. One that does not end has failed. */
-async function run({ test: file, named }: Seeded): Promise<Ran> {
+/** Runs the named test in the copy. A test that does not end counts as failed. */
+async function run({ test: file, named }: Seeded): Promise<TestRun> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const options = ['--test-reporter=tap', `--test-timeout=${TEST_LIMIT_MS}`, `--test-name-pattern=${named}`]
   const child = spawn(process.execPath, ['--test', ...options, file], {
@@ -45,7 +45,7 @@ async function run({ test: file, named }: Seeded): Promise<Ran> {
   return { passed: count('pass'), failed: count('fail') + Number(child.exitCode !== 0), said }
 }
 
-/** The copy with the fault in it, until the answer is called. */
+/** Puts the fault into the copy; the returned function removes it. */
 function seed({ file, changes }: Seeded): () => void {
   const path = join(copy, file)
   const sound = readFileSync(path, 'utf8')

@@ -1,9 +1,9 @@
-// The eleven faults that the tests must find: each as a change of the source, and the test that it has to turn red.
+// The eleven faults that the tests must find: each is a change of the source, with the test that must fail.
 
 export type Seeded = {
   fault: string
   file: string
-  /** What is replaced, each exactly once; the words are those of the source as it is. */
+  /** Replacements; each `from` must occur exactly once in the current source. */
   changes: readonly (readonly [from: string, to: string])[]
   test: string
   /** The part of the test's name that is run. */

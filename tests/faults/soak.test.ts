@@ -1,4 +1,4 @@
-// Two hours of ordinary traffic with its deliveries: a process that is left alone stays as it is.
+// Two hours of ordinary traffic with deliveries: memory and handles of a process do not grow.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAudit, drained } from '../support/audit.ts'
@@ -11,13 +11,13 @@ import { reportSteadily } from '../support/steady-load.ts'
 const minutes = Number(process.env['SLUICE_SOAK_MINUTES'] ?? 0)
 const skip = minutes === 0 ? 'it takes two hours: see npm run test:faults -- --soak' : false
 const ORGANIZATIONS = 4
-/** A hundredth of a short run, so that there is something in each tenth of it. */
+/** A hundredth of a short run, so that each tenth of it has samples. */
 const SAMPLE_MS = Math.min(10_000, minutes * 600)
-/** Until then caches fill and the heap finds its size; a run of less than an hour ends while they still do. */
+/** The time in which caches fill and the heap settles; a run of less than an hour ends before that. */
 const WARM = 1 / 3
 const JUDGED_MINUTES = 60
 const GROWTH_MB_AN_HOUR = 5
-/** Connections to a receiver come and go. */
+/** Allowed, because connections to a receiver come and go. */
 const SPARE_HANDLES = 10
 
 type Sample = { hours: number; mb: number; handles: number }
@@ -30,7 +30,7 @@ function sampleOf(sluice: Sluice, begun: number): Sample {
   }
 }
 
-/** The line through the samples, by least squares: how much an hour brings. */
+/** The growth per hour, by least squares. */
 function slope(samples: readonly Sample[]): number {
   const mean = (of: (sample: Sample) => number) => samples.reduce((sum, one) => sum + of(one), 0) / samples.length
   const [hours, mb] = [mean(one => one.hours), mean(one => one.mb)]

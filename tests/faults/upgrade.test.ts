@@ -1,4 +1,4 @@
-// An upgrade under traffic: the version before Explore beside this one on one database. What it stores and changes is in the answers, or they say so.
+// An upgrade under traffic: the version before Explore beside this one on one database. Answers include its rows, or name the days that lack them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +28,7 @@ const skip =
   commit === undefined ? 'it needs the history of the repository' : isWhole ? false : 'see npm run test:faults'
 const BURSTS = 5
 const BURST_MS = 4000
-/** What is there of before: by day, so that conversions of both versions come to days of which only one knows. */
+/** Clicks from before the upgrade, by day, so that both versions record conversions on days that only one of them knows. */
 const STOCK_DAYS = 4
 const STOCK_OF_A_DAY = 2000
 
@@ -44,7 +44,7 @@ before(async () => {
   await fresh.database.worker.query(`create database ${name}`)
   database = connect([{ ...fresh.connection, database: name }], { log: pino({ level: 'silent' }) })
   const url = fresh.url.replace(String(fresh.connection.database), name)
-  // The database of the version before is made by that version.
+  // The previous version creates its own database.
   ground = await faultGround(database, url, 0)
 })
 after(async () => {
@@ -56,7 +56,7 @@ after(async () => {
   before_.end()
 })
 
-/** Conversions of clicks of before, by whichever process. */
+/** Reports conversions of old clicks to either process. */
 async function convertStock(address: () => string, { key }: Target, ids: readonly string[], nonce: string) {
   for (const id of ids) {
     const body = JSON.stringify({ clickId: toWireId(id), type: 'lead', nonce, payout: 1.5 })
@@ -95,7 +95,7 @@ test('beside the version before answers are exact or name their days, and all is
     levels: [{ dimension: 'day' }, { dimension: 'sub1' }, { dimension: 'status' }],
     measures: [...MEASURES],
   })
-  /** Days that an answer names, once all others were found to be as a recount has them. */
+  /** The days that an answer names; asserts that all others equal a recount. */
   const namedDays = async (): Promise<readonly string[]> => {
     for (;;) {
       const recounted = await recountExplore(database.worker, org_id, question)

@@ -161,12 +161,12 @@ export async function assertRestored(
 }
 
 /** A2: every event that is stored was sent, and was not refused. */
-async function assertNothingInvented(pool: Pool, { intents }: Load, targets: readonly Target[]): Promise<void> {
+async function assertNothingInvented(pool: Pool, { outcomes }: Load, targets: readonly Target[]): Promise<void> {
   const { rows } = await pool.query<{ intent: string }>(
     `select concat_ws(' ', click_id, type, nonce) as intent from events where org_id = any($1)`,
     [targets.map(({ org_id }) => org_id)],
   )
-  const invented = rows.filter(({ intent }) => (intents.get(intent) ?? 'refused') === 'refused')
+  const invented = rows.filter(({ intent }) => (outcomes.get(intent) ?? 'refused') === 'refused')
   assert.deepEqual(invented.slice(0, 3), [], `A2: ${invented.length} events are stored that were refused or never sent`)
 }
 

@@ -1,9 +1,9 @@
-// Which test files share a process, and which have one of their own.
+// Decides which test files share a process.
 
-/** Files of a process that ends with an error are all run again, and the last process of a run is waited for: so there are few of them. */
+/** The most files per process. If a process fails, all its files run again, and the run waits for its last process, so groups stay small. */
 const MOST_FILES = 8
 
-/** Files of a wing that have a process of their own all the same. */
+/** Files of a wing that still get a process of their own. */
 const APART: Readonly<Record<string, string>> = {
   'tests/hosts.test.ts': 'it runs the programs of AI hosts for a long time',
   'tests/pebble.test.ts': 'it waits for certificates for a long time',
@@ -12,8 +12,8 @@ const APART: Readonly<Record<string, string>> = {
 }
 
 /**
- * The files in groups of one process each, in the order they came: files of one wing of `src` share processes, and so do those directly in `tests`.
- * Those of other folders start whole processes and load little themselves, so each has a process of its own.
+ * Groups the files by process, in their order: files of one wing of `src` share processes, and so do those directly in `tests`. Files of other
+ * folders start whole processes and load little themselves, so each gets its own.
  */
 export function batchesOf(files: readonly string[]): string[][] {
   const batches: string[][] = []

@@ -1,4 +1,4 @@
-// Runs Playwright over the dashboard's tests and counts what they did.
+// Runs the dashboard's tests with Playwright and counts the results.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, rm } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import type { FileRan } from './ran.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 
-/** What a failure outside of all tests counts for. */
+/** The name under which a failure outside of all tests is counted. */
 export const NO_FILE = 'playwright'
 
 const Spec = z.object({ tests: z.array(z.object({ status: z.enum(['expected', 'unexpected', 'flaky', 'skipped']) })) })
@@ -23,7 +23,7 @@ const Suite = z.object({
 })
 const Report = z.object({ suites: z.array(Suite) })
 
-/** What the tests did by file, and all they said, for whoever runs something else beside them. */
+/** The results by file, and the whole output, to be printed after other tests. */
 export type BrowserRan = { ran: FileRan[]; said: string }
 
 const statusesOf = ({ specs, suites = [] }: z.infer<typeof Suite>): string[] => [
@@ -37,7 +37,7 @@ function countSuite(file: string, suite: z.infer<typeof Suite>): FileRan {
   return {
     file,
     passed: count('expected'),
-    // Playwright itself repeats nothing; a test that passed when repeated would not always hold.
+    // No retries by Playwright: a test that passes only when repeated is not reliable.
     failed: count('unexpected', 'flaky'),
     skipped: count('skipped'),
     failures: [],

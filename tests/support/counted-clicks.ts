@@ -1,4 +1,4 @@
-// Clicks as the service would have stored them, for rooms that only read: with their report deltas, in one transaction.
+// Stores clicks as Sluice would, with their report deltas in one transaction, for tests of rooms that only read.
 import type pg from 'pg'
 import { newId, timeOfId } from '../../src/contract/ids.ts'
 import { highestRung } from '../../src/contract/ladder.ts'
@@ -13,7 +13,7 @@ import {
   type Verdicts,
 } from '../../src/intake/counters/deltas.ts'
 
-/** A stored click, as far as reading is concerned. `stages` is one bit per rung reached. */
+/** The columns of a stored click that are read. `stages` has one bit per rung reached. */
 export type SeededClick = {
   id: string
   campaign_id: string | null
@@ -27,7 +27,7 @@ export type SeededClick = {
   cost_counts: boolean | null
 }
 
-/** What a click is unless told otherwise; `at` is its millisecond. */
+/** The fields of a seeded click that differ from the defaults; `at` is its time in Unix milliseconds. */
 export type ClickSeed = Partial<SeededClick> & { at?: number }
 
 const clickOf = ({ at = Date.now(), ...given }: ClickSeed): SeededClick => ({
@@ -44,7 +44,7 @@ const clickOf = ({ at = Date.now(), ...given }: ClickSeed): SeededClick => ({
   ...given,
 })
 
-/** What every seeded click holds in the fields that nobody may read. */
+/** Values of every seeded click in columns that no answer may show. */
 export const WITHHELD = {
   visitor_id: '5ec4e700-0000-7000-8000-000000000000',
   user_agent: 'withheld-agent',
@@ -58,20 +58,20 @@ const withItsCost = (click: SeededClick): SeededClick => ({
   cost_counts: click.cost_counts === null ? null : click.cost_counts || click.tracked,
 })
 
-/** What such a click's conversions stand at: those that reached a deposit are paid, held or refused. */
+/** The statuses of a seeded click's conversions: clicks that reached a deposit have paid, held or rejected ones. */
 function standingOf({ stages, revenue }: Pick<SeededClick, 'stages' | 'revenue'>): Verdicts {
-  const isJudged = (stages & 32) !== 0
+  const hasDeposit = (stages & 32) !== 0
   return {
     approved: revenue === null ? 0 : 1,
-    pending: isJudged && revenue === null ? 1 : 0,
-    rejected: isJudged && (stages & 8) !== 0 ? 2 : 0,
-    revenue_pending: isJudged && revenue === null ? '0.75' : '0',
+    pending: hasDeposit && revenue === null ? 1 : 0,
+    rejected: hasDeposit && (stages & 8) !== 0 ? 2 : 0,
+    revenue_pending: hasDeposit && revenue === null ? '0.75' : '0',
   }
 }
 
 const KNOWN = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue']
 const known = (of: (name: string) => string) => KNOWN.map(of).join(', ')
-/** The same changes as a process of before half hours counts them; what it does not know of is said without one. */
+/** The same changes as a version without half hours writes them; what it does not count goes to `counter_sheet` without a half hour. */
 const OF_BEFORE = [
   `insert into report_sheet (org_id, id, changes)
     select $1, $2, array_agg(row(org_id, day, campaign_id, offer_id, geo, sub1, ${known(name => `coalesce(${name}, 0)`)})::report_change)

@@ -1,5 +1,5 @@
 // A real, migrated PostgreSQL database for each test file. `npm test` starts one server for the whole run; a file run by
-// hand shares one server per user, which ends by itself a minute after its last test.
+// hand shares one server per user, which ends a minute after its last test.
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { closeSync, lstatSync, mkdirSync, openSync } from 'node:fs'
@@ -15,11 +15,11 @@ import './sent-sql.ts'
 import { addressesOf, createSharded, dropSharded, isSharded, settingsOf } from './sharded.ts'
 import { ensureTemplate } from './template.ts'
 
-/** The folder of the server that `tests/run.ts` has started. */
+/** The variable with the folder of the server that `tests/run.ts` started. */
 export const CLUSTER = 'SLUICE_TEST_CLUSTER'
 
 /**
- * A database of its own, `connection` for a client or a child process, `nodes` for the pools of another process; `drop` closes its pools and
+ * A database for one test file: `connection` for a client or a child process, `nodes` for the pools of another process. `drop` closes its pools and
  * deletes it.
  */
 export type FreshDatabase = {
@@ -30,7 +30,7 @@ export type FreshDatabase = {
   drop(): Promise<void>
 }
 
-/** How to reach the server whose keeper was given `folder`. */
+/** The connection to the server whose keeper has `folder`. */
 export const connectionTo = (folder: string): pg.ClientConfig => ({
   host: join(folder, 'postgres'),
   port: 5432,
@@ -38,10 +38,10 @@ export const connectionTo = (folder: string): pg.ClientConfig => ({
   database: 'postgres',
 })
 
-/** Starts a keeper for `folder`; it lives on its own. `--remove` deletes the folder at its end. */
+/** Starts a keeper for `folder` as an independent process. `--remove` deletes the folder at its end. */
 export function startKeeper(folder: string, ...flags: '--remove'[]) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // Into a file: a pipe kept open by the keeper would keep the test runner waiting for it.
+  // Into a file: a pipe that the keeper holds open would keep the test runner waiting.
   const log = openSync(join(folder, 'keeper.log'), 'a')
   const child = spawn(process.execPath, [join(import.meta.dirname, 'keeper.ts'), folder, ...flags], {
     stdio: ['ignore', log, log],
@@ -52,7 +52,7 @@ export function startKeeper(folder: string, ...flags: '--remove'[]) {
   return child
 }
 
-/** A client of the server's maintenance database, as soon as the server is up. */
+/** A client of the server's maintenance database, once the server is up. */
 export async function reach(folder: string, start: () => ReturnType<typeof startKeeper>): Promise<pg.Client> {
   let keeper: ReturnType<typeof startKeeper> | undefined
   const deadline = Date.now() + 30_000
@@ -78,7 +78,7 @@ function privateFolder(): string {
   return folder
 }
 
-/** Clones the migrated template, some 50 ms. Call `drop` at the end, or use `useDatabase`. */
+/** Clones the migrated template in about 50 ms. Call `drop` at the end, or use `useDatabase`. */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const name = `t_${process.pid}_${randomBytes(4).toString('hex')}`
   if (isSharded) return freshSharded(name)
@@ -90,14 +90,14 @@ export async function freshDatabase(): Promise<FreshDatabase> {
       await admin.query(`create database ${name} template ${template} strategy file_copy`)
       break
     } catch (error) {
-      // The shared server may have ended for lack of guests just now; the next turn starts it again.
+      // The shared server may just have ended for lack of connections; the next turn starts it again.
       if (!isUnreachable(error)) throw error
     } finally {
       await admin.end().catch(() => {})
     }
   }
   const connection = { ...connectionTo(folder), database: name }
-  // A busy machine may keep a connection waiting longer than Sluice does.
+  // On a busy machine a connection may take longer than Sluice would wait.
   const database = connect([{ ...connection, connectionTimeoutMillis: 20_000 }], { log: pino({ level: 'silent' }) })
   const drop = async () => {
     await database.close()
@@ -109,7 +109,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   return { database, connection, nodes: [connection], url, drop }
 }
 
-/** The same on a cluster: `connection` leads to its first node, `url` names all. */
+/** The same on a cluster: `connection` is of its first node, `url` has all nodes. */
 async function freshSharded(name: string): Promise<FreshDatabase> {
   await createSharded(name)
   const addresses = addressesOf(name)
@@ -123,8 +123,8 @@ async function freshSharded(name: string): Promise<FreshDatabase> {
 }
 
 /**
- * A fresh database for all tests of a file, dropped at its end: `const ground = await useDatabase()` at the top. Awaited
- * there, not made in a `before`: the hooks of a file do not wait for each other.
+ * A fresh database for all tests of a file, dropped at its end: `const ground = await useDatabase()` at the top level, not
+ * in a `before`, because the hooks of a file do not wait for each other.
  */
 export async function useDatabase(): Promise<FreshDatabase> {
   const fresh = await freshDatabase()

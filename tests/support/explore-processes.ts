@@ -62,7 +62,7 @@ export function asker(address: () => string, cookie: string): Ask {
 }
 
 /** What visitors of a load are like: some words of few, some of many, some telephones. */
-export function anyVisit(): { said: string; headers: Record<string, string> } {
+export function anyVisit(): { query: string; headers: Record<string, string> } {
   const [words = {}] = fc.sample(
     fc.record(
       {
@@ -79,7 +79,7 @@ export function anyVisit(): { said: string; headers: Record<string, string> } {
     1,
   )
   const [agent = ''] = fc.sample(fc.constantFrom(...AGENTS), 1)
-  return { said: String(new URLSearchParams(words)), headers: { 'user-agent': agent } }
+  return { query: String(new URLSearchParams(words)), headers: { 'user-agent': agent } }
 }
 
 const AGENTS = [

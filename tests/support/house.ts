@@ -1,4 +1,4 @@
-// A whole house on a fresh database, called through its door; organizations, people and keys to put into it.
+// A whole Sluice in this process on a fresh database, called through its gate, and functions that seed organizations, people and keys.
 import { randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,16 +24,16 @@ export type Sent = {
   body?: unknown
   headers?: Record<string, string>
   payload?: string | Buffer
-  /** The address it comes from, where another than loopback. */
+  /** The caller's IP address, if not loopback. */
   from?: string
 }
 
-/** Where the dashboard of a test house is. */
+/** The origin of a test house's dashboard. */
 export const ORIGIN = 'http://localhost:8080'
 
 export type TestHouse = House & {
   database: Database
-  /** Calls a route, and holds its answer against the document of the API: `body` is sent as JSON, `key` as x-api-key, `cookie` with the dashboard's Origin. */
+  /** Calls a route and checks its answer against the OpenAPI document. `body` is sent as JSON, `key` as x-api-key, `cookie` with the dashboard's Origin. */
   call(
     method: Method,
     url: string,
@@ -44,12 +44,12 @@ export type TestHouse = House & {
 }
 
 /**
- * The house that all test files of this process share, on a database of its own, with the settings that Sluice has by itself. Each file works with
- * organizations of its own. The house is closed when no file of the process uses it any more.
+ * The house that all test files of this process share, on its own database and with default settings. Each file seeds its own
+ * organizations. The house is closed after the last file of the process.
  */
 export const useHouse = keepForProcess(() => startHouse())
 
-/** Starts a house on a fresh database, with the settings of `env` and its own data folder. It listens only if told to. */
+/** Starts a house on a fresh database, with the settings of `env` and its own data folder. It listens on a port only if the options say so. */
 export async function startHouse(
   env: Record<string, string> = {},
   options: HouseOptions = {},
@@ -68,7 +68,7 @@ export async function startHouse(
   }
 }
 
-/** A house on a database that is already there: for a second process's point of view, or a restart. Its data folder is its own unless given. */
+/** A house on an existing database, as a second process or after a restart. It has its own data folder unless `env` names one. */
 export async function openTestHouse(
   database: Database,
   env: Record<string, string>,
@@ -83,11 +83,11 @@ export async function openTestHouse(
     LOG_LEVEL: 'silent',
     ALLOW_PRIVATE_TARGETS: 'true',
     FX_SOURCES: 'off',
-    // Nobody listens there, so that no test asks Telegram.
+    // Nothing listens there, so that no test calls Telegram.
     TELEGRAM_API_ROOT: 'http://127.0.0.1:9',
     ...env,
   })
-  // Scans give way to whatever else the machine does: how long one may take is not what tests are about.
+  // Scans may be slow on a busy machine, and tests are not about their time.
   const explore = { question_ms: 300_000, ...options.explore }
   const patient = { patience: PATIENT, ...options, explore }
   const house = await openHouse(config, database, log ?? pino({ level: config.logLevel }), patient)

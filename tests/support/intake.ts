@@ -1,11 +1,11 @@
-// What conversions stand on, put into the database directly: offers, campaigns, rules, bots and clicks; and what came of them.
+// Seeds offers, campaigns, rules, bots and clicks for conversions directly in the database, and reads the results.
 import { newId } from '../../src/contract/ids.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 import { cellOf, DeltaSheet } from '../../src/intake/counters/deltas.ts'
 
 const now = () => new Date().toISOString()
 
-/** An offer; `payout` is a decimal string or null. Answers its id. */
+/** An offer; `payout` is a decimal string or null. Returns its id. */
 export async function seedOffer(
   { kysely }: Database,
   org_id: number,
@@ -20,7 +20,7 @@ export async function seedOffer(
   return id
 }
 
-/** A campaign that redirects. Answers its id. */
+/** A campaign that redirects. Returns its id. */
 export async function seedCampaign(
   { kysely }: Database,
   org_id: number,
@@ -36,7 +36,7 @@ export async function seedCampaign(
   return id
 }
 
-/** A live postback rule. Answers its id. */
+/** A live postback rule. Returns its id. */
 export async function seedRule(
   { kysely }: Database,
   org_id: number,
@@ -56,8 +56,7 @@ export async function seedRule(
   return id
 }
 
-/** A bot, which no Telegram knows. Answers its id. */
-/** `token` sealed, for who has it deleted. */
+/** A bot that Telegram does not know; `token` is sealed. Returns its id. */
 export async function seedBot(
   { kysely }: Database,
   org_id: number,
@@ -88,13 +87,13 @@ export type SeededClick = {
   test?: boolean
   geo?: string | null
   sub1?: string | null
-  /** The ad platform it came from. */
+  /** The ad platform whose click id it has. */
   platform?: string | null
   /** When it was made, Unix ms. */
   at?: number
 }
 
-/** Clicks that have only been clicked, counted in the report like real ones. Answers their ids. */
+/** Clicks without further stages, counted in the report like real ones. Returns their ids. */
 export async function seedClicks(
   { intake, kysely }: Database,
   org_id: number,
@@ -129,17 +128,17 @@ export async function seedClicks(
   return rows.map(row => row.id)
 }
 
-/** One such click. */
+/** Seeds one click; returns its id. */
 export async function seedClick(database: Database, org_id: number, click: SeededClick = {}): Promise<string> {
   const [id = ''] = await seedClicks(database, org_id, 1, click)
   return id
 }
 
-type Tally = { events: number; aliases: number; charges: number; deliveries: number; balance: string }
+type RecordedCounts = { events: number; aliases: number; charges: number; deliveries: number; balance: string }
 
-/** How much has been recorded of an organization: what a refusal must leave as it was. */
-export async function tally({ reads }: Database, org_id: number): Promise<Tally> {
-  const { rows } = await reads.query<Tally>(
+/** Counts what is recorded for an organization; a refusal must not change it. */
+export async function tally({ reads }: Database, org_id: number): Promise<RecordedCounts> {
+  const { rows } = await reads.query<RecordedCounts>(
     `select (select count(*)::int from events where org_id = $1) as events,
       (select count(*)::int from event_aliases where org_id = $1) as aliases,
       (select count(*)::int from ledger where org_id = $1 and kind = 'charge') as charges,
@@ -147,10 +146,10 @@ export async function tally({ reads }: Database, org_id: number): Promise<Tally>
       (select trim_scale(balance) from balances where org_id = $1) as balance`,
     [org_id],
   )
-  return rows[0] as Tally
+  return rows[0] as RecordedCounts
 }
 
-/** A click as the feed's row has it. */
+/** The mutable columns of a click. */
 export async function readClick({ reads }: Database, org_id: number, id: string) {
   const { rows } = await reads.query<{
     status: number

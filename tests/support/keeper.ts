@@ -1,5 +1,5 @@
-// The process that owns a cluster for tests: `node keeper.ts <folder> [--remove]`. It ends itself, and the server with it,
-// when nobody has been connected for a minute, so neither a killed test run nor a forgotten one leaves a server behind.
+// The process that owns a PostgreSQL cluster for tests: `node keeper.ts <folder> [--remove]`. It ends itself and the server
+// after a minute without connections, so that a killed or forgotten test run leaves no server behind.
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -10,7 +10,7 @@ import { templateName } from './template.ts'
 const [folder = '', remove] = process.argv.slice(2)
 const IDLE_CHECKS = 12
 
-/** Nothing here has to survive a crash, and no test waits for a disk. */
+/** Nothing here has to survive a crash, so no test waits for the disk. */
 const settings = [
   'fsync=off',
   'synchronous_commit=off',
@@ -25,7 +25,7 @@ const client = new pg.Client({ ...server.connection, application_name: 'keeper' 
 client.on('error', () => process.exit(1))
 await client.connect()
 
-/** What earlier runs have left behind: their databases, and templates of other migrations. */
+/** Leftovers of earlier runs: their databases, and templates of other migrations. */
 async function dropLeftovers(): Promise<void> {
   const { rows } = await client.query<{ datname: string }>(
     `select datname from pg_database where datname like 't\\_%' or (datname like 'template\\_%' and datname <> $1)`,

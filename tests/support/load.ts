@@ -1,45 +1,45 @@
-// Visitors and senders against running processes, who remember what they were told: what the audit after a fault is held against.
+// Visitors and senders for running processes. They record every answer, and the audit after a fault compares the database with it.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toUuid } from '../../src/contract/ids.ts'
 
 export type Target = { key: string; campaign: string; org_id: number }
 
-/** What a sender knows of a conversion: answered with its id, refused for certain, or nobody can say. */
-type Told = { id: string } | 'refused' | 'unknown'
+/** The outcome of a report: recorded with this id, certainly refused, or unknown. */
+type ReportOutcome = { id: string } | 'refused' | 'unknown'
 
-/** No answer may take longer: 55 seconds are promised, the rest is the machine's. */
+/** No answer may take longer: Sluice promises 55 seconds, the rest is for a busy machine. */
 const PATIENCE_MS = 75_000
-/** Clicks and events that an audit is worth its name of. */
+/** The fewest clicks and events that make an audit meaningful. */
 const ENOUGH = 5
-/** The database is given up on after two seconds at the least: what is refused before was refused by the counter of requests. */
+/** Sluice waits at least two seconds for the database, so an earlier 503 comes from the quota and means that nothing was stored. */
 const LIMITER_MS = 1500
-/** Between two clicks of a sender. Hundreds of clicks a second are enough for requests to be under way when a fault comes; the long form sends without a pause. */
+/** Between two clicks of a sender. Hundreds of clicks a second are enough to have requests in progress when a fault comes; the long form does not pause. */
 const PAUSE_MS = process.env['SLUICE_FAULT_SECONDS'] === undefined ? 50 : 0
 const TYPES = ['ftd', 'lead', 'deposit', 'registration']
 
 type Options = {
-  /** Where a request goes now; asked for each one. */
+  /** Returns the server for the next request. */
   address: () => string
-  /** Whether a prompt 503 means that nothing was stored. Without a database nobody can promise that. */
+  /** Whether a prompt 503 means that nothing was stored. While the database is away that is unknown. */
   isRefusalCertain?: boolean
-  /** How long a request is waited for before its outcome counts as unknown. */
+  /** The timeout after which the outcome of a request counts as unknown. */
   patience_ms?: number
-  /** What links say, and who follows them; asked for each visit. */
-  visit?: () => { said: string; headers?: Record<string, string> }
+  /** Returns the query and headers of the next visit. */
+  visit?: () => { query: string; headers?: Record<string, string> }
 }
 
-const PLAIN_VISIT = { said: 'sub1=load&cost=0.013', headers: {} }
+const PLAIN_VISIT = { query: 'sub1=load&cost=0.013', headers: {} }
 
-/** Clicks and conversions for some organizations, with the journal of what came of them. */
+/** Sends clicks and conversions for some organizations, and records their outcomes. */
 export class Load {
   /** Click ids that redirects carried, as uuids. */
   readonly clicks = new Set<string>()
   /** By "click type nonce". */
-  readonly intents = new Map<string, Told>()
-  /** Bodies of answers from 500 on, with the organization they were given to. */
+  readonly outcomes = new Map<string, ReportOutcome>()
+  /** Bodies of 5xx answers, with their organization. */
   readonly failures: { org_id: number; body: string }[] = []
-  /** Answers that no rule of the interface allows. */
+  /** Answers that the contract does not allow. */
   readonly unexpected: string[] = []
   readonly #options: Options
 
@@ -49,10 +49,10 @@ export class Load {
 
   /** Conversions that were acknowledged, as uuids. */
   get events(): Set<string> {
-    return new Set([...this.intents.values()].flatMap(told => (typeof told === 'object' ? [told.id] : [])))
+    return new Set([...this.outcomes.values()].flatMap(outcome => (typeof outcome === 'object' ? [outcome.id] : [])))
   }
 
-  /** So many senders until the given moment (performance clock), one target each. */
+  /** Runs `senders` senders until `until` (performance clock), each for one target. */
   async run(until: number, senders: number, targets: readonly Target[]): Promise<void> {
     const all = Array.from({ length: senders }, (_, n) =>
       this.#send(until, targets[n % targets.length] ?? assert.fail()),
@@ -60,10 +60,10 @@ export class Load {
     await Promise.all(all)
   }
 
-  /** One visit; answers the click id it was redirected with. */
+  /** One visit; returns the click id in its redirect. */
   async click({ campaign, org_id }: Target): Promise<string | undefined> {
-    const { said, headers = {} } = this.#options.visit?.() ?? PLAIN_VISIT
-    const answer = await this.#fetch(`/c/${campaign}?${said}`, { redirect: 'manual', headers })
+    const { query, headers = {} } = this.#options.visit?.() ?? PLAIN_VISIT
+    const answer = await this.#fetch(`/c/${campaign}?${query}`, { redirect: 'manual', headers })
     if (answer === undefined) return undefined
     if (answer.status >= 500) this.failures.push({ org_id, body: await answer.text() })
     const id = URL.parse(answer.headers.get('location') ?? '')?.searchParams.get('c')
@@ -72,22 +72,22 @@ export class Load {
     return id
   }
 
-  /** Reports one conversion and writes down what it was told. */
+  /** Reports one conversion and records its outcome. */
   async report({ key, org_id }: Target, body: { clickId: string; type: string; nonce: string; payload?: object }) {
-    const intent = `${toUuid(body.clickId)} ${body.type} ${body.nonce}`
+    const name = `${toUuid(body.clickId)} ${body.type} ${body.nonce}`
     const headers = { 'x-api-key': key }
     const begun = performance.now()
     const answer = await this.#fetch('/api/events', { method: 'POST', headers, body: JSON.stringify(body) })
-    const told = answer === undefined ? 'unknown' : await this.#told(answer, org_id, performance.now() - begun)
-    const before = this.intents.get(intent)
-    if (typeof before === 'object' && typeof told === 'object' && before.id !== told.id)
-      this.unexpected.push(`${intent} was ${before.id} and is ${told.id}`)
-    // Once it may have been stored, a later refusal does not make it certain that it was not.
-    if (typeof told === 'object' || before === undefined || before === 'refused') this.intents.set(intent, told)
-    return told
+    const outcome = answer === undefined ? 'unknown' : await this.#outcomeOf(answer, org_id, performance.now() - begun)
+    const before = this.outcomes.get(name)
+    if (typeof before === 'object' && typeof outcome === 'object' && before.id !== outcome.id)
+      this.unexpected.push(`${name} was ${before.id} and is ${outcome.id}`)
+    // After an unknown outcome, a later refusal does not prove that nothing was stored.
+    if (typeof outcome === 'object' || before === undefined || before === 'refused') this.outcomes.set(name, outcome)
+    return outcome
   }
 
-  async #told(answer: Response, org_id: number, took_ms: number): Promise<Told> {
+  async #outcomeOf(answer: Response, org_id: number, took_ms: number): Promise<ReportOutcome> {
     const body = await answer.text().catch(() => undefined)
     if (body === undefined) return 'unknown'
     if (answer.status >= 500) this.failures.push({ org_id, body })
@@ -99,7 +99,7 @@ export class Load {
     return 'unknown'
   }
 
-  /** Goes on until there was something to lose, however little a busy machine has let through in the time of a fault. */
+  /** Sends until there are enough clicks and events, if a busy machine let too few through during a fault. */
   async enough(targets: readonly Target[]): Promise<void> {
     for (let turn = 0; turn < 120 && (this.clicks.size <= ENOUGH || this.events.size <= ENOUGH); turn += 1)
       await this.run(performance.now() + 500, 4, targets)
@@ -109,7 +109,7 @@ export class Load {
     )
   }
 
-  // Half of the conversions are sent once, whatever came of it: resending all would hide what was lost.
+  // Half of the conversions are sent only once, whatever their outcome: resending all would hide losses.
   async #send(until: number, target: Target): Promise<void> {
     for (let turn = 0; performance.now() < until; turn += 1) {
       await sleep(PAUSE_MS)
@@ -117,9 +117,9 @@ export class Load {
       if (clickId === undefined) continue
       const type = TYPES[turn % TYPES.length] ?? 'lead'
       const body = { clickId, type, nonce: `n${turn}`, payload: { telegram_user_id: 1 + (turn % 50) } }
-      let told = await this.report(target, body)
+      let outcome = await this.report(target, body)
       if (Math.floor(turn / 4) % 2 === 0) continue
-      while (typeof told !== 'object' && performance.now() < until + 5000) told = await this.report(target, body)
+      while (typeof outcome !== 'object' && performance.now() < until + 5000) outcome = await this.report(target, body)
       await this.report(target, body)
     }
   }

@@ -1,4 +1,4 @@
-// Runs test files of Node's own runner, some in a process of their own and most several to a process, and counts what they did.
+// Runs test files with Node's own runner, most of them several to a process, and counts the results.
 import { availableParallelism } from 'node:os'
 import { join, relative } from 'node:path'
 import { finished } from 'node:stream/promises'
@@ -13,7 +13,7 @@ const FILES_AT_ONCE = 2 * availableParallelism()
 const SHARED = join(import.meta.dirname, 'shared-process.ts')
 const LEFT_OPEN = join(import.meta.dirname, 'left-open.ts')
 
-/** Of the whole run of a process, which the runner says in lines of its own. */
+/** The runner's totals of a whole process, which are not printed. */
 const TOTALS = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/
 
 type TestError = Error & { failureType?: string; cause?: unknown }
@@ -38,8 +38,8 @@ const isEnd = (event: TestEvent): event is Ended => event.type === 'test:pass' |
 const nothing = (file: string): FileRan => ({ file, passed: 0, failed: 0, skipped: 0, failures: [] })
 
 /**
- * Runs `files`, some at a time, and prints what they say. A file that has not ended after `limit_ms` has failed, as has one left open. When a
- * shared process ends with an error outside of any test, each of its files is run alone: that names the file.
+ * Runs `files`, some at a time, and prints their output. A file that has not ended after `limit_ms` fails, as does one left open. If a
+ * shared process ends with an error outside of any test, each of its files is run alone, to find the file.
  */
 export async function runNodeTests(files: readonly string[], cwd: string, limit_ms: number): Promise<FileRan[]> {
   if (files.length === 0) return []
@@ -64,7 +64,7 @@ export async function runNodeTests(files: readonly string[], cwd: string, limit_
   return all
 }
 
-/** What the tests of one file did in a process of its own, and the events of its run for the reporter. */
+/** The results of one file in its own process, and the events for the reporter. */
 async function runAlone(file: string, cwd: string, timeout: number): Promise<ProcessRan> {
   const ran = nothing(file)
   const said: TestEvent[] = []
@@ -75,7 +75,7 @@ async function runAlone(file: string, cwd: string, timeout: number): Promise<Pro
   return { ran: [ran], said }
 }
 
-/** The same of several files in one process; undefined where the process ended with an error outside of any test. */
+/** The results of several files in one process; undefined if the process ended with an error outside of any test. */
 async function runShared(files: readonly string[], cwd: string, timeout: number): Promise<ProcessRan | undefined> {
   const ran: FileRan[] = []
   const said: TestEvent[] = []
@@ -100,7 +100,7 @@ async function runShared(files: readonly string[], cwd: string, timeout: number)
   return ran.length === files.length ? { ran, said } : undefined
 }
 
-/** Adds the end of a test or suite to what its file did. What holds a failed test has failed for no reason of its own. */
+/** Adds the end of a test or suite to the results of its file. A suite that only contains a failed test is not counted as failed. */
 function count({ type, data }: Ended, ran: FileRan, cwd: string): void {
   const { error, type: kind } = data.details
   const isSuite = kind === 'suite'

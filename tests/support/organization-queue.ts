@@ -1,4 +1,4 @@
-// The queue behind intake without the door in front of it, for what no single request can show: batches, races, a second process.
+// The queue of conversions without the gate, for tests that single requests cannot do: batches, races, a second process.
 import { pino } from 'pino'
 import { toWireId } from '../../src/contract/ids.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
@@ -8,11 +8,11 @@ import type { Recorded } from '../../src/intake/events/decide.ts'
 import { readConversion, type Sender } from '../../src/intake/events/intake.ts'
 
 export type Queue = Conversions & {
-  /** Sends what a server would send, with an unrestricted key; `click` is a uuid. */
+  /** Sends a conversion as a server would, with an unrestricted key; `click` is a uuid. */
   send(org_id: number, click: string, body: Partial<ConversionDraft>, from?: Partial<Sender>): Promise<Recorded>
 }
 
-/** Opens a queue of its own on the database: each is what a process would have. */
+/** Opens another queue on the database, as another process would. */
 export function openQueue(database: Database, terms: ConversionTerms = {}): Queue {
   const conversions = openConversions({ database, log: pino({ level: 'silent' }) }, terms)
   return {

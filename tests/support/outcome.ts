@@ -1,12 +1,12 @@
-// Runs tests of Node's runner and of the browser, gives failed files their second chance in CI, and sums up what they did.
+// Runs tests of Node's runner and of the browser, reruns failed files once in CI, and sums up the results.
 import { NO_FILE, runBrowserTests } from './browser-tests.ts'
 import { runNodeTests } from './node-tests.ts'
 import type { Counts, FileRan } from './ran.ts'
 
-/** `isBuried`: other output follows what was said of the failures. `flaky`: files that failed, and passed when they were run alone. */
+/** `isBuried`: other output follows the failures. `flaky`: files that failed, but passed when they ran alone. */
 export type Outcome = Counts & { failures: string[]; isBuried: boolean; flaky: string[] }
 
-/** When more files fail than this, it was no accident. */
+/** If more files fail, it is not chance, and none is run again. */
 const MOST_RUN_AGAIN = 5
 
 /** Runs `files` and the specs `browserFiles` of the project in `root`, each for `limit_ms` at most. With CI=true a file that failed is run once more. */
@@ -16,7 +16,7 @@ export async function runTests(
   root: string,
   limit_ms: number,
 ): Promise<Outcome> {
-  // Side by side, because both mostly wait; what the browser's say comes in one piece behind the others.
+  // Concurrently, because both mostly wait; the output of the browser's tests is printed after the others.
   const inBrowser = runBrowserTests(browserFiles, root)
   const plain = await runNodeTests(files, root, limit_ms)
   const browser = await inBrowser
@@ -30,7 +30,7 @@ export async function runTests(
   return { ...sum(ran), failures: ran.flatMap(one => one.failures), isBuried, flaky: [...again.keys()] }
 }
 
-/** In CI, runs each failed file again with nothing beside it. Answers those that passed; the others count as they did at first. */
+/** In CI, runs each failed file again alone. Returns the files that passed; the others keep their first result. */
 async function runFailedAgain(
   first: readonly FileRan[],
   runAlone: (file: string) => Promise<FileRan | undefined>,
@@ -39,7 +39,7 @@ async function runFailedAgain(
   const failed = first.filter(one => one.failed > 0 && one.file !== NO_FILE)
   if (process.env['CI'] !== 'true' || failed.length > MOST_RUN_AGAIN) return passed
   for (const { file } of failed) {
-    console.log(`\n${file} failed and is run once more, alone:`)
+    console.log(`\n${file} failed; running it once more, alone:`)
     const again = await runAlone(file)
     if (again !== undefined && again.failed === 0 && again.passed > 0) passed.set(file, again)
   }

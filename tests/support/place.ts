@@ -2,11 +2,11 @@
 import type { Database } from '../../src/ground/db/connect.ts'
 import { newId, seedKey, seedOrganization } from './house.ts'
 
-/** An organization with a campaign of this key whose links say what clicks cost, its offer worth 2.50 with a cap, a rule for ftd, and a key for intake and the feed. */
+/** An organization with a campaign of this key that reads costs from its link, an offer worth 2.50 with a cap, a rule for ftd, and an API key for conversions and the feed. */
 export async function seedPlace(
   database: Database,
   campaign: string,
-  /** Where the rule calls; nobody listens there unless told otherwise. */
+  /** The URL the rule calls; by default nothing listens there. */
   receiver = 'http://127.0.0.1:9',
 ): Promise<{ key: string; campaign: string; org_id: number }> {
   const db = database.kysely
@@ -62,7 +62,7 @@ export async function seedPlace(
   return { key: (await seedKey(database, place, { rights: ['events', 'clicks'] })).secret, campaign, org_id }
 }
 
-/** A cap on conversions that is never reached, so that all are counted. */
+/** A cap on conversions that is never reached, so that every conversion is counted for it. */
 async function seedCap({ kysely }: Database, org_id: number, object_id: string): Promise<void> {
   const now = new Date().toISOString()
   const counts = {

@@ -1,4 +1,4 @@
-// Programs that tests need and npm cannot bring. As root on Debian they are installed, elsewhere they are asked for.
+// Programs that tests need and npm cannot install. As root on Debian they are installed; elsewhere a message asks for them.
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -21,7 +21,7 @@ const names: Record<Program, string[]> = {
   nginx: ['nginx'],
   caddy: ['caddy'],
   openssl: ['openssl'],
-  // Debian's package brings pebble-challtestsrv with it.
+  // Debian's package includes pebble-challtestsrv.
   pebble: ['pebble'],
 }
 
@@ -39,7 +39,7 @@ function inPath(name: string): string | undefined {
     })
 }
 
-/** Where the program is, or undefined. */
+/** The path of the program, or undefined. */
 export function findProgram(program: Program): string | undefined {
   for (const name of names[program]) {
     const path = inPath(name)
@@ -48,7 +48,7 @@ export function findProgram(program: Program): string | undefined {
   return undefined
 }
 
-/** Ends the process with one line when a program is missing and cannot be installed. */
+/** Ends the process with one line if a program is missing and cannot be installed. */
 export function requirePrograms(programs: readonly Program[]): void {
   const missing = programs.filter(program => findProgram(program) === undefined)
   if (missing.length === 0) return
@@ -58,13 +58,13 @@ export function requirePrograms(programs: readonly Program[]): void {
   process.exit(1)
 }
 
-/** Installs what can be installed here; the tests of what is missing then say so and are skipped. */
+/** Installs the programs if possible; tests of missing ones are skipped with a reason. */
 export function wantPrograms(programs: readonly Program[]): void {
   const missing = programs.filter(program => findProgram(program) === undefined)
   if (missing.length > 0 && process.getuid?.() === 0 && inPath('apt-get') !== undefined) install(missing)
 }
 
-/** Undefined when all of them are there now, else why not. */
+/** Undefined if all of them are there now, else the reason. */
 function install(missing: readonly Program[]): string | undefined {
   console.log(`Installing ${missing.join(' and ')} for the tests`)
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }

@@ -1,5 +1,5 @@
-/** How many tests did what. */
+/** How many tests passed, failed and were skipped. */
 export type Counts = { passed: number; failed: number; skipped: number }
 
-/** The tests of one file; the failed ones with their places and errors: what one looks for at the end of a long output. */
+/** The results of one file, with the places and errors of failed tests for the end of the output. */
 export type FileRan = Counts & { file: string; failures: string[] }

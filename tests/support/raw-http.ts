@@ -1,10 +1,10 @@
-// Requests as they stand on the wire: with any Host, with two, with none.
+// Raw HTTP requests, with any Host header, two, or none.
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 
 export type RawAnswer = { status: number; headers: Record<string, string[]>; body: string }
 
-/** Sends these lines to a port of this machine and reads what is answered. */
+/** Sends these lines to a port of this machine and returns the answer. */
 export async function sendLines(port: number, lines: readonly string[]): Promise<RawAnswer> {
   const socket = connect(port, '127.0.0.1')
   socket.write(`${lines.join('\r\n')}\r\n\r\n`)
@@ -24,14 +24,14 @@ function split(answer: string): [head: string, body: string] {
   return [answer.slice(0, at), answer.slice(at + 4)]
 }
 
-type Sent = { method?: string; headers?: Record<string, string>; body?: string }
+type RawRequest = { method?: string; headers?: Record<string, string>; body?: string }
 
-/** Asks by a name: `host` is the Host header, whatever port it goes to. */
+/** Sends a request with `host` as its Host header. */
 export async function askAs(
   port: number,
   host: string,
   path: string,
-  { method = 'GET', headers = {}, body }: Sent = {},
+  { method = 'GET', headers = {}, body }: RawRequest = {},
 ): Promise<RawAnswer> {
   const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
   const given = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)

@@ -1,4 +1,4 @@
-// Runs test files one after another in this process, each as a suite: `node shared-process.ts <file>…`. What they load is loaded once.
+// Runs test files one after another in this process, each as a suite: `node shared-process.ts <file>…`. Modules are loaded only once.
 import { resolve } from 'node:path'
 import { after, suite } from 'node:test'
 import { limitEnd } from './left-open.ts'

@@ -1,13 +1,13 @@
-// What the test files of one process share.
+// Resources that the test files of one process share.
 
-/** Whether further files follow in this process: what is shared stays open between them. */
+/** Whether further files follow in this process; then shared resources stay open between them. */
 let filesFollow = false
 const closings: (() => Promise<void>)[] = []
 
-type Closed = { end(): Promise<void> }
+type Closable = { end(): Promise<void> }
 
-/** Makes `open` answer the same thing to every file of the process. The last `end` closes it, or `endShared` where files run one after another. */
-export function keepForProcess<T extends Closed>(open: () => Promise<T>): () => Promise<T> {
+/** Makes `open` return the same resource to every file of the process. The last `end` closes it, or `endShared` if files run one after another. */
+export function keepForProcess<T extends Closable>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined
   let users = 0
   const close = async () => {
@@ -27,7 +27,7 @@ export function keepForProcess<T extends Closed>(open: () => Promise<T>): () => 
   }
 }
 
-/** Says that files run one after another in this process, so that what they share is closed by `endShared` alone. */
+/** Call it if files run one after another in this process: then only `endShared` closes shared resources. */
 export const shareBetweenFiles = (): void => void (filesFollow = true)
 
 export async function endShared(): Promise<void> {

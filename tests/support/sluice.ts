@@ -1,4 +1,4 @@
-// The whole of Sluice as a process of its own, started the way an operator starts it.
+// Sluice as a separate process, started as an operator starts it.
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -8,17 +8,17 @@ import { START_FLAGS } from '../../scripts/start-flags.ts'
 
 export const MAIN = join(import.meta.dirname, '../../src/main.ts')
 
-/** A started process: where it listens, and how it ends. */
+/** A running process: its address, and functions that end it. */
 export type Sluice = {
   child: ChildProcess
   address: string
-  /** Ends it in order and answers its exit code. */
+  /** Shuts it down cleanly and returns its exit code. */
   stop(): Promise<number | null>
-  /** Ends it as a power cut would. */
+  /** Kills it, as a power cut would. */
   kill(): Promise<void>
 }
 
-/** What a process that ended by itself has said. */
+/** The exit code and output of a process that ended by itself. */
 type Ended = { code: number | null; stdout: string; stderr: string }
 
 /** `stderr` is an open file for the log, in place of a pipe; `socket` a descriptor that is handed on, as systemd does it; `main` the program of another version. */
@@ -32,7 +32,7 @@ export type SluiceOptions = {
   socket?: number
 }
 
-/** Only the process itself knows its number, so a shell says it and gives way to Node. */
+/** A shell prints its process id and then becomes Node, because only the process itself knows the id. */
 const HANDED_ON = ['-c', 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=plain exec "$@"', 'sh']
 
 /** The settings a test gives; nothing of the surrounding environment but the path, and what Node keeps of compiled sources: half a second a start. */
@@ -61,7 +61,7 @@ function launch(
   return spawn('sh', [...HANDED_ON, process.execPath, ...words], settings)
 }
 
-/** Runs Sluice until it ends by itself. */
+/** Runs Sluice until it exits by itself. */
 export async function runSluice(env: Record<string, string>, options?: SluiceOptions): Promise<Ended> {
   const child = launch(env, options)
   const [stdout, stderr] = await Promise.all([read(child.stdout), read(child.stderr), once(child, 'close')])
@@ -70,7 +70,7 @@ export async function runSluice(env: Record<string, string>, options?: SluiceOpt
 
 const read = (stream: ChildProcess['stdout']): Promise<string> => (stream ? text(stream) : Promise.resolve(''))
 
-/** Starts Sluice and resolves when it says where it listens. Rejects with what it has said instead. */
+/** Starts Sluice and resolves once it prints its address. Rejects with its output if it ends before. */
 export async function startSluice(env: Record<string, string>, options?: SluiceOptions): Promise<Sluice> {
   const child = launch(env, options)
   const closed = once(child, 'close')
@@ -93,15 +93,15 @@ export async function startSluice(env: Record<string, string>, options?: SluiceO
   return { child, address, stop: () => end('SIGTERM'), kill: async () => void (await end('SIGKILL')) }
 }
 
-/** The process number of the embedded server that works on `dataDir`. */
+/** The process id of the embedded PostgreSQL of `dataDir`. */
 export const postmasterOf = (dataDir: string): number =>
   Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n', 1)[0])
 
-/** The memory a process has in hand. */
+/** The resident memory of a process in bytes. */
 export const residentBytes = ({ child }: Sluice): number =>
   1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1])
 
-/** How many files, pipes and sockets a running process has open. Those its callers have opened are not among them. */
+/** How many files, pipes and sockets a running process has open, without connections from its callers. */
 export function handlesOf({ child, address }: Sluice): number {
   const port = Number(new URL(address).port).toString(16).toUpperCase().padStart(4, '0')
   const callers = new Set<string>()
@@ -114,7 +114,7 @@ export function handlesOf({ child, address }: Sluice): number {
     try {
       return readlinkSync(`/proc/${child.pid}/fd/${fd}`)
     } catch {
-      // Closed while they were counted.
+      // It was closed during the count.
       return undefined
     }
   })

@@ -1,13 +1,13 @@
-// Conversions at a steady rate, however long each takes: what a test of the long run stands under.
+// Reports conversions at a steady rate, however long each takes, for the soak test.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Load, Target } from './load.ts'
 
-/** A hundred clicks and a hundred conversions a second in all, which the quotas of four organizations let through. */
+/** A hundred clicks and a hundred conversions a second in all, within the quotas of four organizations. */
 const EVERY_MS = 10
 const IN_FLIGHT = 400
 
-/** Until the given moment (performance clock) one click and its conversion after the other, each for the next target and a new person. */
+/** Until `until` (performance clock), sends a click and its conversion every 10 ms, each for the next target and a new person. */
 export async function reportSteadily(load: Load, targets: readonly Target[], until: number): Promise<void> {
   const underWay = new Set<Promise<void>>()
   const one = async (target: Target, nonce: string) => {

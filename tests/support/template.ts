@@ -1,4 +1,4 @@
-// A migrated database to clone from. Its name says which migrations made it, so it is made once and never stale.
+// A migrated database to clone from. Its name contains a hash of the migrations, so it is created once and never out of date.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { listMigrations, migrate } from '../../src/ground/db/migrate.ts'
@@ -10,7 +10,7 @@ export function templateName(): string {
   return `template_${createHash('sha256').update(checksums.join('\n')).digest('hex').slice(0, 16)}`
 }
 
-/** Makes the template where it is missing and answers its name. Any number of test files may do so at once. */
+/** Creates the template if it is missing, and returns its name. Any number of test files may call it at once. */
 export async function ensureTemplate(client: pg.Client, connection: pg.ClientConfig): Promise<string> {
   const name = templateName()
   const isMade = async () => (await client.query('select 1 from pg_database where datname = $1', [name])).rowCount === 1

@@ -1,4 +1,4 @@
-// The part of the house that visitors of ads see: campaigns in memory, clicks, and the door in front of them.
+// The part of Sluice that visitors of ads use: campaigns in memory, clicks, and the gate in front of them.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,14 +26,14 @@ export type Traffic = {
   readonly clicks: Clicks
   readonly dataDir: string
   visit(url: string, headers?: Record<string, string>, method?: 'GET' | 'HEAD'): Promise<LightMyRequestResponse>
-  /** Stops it; the data folder stays unless told otherwise. */
+  /** Stops it and removes the data folder; `keep` leaves the folder. */
   close(keep?: 'keep'): Promise<void>
 }
 
-/** Visitors wait as long as a busy machine takes, because tests are about who gets what. */
+/** Visitors wait as long as a busy machine takes, because the tests are not about time. */
 export const PATIENT: Patience = { link_ms: 5000, place_ms: 10_000 }
 
-/** Opens it on a database, with the settings of `env` and a data folder of its own unless it is given one. */
+/** Opens it on a database, with the settings of `env`, and its own data folder unless `env` names one. */
 export async function startTraffic(database: Database, env: Record<string, string> = {}): Promise<Traffic> {
   const dataDir = env['DATA_DIR'] ?? mkdtempSync(join(tmpdir(), 'sluice-traffic-'))
   const config = readConfig({ SECRET: 'a secret that only tests know', LOG_LEVEL: 'silent', ...env, DATA_DIR: dataDir })
@@ -69,7 +69,7 @@ export async function startTraffic(database: Database, env: Record<string, strin
   }
 }
 
-/** What a telephone's browser sends. */
+/** The headers of a mobile browser. */
 export const BROWSER = {
   'user-agent':
     'Mozilla/5.0 (Linux; Android 13; SM-S908B) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/112.0.0.0 Mobile Safari/537.36',
@@ -122,7 +122,7 @@ export async function seedCampaign(
   return { org_id, id, key }
 }
 
-/** A click of nobody in particular, with the fields given. */
+/** A click with default values and the given fields. */
 export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Click> = {}): Click {
   return {
     org_id,
@@ -156,11 +156,11 @@ export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Cli
   }
 }
 
-type Recount = { clicks: number; counted: number; tracked: number }
+type ClickCounts = { clicks: number; counted: number; tracked: number }
 
 /** How many clicks an organization has, how many of them are tracked, and how many its report counts. */
-export async function recount({ reads }: Database, org_id: number): Promise<Recount> {
-  const { rows } = await reads.query<Recount>(
+export async function recount({ reads }: Database, org_id: number): Promise<ClickCounts> {
+  const { rows } = await reads.query<ClickCounts>(
     `select (select count(*)::int from clicks where org_id = $1) as clicks,
       (select count(*)::int from clicks where org_id = $1 and tracked) as tracked,
       (select coalesce(sum(clicks), 0)::int from report_delta where org_id = $1) as counted`,

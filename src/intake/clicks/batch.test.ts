@@ -175,7 +175,7 @@ test('an id that is taken is minted anew before it is handed out', async () => {
 test('a click that the database refuses harms no other one of its batch', async () => {
   const batches = await open()
   const org_id = org()
-  // No uuid, U+0000, and what cannot even be written.
+  // An invalid uuid, U+0000, and a value that cannot be serialized.
   const faults = new Map<number, Partial<Click>>([
     [20, { visitor_id: 'no uuid' }],
     [41, { sub2: 'a\0b' }],

@@ -1,4 +1,4 @@
-// What clicks cost whose campaign has a traffic source: under its names, in its unit and its currency.
+// The costs of clicks whose campaign has a traffic source: read by its parameter names, unit and currency.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -42,7 +42,7 @@ async function bought(source: object, campaign: object = {}, as = owner) {
   }
 }
 
-/** What the click of a visit costs, as it is stored: in US dollars, and as it was said. */
+/** The stored cost of a visit's click, in US dollars and as sent. */
 async function costOf(key: string, query: string, of = house) {
   const { headers } = await of.call('GET', `/c/${key}?${query}`, { headers: BROWSER })
   const id = toUuid(new URL(String(headers.location)).searchParams.get('c') ?? '')
@@ -101,7 +101,7 @@ test('with a rate of the day it is turned into dollars, for the click and for wh
   }
 })
 
-/** What a source has left open, once all of it is written. */
+/** The macros a source did not replace, once all counts are written. */
 async function faultsOf(id: string, clicks: number) {
   let faults: { clicks: number }[] = []
   await eventually('it is written', async () => {

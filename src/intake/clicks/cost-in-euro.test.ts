@@ -1,4 +1,4 @@
-// What a click costs whose link says it in another currency: by the rate in memory, written with the click.
+// The cost of a click whose link has another currency: converted at the rate in memory, and stored with the click.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -67,7 +67,7 @@ test('a cost in euro is taken at the own rate of its organization alone, from th
 test('another process is told of an own rate', async () => {
   const as = await seedSignedIn(house)
   const { ground } = house
-  // What this process is told by itself goes by `db`.
+  // This process is notified through `db`.
   const another = await openLiveRates({ ...ground, db: ground.db.withoutPlugins() })
   try {
     const today = dayOf(Date.now())

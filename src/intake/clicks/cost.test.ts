@@ -1,4 +1,4 @@
-// What clicks cost, through the door: from the address a visitor opens to the report, the feed and the counted books.
+// The costs of clicks through the gate: from the campaign link to the report, the feed and the audit.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -28,7 +28,7 @@ async function made(as: Asking, fields: object = {}): Promise<Made> {
   return reply.json<Made>()
 }
 
-/** Visits the campaign; answers the ids of the clicks. */
+/** Visits the campaign; returns the ids of the clicks. */
 async function visits(key: string, ...queries: string[]): Promise<string[]> {
   const ids: string[] = []
   for (const query of queries) {
@@ -152,7 +152,7 @@ test('a model is changed for the clicks to come, by a key that may update campai
   await visits(key, 'cost=1')
   assert.deepEqual((await change({ cost: LINK })).data()['cost'], LINK)
   await visits(key, 'cost=2')
-  // A key is told what it has sent, and not what stood there.
+  // A key's answer has what it sent, not the previous value.
   assert.ok(!('cost' in (await change({ name: 'Other' })).data()))
   const shown = async () => (await house.call('GET', `/api/campaigns/${id}`, owner)).data()['cost']
   assert.deepEqual(await shown(), { ...LINK, amount: null, currency: 'USD', max: '10' })
@@ -252,7 +252,7 @@ test('a process of the version before lets a click count without its cost, which
   const headers = { ...BROWSER, 'user-agent': 'Googlebot/2.1 (+http://www.google.com/bot.html)' }
   const { location } = (await house.call('GET', `/c/${key}?cost=0.4`, { headers })).headers
   const clickId = new URL(String(location)).searchParams.get('c') ?? ''
-  // As it writes a conversion: it knows neither the columns of the cost nor `counter_sheet`.
+  // The previous version writes conversions without the cost columns and without `counter_sheet`.
   await house.database.worker.query(
     'update clicks set tracked = true, status = 3, stages = 9 where org_id = $1 and id = $2',
     [owner.org_id, toUuid(clickId)],
@@ -262,7 +262,7 @@ test('a process of the version before lets a click count without its cost, which
       '00000000-0000-0000-0000-000000000000', '', '', 1, 0, 0, 1, 0, 0, 0, 0)::report_change])`,
     [owner.org_id, today(), toUuid(id)],
   )
-  // Nor half hours, which are looked after as they are wherever such a process has written.
+  // It also writes no half hours, which are completed later.
   await completeSlots(house.database.worker, owner.org_id)
   await holds(owner)
   assert.deepEqual(await costs(owner), ['0.00', null])

@@ -1,4 +1,4 @@
-// Ways of click flows that end in a channel.
+// Paths of click flows that end in a channel.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { flowCalls } from '../../../tests/support/flows.ts'
@@ -114,7 +114,7 @@ test('a channel that is deleted takes no visitor of a flow: they go to the fallb
     },
   })
   assert.equal(made.statusCode, 201, made.body)
-  // The offer is what its joins earn for, not where its visitors go.
+  // Joins are credited to the offer; visitors go to the channel.
   const listed = (await house.call('GET', '/api/offers', owner)).json<{ data: { id: string; campaigns: object }[] }>()
   assert.deepEqual(listed.data.find(({ id }) => id === offer_id)?.campaigns, {
     following: 0,

@@ -1,4 +1,4 @@
-// Ways of click flows that end in Telegram.
+// Paths of click flows that end in Telegram.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { flowCalls } from '../../../tests/support/flows.ts'
@@ -25,7 +25,7 @@ before(async () => {
 after(() => house.end())
 
 const ENTRY: FlowNode = { id: 'entry', type: 'entry' }
-/** From the entry through these. */
+/** A path from the entry through these nodes. */
 const through = (...nodes: FlowNode[]): Graph => ({
   nodes: [ENTRY, ...nodes],
   edges: nodes.map(({ id }, at) => ({ from: at === 0 ? 'entry' : (nodes[at - 1]?.id ?? ''), to: id })),

@@ -68,7 +68,7 @@ const locationOf = async (way: Way, headers: Record<string, string> = {}, more =
   return String(answer.headers.location)
 }
 
-/** The clicks of a campaign with the link each was given, which is written with it. */
+/** The clicks of a campaign with their invite links, which are stored with them. */
 async function grantsOf(org_id: number, database = db()): Promise<{ click_id: string; url: string }[]> {
   return await database
     .selectFrom('clicks')
@@ -82,7 +82,7 @@ async function grantsOf(org_id: number, database = db()): Promise<{ click_id: st
 
 test('200 clicks on a channel give 200 links, and each link is known as its click’s', async () => {
   const way = await aWay({ links: 230 })
-  // In portions, because who waits too long for links gets the shared one.
+  // In portions, because a visitor who waits too long for a link gets the shared one.
   const urls: string[] = []
   while (urls.length < 200) urls.push(...(await Promise.all(Array.from({ length: 20 }, () => locationOf(way)))))
   assert.equal(new Set(urls).size, 200)
@@ -180,7 +180,7 @@ test('a stock is given back when its process closes, and only what no click has'
     [way.org_id],
   )
   assert.equal(rows[0]?.left, 39)
-  // The rest is given to whoever comes, and it is all there is.
+  // The remaining links go to the next visitors, and there are no others.
   const urls = await Promise.all(Array.from({ length: 41 }, () => locationOf(way)))
   const own = urls.filter(url => url !== way.shared)
   assert.equal(new Set(own).size, own.length)

@@ -7,7 +7,7 @@ import { openIpHashes } from './ip.ts'
 const fresh = await useDatabase()
 const log = pino({ level: 'silent' })
 const DAY = 86_400_000
-/** Far from midnight, which a test could else begin before and end behind. */
+/** Far from midnight, so that no test crosses it. */
 const NOON = Date.UTC(2026, 10, 21, 12)
 
 test('every process makes the same hash of a visitor on one day, another one the next day and in another organization', async t => {

@@ -31,7 +31,7 @@ const clicks = (count: number): Click[] =>
   Array.from({ length: count }, (_, i) => aClick(key, 1, { sub1: `ü "${i}"\n` }))
 const byId = (a: Click, b: Click) => (a.id < b.id ? -1 : 1)
 
-/** Takes everything and answers what came. */
+/** Stores everything, and returns the clicks it got. */
 async function drained(journal: Awaited<ReturnType<typeof openJournal>>): Promise<Click[]> {
   const got: Click[] = []
   const isAll = await journal.drain(async some => {

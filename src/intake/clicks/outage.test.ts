@@ -44,14 +44,14 @@ afterEach(async () => {
   await proxy.close()
 })
 
-/** Visits at once; answers the ids that the redirects carry, '' for an empty one. */
+/** Visits concurrently; returns the ids in the redirects, '' for an empty one. */
 async function ids(count: number): Promise<string[]> {
   const answers = await Promise.all(Array.from({ length: count }, (_, i) => traffic.visit(`/c/${key}?sub1=${i % 3}`)))
   for (const { statusCode } of answers) assert.equal(statusCode, 302)
   return answers.map(({ headers }) => new URL(String(headers['location'])).searchParams.get('c') ?? '')
 }
 
-/** Each id is stored once and counted once, and nothing else is. */
+/** Asserts that each id is stored and counted once, and nothing else. */
 async function requireExactlyOnce(handedOut: readonly string[], { other = 0 } = {}): Promise<void> {
   assert.ok(handedOut.every(id => id !== ''))
   assert.equal(new Set(handedOut).size, handedOut.length)

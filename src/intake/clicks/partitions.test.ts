@@ -20,12 +20,12 @@ async function partitionOf(ms: number): Promise<string> {
     'select tableoid::regclass::text as name from clicks where org_id = 5 and id = $1',
     [id],
   )
-  // On a cluster it is a shard of the partition, which bears its number behind the name.
+  // On a cluster it is a shard of the partition, with a number after the name.
   return (rows[0]?.name ?? '').replace(/_\d{6,}$/, '')
 }
 
 test('this month and the next three have partitions at the start', async t => {
-  // In the middle of a month, which else could end meanwhile.
+  // In the middle of a month, so that it does not end during the test.
   const now = new Date(Date.UTC(2026, 10, 15))
   t.mock.timers.enable({ apis: ['Date'], now })
   const kept = await keepPartitions(fresh.database.schema, log)

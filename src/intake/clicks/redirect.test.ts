@@ -115,7 +115,7 @@ test('crawlers, previews and prefetches are stored apart and redirected like eve
     const row = await rowOf(org_id, idOf(answer))
     assert.deepEqual([row?.['tracked'], row?.['test'], row?.['suppressed_delivery']], [false, false, false])
   }
-  // A browser that loads ahead is a visitor's; a crawler is nobody.
+  // A prefetching browser gets a visitor id, a crawler none.
   assert.deepEqual(
     visits.map(answer => answer.headers['set-cookie'] !== undefined),
     [false, false, true],

@@ -1,4 +1,4 @@
-// Months of clicks go and what counted them stays: through the door, before and after, on one database whose months go once.
+// Months of clicks are dropped and their counts stay: through the gate, before and after, on one database whose months are dropped once.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -29,11 +29,11 @@ import { storeAbsentClicks } from './store.ts'
 
 const KEPT_MONTHS = 2
 const today = new Date()
-/** Noon in the middle of the month so many months ago. */
+/** Noon in the middle of the month `months` ago. */
 const middleOf = (ago: number) => Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - ago, 15, 12)
 const beginningOf = (ago: number) => Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - ago, 1)
 const OLD = middleOf(5)
-/** Long ago enough that no partition was made for it. */
+/** So long ago that no partition was created for it. */
 const STRAY = middleOf(9)
 
 let house: TestHouse
@@ -47,7 +47,7 @@ let firstAnswer: { status: number; body: string }
 let reportBefore: Report
 before(async () => {
   receiver = await startReceiver()
-  // Without a worker, so that what is put out waits until its click has gone.
+  // Without a worker, so that deliveries wait until their click is dropped.
   house = await startHouse({ ROLE: 'serve' }, { quotas: { report: 10_000, clicks: 10_000 } })
   owner = await seedSignedIn(house)
   key = (await seedKey(house.database, owner, { rights: ['events', 'clicks', 'report'] })).secret
@@ -76,7 +76,7 @@ const report = async (query: string) => {
 const iso = (ms: number) => new Date(ms).toISOString()
 const wholeMonth = (dimension: string) =>
   `dimension=${dimension}&date_from=${iso(beginningOf(5))}&date_to=${iso(beginningOf(4) - 1)}`
-/** As of when the tests began: the month may end meanwhile. */
+/** The time when the tests began, because the month may end meanwhile. */
 const drop = async (months = KEPT_MONTHS, options = {}) => {
   await sealAll(house.database.worker, house.ground.secrets)
   return dropOldClicks(house.ground, months, { this_ms: today.getTime(), ...options })
@@ -120,7 +120,7 @@ test('a month whose click a conversion has read goes only after that conversion'
   assert.ok(!(await drop()).includes(nameOf(OLD)))
   assert.ok((await monthsThere()).includes(nameOf(OLD)))
   assert.ok((await readClick(house.database, owner.org_id, clicks.old)) !== undefined)
-  // Given up already, but still there: what comes in for it is recorded and counted, and the books hold.
+  // Marked as dropped, but still there: its conversions are recorded and counted, and the audit is exact.
   assert.equal((await send(clicks.old, { payout: '1' })).statusCode, 201)
   await reading.query('commit')
   reading.release()
@@ -166,14 +166,14 @@ test('a window that cuts a day whose clicks are gone is refused; one that nearly
   assert.ok(whole.totals.clicks > 0)
   const next = iso(Date.parse(day) + DAY_MS).slice(0, 10)
   for (const to of [`${day}T23:59:59Z`, `${day}T23:59`, next]) {
-    // A bare day that ends a window is warned of: it is that day's midnight.
+    // A date alone at the end of a window causes a warning: it means that day's midnight.
     const { warnings, ...near } = (await report(`dimension=day&date_from=${day}&date_to=${to}`)).report()
     assert.deepEqual(near, whole, to)
     assert.equal(warnings?.length, to === next ? 1 : undefined, to)
   }
   const moment = (await report(`dimension=day&date_from=${day}&date_to=${day}`)).report()
   assert.deepEqual([moment.rows, moment.totals.clicks], [[], 0])
-  // From a month that has gone into one that is kept: only the kept end may be ragged.
+  // From a dropped month into one that is kept: only the kept end may be a partial day.
   const into = `dimension=campaign&date_from=${iso(beginningOf(3))}&date_to=${iso(middleOf(1) + 1)}`
   assert.equal((await report(into)).report().totals.clicks, 1)
 })
@@ -312,7 +312,7 @@ test('conversions and a drop at once: what is recorded is counted, what is refus
   const place = await seedSignedIn(house)
   const { secret } = await seedKey(database, place, { rights: ['events', 'report'] })
   await ensurePartitions(database.schema, middleOf(6), middleOf(6))
-  // Half of them lie in a partition of their own, half in the one for all other months.
+  // Half of them are in a monthly partition, half in the default partition.
   const at = (index: number) => (index % 2 === 0 ? middleOf(6) : STRAY) + index
   const ids = await seedClicks(database, place.org_id, 60, index => ({ at: at(index) }))
   const dropping = sleep(30).then(() => drop())
@@ -322,7 +322,7 @@ test('conversions and a drop at once: what is recorded is counted, what is refus
       const body = { clickId: toWireId(id), type: 'ftd', payout: '1' }
       for (const deadline = performance.now() + 60_000; ; ) {
         const answer = await house.call('POST', '/api/events', { key: secret, body })
-        // A machine that is busy tells it later; nothing was recorded then.
+        // On a busy machine it is refused later; nothing is recorded then.
         if (answer.statusCode !== 503 || performance.now() > deadline) return answer
       }
     }),

@@ -1,4 +1,4 @@
-// Trying a campaign out, through the door: the whole way of a visitor, and nothing of it counts.
+// The test link through the gate: the whole path of a visitor, and nothing of it counts.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'

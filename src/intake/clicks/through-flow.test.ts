@@ -312,7 +312,7 @@ test('a visitor is new again when the hours have passed that a condition asks fo
   assert.equal(await come(campaign.key), true)
   assert.equal(await come(campaign.key), false)
   const here = jar.get('vis_seen') ?? ''
-  // The other campaign's cookie, another visitor's, and one that somebody has written are none.
+  // Another campaign's cookie, another visitor's and a forged one do not count.
   assert.equal(await come(other.key, new Map(jar)), true)
   assert.equal(
     await come(

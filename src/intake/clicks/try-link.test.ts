@@ -1,4 +1,4 @@
-// What would be read of an address, asked through the door: the same as the click then keeps, and nothing is recorded.
+// Testing a campaign link through the gate: it reads what a click would store, and records nothing.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -145,7 +145,7 @@ test('an amount in another currency is told in US dollars, at the rate that the 
   const { id, key } = await bought({ parameters, cost_currency: 'CHF' }, { cost: { model: 'link' } })
   const rate = { usd_per_unit: '1.25', from_day: '2020-01-01' }
   assert.equal((await house.call('PUT', '/api/rates/CHF', { ...owner, body: rate })).statusCode, 200)
-  // Rates are in memory, which is looked up every few seconds.
+  // Rates are cached, and refreshed every few seconds.
   await eventually('the rate is known', async () => (await tried(id, { url: '?bid=0.4' })).cost?.usd !== null)
   const { cost } = await tried(id, { url: '?bid=0.4' })
   assert.deepEqual(cost, { usd: '0.5', original: '0.4', currency: 'CHF' })

@@ -1,5 +1,5 @@
-// The counts of processes and databases of before: one server's, because a cluster has had all migrations up to the sheets from its start,
-// and databases that a test makes beside its own are one server's too.
+// Counts by older versions and in older databases. Only on one server, because a cluster has the sheets from its start, and because the databases
+// that a test creates beside its own are on one server.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import pg from 'pg'
@@ -54,7 +54,7 @@ test('what waits when an older database is migrated becomes sheets of a size tha
   assert.deepEqual(rows, [{ largest: 500 }])
 })
 
-/** As the version before costs stored, counted, folded and read. */
+/** Stores, counts, folds and reads like the version before costs. */
 const BEFORE_COSTS = {
   click: `insert into clicks (org_id, id, campaign_id, tracked, test, suppressed_delivery, status, stages)
     select c.org_id, c.id, c.campaign_id, c.tracked, c.test, c.suppressed_delivery, 0, 1 from unnest($1::new_click[]) as c`,
@@ -105,7 +105,7 @@ test('processes of the version before costs go on beside a newer one through the
     await own.query(text, [...values])
   }
   await Promise.all([newProcess(), oldProcess()])
-  // Neither takes from the other what it cannot count.
+  // Neither version deletes rows of the other that it cannot count.
   await Promise.all([old.query(BEFORE_COSTS.fold, [5]), newProcess()])
   await oldProcess()
   assert.deepEqual((await old.query(BEFORE_COSTS.told, [5])).rows, [{ clicks: 8, revenue: '12' }])

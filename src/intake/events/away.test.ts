@@ -1,4 +1,4 @@
-// After an outage: what one process has kept of it is not unknown to another.
+// After an outage, clicks in one process's journal are not unknown to another process.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ const ends: (() => Promise<unknown>)[] = []
 
 type Process = { house: TestHouse; proxy: Proxy }
 
-/** A process whose way to the database can be cut. */
+/** A process whose connection to the database can be cut. */
 async function start(name: string): Promise<Process> {
   const proxy = await startProxy(fresh.connection)
   const behind = connect([proxy.connection], { log })
@@ -75,7 +75,7 @@ test('a click of an outage that another process still keeps is told to come agai
 
 test('while the database only reads, as after a failover, conversions are told to come again and clicks wait in the journal', async () => {
   const { database: name } = fresh.connection
-  // By a way to the node that the processes have: each node of a cluster is told for itself.
+  // Over the processes' own connection to the node: each node of a cluster is configured separately.
   const turn = async (onOrOff: string) => {
     const client = new pg.Client(fresh.connection)
     await client.connect()
@@ -87,7 +87,7 @@ test('while the database only reads, as after a failover, conversions are told t
   const clickId = await visit(taker)
   await turn('on')
   try {
-    // New sessions, which begin as the database is now.
+    // New sessions, which start with the new settings.
     taker.proxy.set('cut')
     taker.proxy.set('flow')
     await eventually('a conversion meets it', async () => (await report(taker, clickId)) === 503)

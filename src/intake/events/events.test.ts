@@ -1,4 +1,4 @@
-// Intake through the door: what a conversion records, what it is answered, and what a resend is.
+// Conversions through the gate: what is recorded, the answers, and resends.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { seedAdAccount } from '../../../tests/support/ad-accounts.ts'

@@ -1,4 +1,4 @@
-// What intake refuses: every refusal of the interface's table that lies in the deed, in its order, and that nothing is recorded then.
+// Refusals of conversions: every refusal of the contract that the deed makes, in its order, and that nothing is recorded then.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'

@@ -1,4 +1,4 @@
-// The log of conversions as people read it: what a session records and lists, by type, click, campaign and time.
+// The conversion log: what a session records and lists, by type, click, campaign and time.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
@@ -70,7 +70,7 @@ test('a conversion is found by its click, its transaction id or the click id of 
   assert.deepEqual(await find(' src 1 '), ['T-2', 'T-1'])
   for (const form of [toWireId(one), toWireId(one).toUpperCase(), one, ` ${one}`])
     assert.deepEqual(await find(form), ['T-2', 'T-1'], form)
-  // One text may be the transaction of one click and the source's id of another.
+  // The same text can be a transaction id of one click and the source's click id of another.
   assert.deepEqual(await find('T-9'), ['T-9', 'T-3'])
   assert.deepEqual(await find('src 1', '&type=ftd'), [])
   assert.deepEqual(await find('src 1', '&limit=1'), ['T-2'])

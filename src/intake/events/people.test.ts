@@ -1,4 +1,4 @@
-// Who is billed: one human once, whichever system reports first, told by property over orders of reports.
+// Billing: each person is charged once, whichever system reports first. A property test over orders of reports.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
@@ -20,7 +20,7 @@ after(async () => {
 
 type Report = { visitor?: string; telegram_user_id?: string; click?: string; test?: boolean }
 
-/** Sends the reports one after the other, each on a click of its visitor, and answers how many persons were charged. */
+/** Sends the reports one after the other, each on a click of its visitor, and returns how many persons were charged. */
 async function charged(reports: Report[], together = false): Promise<number> {
   const { org_id } = await seedOrganization(fresh.database)
   const named = new Map<string, string>()

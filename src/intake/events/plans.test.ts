@@ -1,4 +1,4 @@
-// The plans of the statements under the lock: on tables that no one has analyzed yet they are already those of large ones.
+// The plans of the queue's statements: on tables that were never analyzed they are already the plans for large tables.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type pg from 'pg'
@@ -22,7 +22,7 @@ before(async () => {
   client = await fresh.database.intake.connect()
   const { org_id } = await seedOrganization(fresh.database)
   await seedClicks(fresh.database, org_id, 6000, () => ({ at: NOW, visitor_id: crypto.randomUUID() }))
-  // By the pool for housekeeping: a transaction of the queue may take four seconds, and so much takes longer on a busy machine.
+  // With the background pool: the queue's transactions are limited to four seconds, which is too short for this on a busy machine.
   const { worker } = fresh.database
   await worker.query(
     `insert into events (org_id, id, click_id, type, payout_is_explicit, person_id, source, created_at)
@@ -37,7 +37,7 @@ after(async () => {
   await fresh.drop()
 })
 
-/** The plan that the connections of the queue keep for a statement, line by line. */
+/** The cached plan of a statement on the queue's connections, line by line. */
 async function planOf(text: string, values: unknown[]): Promise<string[]> {
   await client.query(`prepare planned as ${text}`)
   const literals = values.map(value => (Array.isArray(value) ? `'{${value.join(',')}}'` : `'${String(value)}'`))
@@ -76,7 +76,7 @@ for (const [name, { one, many }, keys, more] of asked) {
       const plan = await planOf(text, [first, keys, ...more])
       const scans = plan.filter(line => /Scan/.test(line) && !/Function Scan|Subquery Scan|Memoize/.test(line))
       assert.ok(scans.length > 0)
-      // The conversions of a click have an index of their own.
+      // The conversions of a click are read by their own index.
       for (const scan of scans)
         assert.match(scan, /Index (Only )?Scan (Backward )?using (\w+_pkey|ledger_charged_once|events_click) /)
       const conditions = plan.filter(line => line.includes('Index Cond'))

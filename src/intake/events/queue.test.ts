@@ -1,4 +1,4 @@
-// What the queue does when the database, a row, a key or the clock is against it.
+// The queue under faults: of the database, a row, a key or the clock.
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -30,7 +30,7 @@ after(async () => {
 const assertBooks = async (org_id: number) => assert.deepEqual(await auditBooks(fresh.database.reads, org_id), [])
 const later = { refusal: 'service_unavailable', detail: { headers: { 'retry-after': '60' } } }
 
-/** Holds the organization's lock, as a long transaction of another process would, until released. */
+/** Holds the organization's lock until released, like a long transaction of another process. */
 async function holdLock(org_id: number): Promise<() => Promise<void>> {
   const client = await fresh.database.worker.connect()
   await client.query('begin')
@@ -214,7 +214,7 @@ describe('a key that waited over a second', () => {
       by('narrowed', 1500),
       by('demoted', 1500),
       by('gone', 1500),
-      // Read so late that it is fresh on a machine that stands still for seconds.
+      // Read late enough to count as fresh even on a machine that stalls for seconds.
       by('fresh', -20_000),
     ])
     assert.deepEqual(
@@ -228,7 +228,7 @@ describe('a key that waited over a second', () => {
     await careful.close()
   })
 
-  /** What the door answers a call that waited over a second for its organization, while `change` was made to its key. */
+  /** The answer to a request that waited over a second for its organization while `change` was applied to its key. */
   async function answerAfter(t: TestContext, change: (key_id: string) => Promise<unknown>) {
     const house = await openTestHouse(fresh.database, {})
     t.after(() => house.end())

@@ -1,4 +1,4 @@
-// Races, run as races: two queues on one database are two processes. After each the books must be exact.
+// Races between two queues on one database, as of two processes. After each the audit must be exact.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
@@ -130,7 +130,7 @@ test('beacons raise a click to landed without an event, count it once, and know 
   await assertBooks(org_id)
 })
 
-/** Work over several organizations: each conversion once or five times, shuffled within a window, by either process. */
+/** Conversions of several organizations, each sent once or five times, shuffled within a window, to either process. */
 async function mixed(count: number) {
   const orgs = await Promise.all(Array.from({ length: 4 }, () => seedOrganization(fresh.database, { balance: '100' })))
   const work: { org_id: number; click: string; nonce: string; payload: { telegram_user_id: number }; times: number }[] =
@@ -153,7 +153,7 @@ async function mixed(count: number) {
 type Send = Awaited<ReturnType<typeof mixed>>['sends'][number]
 const keyOf = ({ org_id, click, nonce }: Send) => `${org_id} ${click} ${nonce}`
 
-/** Sends everything over 40 connections; one that is told to come again does, or, left alone, is remembered as unknown. */
+/** Sends everything over 40 connections. A conversion that is answered 503 is retried, or its outcome counts as unknown. */
 async function drive(sends: readonly Send[], again: (send: Send) => boolean) {
   const ids = new Map<string, Set<string>>()
   const unknown = new Set<string>()
@@ -226,7 +226,7 @@ test('the same load is exact when backends are killed in its midst, and no proce
       kills += rows.length
     }
   })()
-  // Half of what is told to come again does; the other half is left alone, stored or not.
+  // Half of the conversions answered 503 are retried; the others may be stored or not.
   const { ids, unknown } = await drive(sends, ({ click }) => click.charCodeAt(20) % 2 === 0)
   isOver = true
   await killing

@@ -1,4 +1,4 @@
-// bot_start: what a server reports and what Telegram told us is one event.
+// bot_start: a server's report and Telegram's report of a start are one event.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'

@@ -1,4 +1,4 @@
-// Calls that name no event are conversions of the type that the click's offer pays for; what an offer does not pay for is told.
+// Postbacks that name no event get the type that the click's offer pays on; conversions of other types are listed under Refused.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type TestHouse, useHouse } from '../../../tests/support/house.ts'
@@ -29,7 +29,7 @@ const read = async <Reply>(as: SignedIn, url: string) => {
 const URL_OF_OFFER = 'https://shop.example/?sub={click_id}'
 type Place = { owner: SignedIn; offer: string; campaign: string; key: string; network: string; path: string }
 
-/** A new workspace with an offer, a campaign that leads to it, and a network. */
+/** A new organization with an offer, a campaign that leads to it, and a network. */
 async function place(offered: object, template = 'plain', maps?: object): Promise<Place> {
   const owner = await seedSignedIn(house)
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Offer', url: URL_OF_OFFER, ...offered })
@@ -41,7 +41,7 @@ async function place(offered: object, template = 'plain', maps?: object): Promis
   return { owner, offer: offer.id, campaign: campaign.id, key: campaign.key, network: made.id, path }
 }
 
-/** The id of a click, as the offer gets it. */
+/** The click id that the offer gets. */
 async function visit({ key }: Place): Promise<string> {
   const reply = await house.call('GET', `/c/${key}`, { headers: BROWSER })
   return new URL(String(reply.headers['location'])).searchParams.get('sub') ?? assert.fail(reply.body)
@@ -108,13 +108,13 @@ test('a call that names no event is of the type its click’s offer pays for, on
   assert.equal(await fire(here, click, { status: 'approved', txid: 'A' }), '200 OK')
   assert.deepEqual(await logged(here, click), ['lead approved 22'])
   assert.deepEqual(await kept(here), [])
-  // Of several types the one that the word would have anyhow, else a purchase.
+  // Of several types, the postback's own type, else purchase.
   assert.equal(await fire(here, click, { txid: 'B' }), '200 OK')
   assert.equal(await fire(here, click, { status: 'pending', txid: 'C' }), '200 OK')
   assert.equal(await fire(here, click, { status: 'approved', txid: 'C' }), '200 OK')
   const all = ['lead approved 22', 'purchase approved 30', 'purchase approved 30']
   assert.deepEqual(await logged(here, click), all)
-  // An event that is named is what it is called.
+  // A postback that names an event gets that type.
   assert.equal(await fire(here, click, { status: 'reg', txid: 'D', payout: '1' }), '200 OK')
   assert.deepEqual(await logged(here, click), [...all, 'registration approved 1'])
 })
@@ -136,7 +136,7 @@ test('a network’s steps to a paid conversion of one transaction are counted an
       assert.equal(await fire(plain, visited, { ...said, status: second }), '200 OK')
       assert.deepEqual(await logged(plain, visited), ['lead approved 22'], `${first}, then ${second}`)
     }
-  // What was worth nothing at first is no obstacle to the money that comes with the next word.
+  // A conversion that was worth nothing does not block a later paid one.
   const unpaid = await place({ payout_types: ['lead'] })
   const last = await visit(unpaid)
   await fire(unpaid, last, { status: 'lead', txid: '1' })
@@ -165,22 +165,22 @@ test('a call that is worth nothing because its offer pays for another type is ke
     ],
   )
   assert.deepEqual((await house.call('GET', '/api/refused-events', { cookie: stranger.cookie })).data()['data'], [])
-  // Each is told once, and nothing of it can be run again.
+  // Each is listed once, and cannot be run again.
   assert.equal(await fire(here, click, { status: 'sale', txid: '1' }), '200 OK')
   assert.equal((await kept(here)).length, 1)
   assert.equal(await fire(here, await visit(here), { status: 'sale', txid: '2' }), '200 OK')
   assert.equal((await kept(here)).length, 2)
   const run = await send<{ recorded: number }>(here.owner, 'POST', '/api/refused-events/run', {})
   assert.deepEqual(run, { recorded: 0, refused: 0, next_cursor: null })
-  // A step before what is paid is told once a day.
+  // A step before the paid type is listed once a day.
   for (const txid of ['3', '4']) assert.equal(await fire(here, await visit(here), { status: 'reg', txid }), '200 OK')
   assert.equal((await kept(here)).length, 3)
-  // A payout of its own, a type that the offer pays for.
+  // A payout in the postback, and a type that the offer pays on.
   assert.equal(await fire(here, click, { status: 'ftd', txid: '4', payout: '5' }), '200 OK')
   assert.equal(await fire(here, click, { status: 'ftd', txid: '5', payout: '0' }), '200 OK')
   assert.equal(await fire(here, click, { status: 'lead', txid: '6' }), '200 OK')
   assert.equal((await kept(here)).length, 3)
-  // The cure that its words name.
+  // The fix that the advice names.
   const statuses = { sale: 'offer' }
   await send(here.owner, 'PATCH', `/api/networks/${here.network}`, { statuses })
   assert.equal(await fire(here, await visit(here), { status: 'sale', txid: '7' }), '200 OK')

@@ -1,4 +1,4 @@
-// What networks pay in other money than dollars: turned into dollars once, by the rate of the day, and never at a guess.
+// Payouts in other currencies: converted to dollars once, at the rate of the day, and never guessed.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { assertBooks } from '../../../tests/support/audit.ts'
@@ -124,14 +124,14 @@ test('ten euro are eleven dollars at 1.1, in the event, its click, the log and t
   assert.equal(await call(click, { payout: '10.00', txid: 'a' }), 'OK')
   assert.deepEqual(await refused(owner), [])
   assert.deepEqual(await log(owner, click), [event])
-  // Another amount is another amount, at the rate it was booked by.
+  // Another amount differs, converted at the booked rate.
   assert.equal(await call(click, { payout: '8', txid: 'a' }), 'OK')
   const [differing] = await refused(owner)
   assert.equal(differing?.diagnosis, 'differs_from_recorded')
   assert.equal(differing?.error, 'the payout is 8 EUR (8.8 USD), recorded is 11 USD')
   const sent = { recorded: '11', sent: '8.8', original: { amount: '8', currency: 'EUR' } }
   assert.deepEqual(differing?.difference?.payout, sent)
-  // What its map ignores is converted by no rate.
+  // The payout of an ignored status is not converted.
   await house.call('PATCH', `/api/networks/${id}`, {
     ...owner,
     body: { statuses: { approved: 'purchase', off: null } },
@@ -141,7 +141,7 @@ test('ten euro are eleven dollars at 1.1, in the event, its click, the log and t
   assert.equal(ignored?.error, 'the payout is 10 EUR, recorded is 11 USD; the status is off, recorded is approved')
   const unbooked = { recorded: '11', sent: null, original: { amount: '10', currency: 'EUR' } }
   assert.deepEqual(ignored?.difference?.payout, unbooked)
-  // What is booked from here on goes by the own rate.
+  // From here on, the organization's own rate is used.
   assert.equal(await call(click, { payout: '10', txid: 'b' }), 'OK')
   assert.equal(await revenueOf(click), '26')
   await assertBooks(house.database.worker)
@@ -184,7 +184,7 @@ test('a call says what it is in before its network does, and one that has to say
 test('a network that was there before goes on refusing what is not in dollars', async () => {
   const owner = await seedSignedIn(house)
   const { id, call } = await network(owner, {})
-  // As the version before writes one.
+  // As the previous version writes it.
   await house.database.worker.query(`update networks set currency = default, convert = default where org_id = $1`, [
     owner.org_id,
   ])
@@ -216,7 +216,7 @@ test('a currency without a rate is refused, kept whole, and run again by the rat
   assert.deepEqual([await count('events', owner.org_id), await count('event_money', owner.org_id)], [0, 0])
   const again = async () => (await house.call('POST', `/api/refused-events/${kept?.id}/run`, owner)).json<Kept>()
   assert.deepEqual([(await again()).state, (await again()).diagnosis], ['refused', 'rate_unknown'])
-  // It came three days ago: the rate of the day before that, not of yesterday.
+  // It arrived three days ago: the rate of the day before that, not of yesterday.
   await house.database.worker.query(
     "update refused_events set received_at = now() - interval '3 days' where org_id = $1",
     [owner.org_id],
@@ -284,7 +284,7 @@ test('what was held is approved by the rate it was held by, whatever word approv
     assert.equal(await call(click, { status: 'sale', payout: '10', txid: 'a' }), 'OK')
     assert.equal(await revenueOf(click), '11')
     assert.deepEqual(await refused(owner), [])
-    // Another transaction is another conversion, and goes by the rate of its day.
+    // Another transaction is another conversion, converted at the rate of its day.
     assert.equal(await call(click, { status: 'sale', payout: '10', txid: 'b' }), 'OK')
     assert.equal(await revenueOf(click), '27')
   }
@@ -336,7 +336,7 @@ test('an offer in euro pays by the rate of the day; replaced without its currenc
   assert.equal(unknown.statusCode, 422)
   assert.equal(unknown.data()['code'], 'rate_unknown')
   assert.equal(await count('events', owner.org_id), 0)
-  // A payout of its own is in dollars, whatever the offer pays in.
+  // A payout in the request is in dollars, whatever the offer's currency.
   assert.equal((await convert(second, { payout: '7' })).statusCode, 201)
   assert.equal(await revenueOf(second), '7')
   await ownRate(owner, 'CHF', '1.25')

@@ -1,4 +1,4 @@
-// A network's later call for a recorded conversion: what it says otherwise is kept, once, and changes nothing of the conversion.
+// A network's later postback for a recorded conversion: differences are kept once, and the conversion does not change.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -42,7 +42,7 @@ async function place(): Promise<Place> {
   return { owner, path: new URL(postback_url).pathname, network_id: id }
 }
 
-/** One whose map ignores what was taken back, as networks had it that were made before there were verdicts. */
+/** A network whose map ignores rejections, like those created before verdicts existed. */
 async function ignoring(): Promise<Place> {
   const here = await place()
   const ignored = ['rejected', 'chargeback', 'refund'].map(word => [word, null] as const)
@@ -159,7 +159,7 @@ test('the same differing call a thousand times over two processes is one row', a
     )
     assert.deepEqual(new Set(answers), new Set([OK]))
   }
-  // More than are kept in a minute: none has taken another's place there, and none waits to be run later.
+  // More than the allowance of a minute: repeated differences use up none of it, and none waits to be run later.
   assert.equal(await fire(here, { ...sent, payout: '26' }), OK)
   assert.deepEqual((await kept(here)).map(({ error }) => error).toSorted(), [
     'the payout is 25, recorded is 20',

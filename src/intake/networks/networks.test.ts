@@ -70,7 +70,7 @@ test('a member reads a network without the token of its address, also after a ro
     postback_url: rotated.postback_url.replace(tokens[1] ?? '', '********'),
     token_withheld: true,
   })
-  // What is shown instead is the address of nobody.
+  // The masked URL belongs to no network.
   assert.equal((await house.call('GET', new URL(shown.json<api.Network>().postback_url).pathname)).statusCode, 404)
 })
 

@@ -1,4 +1,4 @@
-// What networks call, through the door: their words understood, nothing recorded twice, nothing acknowledged lost.
+// Postbacks through the gate: they are understood, nothing is recorded twice, and nothing acknowledged is lost.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
@@ -29,7 +29,7 @@ async function network(template: string, changes: object = {}, as = owner): Prom
   return { id, postback_url, path, token: path.split('/')[2] ?? '' }
 }
 
-/** A call as the network makes it. */
+/** A postback as the network sends it. */
 const fire = (path: string, query: Record<string, string> | string = '', headers: Record<string, string> = {}) =>
   house.call('GET', `${path}?${new URLSearchParams(query).toString()}`, { headers })
 
@@ -59,7 +59,7 @@ const refusedOf = async (click_text: string | null, as = owner) => {
 }
 const click = (org_id = owner.org_id) => seedClick(house.database, org_id)
 
-/** The exact address shown to people, its macros filled in as the network does. */
+/** The shown postback URL, with its macros filled in as the network does. */
 function filled(postback_url: string, values: Record<string, string>): string {
   const { pathname, search } = new URL(postback_url)
   return (

@@ -1,4 +1,4 @@
-// What networks say of conversions after they were recorded, by calling their address: holds, approvals, refusals, and whose they may be.
+// Verdicts of networks on recorded conversions: holds, approvals, rejections, and whose conversions they may change.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
@@ -20,7 +20,7 @@ after(() => house.end())
 
 type Place = { id: string; path: string; click: string; subid: string }
 
-/** A network with a click that is its to report on. */
+/** A network, with a click it may report on. */
 async function place(changes: object = {}, template = 'keitaro'): Promise<Place> {
   const made = await house.call('POST', '/api/networks', { ...owner, body: { name: 'Net', template } })
   const { id, postback_url } = made.json<api.Network>()
@@ -44,7 +44,7 @@ type History = { status: string; amount: string; hold_until: string | null; data
 type Revised = { status: string; amount: string; reason: string | null; source: string; network_name: string | null }
 const historyOf = async (id: string) => (await house.call('GET', `/api/events/${id}/revisions`, owner)).json<History>()
 
-/** The conversions of the click with how they stand, and its revenue. */
+/** The click's conversions with their status, and its revenue. */
 async function standing(here: Place): Promise<string> {
   const all = []
   for (const { id, type } of await eventsOf(here)) {

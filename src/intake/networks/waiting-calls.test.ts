@@ -1,4 +1,4 @@
-// Networks do not send again: what is answered OK is recorded once, whatever happens in between. Two houses on one database are two processes.
+// Networks do not retry: a postback answered OK is recorded once, whatever happens in between. Two houses on one database act as two processes.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -75,7 +75,7 @@ test('what is over the quota is stored, shown as waiting, and recorded once when
   const { owner, path, network_id } = await place()
   const narrow = await open(5)
   const wire = toWireId(await seedClick(fresh.database, owner.org_id))
-  // The other processes are wide open and would run them at once: the organization's row is held so that none can.
+  // Other processes would run them at once, so the test holds the organization's lock.
   const release = await holdBooks(owner.org_id)
   const answers = Promise.all(
     Array.from({ length: 30 }, (_, at) =>
@@ -137,7 +137,7 @@ test('what a killed process had taken, had recorded, or had found to be refused 
     fields: JSON.stringify(fields),
     ip: '127.0.0.1',
     received_at: new Date().toISOString(),
-    // As a lease that has just run out.
+    // Like a lease that has just expired.
     run_at: new Date().toISOString(),
     attempts: 1,
   })
@@ -213,7 +213,7 @@ test('without the database a network is told to come again, and nothing is ackno
   await proxy.close()
 })
 
-/** Holds the lock that every conversion of the organization waits for. */
+/** Holds the organization's lock, for which every conversion waits. */
 async function holdBooks(org_id: number): Promise<() => Promise<void>> {
   const client = fresh.database.dedicated()
   await client.connect()

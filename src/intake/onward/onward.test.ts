@@ -44,7 +44,7 @@ async function aWay(fields: object = {}, on: TestHouse = house, as: SignedIn = o
   return { landing_id, offer_id, funnel_id, campaign_id: String(campaign['id']), key: String(campaign['key']) }
 }
 
-/** A visit that is sent to the landing page: the id in its address, and the cookies set. */
+/** A visit of the landing page: the click id in its URL, and the cookies set. */
 async function arrive(key: string, query = '', on: TestHouse = house) {
   const answer = await on.call('GET', `/c/${key}${query}`, { headers: BROWSER })
   assert.equal(answer.statusCode, 302, answer.body)
@@ -67,7 +67,7 @@ async function statusOf(id: string): Promise<number | undefined> {
   return rows[0]?.status
 }
 
-/** A visitor waits a second at most for the click to be raised: on a busy machine it is a moment later. */
+/** Waits until the click is raised: a visitor waits at most a second, and on a busy machine it happens later. */
 const isLanded = (id: string) => eventually('the click has landed', async () => (await statusOf(id)) === 1)
 
 const setStatus = (path: string, id: string, status: string) =>
@@ -145,7 +145,7 @@ test('the click is found by the query, by the address of the landing page, or by
   assert.equal(await clickOf(`/o?clickid=${id}`), id)
   assert.equal(await clickOf('/o', { referer: `https://landing.example/?click_id=${id}` }), id)
   assert.equal(await clickOf('/o', { cookie }), id)
-  // What a landing page's template did not replace.
+  // A macro that the landing page did not replace.
   assert.equal(await clickOf('/o/%7Bclick_id%7D', { cookie }), id)
   const { id: second } = await arrive(key)
   assert.equal(await clickOf(`/o/${second}`, { cookie }), second)

@@ -1,4 +1,4 @@
-// Refused intake, through the door: what is kept and what is not, running it again, and whose it is.
+// Refused events through the gate: which are kept, running them again, and who may see them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -34,7 +34,7 @@ const list = async (query = '', as = owner) =>
   (await house.call('GET', `/api/refused-events?limit=200${query}`, as)).json<{ data: Row[] }>().data
 const run = (id: string, as = owner) => house.call('POST', `/api/refused-events/${id}/run`, as)
 
-/** Kept behind the answer, so it is waited for. */
+/** Waits, because refused events are written after the answer. */
 async function kept(of: (row: Row) => boolean, as = owner): Promise<Row> {
   let found: Row | undefined
   await eventually('it is kept', async () => {

@@ -1,4 +1,4 @@
-// What is said of conversions in another currency: by the rate they were booked by, to the millionth, whoever says it.
+// Revisions in another currency: converted exactly at the rate the conversion was booked by.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { assertBooks } from '../../../tests/support/audit.ts'
@@ -38,7 +38,7 @@ const STATUSES = {
   back: '!refund',
 }
 
-/** A click, and a network that reports on it. */
+/** A click, and a network that reports conversions of it. */
 async function place(changes: object = {}): Promise<Place> {
   const made = await house.call('POST', '/api/networks', { ...owner, body: { name: 'Net', template: 'keitaro' } })
   const { id, postback_url } = made.json<Network>()
@@ -65,7 +65,7 @@ type Revision = {
   original_currency: string | null
   rate: string | null
 }
-/** What was said, the first first, and what the click is worth. */
+/** The revisions, oldest first, and the click's revenue. */
 async function history(here: Place): Promise<string[]> {
   const reply = await house.call('GET', `/api/events/${await eventOf(here)}/revisions`, owner)
   const said = reply.json<{ data: Revision[] }>().data.toReversed()
@@ -135,7 +135,7 @@ test('of what was booked in dollars it is the rate of the day it came, then that
   assert.equal(run.data()['state'], 'recorded', run.body)
   const first = 'approved 6 = 5 GBP × 1.2'
   assert.deepEqual(await history(here), [first, '6'])
-  // The same word again is no change of mind.
+  // The same status again changes nothing.
   assert.equal(await here.fire({ status: 'yes', payout: '5', currency: 'GBP' }), 'OK')
   assert.deepEqual(await history(here), [first, '6'])
   await ownRate('400000', 'BTC')

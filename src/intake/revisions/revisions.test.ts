@@ -1,4 +1,4 @@
-// What is said of a conversion after it was recorded, through the door: what follows it, what is never undone, and what is refused.
+// Revisions through the gate: their effects, what they never undo, and their refusals.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
@@ -18,7 +18,7 @@ let house: TestHouse
 let folder: ReturnType<typeof openFolder>
 before(async () => {
   house = await useHouse()
-  // Never by itself.
+  // Never automatically.
   folder = openFolder(house.ground, DAY_MS)
 })
 after(async () => {
@@ -30,7 +30,7 @@ const idOf = (id: string): string => toUuid(id) ?? assert.fail()
 
 type Place = SignedIn & { click: string; event_id: string; campaign_id: string }
 
-/** An organization with a deposit of 50 on a click, of which a rule was told. */
+/** An organization with a deposit of 50 on a click, and a delivery to a rule. */
 async function place(payout: string | null = '50', click: { test?: boolean } = {}): Promise<Place> {
   const owner = await seedSignedIn(house)
   await seedRule(house.database, owner.org_id, { event_type: 'deposit' })
@@ -72,8 +72,8 @@ const told = ({ revenue, deposit, approved, pending, rejected, revenue_pending }
   `${Number(revenue)} of ${deposit}: ${approved} approved, ${pending} pending (${Number(revenue_pending)}), ${rejected} rejected`
 
 /**
- * What every dimension and its totals say, each held against a recount of the clicks: over whole days, and over a window whose ends are read
- * from the clicks; before the counters are folded and after.
+ * Compares the rows and totals of every dimension with a recount of the clicks: over whole days, and over a window whose ends are read
+ * from the clicks; before and after the counters are folded.
  */
 async function reported({ org_id, cookie, click }: Place): Promise<string[]> {
   const made = timeOfId(click)
@@ -116,7 +116,7 @@ type History = {
 const historyOf = async ({ cookie }: Pick<SignedIn, 'cookie'>, event_id: string) =>
   (await house.call('GET', `/api/events/${event_id}/revisions`, { cookie })).json<History>()
 
-/** What is not folded yet as the version before counts it: without a half hour, without verdicts. */
+/** Rewrites sheets that are not folded yet as the previous version writes them: without half hours and verdicts. */
 const AS_BEFORE_COUNTED = `
   with taken as (delete from counter_sheet where org_id = $1 returning id, changes)
   insert into report_sheet (org_id, id, changes)
@@ -125,7 +125,7 @@ const AS_BEFORE_COUNTED = `
       coalesce(revenue, 0))::report_change
     from unnest(changes)) from taken`
 
-/** A place after `make`, whose `count` sheets are as the version before leaves them; begun again where the house has folded one by itself. */
+/** An organization after `make`, whose `count` sheets are as the previous version leaves them. Starts again if the house has folded one meanwhile. */
 async function placeOfBefore(count: number, make: (here: Place) => Promise<unknown>): Promise<Place> {
   for (let tries = 1; ; tries += 1) {
     const here = await place()
@@ -488,7 +488,7 @@ describe('a file of verdicts', () => {
 test('conversions of the version before are counted once something is said of one of their click', async () => {
   const here = await placeOfBefore(3, async made => {
     await send(made, made.click, { payout: '7', nonce: 'T2' })
-    // As that version writes them: revenue, and none of the four.
+    // As that version writes them: revenue, but none of the four counts.
     await house.database.worker.query(
       `update clicks set approved = null, pending = null, rejected = null, revenue_pending = null where org_id = $1`,
       [made.org_id],
@@ -507,7 +507,7 @@ test('a conversion that the version before added beside counted ones is counted 
   const here = await placeOfBefore(1, async made => {
     await folder.foldAll()
     await send(made, made.click, { payout: '7', nonce: 'T2' })
-    // As that version writes it: its revenue by the day, and nothing that came later.
+    // As that version writes it: revenue by day, and nothing newer.
     await house.database.worker.query('update clicks set approved = 1 where org_id = $1', [made.org_id])
   })
   const wrong = await auditBooks(house.database.reads, here.org_id)
