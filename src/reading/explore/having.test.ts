@@ -49,6 +49,7 @@ async function seedZones(): Promise<SignedIn> {
     // In the week before, by zones that are left and others.
     ...zone('DE', 'bad', 4, '1', NOON - 7 * DAY_MS),
     ...zone('DE', 'good', 5, '1', NOON - 7 * DAY_MS),
+    ...zone('DE', 'ended', 3, '1', NOON - 7 * DAY_MS),
   ])
   return owner
 }
@@ -136,7 +137,28 @@ test('the period before is that of the rows that are left', async () => {
       ['DE', 4, '0.60'],
     ],
   )
-  assert.deepEqual([totals.before?.clicks, totals_without_having?.before?.clicks], [4, 9])
+  assert.deepEqual([totals.before?.clicks, totals_without_having?.before?.clicks], [4, 12])
+})
+
+test('a row that its level’s filter leaves has all its clicks of the period before, also those of rows below that are no more', async () => {
+  const owner = await seedZones()
+  const [geo, sub1] = LEVELS
+  const levels = [{ ...geo, having: [{ measure: 'profit', op: 'gt', value: '0' }] }, sub1]
+  const question = { levels, measures: MEASURES, compare: 'before' }
+  const { rows, totals } = await ask(owner, question)
+  const before = rows.map(row => [row.key, row.before?.clicks, row.children?.map(child => child.before?.clicks)])
+  assert.deepEqual(before, [
+    ['DE', 12, [4, 5, 0]],
+    ['PL', 0, [0, 0]],
+  ])
+  assert.equal(totals.before?.clicks, 12)
+  // The filter of a level above the branch decides nothing within it.
+  const opened = await ask(owner, { ...question, within: ['DE'] })
+  assert.deepEqual(
+    opened.rows.map(row => [row.key, row.before?.clicks]),
+    rows.find(({ key }) => key === 'DE')?.children?.map(child => [child.key, child.before?.clicks]),
+  )
+  assert.equal(opened.totals.before?.clicks, 12)
 })
 
 test('figures are compared exactly, and one that is not known is no figure', async () => {

@@ -69,14 +69,19 @@ export async function rowsThen(asking: Asking): Promise<Rows> {
   return { sql: table, isShort: true }
 }
 
-/** The clicks of the rows that are left, as `clicks` of what is asked of them. */
+/**
+ * The clicks of the rows that are left, as `clicks` of what is asked of them. They are told by the keys down to the last level with a filter: a row has
+ * all its clicks of the period before, also those whose keys on lower levels have no clicks now.
+ */
 export function clicksOfRows({
   facts,
   question,
   window,
   levels,
 }: Pick<Asking, 'facts' | 'question' | 'window' | 'levels'>) {
-  const keys = levels.map(({ at }) => keyName(at))
-  return (columns: readonly string[]): string => `(
-    select f.* from (${factsOf(facts, question, window, { levels, columns })}) f semi join ${LEFT} on ${alike('f', LEFT, keys)})`
+  const last = levels.findLastIndex(({ at }) => havingOf(question, at).length > 0)
+  const keys = levels.slice(0, last + 1).map(({ at }) => keyName(at))
+  const among = keys.length === 0 ? '' : `semi join ${LEFT} on ${alike('f', LEFT, keys)}`
+  return (columns: readonly string[]): string =>
+    `(select f.* from (${factsOf(facts, question, window, { levels, columns })}) f ${among})`
 }
