@@ -3,7 +3,7 @@
  * click costs a third of what redirecting its visitor does, who waits and comes first.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import type pg from 'pg'
 import { BEHIND } from '../../ground/db/connect.ts'
 import type { Ground } from '../../ground/room.ts'
@@ -68,7 +68,9 @@ function started(given: Given): ChildProcess {
   })
   child.send(given)
   try {
-    if (child.pid !== undefined) setPriority(child.pid, BEHIND)
+    // Behind this process, which may itself have been started with a lower priority.
+    if (child.pid !== undefined)
+      setPriority(child.pid, Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW))
   } catch {
     // A system that does not allow it treats them alike.
   }
