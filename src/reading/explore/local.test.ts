@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { seedExplored } from '../../../tests/support/explored.ts'
-import { seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { newId, seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { copyNamed, DEFINITION, layoutOf } from './copy-file.ts'
 import { type Ask, type Engine, openEngine } from './engine.ts'
 import { type Files, openFiles } from './files.ts'
 import { bring } from './local.ts'
@@ -44,6 +45,13 @@ function openProcess() {
         const [row] = await ask(`select coalesce(sum(sign), 0)::integer as clicks from ${facts.from}`)
         return Number(row?.['clicks'])
       }),
+    /** The columns of all tables of the copy. */
+    async columns(org_id: number): Promise<readonly string[]> {
+      const { told } = await brought(engine, org_id, { files, most_words: 1000 }, ask =>
+        ask(`select column_name as name from duckdb_columns() where database_name = 'o${org_id}'`),
+      )
+      return told.map(({ name }) => String(name))
+    },
     /** Which of two columns have numbers for their words. */
     async numbered(org_id: number, most_words: number): Promise<readonly string[]> {
       const names = ['geo', 'sub5'] as const
@@ -146,14 +154,36 @@ test('a file that is no copy is taken away, and so is one of an earlier version,
   await one.close()
   const [broken = ''] = copiesOf(org_id)
   writeFileSync(join(folder, String(org_id), broken), 'x'.repeat(20_000))
-  for (const layout of [0, 99]) writeFileSync(join(folder, String(org_id), `facts.${layout}.x.duckdb`), '')
+  const before = Math.floor(performance.timeOrigin) - 1
+  const [counted, other, later] = [
+    `facts.4.${newId(before)}.duckdb`,
+    `facts.0123456789ab.${newId(before)}.duckdb`,
+    `facts.0123456789ab.${newId()}.duckdb`,
+  ]
+  for (const name of [counted, other, later]) writeFileSync(join(folder, String(org_id), name), '')
   const next = openProcess()
   assert.deepEqual(await next.count(org_id), { told: 7, turns: 1 })
   const left = copiesOf(org_id)
   assert.deepEqual(
-    [broken, 'facts.0.x.duckdb', 'facts.99.x.duckdb'].map(name => left.includes(name)),
-    [false, false, true],
+    [broken, counted, other, later].map(name => left.includes(name)),
+    [false, false, false, true],
   )
   assert.equal(left.length, 2)
   await next.close()
+})
+
+test('the name of a copy changes with every column of every table in it', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  await seed(org_id, 1)
+  const one = openProcess()
+  const columns = await one.columns(org_id)
+  await one.close()
+  const [name = ''] = copiesOf(org_id)
+  const layout = copyNamed(name)?.layout
+  assert.equal(layout, layoutOf(DEFINITION))
+  assert.ok(columns.length > 60)
+  for (const column of columns) {
+    const changed = DEFINITION.replaceAll(new RegExp(`\\b${column}\\b`, 'g'), `${column}_changed`)
+    assert.notEqual(layoutOf(changed), layout, column)
+  }
 })

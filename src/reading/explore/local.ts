@@ -3,26 +3,21 @@
  * Parquet files it is filled from. Only a copy of what the database has, which may be lost at any time: what is missing is filled in by the question that
  * misses it. A process of its own has a file of its own.
  */
-import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
 import { isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
-import { newId } from '../../contract/ids.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { type Dimension, quoted } from './columns.ts'
+import { openCopyFile, removeCopyFile } from './copy-file.ts'
 import { type Ask, Failed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
-import { type CopyMarks, createSpend, marksIn, price, unsettle } from './pricing.ts'
+import { type CopyMarks, marksIn, price, unsettle } from './pricing.ts'
 import type { Facts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
-import { COLUMNS, from, NOTHING } from './table.ts'
-import { createWords, learnWords, NUMBER_COLUMNS, numberedBy, numberedIn, type Text, withNumbers } from './words.ts'
+import { COLUMNS, from } from './table.ts'
+import { learnWords, numberedBy, numberedIn, type Text, withNumbers } from './words.ts'
 
-/** Of its tables: a file of other columns is not read, and taken away where it is of an earlier version. */
-const LAYOUT = 4
-/** The form of the file that keeps words as a dictionary, which is read and searched twice as quickly. */
-const STORED_AS = 'v1.4.0'
 /** So many rows are filled in at a time, within a second and within the memory that the process has; then somebody else may ask. */
 const ROWS_AT_ONCE = 60_000
 /** From so many rows on they are laid out for reading at once. */
@@ -64,12 +59,7 @@ async function copyOf(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
 
 async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
   const name = `o${org_id}`
-  await mkdir(join(folder, String(org_id)), { recursive: true, mode: 0o700 })
-  const path = await attach(ask, name, join(folder, String(org_id)))
-  const [{ tables } = { tables: 0 }] = await ask(
-    `select count(*) as tables from duckdb_tables() where database_name = '${name}'`,
-  )
-  if (Number(tables) === 0) await create(ask, name)
+  const path = await openCopyFile(ask, name, join(folder, String(org_id)))
   const rows = await ask(`select number, id, day from ${name}.segments`)
   const segments = new Map(
     rows.map(({ number, id, day }) => [String(id), { number: Number(number), day: String(day) }]),
@@ -79,52 +69,11 @@ async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
   return { name, path, segments, next, values, numbered, marks }
 }
 
-/** All tables or none. */
-async function create(ask: Ask, name: string): Promise<void> {
-  await ask('begin')
-  await ask(`create table ${name}.segments (number integer, id varchar, day varchar)`)
-  await ask(`create table ${name}.facts as select s::integer as s, ${COLUMNS}, ${NUMBER_COLUMNS} from ${NOTHING}`)
-  await createWords(ask, name)
-  await createSpend(ask, name)
-  await ask('commit')
-}
-
-/**
- * Opens a file that no other process has open; one that cannot be read is taken away. No name is used twice, so that who still has a file open
- * that was taken away never writes beside another.
- */
-async function attach(ask: Ask, name: string, place: string): Promise<string> {
-  for (const file of await readdir(place)) {
-    const path = join(place, file)
-    const layout = Number(/^facts\.(\d+)\..+\.duckdb$/.exec(file)?.[1])
-    if (layout < LAYOUT) await remove(path)
-    if (layout !== LAYOUT) continue
-    try {
-      await ask(attachment(path, name))
-      return path
-    } catch (error) {
-      if (/could not set lock|conflicting lock/i.test((error as Error).message)) continue
-      if (!(error instanceof FilesGone)) throw error
-      await remove(path)
-    }
-  }
-  const path = join(place, `facts.${LAYOUT}.${newId()}.duckdb`)
-  await ask(attachment(path, name))
-  return path
-}
-
-const attachment = (path: string, name: string) => `attach ${quoted(path)} as ${name} (storage_version '${STORED_AS}')`
-
-async function remove(path: string): Promise<void> {
-  await rm(path, { force: true })
-  await rm(`${path}.wal`, { force: true })
-}
-
 /** Takes away the copy that a question could not read. Its process is ended with that question. */
 export async function forget(process: object, org_id: number): Promise<void> {
   const copy = opened.get(process)?.get(org_id)
   opened.get(process)?.delete(org_id)
-  if (copy !== undefined) await remove(copy.path)
+  if (copy !== undefined) await removeCopyFile(copy.path)
 }
 
 /** Roughly, how many values each column has. */

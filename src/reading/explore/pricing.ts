@@ -22,14 +22,14 @@ const MILLIONTHS = 1_000_000
 const IDENTITY = ['ms', 'visitor', 'is_new', 'stages', ...TEXTS].join(', ')
 
 /**
- * The tables of a new copy. `spend`: what is booked, as `readSpend` says, of days whose marks are in `spend_days`. `unsettled`: cells whose clicks may have
- * another cost than they have. `unclicked`: amounts that no clicks share, at the noon of their day.
+ * The statements that create the tables of spend in a new copy. `spend`: the booked amounts, as `readSpend` returns them, of days whose marks are in
+ * `spend_days`. `unsettled`: cells whose clicks may have another cost than they have. `unclicked`: amounts that no clicks share, at the noon of their day.
  */
-export const createSpend = (ask: Ask, copy: string) =>
-  ask(`create table ${copy}.spend (d integer, campaign varchar, sub1 varchar, is_assigned boolean, of_all hugeint, of_sub1 hugeint);
+export const spendTables = (copy: string): string =>
+  `create table ${copy}.spend (d integer, campaign varchar, sub1 varchar, is_assigned boolean, of_all hugeint, of_sub1 hugeint);
     create table ${copy}.spend_days (d integer, mark varchar);
     create table ${copy}.unsettled (d integer, campaign varchar);
-    create table ${copy}.unclicked (d integer, campaign varchar, sub1 varchar, has_sub1 boolean, cost hugeint)`)
+    create table ${copy}.unclicked (d integer, campaign varchar, sub1 varchar, has_sub1 boolean, cost hugeint)`
 
 /** Days since 1970, each with the mark of what is booked in the copy. */
 export type CopyMarks = Map<number, string>

@@ -45,7 +45,7 @@ test('a copy of before days were emptied goes, one of afterwards stays, and noth
   assert.deepEqual(await filesOf(one.org_id), copies)
   const place = join(folder(), String(one.org_id))
   // Of an hour from now, of what a question of a process that died has left, and of one that is under way.
-  const later = `facts.1.${newId(Date.now() + 3_600_000)}.duckdb`
+  const later = `facts.0123456789ab.${newId(Date.now() + 3_600_000)}.duckdb`
   await writeFile(join(place, later), '')
   for (const name of ['staged-old', 'staged-new']) await mkdir(join(place, name))
   await utimes(join(place, 'staged-old'), 0, 0)

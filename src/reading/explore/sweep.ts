@@ -8,6 +8,7 @@ import type pg from 'pg'
 import { timeOfId } from '../../contract/ids.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import { copyNamed } from './copy-file.ts'
 
 const PAUSE_MS = 30 * 60_000
 /** Clocks of processes differ: of a copy that was begun about then nobody knows. */
@@ -45,16 +46,13 @@ async function sweepOrganization(pool: pg.Pool, place: string, org_id: number): 
   const [emptied] = rows
   const from = emptied === undefined ? 0 : timeOfId(emptied.id) + ABOUT_MS
   for (const name of names) {
-    const begun = COPY.exec(name)?.[1]
-    // Who has it open goes on with it until he ends, and writes into no other.
-    if (begun !== undefined && (!isThere || timeOfId(begun) < from)) await rm(join(place, name), { force: true })
+    const begun_ms = copyNamed(name)?.begun_ms
+    // A process that has it open keeps it until it ends, and writes into no other.
+    if (begun_ms !== undefined && (!isThere || begun_ms < from)) await rm(join(place, name), { force: true })
     else if (name.startsWith('staged-') && (await ageOf(join(place, name))) > STAGED_MS)
       await rm(join(place, name), { recursive: true, force: true })
   }
 }
-
-/** As `local.ts` names a copy, with the time that it was begun. */
-const COPY = /^facts\.\d+\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.duckdb(?:\.wal)?$/
 
 /** The names in a folder; none where it has gone. */
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])

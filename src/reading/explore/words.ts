@@ -22,14 +22,12 @@ export type Numbered = { readonly column: string; readonly words: string }
 /** The columns of numbers, as the table of facts has them for all texts. */
 export const NUMBER_COLUMNS = TEXTS.map(name => `null::integer as ${numberOf(name)}`).join(', ')
 
-/** Begins the tables of a new copy. */
-export async function createWords(ask: Ask, copy: string): Promise<void> {
-  const tables = TEXTS.map(
+/** The statements that create the tables of words in a new copy. */
+export const wordTables = (copy: string): string =>
+  TEXTS.map(
     name => `create table ${tableOf(copy, name)} (number integer, word varchar);
       insert into ${tableOf(copy, name)} values (${UNKNOWN_NUMBER}, '')`,
-  )
-  await ask(tables.join('; '))
-}
+  ).join('; ')
 
 /** The number of the empty word, which stands for a value that is not known. */
 export const UNKNOWN_NUMBER = 0
