@@ -72,12 +72,16 @@ const wholeOf = (click: ExploredClick): Whole => ({
 
 type Row = Whole & { readonly sign: 1 | -1 }
 
-/** Stores clicks, and segments of them: `part` says which of a day's segments a click goes to, and each third was in a state before. */
+/**
+ * Stores clicks, and their facts in so many segments a day; each third click was in another state before. The segments lack the columns of `lacking`,
+ * as those of earlier versions do.
+ */
 export async function seedExplored(
   database: Pick<Database, 'worker'>,
   org_id: number,
   clicks: readonly ExploredClick[],
   parts = 3,
+  lacking: readonly string[] = [],
 ): Promise<void> {
   const whole = clicks.map(wholeOf)
   await storeClicks(database, org_id, whole)
@@ -89,7 +93,7 @@ export async function seedExplored(
     rows.push({ ...was, sign: 1, part: (at + 1) % parts }, { ...was, sign: -1, part: at % parts })
   }
   const groups = Map.groupBy(rows, row => `${dayOf(timeOfId(row.id))} ${row.part}`)
-  for (const [key, inside] of groups) await storeSegment(database, org_id, key.slice(0, 10), inside)
+  for (const [key, inside] of groups) await storeSegment(database, org_id, key.slice(0, 10), inside, lacking)
   // Of the sums that segments carry these have clicks alone.
   await count(
     database,
@@ -173,6 +177,7 @@ async function storeSegment(
   org_id: number,
   day: string,
   rows: readonly Row[],
+  lacking: readonly string[],
 ): Promise<void> {
   const tracked = rows.filter(row => row.tracked)
   const count = (of: (row: Row) => number) => tracked.reduce((sum, row) => sum + row.sign * of(row), 0)
@@ -180,11 +185,11 @@ async function storeSegment(
     `insert into segments (org_id, id, day, rows, taken, is_emptied, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost,
       unread_costs, revenue_pending, approved, pending, rejected, body)
     values ($1, $2, $3, $4, $5, false, $6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $7)`,
-    [org_id, newId(), day, rows.length, rows.filter(row => row.sign < 0).length, count(() => 1), bodyOf(rows)],
+    [org_id, newId(), day, rows.length, rows.filter(row => row.sign < 0).length, count(() => 1), bodyOf(rows, lacking)],
   )
 }
 
-function bodyOf(rows: readonly Row[]): Buffer {
+function bodyOf(rows: readonly Row[], lacking: readonly string[]): Buffer {
   const text = (name: Text) => ({ name, type: 'STRING' as const, data: rows.map(row => row[name]) })
   const column = (name: string, type: 'INT32' | 'INT64' | 'BOOLEAN', of: (row: Row) => unknown) => ({
     name,
@@ -192,24 +197,25 @@ function bodyOf(rows: readonly Row[]): Buffer {
     data: rows.map(of),
   })
   const isCosting = (row: Row) => row.cost_counts === true && row.tracked
+  const columns = [
+    column('sign', 'INT32', row => row.sign),
+    column('ms', 'INT32', row => timeOfId(row.id) % DAY_MS),
+    ...(Object.keys(TEXTS) as Text[]).map(text),
+    column('visitor', 'INT64', row => visitorOf(row.visitor_id)),
+    column('is_new', 'BOOLEAN', row => row.is_new),
+    column('tracked', 'BOOLEAN', row => row.tracked),
+    column('stages', 'INT32', row => row.stages),
+    column('revenue', 'INT64', row => (row.revenue === null ? null : toUnits(row.revenue, 6))),
+    column('cost', 'INT64', row => (isCosting(row) && row.cost !== null ? toUnits(row.cost, 9) : null)),
+    column('unread_cost', 'BOOLEAN', row => isCosting(row) && row.cost === null),
+    column('approved', 'INT32', row => row.approved),
+    column('pending', 'INT32', row => row.pending),
+    column('rejected', 'INT32', row => row.rejected),
+    column('revenue_pending', 'INT64', row => toUnits(row.revenue_pending, 6)),
+    { name: 'conversions', type: 'STRING' as const, data: rows.map(conversionsOf) },
+  ]
   const body = parquetWriteBuffer({
-    columnData: [
-      column('sign', 'INT32', row => row.sign),
-      column('ms', 'INT32', row => timeOfId(row.id) % DAY_MS),
-      ...(Object.keys(TEXTS) as Text[]).map(text),
-      column('visitor', 'INT64', row => visitorOf(row.visitor_id)),
-      column('is_new', 'BOOLEAN', row => row.is_new),
-      column('tracked', 'BOOLEAN', row => row.tracked),
-      column('stages', 'INT32', row => row.stages),
-      column('revenue', 'INT64', row => (row.revenue === null ? null : toUnits(row.revenue, 6))),
-      column('cost', 'INT64', row => (isCosting(row) && row.cost !== null ? toUnits(row.cost, 9) : null)),
-      column('unread_cost', 'BOOLEAN', row => isCosting(row) && row.cost === null),
-      column('approved', 'INT32', row => row.approved),
-      column('pending', 'INT32', row => row.pending),
-      column('rejected', 'INT32', row => row.rejected),
-      column('revenue_pending', 'INT64', row => toUnits(row.revenue_pending, 6)),
-      { name: 'conversions', type: 'STRING' as const, data: rows.map(conversionsOf) },
-    ] as never,
+    columnData: columns.filter(({ name }) => !lacking.includes(name)) as never,
     codec: 'ZSTD',
     compressors: { ZSTD: bytes => zstdCompressSync(bytes) },
   })

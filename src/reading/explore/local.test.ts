@@ -45,6 +45,15 @@ function openProcess() {
         const [row] = await ask(`select coalesce(sum(sign), 0)::integer as clicks from ${facts.from}`)
         return Number(row?.['clicks'])
       }),
+    /** How many clicks there are by a column. */
+    async counts(org_id: number, column: string): Promise<object> {
+      const { told } = await brought(engine, org_id, { files, most_words: 1000 }, (ask, facts) =>
+        ask(
+          `select ${column} as key, sum(sign)::integer as clicks from ${facts.from} group by 1 having sum(sign) <> 0`,
+        ),
+      )
+      return Object.fromEntries(told.map(({ key, clicks }) => [String(key), Number(clicks)]))
+    },
     /** The columns of all tables of the copy. */
     async columns(org_id: number): Promise<readonly string[]> {
       const { told } = await brought(engine, org_id, { files, most_words: 1000 }, ask =>
@@ -130,6 +139,19 @@ test('words of a column have numbers as long as they are few, in every copy of i
   assert.deepEqual(await next.numbered(org_id, 1000), ['geo'], 'and are not begun again')
   assert.deepEqual(await next.count(org_id, none), { told: 21, turns: 1 })
   await next.close()
+})
+
+test('segments that an earlier version wrote are read, and a text it did not keep is not known', async () => {
+  const { org_id } = await seedOrganization(house.database)
+  const clicks = (count: number, ref_id: string) =>
+    Array.from({ length: count }, (_, at) => ({ at: NOON + at, geo: 'DE', ref_id }))
+  await seedExplored(house.database, org_id, clicks(7, 'before'), 3, ['ref_id', 'conversions'])
+  const one = openProcess()
+  assert.deepEqual(await one.counts(org_id, 'ref_id'), { null: 7 }, 'alone')
+  await seedExplored(house.database, org_id, clicks(2, 'now'))
+  assert.deepEqual(await one.counts(org_id, 'ref_id'), { null: 7, now: 2 })
+  assert.deepEqual(await one.counts(org_id, 'geo'), { DE: 9 })
+  await one.close()
 })
 
 test('processes at once have a copy each, and those of another organization are not in it', async () => {

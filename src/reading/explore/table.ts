@@ -1,6 +1,7 @@
 /** The table of facts that a local copy has: its columns, and how they are read from segments. */
 import { REACHED, STAGES } from '../../contract/ladder.ts'
 import { TEXTS } from '../segments/facts.ts'
+import { TEXT_COLUMNS } from '../segments/parquet.ts'
 import { quoted } from './columns.ts'
 import { nameOfPair, PAIR_SIZE, type Paired, PAIRS } from './pairs.ts'
 
@@ -44,13 +45,14 @@ export const COLUMNS = [
   ),
 ].join(', ')
 
-/** Files of segments as a relation of what the columns above are read from. Those of earlier versions say nothing of conversions. */
-export const from = (paths: readonly string[], kind: string) =>
-  `from (from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = true, hive_types = {${kind}})
-    union all by name select null::varchar as conversions where false) facts where tracked`
-
 const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected revenue_pending d s'.split(' ')
 const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
 const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
-/** What is read where there are no files. */
-export const NOTHING = `(select ${typed([...TEXTS, 'conversions'], 'varchar')}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
+const TEXTS_OF_FILES = typed(TEXT_COLUMNS, 'varchar')
+/** A relation without rows that has all the columns of a file. */
+export const NOTHING = `(select ${TEXTS_OF_FILES}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
+
+/** Files of segments as a relation that `COLUMNS` are read from. Texts that none of the files has, because an earlier version wrote them, are null. */
+export const from = (paths: readonly string[], kind: string) =>
+  `from (from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = true, hive_types = {${kind}})
+    union all by name select ${TEXTS_OF_FILES} where false) facts where tracked`

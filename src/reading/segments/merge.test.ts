@@ -5,12 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
+import { seedExplored } from '../../../tests/support/explored.ts'
 import { openTestHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
-import { assertSealed, readSegments } from '../../../tests/support/segments.ts'
+import { assertSealed, readSegments, rowsByDay } from '../../../tests/support/segments.ts'
 import { aClick } from '../../../tests/support/visits.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
-import { chosen, mergeAll } from './merge.ts'
+import { net } from './facts.ts'
+import { chosen, mergeAll, mergeSegments } from './merge.ts'
 import { sealAll } from './seal.ts'
 
 let fresh: FreshDatabase
@@ -89,4 +91,22 @@ test('a crowd of one size is merged with what is smaller, and larger ones are no
   assert.deepEqual(told(of(30_000, 9)), [30_000])
   assert.equal(told([...of(10, 1, 10), ...of(50, 1)]).length, 2)
   assert.equal(told([...of(10, 1, 10), ...of(5000, 1)]).length, 0)
+})
+
+test('facts of segments that an earlier version wrote cancel with those of this one, and are merged', async () => {
+  const [before, now] = [await seedSignedIn(house), await seedSignedIn(house)]
+  const clicks = Array.from({ length: 12 }, (_, at) => ({ at: Date.UTC(2026, 2, 2) + at, geo: 'DE' }))
+  await seedExplored(fresh.database, before.org_id, clicks, 3, ['ref_id', 'conversions'])
+  await seedExplored(fresh.database, now.org_id, clicks)
+  const factsOf = async (org_id: number) => [...(await rowsByDay(fresh.database, org_id)).values()].flat()
+  const taken = (await factsOf(now.org_id)).map(row => ({
+    ...row,
+    sign: row.sign === 1 ? (-1 as const) : (1 as const),
+  }))
+  assert.deepEqual(net([...(await factsOf(before.org_id)), ...taken]), [])
+  const segments = await readSegments(fresh.database, before.org_id)
+  const ids = segments.map(({ id }) => id)
+  await mergeSegments(fresh.database.worker, before.org_id, ids, { day: '2026-03-02', is_emptied: false })
+  assert.equal((await readSegments(fresh.database, before.org_id)).length, 1)
+  assert.deepEqual(net([...(await factsOf(before.org_id)), ...taken]), [])
 })

@@ -27,6 +27,11 @@ const COLUMNS: readonly Column[] = [
   column('conversions', 'STRING', true),
 ]
 
+/** The columns of text. Segments of earlier versions lack the newer ones; their rows have null there. */
+export const TEXT_COLUMNS: readonly (keyof Row)[] = COLUMNS.filter(({ type }) => type === 'STRING').map(
+  ({ name }) => name,
+)
+
 /** Rows of a body at most, and of its one row group: what merges them holds them all as objects. */
 export const MOST_ROWS = 32_768
 
@@ -51,7 +56,7 @@ export function encode(rows: readonly Row[]): Buffer {
   return Buffer.from(body)
 }
 
-/** The rows of a file that `encode` has made; of these columns alone where some are named. Files of earlier versions say nothing of conversions. */
+/** The rows of a file that `encode` of this version or an earlier one has made; of these columns alone where some are named. */
 export async function decode(body: Uint8Array): Promise<Row[]>
 export async function decode<Name extends keyof Row>(
   body: Uint8Array,
@@ -62,9 +67,14 @@ export async function decode(body: Uint8Array, columns?: readonly string[]): Pro
     byteLength: body.byteLength,
     slice: (start: number, end?: number) => new Uint8Array(body.subarray(start, end)).buffer,
   }
-  return parquetReadObjects({
+  const rows: object[] = await parquetReadObjects({
     file,
     ...(columns && { columns: [...columns] }),
     compressors: { ZSTD: bytes => new Uint8Array(zstdDecompressSync(bytes)) },
-  }).then(rows => (columns === undefined ? rows.map(row => ({ conversions: null, ...row })) : rows))
+  })
+  const wanted = columns === undefined ? TEXT_COLUMNS : TEXT_COLUMNS.filter(name => columns.includes(name))
+  const missing = wanted.filter(name => !(name in (rows[0] ?? {})))
+  if (missing.length === 0) return rows
+  const nothing = Object.fromEntries(missing.map(name => [name, null]))
+  return rows.map(row => ({ ...nothing, ...row }))
 }
