@@ -6,7 +6,7 @@ export const TIME_DIMENSIONS = ['day', 'hour', 'weekday', 'weekday_hour'] as con
 /** Of objects of the organization: keys are ids, labels their names. Source and funnel are those that the campaign has now. */
 const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', 'ad_account', 'bot'] as const
 /** Texts as they came with the click. `path`: the version of a click flow and the nodes that led to the goal. */
-const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id'] as const
+export const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id'] as const
 /** Of few words: `is_new` is true or false, `status` the highest stage reached. */
 const WORD_DIMENSIONS = ['is_new', 'status'] as const
 

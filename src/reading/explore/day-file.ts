@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { SUBS } from '../../contract/fields.ts'
+import { TEXT_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { quoted } from './columns.ts'
@@ -13,7 +13,6 @@ import type { Snapshot } from './snapshot.ts'
 
 /** Ids of objects, which are other ones outside. */
 const OBJECTS = ['campaign', 'offer', 'landing', 'ad_account', 'bot'] as const
-const TEXTS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id']
 const DOLLARS = {
   revenue: `(revenue * 0.000001::decimal(7,6))::decimal(18,6)`,
   revenue_pending: `(revenue_pending * 0.000001::decimal(7,6))::decimal(18,6)`,
@@ -74,7 +73,7 @@ function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): str
   const columns = [
     `make_timestamp_ms(${midnight} + ms) at time zone 'UTC' as made_at`,
     ...OBJECTS.map(name => `of_${name}.wire as ${name}`),
-    ...TEXTS.map(name => `net.${name}`),
+    ...TEXT_DIMENSIONS.map(name => `net.${name}`),
     // By when they came first: of a hash that is the same in every file nothing is left.
     'visitors.number::integer as visitor',
     'is_new',

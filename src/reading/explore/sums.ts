@@ -132,7 +132,9 @@ function fractionOf(measure: Measure, count_pending: boolean): Fraction {
 }
 
 /** These are null where no cost is known. */
-export const OF_KNOWN_COST: readonly Measure[] = ['cost', 'profit', 'cpc', 'cpa', 'roi']
+export const OF_KNOWN_COST: readonly Measure[] = COST_MEASURES.filter(
+  measure => !(WITHOUT_COST as readonly Measure[]).includes(measure),
+)
 const IS_COST_KNOWN = '(cost <> 0 or clicks_without_cost < clicks)'
 
 /** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */
