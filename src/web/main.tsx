@@ -14,7 +14,7 @@ import { speakPlainly } from './ground/ui/plain-words.ts'
 import { Toasts } from './ground/ui/toast.tsx'
 import { TooltipProvider } from './ground/ui/tooltip.tsx'
 import { whoIsSignedIn } from './people/accounts/session.ts'
-import { SignInAgain, sessionIsOver } from './people/accounts/sign-in-again.tsx'
+import { SignInAgain, sessionHasEnded } from './people/accounts/sign-in-again.tsx'
 import { openRouter } from './routes.tsx'
 
 paintTheme()
@@ -27,7 +27,7 @@ function notice(refused: unknown) {
   if (refused.code === 'second_factor_required')
     for (const { queryKey } of [whoIsSignedIn, myOrganizations]) void queries.invalidateQueries({ queryKey })
   if (refused.code !== 'sign_in_required') return
-  if (queries.getQueryData(whoIsSignedIn.queryKey) != null) return sessionIsOver()
+  if (queries.getQueryData(whoIsSignedIn.queryKey) != null) return sessionHasEnded()
   queries.setQueryData(whoIsSignedIn.queryKey, null)
   void router.invalidate()
 }

@@ -28,7 +28,7 @@ import { ClicksSearch } from './reading/feed/search.ts'
 import { remembered } from './reading/reports/remembered.ts'
 import { REPORT } from './report-routes.tsx'
 import { SETTINGS } from './settings-routes.tsx'
-import { Stumbled } from './shell/lost.tsx'
+import { PageFailed } from './shell/lost.tsx'
 
 const overview = createRoute({
   getParentRoute: () => inside,
@@ -283,7 +283,7 @@ export function openRouter(queries: QueryClient) {
     scrollRestoration: true,
     defaultPendingMs: 300,
     defaultPendingComponent: Waiting,
-    defaultErrorComponent: Stumbled,
+    defaultErrorComponent: PageFailed,
   })
 }
 

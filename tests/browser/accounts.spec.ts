@@ -1,16 +1,16 @@
 import { crc32, deflateSync } from 'node:zlib'
 import { expect, test } from './dashboard.ts'
 
-/** A PNG in one colour, as a camera would never send it and every browser reads it. */
+/** A valid PNG in one colour. */
 function png(width: number, height: number): Buffer {
   const rows = Buffer.alloc(height * (1 + width * 3), 90)
   for (let row = 0; row < height; row += 1) rows[row * (1 + width * 3)] = 0
   const chunk = (type: string, body: Buffer) => {
-    const named = Buffer.concat([Buffer.from(type), body])
+    const typed = Buffer.concat([Buffer.from(type), body])
     const ends = Buffer.alloc(8)
     ends.writeUInt32BE(body.length)
-    ends.writeUInt32BE(crc32(named), 4)
-    return Buffer.concat([ends.subarray(0, 4), named, ends.subarray(4)])
+    ends.writeUInt32BE(crc32(typed), 4)
+    return Buffer.concat([ends.subarray(0, 4), typed, ends.subarray(4)])
   }
   const head = Buffer.alloc(13)
   head.writeUInt32BE(width)
@@ -33,7 +33,7 @@ test('a picture is chosen, made small, shown in the frame and the team, and remo
   await page.getByLabel('Image file').setInputFiles(wrong)
   await expect(page.getByRole('alert')).toContainText('cannot read this file as an image')
 
-  // Larger than what may be sent: the browser makes it small.
+  // The file is larger than the server accepts, so the browser must make it small.
   const photo = { name: 'me.png', mimeType: 'image/png', buffer: png(2400, 1600) }
   await page.getByLabel('Image file').setInputFiles(photo)
   await expect(page.getByText('Your picture is saved')).toBeVisible()
@@ -49,7 +49,7 @@ test('a picture is chosen, made small, shown in the frame and the team, and remo
   await expect(menu).toContainText('ML')
 })
 
-test('the link of an invitation is shown once, a new one replaces it, and a link that works no longer says what to do', async ({
+test('the link of an invitation is shown once, a new one replaces it, and a link that no longer works says what to do', async ({
   page,
   browser,
   sluice,
@@ -60,7 +60,7 @@ test('the link of an invitation is shown once, a new one replaces it, and a link
   await form.getByLabel('E-mail').fill('nia@example.com')
   await form.getByRole('button', { name: 'Invite' }).click()
   const made = page.getByRole('dialog', { name: 'nia@example.com is invited' })
-  await expect(made).toContainText('Nothing proves that they are nia@example.com')
+  await expect(made).toContainText('without proving that they are nia@example.com')
   const first = await made.getByLabel('Link').inputValue()
   await made.getByRole('button', { name: 'Done' }).click()
 

@@ -226,7 +226,7 @@ test(
   async ({ page, context }) => {
     await context.clearCookies()
     await page.goto('/sign-up')
-    await expect(page.getByRole('heading', { level: 1, name: 'Accounts come by invitation' })).toBeVisible()
+    await expect(page.getByRole('heading', { level: 1, name: 'You need an invitation' })).toBeVisible()
     await expect(page.getByRole('textbox')).toHaveCount(0)
     await page.getByRole('link', { name: 'Sign in' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'Sign in' })).toBeVisible()

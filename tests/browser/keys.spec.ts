@@ -8,7 +8,7 @@ test('a key is created, shown once, granted, used, emptied and revoked', async (
   })
   await page.goto('/settings/api-keys')
 
-  // Created by its name only; the secret is there once.
+  // A name is enough to create a key. The secret is shown once.
   await page.getByRole('button', { name: 'Create key' }).first().click()
   await page.getByRole('dialog').getByLabel('Name').fill('CRM')
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
@@ -20,7 +20,7 @@ test('a key is created, shown once, granted, used, emptied and revoked', async (
   await expect(page.getByRole('dialog'), 'Escape must not lose the secret').toBeVisible()
   await page.getByRole('button', { name: 'Grant permissions' }).click()
 
-  // A first grant without events is warned of; a delete right asks for the word.
+  // A first grant without `events` shows a warning, and a right of the delete tier needs the typed word.
   const dialog = page.getByRole('dialog', { name: 'Permissions of CRM', exact: true })
   await dialog.getByRole('checkbox', { name: 'report' }).check()
   await expect(dialog.getByText('This integration will stop reporting conversions')).toBeVisible()
@@ -42,7 +42,7 @@ test('a key is created, shown once, granted, used, emptied and revoked', async (
   const renamed = await use('PATCH', `/api/campaigns/${campaign.id}`, { name: 'Broad DE 2' })
   expect(renamed.status).toBe(200)
 
-  // Emptied: nothing is held, from the next call on.
+  // An emptied key has no rights from its next call on.
   await page.getByRole('button', { name: 'Revoke all permissions' }).click()
   await page
     .getByRole('dialog', { name: 'Revoke all permissions of CRM?' })
@@ -51,10 +51,10 @@ test('a key is created, shown once, granted, used, emptied and revoked', async (
   await expect(page.getByText('All permissions were revoked', { exact: false })).toBeVisible()
   expect((await use('PATCH', `/api/campaigns/${campaign.id}`, { name: 'Broad DE 3' })).status).toBe(403)
 
-  // Revoked: not let in at all.
+  // A revoked key is refused altogether.
   await page.getByRole('button', { name: 'Revoke key' }).click()
   const question = page.getByRole('dialog', { name: 'Revoke CRM?' })
-  await expect(question).toContainText('there is no undo')
+  await expect(question).toContainText('cannot be undone')
   await question.getByRole('button', { name: 'Revoke key' }).click()
   await expect(page.getByText('Revoked', { exact: true })).toBeVisible()
   expect((await use('GET', '/api/v1/clicks')).status).toBe(401)
@@ -81,8 +81,8 @@ test('rights over the whole workspace cannot be ticked beside a list of campaign
 
   const offers = dialog.getByRole('checkbox', { name: 'offers', exact: true })
   await expect(offers).not.toBeChecked()
-  await expect(offers).toHaveAccessibleDescription(/not with a list of campaigns/)
-  await expect(dialog.getByText('Left out, because campaigns are listed')).toContainText('offers')
+  await expect(offers).toHaveAccessibleDescription(/cannot be limited to campaigns/)
+  await expect(dialog.getByText('these rights cannot be limited to campaigns')).toContainText('offers')
   await save.click()
   await expect(page.getByText('Only Push ES.')).toBeVisible()
   const grant = await send(owner, 'GET', `/api/api-keys/${key.id}/grant`)
@@ -116,7 +116,7 @@ test('rights of a key can be changed while a campaign it lists is deleted', DETA
   expect(grant).toMatchObject({ read: ['clicks'], write: ['events'], campaigns: [{ name: 'Pop FR', deleted: true }] })
 })
 
-test('the grant dialog is worked by keyboard alone, and gives the focus back', async ({ page, owner }) => {
+test('the grant dialog works by keyboard alone, and gives the focus back', async ({ page, owner }) => {
   const key = await send(owner, 'POST', '/api/api-keys', { name: 'Script' })
   await page.goto(`/settings/api-keys/${key.id}`)
   const edit = page.getByRole('button', { name: 'Edit permissions' })

@@ -1,4 +1,4 @@
-// What the dashboard offers a member of a workspace: everything to see, and nothing that would be refused.
+// A member sees everything in the dashboard, and every action that the server would refuse is disabled.
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const ONLY = /^Only owners and admins of the workspace can do this; you are a member\.$/

@@ -26,7 +26,7 @@ const PAGES = [
   '/settings/profile',
 ]
 
-/** What a screen reader needs and no package is asked for: one main heading, no level left out, a name on everything that acts. */
+/** Checks what screen readers need: one main heading, no skipped heading level, a name on every control. */
 function soundness() {
   const seen = (node: Element) => node.getClientRects().length > 0
   const nameOf = (node: Element) =>
@@ -52,15 +52,15 @@ function soundness() {
   }
 }
 
-async function settle(page: Page) {
+async function waitForLoad(page: Page) {
   await expect(page.getByRole('heading', { level: 1 })).toBeVisible()
   await expect(page.getByLabel('Loading')).toHaveCount(0)
 }
 
 for (const path of PAGES)
-  test(`${path} opens without a complaint of the browser and is sound for screen readers`, async ({ page }) => {
+  test(`${path} opens without browser errors and is sound for screen readers`, async ({ page }) => {
     await page.goto(path)
-    await settle(page)
+    await waitForLoad(page)
     const { title, ...found } = await page.evaluate(soundness)
     expect(found).toEqual({
       mainHeadings: 1,
@@ -74,14 +74,14 @@ for (const path of PAGES)
       language: 'en',
     })
     expect(title).toMatch(/ · Sluice$/)
-    // Nothing runs out of a phone's screen; tables scroll inside their own frame.
+    // Nothing is wider than a phone's screen. Tables scroll inside their own frame.
     await page.setViewportSize({ width: 360, height: 740 })
     await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
   })
 
 test('the first press of Tab offers to skip the navigation', async ({ page }) => {
   await page.goto('/settings/team')
-  await settle(page)
+  await waitForLoad(page)
   await page.keyboard.press('Tab')
   const skip = page.getByRole('link', { name: 'Skip to the page' })
   await expect(skip).toBeFocused()
@@ -100,13 +100,13 @@ test('light and dark follow the system, and a choice is remembered', async ({ pa
     })
   await page.emulateMedia({ colorScheme: 'dark' })
   await page.goto('/settings/profile')
-  await settle(page)
+  await waitForLoad(page)
   await expect.poll(lightness).toBeLessThan(0.3)
   await page.getByRole('button', { name: OWNER.email }).click()
   await page.getByRole('menuitemradio', { name: 'Light' }).click()
   await expect.poll(lightness).toBeGreaterThan(0.9)
   await page.reload()
-  await settle(page)
+  await waitForLoad(page)
   await expect.poll(lightness).toBeGreaterThan(0.9)
 })
 
@@ -130,7 +130,7 @@ test(
     await page.getByRole('menuitemradio', { name: OWNER.organization }).click()
     await expect(page.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
 
-    // From another workspace it is restored by choosing it.
+    // In another workspace, choosing the deleted one in the menu restores it.
     await send(owner, 'DELETE', `/api/organizations/${second.id}`)
     await page.reload()
     const choose = async (from: string, to: string) => {
@@ -189,7 +189,7 @@ test('an invited person signs up by the link and sees what a member may not do',
   expect(members['data']).toContainEqual(expect.objectContaining({ email: 'jon@example.com', role: 'member' }))
 })
 
-test('a tab whose workspace was left in another tab asks before anything is saved in the wrong place', async ({
+test('after another tab switches the workspace, a tab asks before anything is saved in the wrong one', async ({
   page,
   context,
   owner,
@@ -199,7 +199,7 @@ test('a tab whose workspace was left in another tab asks before anything is save
   const second = await send(owner, 'POST', '/api/organizations', { name: 'Elsewhere' })
   await send(owner, 'POST', `/api/organizations/${home?.id}/activate`)
   await page.goto('/campaigns/new')
-  await settle(page)
+  await waitForLoad(page)
   await page.getByLabel('Name', { exact: true }).fill('Half written')
   const other = await context.newPage()
   await other.goto('/')
@@ -207,19 +207,19 @@ test('a tab whose workspace was left in another tab asks before anything is save
   await other.getByRole('menuitemradio', { name: 'Elsewhere' }).click()
   await expect(other.getByRole('button', { name: 'Workspace: Elsewhere' })).toBeVisible()
 
-  const asked = page.getByRole('dialog', { name: 'Another tab went to Elsewhere' })
+  const asked = page.getByRole('dialog', { name: 'Another tab switched to Elsewhere' })
   await asked.getByRole('button', { name: `Back to ${OWNER.organization}` }).click()
   await expect(asked).toBeHidden()
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue('Half written')
-  const back = other.getByRole('dialog', { name: `Another tab went to ${OWNER.organization}` })
-  await back.getByRole('button', { name: `Go on in ${OWNER.organization}` }).click()
+  const back = other.getByRole('dialog', { name: `Another tab switched to ${OWNER.organization}` })
+  await back.getByRole('button', { name: `Continue in ${OWNER.organization}` }).click()
   await expect(other.getByRole('button', { name: `Workspace: ${OWNER.organization}` })).toBeVisible()
   await expect(back).toBeHidden()
   await other.close()
   await send(owner, 'DELETE', `/api/organizations/${String(second.id)}`)
 })
 
-test('scripts and styles travel compressed, to those who can read it', async ({ sluice }) => {
+test('scripts and styles are sent compressed to browsers that accept it', async ({ sluice }) => {
   const html = await (await fetch(sluice.address)).text()
   const names = [...html.matchAll(/\/assets\/index-[\w-]+\.(?:js|css)/g)].map(([name]) => name)
   expect(names).toHaveLength(2)

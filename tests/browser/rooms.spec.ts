@@ -4,7 +4,7 @@ import { seedTraffic } from './traffic.ts'
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
 
-test('an offer and a campaign are made, a click comes through, a conversion is recorded and a rule answers it', async ({
+test('an offer and a campaign are created, a click is redirected, a conversion is recorded and a rule sends its postback', async ({
   page,
   sluice,
 }) => {
@@ -147,7 +147,7 @@ test('spend is recorded and deleted, and the balance is topped up', DETAIL, asyn
   await page.getByRole('link', { name: 'Offers' }).click()
   await expect(page.getByText('The balance is low.')).toBeVisible()
 
-  // Where a person costs nothing, nothing is said of it.
+  // While a person costs nothing, no screen mentions the balance.
   await send(owner, 'PUT', '/api/billing/price-per-person', { price_per_person: '0' })
   await page.goto('/settings/team')
   const navigation = page.getByRole('navigation', { name: 'Main' })

@@ -2,29 +2,29 @@ import { type Browser, type CDPSession, type Page, request } from '@playwright/t
 import { codeOf } from '../support/totp.ts'
 import { DETAIL, expect, type Installation, send, test, watch } from './dashboard.ts'
 
-// A worker of its own, whose people are made by the test: a second factor of the owner would be asked of every other spec.
+// This spec has its own installation and people: a second factor of the shared owner would be asked for in every other spec.
 test.use({ settings: { SIGN_UP: 'open' } })
 
 const PASSWORD = 'correct horse battery'
 
 let people = 0
 
-/** Someone with a workspace of their own, in a browser of their own. */
+/** A new person with their own workspace, in their own browser. */
 async function newcomer(browser: Browser, sluice: Installation, name: string) {
   people += 1
   const email = `person${people}@example.com`
   const headers = { origin: sluice.address }
   const context = await browser.newContext({ baseURL: sluice.address, storageState: { cookies: [], origins: [] } })
-  const door = context.request
-  const reply = await door.post('/api/auth/sign-up/email', { data: { name, email, password: PASSWORD }, headers })
-  expect(reply.status(), await reply.text()).toBe(200)
-  const made = await door.post('/api/organizations', { data: { name: `${name} Media` }, headers })
-  expect(made.status()).toBe(201)
+  const api = context.request
+  const signedUp = await api.post('/api/auth/sign-up/email', { data: { name, email, password: PASSWORD }, headers })
+  expect(signedUp.status(), await signedUp.text()).toBe(200)
+  const created = await api.post('/api/organizations', { data: { name: `${name} Media` }, headers })
+  expect(created.status()).toBe(201)
   const page = await context.newPage()
   return { page, email, complaints: watch(page), close: () => context.close() }
 }
 
-async function showPassword(page: Page, email: string) {
+async function signInWithPassword(page: Page, email: string) {
   await page.context().clearCookies()
   await page.goto('/sign-in')
   await page.getByLabel('E-mail').fill(email)
@@ -33,10 +33,10 @@ async function showPassword(page: Page, email: string) {
   await expect(page.getByRole('heading', { level: 1, name: 'One more step' })).toBeVisible()
 }
 
-const opened = (page: Page) => expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
+const expectSignedIn = (page: Page) => expect(page.getByRole('heading', { level: 1, name: 'Overview' })).toBeVisible()
 
-/** An authenticator that says yes to whatever the page asks of it. */
-async function passkeys(page: Page): Promise<{ devtools: CDPSession; id: string }> {
+/** A virtual authenticator that confirms every request. */
+async function addAuthenticator(page: Page): Promise<{ devtools: CDPSession; id: string }> {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
@@ -52,27 +52,27 @@ async function passkeys(page: Page): Promise<{ devtools: CDPSession; id: string 
   return { devtools, id: authenticatorId }
 }
 
-test('an app is set up by its QR code, asked for after the password, stood in for by a recovery code, and removed', async ({
+test('an app is set up by its QR code, asked for after the password, replaced once by a recovery code, and removed', async ({
   browser,
   sluice,
 }) => {
   const { page, email, complaints, close } = await newcomer(browser, sluice, 'Ann')
   await page.goto('/settings/profile')
-  const ways = page.getByRole('region', { name: 'Second factor' })
-  await ways.getByRole('button', { name: 'Set up an app' }).click()
+  const factors = page.getByRole('region', { name: 'Second factor' })
+  await factors.getByRole('button', { name: 'Set up an app' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Your password').fill('not the password')
-  await dialog.getByRole('button', { name: 'Go on' }).click()
+  await dialog.getByRole('button', { name: 'Continue' }).click()
   await expect(dialog.getByRole('alert')).toContainText(/invalid password/i)
   await dialog.getByLabel('Your password').fill(PASSWORD)
   await dialog.getByLabel('Your password').press('Enter')
   await expect(dialog.getByRole('figure', { name: 'QR code for the app' })).toBeVisible()
   const secret = (await dialog.locator('code').innerText()).replace(/\s/g, '')
   const uri = `otpauth://totp/Sluice?secret=${secret}`
-  await dialog.getByLabel('The code it shows').fill('12')
+  await dialog.getByLabel('Code shown by the app').fill('12')
   await dialog.getByRole('button', { name: 'Set up' }).click()
-  await expect(dialog.getByLabel('The code it shows')).toHaveAccessibleDescription(/six digits/)
-  await dialog.getByLabel('The code it shows').fill(codeOf(uri))
+  await expect(dialog.getByLabel('Code shown by the app')).toHaveAccessibleDescription(/six digits/)
+  await dialog.getByLabel('Code shown by the app').fill(codeOf(uri))
   await dialog.getByRole('button', { name: 'Set up' }).click()
   const codes = dialog.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem')
   await expect(codes).toHaveCount(10)
@@ -80,40 +80,40 @@ test('an app is set up by its QR code, asked for after the password, stood in fo
   const saved = page.waitForEvent('download')
   await dialog.getByRole('button', { name: 'Download' }).click()
   expect((await saved).suggestedFilename()).toBe('sluice-recovery-codes.txt')
-  await dialog.getByRole('button', { name: 'I have kept them' }).click()
-  await expect(ways).toContainText('10 are left')
+  await dialog.getByRole('button', { name: 'I have saved them' }).click()
+  await expect(factors).toContainText('10 left')
 
-  await showPassword(page, email)
-  await page.getByLabel('Code of your app').fill(codeOf(uri))
+  await signInWithPassword(page, email)
+  await page.getByLabel('Code from your app').fill(codeOf(uri))
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await expect(page.getByRole('alert')).toContainText('This code was used')
-  // The one that comes next, which is taken a little early: nobody waits half a minute.
-  await page.getByLabel('Code of your app').fill(codeOf(uri, Date.now() + 30_000))
-  await page.getByLabel('Code of your app').press('Enter')
-  await opened(page)
+  // The next code is accepted a little early, so the test need not wait half a minute for it.
+  await page.getByLabel('Code from your app').fill(codeOf(uri, Date.now() + 30_000))
+  await page.getByLabel('Code from your app').press('Enter')
+  await expectSignedIn(page)
 
-  await showPassword(page, email)
+  await signInWithPassword(page, email)
   await page.getByRole('button', { name: 'Use a recovery code' }).click()
   await page.getByLabel('Recovery code').fill(recovery.toUpperCase())
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-  await opened(page)
+  await expectSignedIn(page)
   await page.goto('/settings/profile')
-  await expect(ways).toContainText('9 are left')
+  await expect(factors).toContainText('9 left')
 
-  await ways.getByRole('button', { name: 'Make new codes' }).click()
+  await factors.getByRole('button', { name: 'Make new codes' }).click()
   await dialog.getByLabel('Your password').fill(PASSWORD)
   await dialog.getByRole('button', { name: 'Make new codes' }).click()
   await expect(codes).toHaveCount(10)
   await expect(codes.first()).not.toHaveText(recovery)
-  await dialog.getByRole('button', { name: 'I have kept them' }).click()
-  await expect(ways).toContainText('10 are left')
+  await dialog.getByRole('button', { name: 'I have saved them' }).click()
+  await expect(factors).toContainText('10 left')
 
-  await ways.getByRole('button', { name: 'Remove the app' }).click()
-  await expect(dialog).toContainText('Your password alone signs you in again')
+  await factors.getByRole('button', { name: 'Remove the app' }).click()
+  await expect(dialog).toContainText('Your password alone will sign you in')
   await dialog.getByLabel('Your password').fill(PASSWORD)
   await dialog.getByRole('button', { name: 'Remove the app' }).click()
-  await expect(ways.getByRole('button', { name: 'Set up an app' })).toBeVisible()
-  await expect(ways).not.toContainText('Recovery codes')
+  await expect(factors.getByRole('button', { name: 'Set up an app' })).toBeVisible()
+  await expect(factors).not.toContainText('Recovery codes')
   expect(complaints).toEqual([])
   await close()
 })
@@ -123,31 +123,31 @@ test('a passkey is added, signs in alone and after the password, is renamed, and
   sluice,
 }) => {
   const { page, email, complaints, close } = await newcomer(browser, sluice, 'Bea')
-  const { devtools, id } = await passkeys(page)
+  const { devtools, id } = await addAuthenticator(page)
   await page.goto('/settings/profile')
-  const ways = page.getByRole('region', { name: 'Second factor' })
+  const factors = page.getByRole('region', { name: 'Second factor' })
   const dialog = page.getByRole('dialog')
-  await ways.getByRole('button', { name: 'Add a passkey' }).click()
+  await factors.getByRole('button', { name: 'Add a passkey' }).click()
   await dialog.getByLabel('Name').fill('Laptop')
   await dialog.getByRole('button', { name: 'Add passkey' }).click()
   await expect(dialog.getByRole('list', { name: 'Recovery codes' }).getByRole('listitem')).toHaveCount(10)
-  await dialog.getByRole('button', { name: 'I have kept them' }).click()
-  await expect(ways).toContainText('Laptop')
-  await ways.getByRole('button', { name: 'Add a passkey' }).click()
+  await dialog.getByRole('button', { name: 'I have saved them' }).click()
+  await expect(factors).toContainText('Laptop')
+  await factors.getByRole('button', { name: 'Add a passkey' }).click()
   await dialog.getByLabel('Name').fill('Once more')
   await dialog.getByRole('button', { name: 'Add passkey' }).click()
-  await expect(dialog.getByRole('alert')).toContainText('holds a passkey of this account already')
+  await expect(dialog.getByRole('alert')).toContainText('already holds a passkey for your account')
   await dialog.getByRole('button', { name: 'Cancel' }).click()
 
   await page.context().clearCookies()
   await page.goto('/sign-in')
   await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await opened(page)
-  await showPassword(page, email)
+  await expectSignedIn(page)
+  await signInWithPassword(page, email)
   await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await opened(page)
+  await expectSignedIn(page)
 
-  // A session that ends under an open page is taken up again over it, by the same two steps.
+  // When the session ends under an open page, the person signs in again over it, in the same two steps.
   await page.context().clearCookies()
   await page.getByRole('link', { name: 'Clicks' }).click()
   await dialog.getByLabel('Password').fill(PASSWORD)
@@ -157,7 +157,7 @@ test('a passkey is added, signs in alone and after the password, is renamed, and
   await expect(page.getByText('You are signed in again')).toBeVisible()
   await expect(page.getByRole('heading', { level: 1, name: 'Clicks' })).toBeVisible()
 
-  // Its person does not show themself: it is no passkey then.
+  // Without user verification the passkey is not accepted.
   await devtools.send('WebAuthn.setUserVerified', { authenticatorId: id, isUserVerified: false })
   await page.context().clearCookies()
   await page.goto('/sign-in')
@@ -165,20 +165,20 @@ test('a passkey is added, signs in alone and after the password, is renamed, and
   await expect(page.getByRole('alert')).toContainText('No passkey was used')
   await devtools.send('WebAuthn.setUserVerified', { authenticatorId: id, isUserVerified: true })
   await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await opened(page)
+  await expectSignedIn(page)
 
   await page.goto('/settings/profile')
-  await ways.getByRole('button', { name: 'Rename the passkey Laptop' }).click()
+  await factors.getByRole('button', { name: 'Rename the passkey Laptop' }).click()
   await expect(dialog.getByLabel('Name')).toHaveValue('Laptop')
   await dialog.getByLabel('Name').fill(' ')
   await dialog.getByRole('button', { name: 'Rename', exact: true }).click()
   await expect(dialog.getByLabel('Name')).toHaveAttribute('aria-invalid', 'true')
   await dialog.getByLabel('Name').fill('Old laptop')
   await dialog.getByLabel('Name').press('Enter')
-  await expect(ways).toContainText('Old laptop')
-  await ways.getByRole('button', { name: 'Remove the passkey Old laptop' }).click()
+  await expect(factors).toContainText('Old laptop')
+  await factors.getByRole('button', { name: 'Remove the passkey Old laptop' }).click()
   await dialog.getByRole('button', { name: 'Remove', exact: true }).click()
-  await expect(ways).not.toContainText('Old laptop')
+  await expect(factors).not.toContainText('Old laptop')
   await page.context().clearCookies()
   await page.goto('/sign-in')
   await page.getByRole('button', { name: 'Use a passkey' }).click()
@@ -188,56 +188,56 @@ test('a passkey is added, signs in alone and after the password, is renamed, and
 })
 
 test(
-  'a workspace asks everyone for a second factor: who has none is led to their page, and in as soon as they have',
+  'a workspace requires a second factor: a member without one is led to their profile, and gets in as soon as they have one',
   DETAIL,
   async ({ browser, sluice }) => {
     const ann = await newcomer(browser, sluice, 'Cleo')
     const mate = await newcomer(browser, sluice, 'Dan')
-    const door = await request.newContext({
+    const api = await request.newContext({
       baseURL: sluice.address,
       storageState: await ann.page.context().storageState(),
       extraHTTPHeaders: { origin: sluice.address },
     })
-    const invitation = await send(door, 'POST', '/api/invitations', { email: mate.email, role: 'admin' })
+    const invitation = await send(api, 'POST', '/api/invitations', { email: mate.email, role: 'admin' })
     await mate.page.goto(String(invitation['link']))
     await mate.page.getByRole('button', { name: /^(Join|Accept)/ }).click()
-    await opened(mate.page)
+    await expectSignedIn(mate.page)
 
     await ann.page.goto('/settings/workspace')
-    const asking = ann.page.getByRole('switch', { name: 'Ask everyone for a second factor' })
+    const asking = ann.page.getByRole('switch', { name: 'Require a second factor' })
     await expect(asking).toHaveAttribute('aria-disabled', 'true')
-    await passkeys(ann.page)
+    await addAuthenticator(ann.page)
     await ann.page.getByRole('link', { name: 'set one up' }).click()
     await ann.page.getByRole('button', { name: 'Add a passkey' }).click()
     await ann.page.getByRole('dialog').getByLabel('Name').fill('Laptop')
     await ann.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
-    await ann.page.getByRole('button', { name: 'I have kept them' }).click()
+    await ann.page.getByRole('button', { name: 'I have saved them' }).click()
     await ann.page.goto('/settings/team')
     await expect(ann.page.getByRole('row', { name: /Cleo/ })).toContainText('On')
     await expect(ann.page.getByRole('row', { name: /Dan/ })).toContainText('None')
     await ann.page.goto('/settings/workspace')
     await asking.click()
-    await expect(ann.page.getByRole('dialog')).toContainText('Dan has none and is kept out')
-    await ann.page.getByRole('dialog').getByRole('button', { name: 'Ask everyone' }).click()
+    await expect(ann.page.getByRole('dialog')).toContainText('Dan has none and is locked out')
+    await ann.page.getByRole('dialog').getByRole('button', { name: 'Require it' }).click()
     await expect(asking).toHaveAttribute('aria-checked', 'true')
 
-    // A page that was open already is told as well.
+    // A page that is already open shows it as well.
     await mate.page.getByRole('link', { name: 'Clicks' }).click()
-    const wanted = mate.page.getByRole('heading', { level: 1, name: 'Cleo Media asks for a second factor' })
+    const wanted = mate.page.getByRole('heading', { level: 1, name: 'Cleo Media requires a second factor' })
     await expect(wanted).toBeVisible()
     await mate.page.goto('/campaigns')
     await expect(wanted).toBeVisible()
-    await passkeys(mate.page)
+    await addAuthenticator(mate.page)
     await mate.page.getByRole('link', { name: 'Set one up' }).click()
-    await expect(mate.page.getByText('You are let in as soon as you have set up')).toBeVisible()
+    await expect(mate.page.getByText('You get in as soon as you set up')).toBeVisible()
     await mate.page.getByRole('button', { name: 'Add a passkey' }).click()
     await mate.page.getByRole('dialog').getByLabel('Name').fill('Phone')
     await mate.page.getByRole('dialog').getByRole('button', { name: 'Add passkey' }).click()
-    await mate.page.getByRole('button', { name: 'I have kept them' }).click()
+    await mate.page.getByRole('button', { name: 'I have saved them' }).click()
     await mate.page.getByRole('link', { name: 'Campaigns' }).click()
     await expect(mate.page.getByRole('heading', { level: 1, name: 'Campaigns' })).toBeVisible()
     expect([...ann.complaints, ...mate.complaints]).toEqual([])
-    await door.dispose()
+    await api.dispose()
     await ann.close()
     await mate.close()
   },

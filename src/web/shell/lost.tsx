@@ -1,4 +1,4 @@
-/** No such page, and a page that failed. */
+/** The pages for an unknown address and for a page that failed. */
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
 import { Button, buttonLook } from '../ground/ui/button.tsx'
 import { RefusalNote } from '../ground/ui/refusal.tsx'
@@ -6,7 +6,7 @@ import { Door } from '../people/accounts/door.tsx'
 
 export function NotFound() {
   return (
-    <Door title="There is no such page" words="The address may be mistyped, or what it named was removed.">
+    <Door title="Page not found" words="The address may be mistyped, or the object it names was removed.">
       <Link to="/" className={buttonLook('plain')}>
         To the overview
       </Link>
@@ -14,13 +14,13 @@ export function NotFound() {
   )
 }
 
-export function Stumbled({ error, reset }: ErrorComponentProps) {
+export function PageFailed({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   return (
     <div className="mx-auto flex max-w-lg flex-col items-start gap-4 px-4 py-16">
-      <h1 className="text-2xl">This page did not open</h1>
+      <h1 className="text-2xl">This page could not be opened</h1>
       <RefusalNote
-        refused={error instanceof Error ? error : new Error('The page failed without a reason')}
+        refused={error instanceof Error ? error : new Error('The page failed for an unknown reason')}
         className="w-full"
       />
       <Button

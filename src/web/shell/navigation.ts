@@ -1,4 +1,4 @@
-/** Where one can go, in the order the sidebar shows it. Only screens that exist. */
+/** The sidebar's groups and links, in the order shown. */
 import { linkOptions } from '@tanstack/react-router'
 import {
   AppWindow,
@@ -33,14 +33,14 @@ import {
   Webhook,
 } from 'lucide-react'
 
-type Place = { link: { to: string }; label: string; icon: LucideIcon }
+type NavigationLink = { link: { to: string }; label: string; icon: LucideIcon }
 
-export type Group = { title: string; places: readonly Place[]; isFolded?: true }
+export type NavigationGroup = { title: string; links: readonly NavigationLink[]; isFolded?: true }
 
-export const NAVIGATION: readonly Group[] = [
+export const NAVIGATION: readonly NavigationGroup[] = [
   {
     title: 'Results',
-    places: [
+    links: [
       { link: linkOptions({ to: '/' }), label: 'Overview', icon: ChartNoAxesCombined },
       { link: linkOptions({ to: '/report' }), label: 'Report', icon: Table2 },
       { link: linkOptions({ to: '/clicks' }), label: 'Clicks', icon: MousePointerClick },
@@ -50,7 +50,7 @@ export const NAVIGATION: readonly Group[] = [
   },
   {
     title: 'Traffic',
-    places: [
+    links: [
       { link: linkOptions({ to: '/campaigns' }), label: 'Campaigns', icon: Megaphone },
       { link: linkOptions({ to: '/sources' }), label: 'Sources', icon: Signpost },
       { link: linkOptions({ to: '/funnels' }), label: 'Funnels', icon: Funnel },
@@ -63,7 +63,7 @@ export const NAVIGATION: readonly Group[] = [
   },
   {
     title: 'Telegram',
-    places: [
+    links: [
       { link: linkOptions({ to: '/bots' }), label: 'Bots', icon: Bot },
       { link: linkOptions({ to: '/channels' }), label: 'Channels', icon: MessagesSquare },
       { link: linkOptions({ to: '/subscribers' }), label: 'Subscribers', icon: Users },
@@ -73,7 +73,7 @@ export const NAVIGATION: readonly Group[] = [
   },
   {
     title: 'Outgoing',
-    places: [
+    links: [
       { link: linkOptions({ to: '/postbacks' }), label: 'Postbacks', icon: Webhook },
       { link: linkOptions({ to: '/ad-accounts' }), label: 'Ad accounts', icon: Radio },
       { link: linkOptions({ to: '/deliveries' }), label: 'Deliveries', icon: Send },
@@ -82,7 +82,7 @@ export const NAVIGATION: readonly Group[] = [
   {
     title: 'Settings',
     isFolded: true,
-    places: [
+    links: [
       { link: linkOptions({ to: '/settings/api-keys' }), label: 'API keys', icon: KeyRound },
       { link: linkOptions({ to: '/billing' }), label: 'Billing', icon: CircleDollarSign },
       { link: linkOptions({ to: '/settings/rates' }), label: 'Rates', icon: ArrowLeftRight },

@@ -1,4 +1,7 @@
-/** The frame of every page behind the sign-in: navigation, workspace, person; and what stands in its place without a workspace. */
+/**
+ * The frame of every page behind the sign-in: navigation, workspace menu and profile menu. Without a workspace it shows a page of its
+ * own instead.
+ */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { Menu as MenuIcon } from 'lucide-react'
@@ -15,8 +18,8 @@ import { whoIsSignedIn } from '../people/accounts/session.ts'
 import { OtherTabs } from '../people/organizations/other-tabs.tsx'
 import { DeletedWorkspace, NoWorkspace } from '../people/organizations/restore-page.tsx'
 import { WorkspaceMenu } from '../people/organizations/workspace-menu.tsx'
-import { Places } from './places.tsx'
-import { SecondFactorWanted } from './second-factor-wanted.tsx'
+import { NavigationLinks } from './navigation-links.tsx'
+import { SecondFactorRequired } from './second-factor-required.tsx'
 import { UrgentLine } from './urgent-line.tsx'
 
 export function Shell() {
@@ -25,12 +28,12 @@ export function Shell() {
   const preferences = useQuery(myPreferences).data
   keepTimeBy(preferences?.timezone ?? active?.timezone ?? 'UTC')
   const [open, setOpen] = useState(false)
-  const main = useFocusAfterMoving()
+  const main = useFocusAfterNavigation()
   if (active === undefined) return <NoWorkspace />
-  const sides = (
+  const sidebar = (
     <>
       <WorkspaceMenu />
-      <Places onGo={() => setOpen(false)} />
+      <NavigationLinks onGo={() => setOpen(false)} />
       <div className="border-t border-line pt-2">
         <PersonMenu />
       </div>
@@ -49,14 +52,14 @@ export function Shell() {
         <div className="px-2">
           <Wordmark />
         </div>
-        {sides}
+        {sidebar}
       </aside>
       <header className="sticky top-0 z-30 flex h-12 items-center justify-between border-b border-line bg-canvas px-4 lg:hidden">
         <Wordmark />
         <IconButton icon={MenuIcon} label="Menu" onClick={() => setOpen(true)} />
       </header>
       <Drawer open={open} onClose={() => setOpen(false)} title="Menu">
-        {sides}
+        {sidebar}
       </Drawer>
       <div className="flex min-h-[calc(100dvh-3rem)] min-w-0 flex-col lg:min-h-dvh">
         <main
@@ -68,7 +71,7 @@ export function Shell() {
           <Inside workspace={active} />
         </main>
         <footer className="flex flex-wrap gap-x-4 px-4 pb-4 text-sm text-ink-faint sm:px-6 lg:px-8">
-          <span>{`All times are ${zoneNow()}, money is in US dollars${active.reporting_currency === null ? '' : ' where nothing else is said'}.`}</span>
+          <span>{`All times are ${zoneNow()}, money is in US dollars${active.reporting_currency === null ? '' : ' unless marked otherwise'}.`}</span>
           <a href="https://db-ip.com" rel="noreferrer" target="_blank" className="underline-offset-2 hover:underline">
             IP Geolocation by DB-IP
           </a>
@@ -78,13 +81,13 @@ export function Shell() {
   )
 }
 
-/** The page, or what stands in its place. */
+/** The page, or the notice that replaces it while the workspace is deleted or requires a second factor. */
 function Inside({ workspace }: { workspace: Workspace }) {
   const hasFactor = useSuspenseQuery(whoIsSignedIn).data?.user.twoFactorEnabled ?? false
   const isOwnPage = useRouterState({ select: ({ location }) => location.pathname === '/settings/profile' })
   if (workspace.deleted_at !== null) return <DeletedWorkspace workspace={workspace} />
   if (workspace.requires_second_factor && !hasFactor)
-    return isOwnPage ? <Outlet /> : <SecondFactorWanted workspace={workspace} />
+    return isOwnPage ? <Outlet /> : <SecondFactorRequired workspace={workspace} />
   return (
     <>
       <UrgentLine />
@@ -93,7 +96,7 @@ function Inside({ workspace }: { workspace: Workspace }) {
   )
 }
 
-/** The page, anew when the workspace calls its events otherwise or the clock is another: both are said everywhere. */
+/** The page. It is mounted again when the names of events or the time zone change, because every screen shows them. */
 function Page() {
   const { names } = useEventSettings()
   callEvents(names)
@@ -104,8 +107,8 @@ function Page() {
   )
 }
 
-/** After going to another page, reading starts at its content, not at the link that was pressed. */
-function useFocusAfterMoving() {
+/** Moves the focus to the content after navigation, so that a screen reader starts there and not at the pressed link. */
+function useFocusAfterNavigation() {
   const main = useRef<HTMLElement>(null)
   const path = useRouterState({ select: state => state.resolvedLocation?.pathname })
   const before = useRef(path)

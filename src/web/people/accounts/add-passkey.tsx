@@ -1,4 +1,7 @@
-/** Adding a passkey: its name, the browser's own dialog, and with the first second factor the recovery codes. */
+/**
+ * The dialog that adds a passkey: it asks for a name and opens the browser's own dialog. A person's first second factor also yields
+ * recovery codes, which are shown here.
+ */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
@@ -10,7 +13,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useFactorAgain } from './factor.ts'
-import { keepPasskey, makePasskey } from './passkey.ts'
+import { makePasskey, registerPasskey } from './passkey.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 
 const Draft = z.object({ name: PasskeyDraft.shape.name, password: z.string() })
@@ -26,7 +29,7 @@ export function AddPasskey({ onClose }: { onClose: () => void }) {
   const [codes, setCodes] = useState<readonly string[]>()
   const add = useMutation({
     mutationFn: async ({ name, password }: DraftFields) =>
-      keepPasskey(name, await makePasskey(password === '' ? undefined : password)),
+      registerPasskey(name, await makePasskey(password === '' ? undefined : password)),
     gcTime: 0,
     onSuccess: recoveryCodes => {
       notify('The passkey is added', 'It signs you in without your password.')
@@ -38,7 +41,7 @@ export function AddPasskey({ onClose }: { onClose: () => void }) {
   return (
     <CodesDialog
       codes={codes}
-      onKept={end}
+      onSaved={end}
       open
       onClose={onClose}
       title="Add a passkey"
@@ -48,13 +51,13 @@ export function AddPasskey({ onClose }: { onClose: () => void }) {
         <DialogBody>
           <TextField
             label="Name"
-            hint="What you know it by, for example “Phone”."
+            hint="A name you will recognise, for example “Phone”."
             autoComplete="off"
             error={form.formState.errors.name?.message}
             {...form.register('name')}
           />
           {needsPassword && <PasswordField {...form.register('password')} />}
-          <RefusalNote refused={wordsOf(add.error)} />
+          <RefusalNote refused={shownRefusal(add.error)} />
         </DialogBody>
         <SaveFoot action="Add passkey" pending={add.isPending} onCancel={onClose} />
       </DialogForm>
@@ -62,18 +65,18 @@ export function AddPasskey({ onClose }: { onClose: () => void }) {
   )
 }
 
-const isAskedFor = (error: Error | null) =>
+const asksForPassword = (error: Error | null) =>
   error instanceof Refused && (error.code === 'PASSWORD_REQUIRED' || error.code === 'INVALID_PASSWORD')
 
-/** Whether this session is too old to go without the password, which its first refusal says. */
+/** Whether the person must type their password because the session is too old. The first refusal says so. */
 export function useNeedsPassword(error: Error | null): boolean {
   const [isNeeded, setNeeded] = useState(false)
-  if (!isNeeded && isAskedFor(error)) setNeeded(true)
+  if (!isNeeded && asksForPassword(error)) setNeeded(true)
   return isNeeded
 }
 
-/** That a password is asked for is said by its field. */
-export const wordsOf = (error: Error | null) =>
+/** The refusal to show. `PASSWORD_REQUIRED` is left out, because the password field that then appears says it. */
+export const shownRefusal = (error: Error | null) =>
   error instanceof Refused && error.code === 'PASSWORD_REQUIRED' ? null : error
 
 export function PasswordField(props: React.ComponentProps<'input'>) {
@@ -81,7 +84,7 @@ export function PasswordField(props: React.ComponentProps<'input'>) {
     <TextField
       {...props}
       label="Your password"
-      hint="You have been signed in for a while."
+      hint="Asked again because you signed in a while ago."
       type="password"
       autoComplete="current-password"
     />

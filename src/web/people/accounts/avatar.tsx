@@ -1,4 +1,7 @@
-/** One's picture: chosen from a file, cut square and made small in the browser, which also leaves out where it was taken. */
+/**
+ * The form for the person's picture. The browser cuts the chosen file square and makes it small; drawing it anew also removes its
+ * metadata, such as where it was taken.
+ */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { ImageUp, Trash2 } from 'lucide-react'
 import { useRef } from 'react'
@@ -11,7 +14,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { type SignedIn, whoIsSignedIn } from './session.ts'
 
-/** Four times as large as it is shown, for screens that show four points for one. */
+/** The side in pixels: four times the shown size, for high-density screens. */
 const SIDE = 256
 
 export function AvatarForm({ user }: { user: SignedIn['user'] }) {
@@ -46,7 +49,7 @@ export function AvatarForm({ user }: { user: SignedIn['user'] }) {
             onChange={({ target }) => {
               const [file] = target.files ?? []
               if (file !== undefined) save.mutate(file)
-              // Choosing the same file again is a change too.
+              // Without this, choosing the same file again would not fire a change event.
               target.value = ''
             }}
           />
@@ -65,7 +68,7 @@ export function AvatarForm({ user }: { user: SignedIn['user'] }) {
   )
 }
 
-/** The middle of an image as a small square, in base64. @throws where the browser cannot read the file as an image. */
+/** The middle of an image as a small square, in base64. @throws when the browser cannot read the file as an image. */
 async function squareOf(file: File): Promise<string> {
   const image = await createImageBitmap(file).catch(() => {
     throw new Error('the browser cannot read this file as an image: choose a PNG, JPEG or WebP')
@@ -74,10 +77,10 @@ async function squareOf(file: File): Promise<string> {
   const canvas = document.createElement('canvas')
   canvas.width = SIDE
   canvas.height = SIDE
-  const paper = canvas.getContext('2d')
-  if (paper === null) throw new Error('the browser cannot draw images')
-  paper.imageSmoothingQuality = 'high'
-  paper.drawImage(image, (image.width - side) / 2, (image.height - side) / 2, side, side, 0, 0, SIDE, SIDE)
+  const context = canvas.getContext('2d')
+  if (context === null) throw new Error('the browser cannot draw images')
+  context.imageSmoothingQuality = 'high'
+  context.drawImage(image, (image.width - side) / 2, (image.height - side) / 2, side, side, 0, 0, SIDE, SIDE)
   image.close()
   // A browser that cannot write WebP writes PNG instead.
   return canvas.toDataURL('image/webp', 0.9).replace(/^.*,/, '')

@@ -1,4 +1,4 @@
-/** What the mail to a new address leads to. The address changes only for the person who asked, signed in. */
+/** The page behind the link in the e-mail to a new address. The address changes only when the person who asked for it is signed in. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
@@ -21,7 +21,7 @@ export function ConfirmEmailPage() {
   const user = session.data?.user
   if (user === undefined)
     return (
-      <Door title="Confirm your new e-mail" words="Sign in first, with the address you have used until now.">
+      <Door title="Confirm your new e-mail" words="Sign in with your current address first.">
         <Link
           to="/sign-in"
           search={{ next: `/confirm-email?token=${encodeURIComponent(token)}` }}
@@ -36,7 +36,7 @@ export function ConfirmEmailPage() {
       {confirm.isSuccess ? (
         <output className="flex flex-col gap-4">
           <Note>
-            <strong>Your e-mail is changed.</strong> You sign in with the new address from now on.
+            <strong>Your e-mail is changed.</strong> From now on, sign in with the new address.
           </Note>
           <Link to="/settings/profile" className={buttonLook('primary')}>
             To your profile
@@ -46,7 +46,7 @@ export function ConfirmEmailPage() {
         <div className="flex flex-col gap-4">
           <RefusalNote refused={confirm.error} />
           <Button look="primary" className="h-9" pending={confirm.isPending} onClick={() => confirm.mutate()}>
-            Sign in with this address from now on
+            Confirm the new address
           </Button>
         </div>
       )}

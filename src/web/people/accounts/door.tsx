@@ -21,7 +21,7 @@ export function Door({ title, words, children }: { title: string; words?: ReactN
   )
 }
 
-/** Water held back on the left, let through on the right. */
+/** The picture of a sluice gate at the foot of the page. */
 function Water() {
   return (
     <svg

@@ -1,4 +1,4 @@
-/** What one has set up beside the password, and reading it anew when that has changed. */
+/** The person's second factors, and how the dashboard reads them again after a change. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { listSessions } from '../../../people/accounts/api.ts'
@@ -12,8 +12,9 @@ export type Factor = z.input<typeof SecondFactor>
 export const mySecondFactor = ask(readSecondFactor)
 
 /**
- * Also who is signed in, by which the frame knows whether a workspace is open to them; and the session, which may be a new one. The frame may
- * make the page anew by it, so what is shown once must have been kept before.
+ * Reads the second factors again, and the session with them: the change may have begun a new session, and it decides whether a
+ * workspace that requires a second factor opens. The page may be mounted again, so recovery codes must have been saved before this
+ * is called.
  */
 export function useFactorAgain() {
   const queries = useQueryClient()

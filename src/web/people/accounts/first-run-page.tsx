@@ -1,4 +1,4 @@
-/** The very first visit: the owner's account and the first workspace. */
+/** The page of the first visit. It creates the owner's account and the first workspace. */
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import type { z } from 'zod'
@@ -34,7 +34,7 @@ export function FirstRunPage() {
             label="Setup code"
             autoComplete="off"
             spellCheck={false}
-            hint="Sluice shows it where it was started, in the line “Sluice has no owner yet”."
+            hint="It is in the server’s log, in the line “Sluice has no owner yet”."
             error={errors.setup_code?.message}
             className="[&_input]:font-mono"
             {...form.register('setup_code')}
@@ -59,7 +59,7 @@ export function FirstRunPage() {
         <TextField
           label="Workspace"
           autoComplete="organization"
-          hint="Holds campaigns, clicks and keys. You can rename it and add more later."
+          hint="Holds your campaigns, clicks and keys. You can rename it and add more workspaces later."
           error={errors.organization?.message}
           {...form.register('organization')}
         />

@@ -1,4 +1,4 @@
-/** How the browser is asked for a passkey, and what it says when there is none, in words for whoever sits before it. */
+/** Asking the browser to create or use a passkey. Failures become errors with a text for the person. */
 import {
   type AuthenticationResponseJSON,
   browserSupportsWebAuthn,
@@ -10,22 +10,22 @@ import {
 } from '@simplewebauthn/browser'
 import { postAuth } from './session.ts'
 
-/** Why this browser makes and finds no passkeys at this address; undefined where it does. */
+/** Why passkeys do not work in this browser at this address. Undefined where they do. */
 export function reasonAgainstPasskeys(): string | undefined {
-  return browserSupportsWebAuthn() ? undefined : 'Browsers know passkeys over https, or at localhost, only.'
+  return browserSupportsWebAuthn() ? undefined : 'Passkeys work only over HTTPS or at localhost.'
 }
 
-/** Has the browser make one for whoever is signed in. @throws with words where none came of it. */
+/** Asks the browser to create a passkey for the signed-in person. @throws an error with a text for the person when none was created. */
 export async function makePasskey(currentPassword: string | undefined): Promise<RegistrationResponseJSON> {
-  const wish = currentPassword === undefined ? {} : { currentPassword }
-  const optionsJSON = (await postAuth('/passkey/ask', wish)) as PublicKeyCredentialCreationOptionsJSON
+  const form = currentPassword === undefined ? {} : { currentPassword }
+  const optionsJSON = (await postAuth('/passkey/ask', form)) as PublicKeyCredentialCreationOptionsJSON
   return startRegistration({ optionsJSON }).catch(error => {
-    if (nameOf(error) === 'InvalidStateError') throw new Error('what you chose holds a passkey of this account already')
-    throw cancelled('made')
+    if (nameOf(error) === 'InvalidStateError') throw new Error('this device already holds a passkey for your account')
+    throw cancelled('created')
   })
 }
 
-/** Signs in with one of the passkeys the browser finds. @throws with words where none was used. */
+/** Signs in with a passkey that the browser offers. @throws an error with a text for the person when none was used. */
 export async function usePasskey(): Promise<void> {
   const optionsJSON = (await postAuth('/passkey/ask-sign-in')) as PublicKeyCredentialRequestOptionsJSON
   const response: AuthenticationResponseJSON = await startAuthentication({ optionsJSON }).catch(() => {
@@ -34,8 +34,8 @@ export async function usePasskey(): Promise<void> {
   await postAuth('/passkey/sign-in', { response: asSent(response) })
 }
 
-/** Takes in the passkey that was made. Answers the recovery codes, where it is the first second factor. */
-export async function keepPasskey(name: string, made: RegistrationResponseJSON): Promise<string[] | null> {
+/** Registers the created passkey with the server. Returns recovery codes if it is the first second factor, otherwise null. */
+export async function registerPasskey(name: string, made: RegistrationResponseJSON): Promise<string[] | null> {
   const reply = await postAuth('/passkey/add', { name, response: asSent(made) })
   return (reply as { recoveryCodes: string[] | null }).recoveryCodes
 }
@@ -45,11 +45,11 @@ type Sent<T extends { response: object }> = Omit<T, 'response' | 'clientExtensio
   clientExtensionResults: Record<string, unknown>
 }
 
-/** The same, to types that know no more than that fields have names. */
-const asSent = <T extends { response: object }>(said: T) => said as unknown as Sent<T>
+/** The same object, with the open field types that the forms declare. */
+const asSent = <T extends { response: object }>(response: T) => response as unknown as Sent<T>
 
 const nameOf = (error: unknown) => (error instanceof Error ? error.name : undefined)
 
-/** Browsers do not tell a person who says no from one who has none, or is too slow. */
+/** Browsers report the same error for a cancelled dialog, a timeout and a missing passkey. */
 const cancelled = (what: string) =>
-  new Error(`no passkey was ${what}: it was cancelled, took too long, or there is none`)
+  new Error(`no passkey was ${what}: the dialog was cancelled or timed out, or there is no passkey`)

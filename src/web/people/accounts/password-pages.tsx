@@ -1,4 +1,4 @@
-/** A forgotten password: asking for the mail, and setting a new one from its link. */
+/** The pages for a forgotten password: one asks for the e-mail, the other is behind its link and sets a new password. */
 import { useMutation } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { z } from 'zod'
@@ -16,12 +16,12 @@ export function ForgotPasswordPage() {
     mutationFn: (draft: z.input<typeof PasswordResetRequest>) => postAuth('/request-password-reset', draft),
   })
   return (
-    <Door title="Reset your password" words="A link to set a new one is sent to your address.">
+    <Door title="Reset your password" words="We send you a link to set a new one.">
       {request.isSuccess ? (
         <output className="flex flex-col gap-4">
           <Note>
-            <strong>If this address has an account, a mail is on its way.</strong> Where no mail server is set up, the
-            link is in the log of the service.
+            <strong>If this address has an account, an e-mail is on its way.</strong> If no mail server is set up, the
+            link is in the server’s log.
           </Note>
           <Link to="/sign-in" className={buttonLook('plain')}>
             Back to sign-in
@@ -59,18 +59,18 @@ export function ResetPasswordPage() {
   })
   if (token === undefined)
     return (
-      <Door title="This link is incomplete" words="Open the link of the mail again, or ask for a new one.">
+      <Door title="This link is incomplete" words="Open the link in the e-mail again, or ask for a new one.">
         <Link to="/forgot-password" className={buttonLook('plain')}>
           Ask for a new link
         </Link>
       </Door>
     )
   return (
-    <Door title="Set a new password" words="Every browser you are signed in with is signed out.">
+    <Door title="Set a new password" words="All your browsers will be signed out.">
       {reset.isSuccess ? (
         <output className="flex flex-col gap-4">
           <Note>
-            <strong>The new password holds.</strong>
+            <strong>Your new password is set.</strong>
           </Note>
           <Link to="/sign-in" className={buttonLook('primary')}>
             Sign in

@@ -1,4 +1,4 @@
-/** Who is signed in: the theme, the profile, the way out. */
+/** The menu of the signed-in person: theme, profile, sign-out. */
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronsUpDown, LogOut, UserRound } from 'lucide-react'
@@ -8,7 +8,7 @@ import { Menu, MenuChoice, MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { postAuth, whoIsSignedIn } from './session.ts'
 
-const WORDS: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+const THEME_LABELS: Record<Theme, string> = { system: 'System', light: 'Light', dark: 'Dark' }
 
 export function PersonMenu() {
   const queries = useQueryClient()
@@ -18,7 +18,7 @@ export function PersonMenu() {
   const signOut = useMutation({
     mutationFn: () => postAuth('/sign-out'),
     onSuccess: async () => {
-      // From here on a refusal is no session that ended behind somebody's back.
+      // Without a session, later refusals must not open the dialog “Your session has ended”.
       queries.setQueryData(whoIsSignedIn.queryKey, null)
       await navigate({ to: '/sign-in' })
       queries.clear()
@@ -46,7 +46,7 @@ export function PersonMenu() {
         label="Appearance"
         value={theme}
         onChange={value => chooseTheme(value as Theme)}
-        options={THEMES.map(value => ({ value, label: WORDS[value] }))}
+        options={THEMES.map(value => ({ value, label: THEME_LABELS[value] }))}
       />
       <MenuLine />
       <MenuItem icon={UserRound} onSelect={() => void navigate({ to: '/settings/profile' })}>

@@ -1,4 +1,4 @@
-/** Settings, profile: name, e-mail, password, and the browsers one is signed in with. */
+/** Settings, Profile: the person's name, picture, e-mail, time zone, password, second factors and signed-in browsers. */
 import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { z } from 'zod'
 import { listSessions, replacePreferences } from '../../../people/accounts/api.ts'
@@ -23,32 +23,32 @@ export function ProfilePage() {
   if (user === undefined) return null
   return (
     <>
-      <PageHeader title="Profile" words="You, in every workspace." />
-      <Setting title="Name" words="What your team sees.">
+      <PageHeader title="Profile" words="These settings apply in every workspace." />
+      <Setting title="Name" words="Shown to your team.">
         <NameForm name={user.name} />
       </Setting>
-      <Setting title="Picture" words="Stands beside your name, for your team and for you.">
+      <Setting title="Picture" words="Shown beside your name.">
         <AvatarForm user={user} />
       </Setting>
       <Setting
         title="E-mail"
-        words="You sign in with it. A new one counts once you have opened the link in a mail to it."
+        words="You sign in with it. A change takes effect when you open the link that we e-mail to the new address."
       >
         <EmailForm email={user.email} />
       </Setting>
-      <Setting title="Time zone" words="Whose days and times you see, in every workspace.">
+      <Setting title="Time zone" words="Days and times are shown in this zone, in every workspace.">
         <OwnZone />
       </Setting>
-      <Setting title="Password" words="A change signs every other browser out.">
+      <Setting title="Password" words="Changing it signs out every other browser.">
         <PasswordForm />
       </Setting>
       <Setting
         title="Second factor"
-        words="Asked for besides your password. Whoever learns the password alone does not get in."
+        words="Asked for besides your password, so that a stolen password alone is not enough."
       >
         <SecondFactor />
       </Setting>
-      <Setting title="Browsers" words="Where you are signed in. Signing one out works at once.">
+      <Setting title="Browsers" words="Browsers that are signed in. Signing one out takes effect at once.">
         <Sessions />
       </Setting>
     </>
@@ -131,8 +131,8 @@ function EmailForm({ email }: { email: string }) {
       {ask.isSuccess && (
         <output>
           <Note>
-            <strong>A mail is on its way to {ask.variables.newEmail}.</strong> Open its link within an hour. Until then
-            you sign in with {email}.
+            <strong>An e-mail is on its way to {ask.variables.newEmail}.</strong> Open its link within an hour. Until
+            then, sign in with {email}.
           </Note>
         </output>
       )}

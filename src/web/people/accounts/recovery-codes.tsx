@@ -1,4 +1,4 @@
-/** Recovery codes, the once that they are shown. */
+/** The dialog that shows new recovery codes, the only time they are shown. */
 import { Download } from 'lucide-react'
 import type { ComponentProps } from 'react'
 import { Button } from '../../ground/ui/button.tsx'
@@ -8,30 +8,29 @@ import { Note } from '../../ground/ui/refusal.tsx'
 import { download } from '../../ground/download.ts'
 
 type CodesDialogProps = ComponentProps<typeof Dialog> & {
-  /** Those that were made, if any were. */
+  /** The new codes. Undefined before they are made. */
   codes: readonly string[] | undefined
-  onKept: () => void
+  onSaved: () => void
 }
 
-/** A dialog that shows recovery codes as soon as there are some, in the same place, and stays until they are said to be kept. */
-export function CodesDialog({ codes, onKept, ...before }: CodesDialogProps) {
+/** A dialog that replaces its content with the recovery codes once there are some, and stays until the person confirms they are saved. */
+export function CodesDialog({ codes, onSaved, ...before }: CodesDialogProps) {
   if (codes === undefined) return <Dialog {...before} />
   return (
-    <Dialog open onClose={onKept} firm title="Recovery codes">
-      <RecoveryCodes codes={codes} onKept={onKept} />
+    <Dialog open onClose={onSaved} firm title="Recovery codes">
+      <RecoveryCodes codes={codes} onSaved={onSaved} />
     </Dialog>
   )
 }
 
-function RecoveryCodes({ codes, onKept }: { codes: readonly string[]; onKept: () => void }) {
+function RecoveryCodes({ codes, onSaved }: { codes: readonly string[]; onSaved: () => void }) {
   const text = codes.join('\n')
   return (
     <>
       <DialogBody>
         <Note kind="warning">
-          <strong>Keep them now. They are never shown again.</strong> Each lets you in once in place of the app or
-          passkey, after your password. A password manager or a sheet of paper will do; the phone they are to replace
-          will not.
+          <strong>Save them now. They are never shown again.</strong> After your password, each code works once in place
+          of the app or passkey. Keep them in a password manager or on paper, not on the phone with the app.
         </Note>
         <ol
           aria-label="Recovery codes"
@@ -54,7 +53,7 @@ function RecoveryCodes({ codes, onKept }: { codes: readonly string[]; onKept: ()
         </div>
       </DialogBody>
       <DialogFoot>
-        <Button onClick={onKept}>I have kept them</Button>
+        <Button onClick={onSaved}>I have saved them</Button>
       </DialogFoot>
     </>
   )

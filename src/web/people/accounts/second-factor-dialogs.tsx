@@ -1,4 +1,4 @@
-/** Taking down what was set up beside the password, and new recovery codes. */
+/** The dialogs that remove the app, rename or remove a passkey, and make new recovery codes. */
 import { type UseMutationResult, useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { PasskeyName } from '../../../people/second-factor/api.ts'
@@ -7,21 +7,21 @@ import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { PasswordField, useNeedsPassword, wordsOf } from './add-passkey.tsx'
+import { PasswordField, shownRefusal, useNeedsPassword } from './add-passkey.tsx'
 import { type Factor, useFactorAgain } from './factor.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 import { postAuth } from './session.ts'
 
 type Closes = { onClose: () => void }
 
-/** What is lost with the last second factor. */
-function Last({ factor }: { factor: Factor }) {
+/** Says what removing the last second factor changes. */
+function LastFactorNote({ factor }: { factor: Factor }) {
   const asking = factor.required_by
   return (
     <Note kind="warning">
-      <strong>Your password alone signs you in again</strong>, and the recovery codes are no good any more.
+      <strong>Your password alone will sign you in</strong>, and the recovery codes stop working.
       {asking.length > 0 &&
-        ` ${new Intl.ListFormat('en').format(asking)} ${asking.length === 1 ? 'keeps' : 'keep'} you out until you have set up another.`}
+        ` ${new Intl.ListFormat('en').format(asking)} ${asking.length === 1 ? 'locks' : 'lock'} you out until you set up another.`}
     </Note>
   )
 }
@@ -33,7 +33,7 @@ type PasswordFormProps = {
   children?: ReactNode
 } & Closes
 
-/** What is done with the password alone. */
+/** A form whose only field is the password. */
 function PasswordForm({ deed, action, look = 'primary', children, onClose }: PasswordFormProps) {
   const [password, setPassword] = useState('')
   return (
@@ -75,18 +75,20 @@ export function RemoveApp({ factor, onClose }: { factor: Factor } & Closes) {
     <Dialog open onClose={onClose} title="Remove the app?">
       <PasswordForm deed={remove} action="Remove the app" look="danger" onClose={onClose}>
         {factor.passkeys.length === 0 ? (
-          <Last factor={factor} />
+          <LastFactorNote factor={factor} />
         ) : (
-          <p className="text-ink-soft">Its codes are not asked for any more. Your passkeys and recovery codes stay.</p>
+          <p className="text-ink-soft">
+            Signing in no longer asks for its codes. Your passkeys and recovery codes keep working.
+          </p>
         )}
       </PasswordForm>
     </Dialog>
   )
 }
 
-type NamingProps = { passkey: Factor['passkeys'][number] } & Closes
+type RenameProps = { passkey: Factor['passkeys'][number] } & Closes
 
-export function RenamePasskey({ passkey: { id, name }, onClose }: NamingProps) {
+export function RenamePasskey({ passkey: { id, name }, onClose }: RenameProps) {
   const again = useFactorAgain()
   const form = useDraft<{ name: string }>(PasskeyName.pick({ name: true }), { name })
   const rename = useMutation({
@@ -94,7 +96,7 @@ export function RenamePasskey({ passkey: { id, name }, onClose }: NamingProps) {
     onSuccess: async (_done, draft) => {
       await again()
       onClose()
-      notify(`${name} is called ${draft.name.trim()} now`)
+      notify(`${name} is now called ${draft.name.trim()}`)
     },
   })
   return (
@@ -103,7 +105,7 @@ export function RenamePasskey({ passkey: { id, name }, onClose }: NamingProps) {
         <DialogBody>
           <TextField
             label="Name"
-            hint="It is called so here. Where it is kept it has a name of its own."
+            hint="This changes the name in Sluice only, not on the device that stores the passkey."
             autoComplete="off"
             error={form.formState.errors.name?.message}
             {...form.register('name')}
@@ -138,11 +140,11 @@ export function RemovePasskey({ factor, passkey, onClose }: RemovalProps) {
       <DialogForm onSubmit={() => remove.mutate()}>
         <DialogBody>
           <p className="text-ink-soft">
-            It signs you in no more. Where it is kept it stays until you remove it there too.
+            It no longer signs you in. It stays on its device until you remove it there too.
           </p>
-          {isLast && <Last factor={factor} />}
+          {isLast && <LastFactorNote factor={factor} />}
           {needsPassword && <PasswordField value={password} onChange={event => setPassword(event.target.value)} />}
-          <RefusalNote refused={wordsOf(remove.error)} />
+          <RefusalNote refused={shownRefusal(remove.error)} />
         </DialogBody>
         <SaveFoot action="Remove" look="danger" pending={remove.isPending} onCancel={onClose} />
       </DialogForm>
@@ -164,11 +166,11 @@ export function NewCodes({ onClose }: Closes) {
   return (
     <CodesDialog
       codes={make.data?.recoveryCodes}
-      onKept={end}
+      onSaved={end}
       open
       onClose={onClose}
       title="Make new recovery codes?"
-      description="The ones you have are no good any more then."
+      description="Your current codes stop working."
     >
       <PasswordForm deed={make} action="Make new codes" onClose={onClose} />
     </CodesDialog>

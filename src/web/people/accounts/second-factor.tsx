@@ -1,4 +1,4 @@
-/** What is asked for besides the password: the app, passkeys, recovery codes; each with what can be done about it. */
+/** The person's second factors and recovery codes, each with its actions. */
 import { useQuery } from '@tanstack/react-query'
 import { Fingerprint, KeyRound, Smartphone } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
@@ -15,14 +15,14 @@ import { SetUpApp } from './set-up-app.tsx'
 
 export function SecondFactor() {
   const factor = useQuery(mySecondFactor)
-  return <Asked query={factor}>{data => <Ways factor={data} />}</Asked>
+  return <Asked query={factor}>{data => <FactorList factor={data} />}</Asked>
 }
 
 type Passkey = Factor['passkeys'][number]
-type Open = 'app' | 'no-app' | 'passkey' | 'codes' | { passkey: Passkey; to: 'rename' | 'remove' }
+type OpenDialog = 'app' | 'no-app' | 'passkey' | 'codes' | { passkey: Passkey; to: 'rename' | 'remove' }
 
-function Ways({ factor }: { factor: Factor }) {
-  const [open, setOpen] = useState<Open>()
+function FactorList({ factor }: { factor: Factor }) {
+  const [open, setOpen] = useState<OpenDialog>()
   const close = () => setOpen(undefined)
   const { app, passkeys, recovery_codes_left: left, required_by: asking } = factor
   const isOn = app || passkeys.length > 0
@@ -31,16 +31,20 @@ function Ways({ factor }: { factor: Factor }) {
       {asking.length > 0 && !isOn && (
         <div className="w-full">
           <Note kind="warning">
-            <strong>{`${inList(asking)} ${asking.length === 1 ? 'asks' : 'ask'} for a second factor.`}</strong> You are
-            let in as soon as you have set up an app or a passkey.
+            <strong>{`${inList(asking)} ${asking.length === 1 ? 'requires' : 'require'} a second factor.`}</strong> You
+            get in as soon as you set up an app or a passkey.
           </Note>
         </div>
       )}
       <ul className="w-full divide-y divide-line rounded-lg border border-line bg-surface">
         <Line
           icon={Smartphone}
-          title="App that shows codes"
-          words={app ? 'Its code is asked for after your password.' : 'Six digits, new every half minute.'}
+          title="Authenticator app"
+          words={
+            app
+              ? 'Signing in asks for its code after your password.'
+              : 'Shows a six-digit code that changes every 30 seconds.'
+          }
           badge={app ? <Badge tone="good">On</Badge> : undefined}
         >
           {app ? (
@@ -59,7 +63,7 @@ function Ways({ factor }: { factor: Factor }) {
         <Line
           icon={Fingerprint}
           title={passkeys.length === 0 ? 'Passkey' : 'Another passkey'}
-          words="By finger, face or PIN, in place of password and code."
+          words="Signs you in with your fingerprint, face or PIN, without password and code."
         >
           <Button size="sm" reason={reasonAgainstPasskeys()} onClick={() => setOpen('passkey')}>
             Add a passkey
@@ -69,7 +73,7 @@ function Ways({ factor }: { factor: Factor }) {
           <Line
             icon={KeyRound}
             title="Recovery codes"
-            words={left === 0 ? 'None are left.' : `${left} ${left === 1 ? 'is' : 'are'} left, each good once.`}
+            words={left === 0 ? 'None left.' : `${left} left. Each works once.`}
             badge={left < FEW ? <Badge tone="warn">Make new ones</Badge> : undefined}
           >
             <Button size="sm" onClick={() => setOpen('codes')}>
@@ -90,7 +94,7 @@ function Ways({ factor }: { factor: Factor }) {
   )
 }
 
-/** So few that the next ones should be made before they are needed. */
+/** Below this many codes the screen suggests making new ones. */
 const FEW = 3
 
 const inList = (names: readonly string[]) => new Intl.ListFormat('en').format(names)
@@ -102,7 +106,7 @@ function PasskeyLine({ passkey, onOpen }: { passkey: Passkey; onOpen: (to: 'rena
     <Line
       icon={Fingerprint}
       title={name}
-      words={`Passkey${is_synced ? ', on all your devices' : ''} · added ${day(created_at)} · ${used}`}
+      words={`Passkey${is_synced ? ', synced to your devices' : ''} · added ${day(created_at)} · ${used}`}
       badge={<Badge tone="good">On</Badge>}
     >
       <Button size="sm" look="quiet" aria-label={`Rename the passkey ${name}`} onClick={() => onOpen('rename')}>

@@ -1,4 +1,4 @@
-/** The step after the password: a code of the app, a passkey, or a recovery code. */
+/** The step after the password: a code from the app, a passkey, or a recovery code. */
 import { useMutation } from '@tanstack/react-query'
 import { Fingerprint } from 'lucide-react'
 import { useState } from 'react'
@@ -11,22 +11,22 @@ import { postAuth } from './session.ts'
 
 export type Way = 'totp' | 'passkey' | 'backup-code'
 
-/** Which ways the answer to a right password leaves; undefined where it was enough. */
+/** The second factors that the answer to a correct password accepts. Undefined when the password was enough. */
 export function stepAfter(answer: unknown): readonly Way[] | undefined {
   const { twoFactorRedirect, twoFactorMethods } = answer as { twoFactorRedirect?: true; twoFactorMethods?: Way[] }
   return twoFactorRedirect === true ? twoFactorMethods : undefined
 }
 
 const LINKS: Record<Way, string> = {
-  totp: 'Use the code of your app',
+  totp: 'Use a code from your app',
   passkey: 'Use a passkey',
   'backup-code': 'Use a recovery code',
 }
 
 const LINK = 'text-accent underline-offset-2 hover:underline'
 
-/** Codes that say that the password has to be shown again. */
-const OVER = ['INVALID_TWO_FACTOR_COOKIE', 'TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE']
+/** Error codes after which the person must start again with the password. */
+const STEP_EXPIRED = ['INVALID_TWO_FACTOR_COOKIE', 'TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE']
 
 type StepProps = {
   ways: readonly Way[]
@@ -46,7 +46,7 @@ export function SecondStep({ ways, onDone, onBack }: StepProps) {
     gcTime: 0,
     onSuccess: onDone,
   })
-  const isOver = signIn.error instanceof Refused && OVER.includes(signIn.error.code ?? '')
+  const isExpired = signIn.error instanceof Refused && STEP_EXPIRED.includes(signIn.error.code ?? '')
   const turnTo = (other: Way) => {
     setWay(other)
     setCode('')
@@ -60,9 +60,9 @@ export function SecondStep({ ways, onDone, onBack }: StepProps) {
         <CodeField key={way} way={way} code={code} onType={setCode} />
       )}
       <RefusalNote refused={signIn.error} />
-      {isOver ? (
+      {isExpired ? (
         <Button look="primary" className="h-9" onClick={onBack}>
-          Sign in anew
+          Start again
         </Button>
       ) : (
         <Button
@@ -87,7 +87,7 @@ export function SecondStep({ ways, onDone, onBack }: StepProps) {
               {LINKS[other]}
             </button>
           ))}
-        {!isOver && (
+        {!isExpired && (
           <button type="button" className={LINK} onClick={onBack}>
             Back
           </button>
@@ -103,13 +103,13 @@ function CodeField({ way, code, onType }: CodeProps) {
   const isApp = way === 'totp'
   return (
     <TextField
-      label={isApp ? 'Code of your app' : 'Recovery code'}
-      hint={isApp ? 'Six digits.' : 'One of the ten you have kept. It is used up.'}
+      label={isApp ? 'Code from your app' : 'Recovery code'}
+      hint={isApp ? 'Six digits.' : 'One of the ten you saved. Each works once.'}
       inputMode={isApp ? 'numeric' : 'text'}
       autoComplete={isApp ? 'one-time-code' : 'off'}
       className="[&_input]:font-mono"
       spellCheck={false}
-      // The step stands where the password did, and nothing else is asked for.
+      // It is the only field of this step, so it takes the focus.
       ref={field => field?.focus()}
       value={code}
       onChange={event => onType(event.target.value)}

@@ -1,4 +1,4 @@
-/** Who is signed in, and the ways in and out. These routes belong to the sign-in library, so they are called by address. */
+/** The session and the sign-in forms. These routes belong to the sign-in library, so they are called by address. */
 import { queryOptions } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { SECOND_FORMS } from '../../../people/second-factor/api.ts'
@@ -9,10 +9,10 @@ export type SignedIn = {
   user: { id: string; name: string; email: string; image?: string | null; twoFactorEnabled: boolean }
 }
 
-/** Whose cookie the browser holds now. Null when nobody is signed in. */
+/** The session of the cookie that the browser holds now. Null when nobody is signed in. */
 export const readSession = async () => (await send('GET', '/api/auth/get-session')) as SignedIn | null
 
-/** Whose page this is: kept until signing in or out. */
+/** The person this page was opened for, cached until they sign in or out. */
 export const whoIsSignedIn = queryOptions({
   queryKey: ['GET /api/auth/get-session'],
   queryFn: readSession,

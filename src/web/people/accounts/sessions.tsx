@@ -1,4 +1,4 @@
-/** The browsers one is signed in with. */
+/** The list of signed-in browsers. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { listSessions, revokeSession, type Session } from '../../../people/accounts/api.ts'
@@ -55,10 +55,10 @@ function SessionLine({ session }: { session: SessionRow }) {
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-3 py-2">
       <div className="min-w-0 flex-1 basis-56">
         <p className="font-medium" title={session.user_agent ?? undefined}>
-          {name} {session.current && <Badge tone="accent">This one</Badge>}
+          {name} {session.current && <Badge tone="accent">This browser</Badge>}
         </p>
         <p className="text-sm text-ink-faint" title={`Signed in ${moment(session.created_at)}`}>
-          {session.ip_address === null ? '' : `${session.ip_address} · `}seen {ago(session.last_seen_at)}
+          {session.ip_address === null ? '' : `${session.ip_address} · `}last seen {ago(session.last_seen_at)}
         </p>
         <RefusalNote refused={revoke.error} className="mt-1" />
       </div>
@@ -92,7 +92,7 @@ const SYSTEMS: readonly [RegExp, string][] = [
   [/Linux/, 'Linux'],
 ]
 
-/** Enough to recognise one's own browser by; the whole text is in the title. */
+/** A short name for the browser. The full user agent is in the tooltip. */
 function browserOf(agent: string | null): string {
   if (agent === null) return 'Unknown browser'
   const browser = BROWSERS.find(([sign]) => sign.test(agent))?.[1]

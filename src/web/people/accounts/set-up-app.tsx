@@ -1,4 +1,4 @@
-/** Setting up an app that shows codes: the password, the QR code and its first code, then the recovery codes. */
+/** The dialog that sets up an authenticator app: the password, the QR code with a first code, then the recovery codes. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { z } from 'zod'
@@ -14,44 +14,44 @@ import { CodesDialog } from './recovery-codes.tsx'
 import { useFactorAgain } from './factor.ts'
 import { postAuth } from './session.ts'
 
-type Begun = { totpURI: string; recoveryCodes: string[] | null }
+type AppSetup = { totpURI: string; recoveryCodes: string[] | null }
 
 export function SetUpApp({ onClose }: { onClose: () => void }) {
   const again = useFactorAgain()
-  const [begun, setBegun] = useState<Begun>()
+  const [setup, setSetup] = useState<AppSetup>()
   const [codes, setCodes] = useState<readonly string[]>()
   const end = () => {
     onClose()
     void again()
   }
   const proven = () => {
-    notify('The app is set up', 'Signing in asks for its code from now on.')
-    if (begun?.recoveryCodes == null) end()
-    else setCodes(begun.recoveryCodes)
+    notify('The app is set up', 'From now on, signing in asks for its code.')
+    if (setup?.recoveryCodes == null) end()
+    else setCodes(setup.recoveryCodes)
   }
   return (
     <CodesDialog
       codes={codes}
-      onKept={end}
+      onSaved={end}
       open
       onClose={onClose}
       title="Set up an app"
-      description="Any app that shows codes: Aegis, 2FAS, Google Authenticator, 1Password …"
+      description="Any authenticator app works: Aegis, 2FAS, Google Authenticator, 1Password …"
     >
-      {begun === undefined ? (
-        <PasswordStep onBegun={setBegun} onClose={onClose} />
+      {setup === undefined ? (
+        <PasswordStep onBegun={setSetup} onClose={onClose} />
       ) : (
-        <ProofStep totpURI={begun.totpURI} onProven={proven} onClose={onClose} />
+        <ProofStep totpURI={setup.totpURI} onProven={proven} onClose={onClose} />
       )}
     </CodesDialog>
   )
 }
 
-function PasswordStep({ onBegun, onClose }: { onBegun: (begun: Begun) => void; onClose: () => void }) {
+function PasswordStep({ onBegun, onClose }: { onBegun: (setup: AppSetup) => void; onClose: () => void }) {
   const form = useDraft(AppBegin, { password: '' })
   const begin = useMutation({
-    mutationFn: async (draft: z.input<typeof AppBegin>) => (await postAuth('/two-factor/enable', draft)) as Begun,
-    // The secret lives in this dialog only.
+    mutationFn: async (draft: z.input<typeof AppBegin>) => (await postAuth('/two-factor/enable', draft)) as AppSetup,
+    // The secret must not stay in the cache of mutations.
     gcTime: 0,
     onSuccess: onBegun,
   })
@@ -67,7 +67,7 @@ function PasswordStep({ onBegun, onClose }: { onBegun: (begun: Begun) => void; o
         />
         <RefusalNote refused={begin.error} />
       </DialogBody>
-      <SaveFoot action="Go on" pending={begin.isPending} onCancel={onClose} />
+      <SaveFoot action="Continue" pending={begin.isPending} onCancel={onClose} />
     </DialogForm>
   )
 }
@@ -87,13 +87,13 @@ function ProofStep({ totpURI, onProven, onClose }: ProofProps) {
         <div className="flex flex-wrap items-start gap-4">
           <QrCode text={totpURI} label="QR code for the app" />
           <div className="flex min-w-0 flex-1 basis-40 flex-col items-start gap-2 text-ink-soft">
-            <p>Scan it with the app. Where the app is on this device, or has no camera, type this in:</p>
+            <p>Scan it with the app. If the app is on this device or has no camera, enter this secret instead:</p>
             <code className="font-mono text-sm break-all text-ink">{secret.replace(/(.{4})(?=.)/g, '$1 ')}</code>
             <CopyButton text={secret} label="Copy secret" />
           </div>
         </div>
         <TextField
-          label="The code it shows"
+          label="Code shown by the app"
           inputMode="numeric"
           autoComplete="one-time-code"
           className="[&_input]:font-mono"

@@ -1,6 +1,6 @@
 /**
- * A session that ended elsewhere, while somebody is at work: signing in again over the page keeps what was typed there. The page goes on
- * only for the same person in the same workspace; for anyone else the dashboard starts anew.
+ * The dialog that opens over the page when the session has ended, so that unsaved input is kept. The page continues only for the same
+ * person in the same workspace. For anyone else the dashboard is loaded from the start.
  */
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Fingerprint } from 'lucide-react'
@@ -20,93 +20,94 @@ import { SecondStep, stepAfter, type Way } from './second-step.tsx'
 import { postAuth, readSession, type SignedIn, whoIsSignedIn } from './session.ts'
 import { SignInFields } from './sign-in-fields.tsx'
 
-let isOver = false
+let hasEnded = false
 const listeners = new Set<() => void>()
 
-function tell(over: boolean) {
-  isOver = over
+function setEnded(ended: boolean) {
+  hasEnded = ended
   for (const listener of listeners) listener()
 }
 
-/** Called for every answer that says nobody is signed in, while the page knows who was. */
-export const sessionIsOver = () => tell(true)
+/** Called for every answer that says nobody is signed in, while the page still has a signed-in person. */
+export const sessionHasEnded = () => setEnded(true)
 
-const useIsOver = () =>
+const useHasEnded = () =>
   useSyncExternalStore(
     listener => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
-    () => isOver,
+    () => hasEnded,
   )
 
-/** Often enough that a tab goes on by itself soon after another one has signed in. */
-const LOOK_AGAIN_MS = 5_000
+/** Short enough that a tab continues by itself soon after the person has signed in in another tab. */
+const POLL_MS = 5_000
 
-/** Apart from `whoIsSignedIn`, which says whose page this is. */
-const whoIsThere = queryOptions({
+/** The session of the current cookie, which may be another person's than `whoIsSignedIn`, for whom the page was opened. */
+const sessionNow = queryOptions({
   queryKey: [...whoIsSignedIn.queryKey, 'now'],
   queryFn: readSession,
   gcTime: 0,
-  refetchInterval: LOOK_AGAIN_MS,
+  refetchInterval: POLL_MS,
 })
 
-/** Opens by itself over whatever is shown. */
+/** Opens by itself when the session ends. */
 export function SignInAgain() {
-  const over = useIsOver()
+  const isOpen = useHasEnded()
   const queries = useQueryClient()
   const person = queries.getQueryData(whoIsSignedIn.queryKey)?.user
-  return over && person !== undefined && <Ended person={person} />
+  return isOpen && person !== undefined && <SessionEnded person={person} />
 }
 
-function Ended({ person }: { person: SignedIn['user'] }) {
-  const goOn = useGoOn()
-  const there = useQuery(whoIsThere).data
-  const isBack = there?.user.id === person.id
+function SessionEnded({ person }: { person: SignedIn['user'] }) {
+  const continuePage = useContinuePage()
+  const session = useQuery(sessionNow).data
+  const isBack = session?.user.id === person.id
   useEffect(() => {
-    if (isBack) goOn()
-  }, [isBack, goOn])
-  // A call that left before the cookie was renewed is refused too: nothing is asked before it is certain.
+    if (isBack) continuePage()
+  }, [isBack, continuePage])
+  // A call sent before the cookie was renewed is also refused, so the dialog waits for the current session.
   return (
     <Dialog
-      open={there !== undefined && !isBack}
+      open={session !== undefined && !isBack}
       onClose={() => undefined}
       firm
       title="Your session has ended"
-      description="Sign in to go on. What you typed is still here."
+      description="Sign in to continue. Your unsaved changes are still here."
     >
       <SignInForm person={person} />
     </Dialog>
   )
 }
 
-/** Everything on the page is read anew; nothing is mounted anew. */
-function useGoOn() {
+/** Closes the dialog and reads all data again, without mounting the page again. */
+function useContinuePage() {
   const queries = useQueryClient()
   return () => {
-    tell(false)
+    setEnded(false)
     void queries.invalidateQueries()
   }
 }
 
 function SignInForm({ person }: { person: SignedIn['user'] }) {
   const queries = useQueryClient()
-  const goOn = useGoOn()
+  const continuePage = useContinuePage()
   const form = useDraft(SignIn, { email: person.email, password: '' })
   const [ways, setWays] = useState<readonly Way[]>()
   const comeBack = useMutation({
     mutationFn: async () => {
-      const there = await readSession()
+      const session = await readSession()
       return (
-        there?.user.id === person.id && (await actsWhereItDid(queries.getQueryData(myOrganizations.queryKey)?.data))
+        session?.user.id === person.id &&
+        (await activatePreviousWorkspace(queries.getQueryData(myOrganizations.queryKey)?.data))
       )
     },
     gcTime: 0,
     onSuccess: isSame => {
-      // Nothing of what is on the screen belongs to somebody else.
+      // Another person, or the same one without this workspace, must not see this screen.
       if (!isSame) return location.assign('/')
-      goOn()
-      notify('You are signed in again', 'What was not saved is still here: save it once more.')
+      continuePage()
+      notify('You are signed in again', 'Your unsaved changes are still here: save them again.')
     },
   })
   const signIn = useMutation({
@@ -157,8 +158,10 @@ function SignInForm({ person }: { person: SignedIn['user'] }) {
   )
 }
 
-/** A new session begins in a workspace of the server's choice. False where this page's own has closed meanwhile. */
-async function actsWhereItDid(workspaces: readonly { id: string; active: boolean }[] | undefined): Promise<boolean> {
+/** Switches the new session to the page's workspace, because the server chose one itself. False when it is no longer open to the person. */
+async function activatePreviousWorkspace(
+  workspaces: readonly { id: string; active: boolean }[] | undefined,
+): Promise<boolean> {
   const id = workspaces?.find(one => one.active)?.id
   if (id === undefined) return true
   try {

@@ -1,4 +1,4 @@
-/** What one signs in with. */
+/** The e-mail and password fields of sign-in. */
 import type { UseFormReturn } from 'react-hook-form'
 import type { z } from 'zod'
 import type { SignIn } from '../../../people/sign-in/api.ts'
@@ -8,7 +8,7 @@ type Draft = z.input<typeof SignIn>
 
 type Fields = {
   form: UseFormReturn<Draft, unknown, Draft>
-  /** The e-mail is there already. */
+  /** The e-mail is filled in already, so the password takes the focus. */
   isAgain?: boolean
 }
 

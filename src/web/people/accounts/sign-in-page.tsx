@@ -1,4 +1,4 @@
-/** Signing in, and going on to where one wanted to be. */
+/** The sign-in page. Afterwards it opens the page the person wanted. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useRouter } from '@tanstack/react-router'
 import { Fingerprint } from 'lucide-react'
@@ -17,8 +17,8 @@ import { SignInFields } from './sign-in-fields.tsx'
 
 const route = getRouteApi('/sign-in')
 
-/** Only a path of this dashboard: an address elsewhere would let a link lead people away after they signed in. */
-function inside(next: string | undefined): string {
+/** The path to open after sign-in. Only a path of this dashboard is allowed, so that a link cannot redirect people elsewhere. */
+function safePath(next: string | undefined): string {
   return next !== undefined && /^\/(?![/\\])/.test(next) ? next : '/'
 }
 
@@ -31,13 +31,13 @@ export function SignInPage() {
   const [ways, setWays] = useState<readonly Way[]>()
   const goIn = () => {
     queries.clear()
-    router.history.push(inside(next))
+    router.history.push(safePath(next))
   }
   const signIn = useMutation({
     mutationFn: async (draft: z.input<typeof SignIn>) => stepAfter(await postAuth('/sign-in/email', draft)),
     onSuccess: step => {
       if (step === undefined) return goIn()
-      // The password is not kept longer than it takes to show it.
+      // The password is not kept longer than needed.
       form.resetField('password')
       setWays(step)
     },

@@ -1,4 +1,4 @@
-/** Signing up: freely where the installation allows it, else by the link of an invitation. */
+/** The sign-up page. It is open to everyone where the installation allows it, otherwise accounts need an invitation. */
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { z } from 'zod'
@@ -19,8 +19,8 @@ export function SignUpPage() {
 function ByInvitation() {
   return (
     <Door
-      title="Accounts come by invitation"
-      words="Ask an owner or admin of the workspace you want to join to invite you. The link of the invitation creates your account."
+      title="You need an invitation"
+      words="Ask an owner or admin of the workspace to invite you. The link in the invitation creates your account."
     >
       <Link to="/sign-in" className={`${buttonLook('primary')} w-full`}>
         Sign in
@@ -41,7 +41,7 @@ function OpenSignUp() {
       title="Create an account"
       words={
         <>
-          You have one?{' '}
+          Already have one?{' '}
           <Link to="/sign-in" className="text-accent underline-offset-2 hover:underline">
             Sign in
           </Link>
@@ -53,7 +53,7 @@ function OpenSignUp() {
   )
 }
 
-/** `email` and `invitation` are set by an invitation; the address cannot be another one then. */
+/** With an invitation, `email` and `invitation` are set and the address cannot be changed. */
 export function SignUpForm({
   email,
   invitation,

@@ -1,4 +1,4 @@
-/** Which calls a right opens, as command lines that work once the placeholders in angle brackets are filled in. */
+/** The calls that each right allows, as curl commands that work once the placeholders in angle brackets are replaced. */
 
 import { type Endpoint, rightOf, routeOf, type WireCall } from '../../../contract/endpoint.ts'
 import type { Right } from '../../../contract/rights.ts'
@@ -30,7 +30,7 @@ const ENDPOINTS = [
   ),
 )
 
-/** Typed by the endpoint, so that an example cannot fall behind it. */
+/** Typed by its endpoint, so that an outdated example does not compile. */
 const example = <E extends Endpoint>(endpoint: E, body: WireCall<E>['body']) => [endpoint.route, body] as const
 
 const FLOW = {
@@ -84,7 +84,7 @@ const QUERIES: Partial<Record<Right, string>> = {
 
 type Ability = { right: Right; summary: string; curl: string }
 
-/** The calls the given rights open, each as a curl line. */
+/** The calls that the given rights allow, each with a curl command. */
 export function abilitiesOf(rights: readonly Right[], origin: string): Ability[] {
   return rights.flatMap(right =>
     ENDPOINTS.filter(endpoint => rightOf(endpoint.access) === right).map(endpoint => ({

@@ -1,4 +1,4 @@
-/** Every campaign, or only the ticked ones. Campaigns can be looked up in the active workspace only. */
+/** The choice between every campaign and a list of campaigns. Campaigns can be searched only in the active workspace. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useDeferredValue, useId, useState } from 'react'
 import { listCampaigns } from '../../../traffic/campaigns/api.ts'
@@ -11,7 +11,7 @@ import type { Campaign } from './grant-choice.ts'
 type PickerProps = {
   chosen: readonly Campaign[] | undefined
   onChoose: (campaigns: readonly Campaign[] | undefined) => void
-  /** Why campaigns of the chosen workspace cannot be looked up here, or undefined. */
+  /** Why campaigns of the chosen workspace cannot be searched. Undefined when they can. */
   reason: string | undefined
 }
 
@@ -22,17 +22,17 @@ export function CampaignPicker({ chosen, onChoose, reason }: PickerProps) {
       <legend className="mb-1 font-medium">Campaigns</legend>
       <div className="flex flex-col gap-1.5">
         <Choice name={name} checked={chosen === undefined} onChange={() => onChoose(undefined)}>
-          Every campaign, those made later included
+          Every campaign, including future ones
         </Choice>
         <Choice name={name} checked={chosen !== undefined} onChange={() => onChoose(chosen ?? [])}>
-          Only some campaigns: report, feed and totals shrink to them, and rights over the whole workspace are left out
+          Only some campaigns: report, feed and totals cover these alone, and workspace-wide rights are not granted
         </Choice>
       </div>
       {chosen !== undefined && (
         <div className="mt-3 rounded-md border border-line p-3">
-          <Picked chosen={chosen} onChoose={onChoose} />
+          <ChosenCampaigns chosen={chosen} onChoose={onChoose} />
           {reason === undefined ? (
-            <Lookup chosen={chosen} onChoose={onChoose} />
+            <CampaignSearch chosen={chosen} onChoose={onChoose} />
           ) : (
             <p className="text-sm text-warn">{reason}</p>
           )}
@@ -69,7 +69,7 @@ function Choice({
 
 type ListProps = { chosen: readonly Campaign[]; onChoose: (campaigns: readonly Campaign[]) => void }
 
-function Picked({ chosen, onChoose }: ListProps) {
+function ChosenCampaigns({ chosen, onChoose }: ListProps) {
   if (chosen.length === 0) return null
   return (
     <ul aria-label="Chosen campaigns" className="mb-3 flex flex-col gap-2 border-b border-line pb-3">
@@ -86,7 +86,7 @@ function Picked({ chosen, onChoose }: ListProps) {
   )
 }
 
-function Lookup({ chosen, onChoose }: ListProps) {
+function CampaignSearch({ chosen, onChoose }: ListProps) {
   const [q, setQ] = useState('')
   const sought = useDeferredValue(q.trim())
   const found = useQuery({
@@ -119,10 +119,12 @@ function Lookup({ chosen, onChoose }: ListProps) {
           ))}
           {rest.length === 0 && (
             <li className="text-ink-faint">
-              {chosen.length > 0 && sought === '' ? 'All of them are chosen.' : 'No campaign is found.'}
+              {chosen.length > 0 && sought === '' ? 'All campaigns are chosen.' : 'No campaign found.'}
             </li>
           )}
-          {found.data?.next_cursor != null && <li className="text-ink-faint">There are more: narrow the search.</li>}
+          {found.data?.next_cursor != null && (
+            <li className="text-ink-faint">There are more campaigns: narrow the search.</li>
+          )}
         </ul>
       )}
     </>

@@ -1,4 +1,4 @@
-/** Creating a key: a name first, then the secret, once. */
+/** The dialog that creates a key: it asks for a name, then shows the secret once. */
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -26,7 +26,7 @@ export function CreateKey({ open, onClose }: { open: boolean; onClose: () => voi
       open={open}
       onClose={close}
       title="Create API key"
-      description="One key per integration, so that each can be replaced alone."
+      description="Use one key per integration, so that you can replace each on its own."
     >
       <NameForm onCreated={setCreated} onClose={close} />
     </Dialog>
@@ -42,7 +42,7 @@ function NameForm({ onCreated, onClose }: { onCreated: (created: Created) => voi
   const form = useDraft(KeyDraft, { name: '' })
   const create = useMutation({
     mutationFn: (body: z.input<typeof KeyDraft>) => call(createKey, { body }),
-    // The secret lives in this dialog only: it is in no query and no address.
+    // The secret must not stay in the cache of mutations.
     gcTime: 0,
     onSuccess: async created => {
       onCreated(created)
@@ -72,8 +72,8 @@ function Secret({ created, onClose }: { created: Created; onClose: () => void })
     <>
       <DialogBody>
         <Note kind="warning">
-          <strong>Copy it now. It is never shown again</strong>, by no screen and no call, and it cannot be changed.
-          Whoever holds it can act with it: keep it out of browsers, repositories and chats.
+          <strong>Copy it now. It is never shown again</strong>, and it cannot be changed. Anyone who has it can use the
+          key: keep it out of browsers, repositories and chats.
         </Note>
         <div className="flex flex-col gap-2">
           <TextField
@@ -87,8 +87,8 @@ function Secret({ created, onClose }: { created: Created; onClose: () => void })
           <CopyButton text={created.secret} label="Copy secret" look="primary" size="md" />
         </div>
         <p className="text-ink-soft">
-          The key is fresh: it may report conversions over HTTP, and nothing else. Until its permissions are saved it
-          acts in the workspace you joined first.
+          Until you save its permissions, the key may only report conversions over HTTP, and it acts in the workspace
+          you joined first.
         </p>
       </DialogBody>
       <DialogFoot>

@@ -1,4 +1,4 @@
-/** What can be done to a key besides granting: disable, enable, let expire, revoke. One hook for the list's menus and the key's page. */
+/** Disabling, enabling and revoking a key, and setting its expiry. The list's menus and the key's page share one hook. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { listKeys, readGrant, revokeGrant, revokeKey, updateKey } from '../../../people/keys/api.ts'
@@ -15,7 +15,7 @@ import type { KeyRow } from './states.tsx'
 
 const SHOW_KEYS = [listKeys, readGrant]
 
-/** Reads keys and grants again after something changed. */
+/** Reads keys and grants again after a change. */
 export function useKeysAgain() {
   const refresh = useRefresh()
   return () => refresh(...SHOW_KEYS)
@@ -28,7 +28,7 @@ export function useKeyDeeds(key: KeyRow) {
     disable: () =>
       confirm({
         title: `Disable ${key.name}?`,
-        words: 'From the next call on it answers 401. You can enable it again at any time.',
+        words: 'Its calls answer 401 at once. You can enable it again at any time.',
         action: 'Disable key',
         look: 'primary',
         deed: () => call(updateKey, { params, body: { enabled: false } }),
@@ -38,7 +38,7 @@ export function useKeyDeeds(key: KeyRow) {
     enable: () =>
       confirm({
         title: `Enable ${key.name}?`,
-        words: 'It is let in again with the permissions it holds.',
+        words: 'It works again with the permissions it has.',
         action: 'Enable key',
         look: 'primary',
         deed: () => call(updateKey, { params, body: { enabled: true } }),
@@ -51,13 +51,13 @@ export function useKeyDeeds(key: KeyRow) {
         words: (
           <>
             <p>
-              <strong>Immediate, without grace, and there is no undo.</strong> The very next call with this key answers
+              <strong>This takes effect immediately and cannot be undone.</strong> The next call with this key answers
               401.
             </p>
             <p className="mt-2">
               {key.last_used_at === null ? 'It has never been used.' : `It was last used ${ago(key.last_used_at)}.`} To
-              replace a key that is in use: create a new one, swap it into the integration, see conversions arrive, and
-              revoke the old one then.
+              replace a key that is in use: create a new one, swap it into the integration, check that conversions
+              arrive, and only then revoke the old one.
             </p>
           </>
         ),
@@ -71,9 +71,8 @@ export function useKeyDeeds(key: KeyRow) {
         title: `Revoke all permissions of ${key.name}?`,
         words: (
           <>
-            The key keeps its workspace and holds nothing from the next call on,{' '}
-            <strong>reporting conversions included</strong>. It does not become fresh again; you can grant anew at any
-            time.
+            The key keeps its workspace and loses every right at once, <strong>including reporting conversions</strong>.
+            You can grant rights again at any time.
           </>
         ),
         action: 'Revoke all permissions',
@@ -91,7 +90,7 @@ export function ExpiryDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: 
       open={open}
       onClose={onClose}
       title={`Expiry of ${apiKey.name}`}
-      description="From that moment on every call answers 401. It can be moved or cleared later."
+      description="Every call after this moment answers 401. You can change or clear the expiry later."
     >
       <ExpiryForm apiKey={apiKey} onClose={onClose} />
     </Dialog>
@@ -123,7 +122,7 @@ function ExpiryForm({ apiKey, onClose }: { apiKey: KeyRow; onClose: () => void }
         <TextField
           type="datetime-local"
           label="Accepted until (UTC)"
-          hint={until === '' ? 'Empty: it does not expire.' : `That is ${moment(`${until}:00Z`)}.`}
+          hint={until === '' ? 'Leave blank for no expiry.' : `That is ${moment(`${until}:00Z`)}.`}
           value={until}
           onChange={event => setUntil(event.target.value)}
         />

@@ -1,38 +1,38 @@
 /**
- * What is being ticked in the grant editor, and what follows from it: what would be added, what cannot be combined, what must be
- * typed. Pure, so that the dialog only draws it.
+ * The state of the grant editor and what follows from it: which rights a save would add and remove, which ones a campaign list
+ * blocks, and whether DELETE must be typed. All functions are pure; the dialog only draws the result.
  */
 import type { z } from 'zod'
 import { ALL_RIGHTS, isRight, RIGHTS, type Right, rightsOf, TIERS } from '../../../contract/rights.ts'
 import type { Grant, GrantDraft } from '../../../people/keys/api.ts'
 
-export type Held = z.input<typeof Grant>
+export type HeldGrant = z.input<typeof Grant>
 export type Campaign = { id: string; name: string; deleted?: boolean }
 
 export type Choice = {
   readonly organization_id: string
   readonly rights: ReadonlySet<Right>
-  /** Undefined: every campaign. A list, even while it is empty: only these. */
+  /** Undefined means every campaign. A list, even an empty one, means only these. */
   readonly campaigns: readonly Campaign[] | undefined
 }
 
-export function heldRights(held: Held): Set<Right> {
+export function heldRights(held: HeldGrant): Set<Right> {
   return new Set(TIERS.flatMap(tier => held[tier]).filter(isRight))
 }
 
-/** Whether a restriction to campaigns leaves the right out. */
+/** Whether the right cannot be combined with the chosen list of campaigns. */
 export function isBlocked(choice: Choice, right: Right): boolean {
   return choice.campaigns !== undefined && RIGHTS[right].reach === 'organization'
 }
 
-/** The ticked rights that can be saved; ticks that a campaign list blocks come back when it is taken away. */
+/** The ticked rights that can be saved. Rights blocked by a campaign list stay ticked, so that they return when the list is removed. */
 function chosenRights(choice: Choice): Right[] {
   return ALL_RIGHTS.filter(right => choice.rights.has(right) && !isBlocked(choice, right))
 }
 
 export type Difference = { added: Right[]; removed: Right[]; addedDeletes: Right[]; blocked: Right[] }
 
-export function difference(held: Held, choice: Choice): Difference {
+export function difference(held: HeldGrant, choice: Choice): Difference {
   const before = heldRights(held)
   const after = new Set(chosenRights(choice))
   const added = ALL_RIGHTS.filter(right => after.has(right) && !before.has(right))
@@ -44,7 +44,7 @@ export function difference(held: Held, choice: Choice): Difference {
   }
 }
 
-/** Why it cannot be saved yet, or undefined. */
+/** Why the choice cannot be saved yet. Undefined when it can. */
 export function obstacle(choice: Choice, { addedDeletes }: Difference, typed: string): string | undefined {
   if (choice.organization_id === '') return 'Choose a workspace first.'
   if (choice.campaigns?.length === 0) return 'Choose at least one campaign, or allow every campaign.'
@@ -52,10 +52,10 @@ export function obstacle(choice: Choice, { addedDeletes }: Difference, typed: st
   return undefined
 }
 
-/** Whether the key reports conversions now, by its right or because it is fresh, and no longer would. */
-export function stopsConversions(held: Held, choice: Choice): boolean {
-  const now = held.state === 'fresh' || held.write.includes('events')
-  return now && !choice.rights.has('events')
+/** Whether the key may report conversions now, by its right or because it is fresh, and could no longer after the save. */
+export function stopsConversions(held: HeldGrant, choice: Choice): boolean {
+  const mayReportNow = held.state === 'fresh' || held.write.includes('events')
+  return mayReportNow && !choice.rights.has('events')
 }
 
 export function draftOf(choice: Choice, typed: string): z.input<typeof GrantDraft> {

@@ -1,4 +1,4 @@
-/** The grant editor: where a key acts, on which campaigns, and what it may do. Each save replaces everything. */
+/** The grant editor: the key's workspace, campaigns and rights. Each save replaces all of them. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Right, TIERS } from '../../../contract/rights.ts'
@@ -18,7 +18,7 @@ import {
   type Difference,
   difference,
   draftOf,
-  type Held,
+  type HeldGrant,
   heldRights,
   obstacle,
   PRESETS,
@@ -35,7 +35,7 @@ export function GrantDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: b
       onClose={onClose}
       width="wide"
       title={`Permissions of ${apiKey.name}`}
-      description="Saving replaces everything the key holds with what is ticked here, from its next call on."
+      description="Saving replaces all permissions of the key with the ticked ones, from its next call on."
     >
       {grant.data !== undefined ? (
         <GrantForm apiKey={apiKey} held={grant.data} onClose={onClose} />
@@ -48,17 +48,17 @@ export function GrantDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: b
   )
 }
 
-function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: Held; onClose: () => void }) {
+function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: HeldGrant; onClose: () => void }) {
   const again = useKeysAgain()
-  const places = usePlaces()
+  const workspaces = useGrantableWorkspaces()
   const [choice, setChoice] = useState<Choice>(() => ({
     organization_id:
       held.state === 'fresh'
-        ? places.open.length === 1
-          ? (places.open[0]?.id ?? '')
+        ? workspaces.grantable.length === 1
+          ? (workspaces.grantable[0]?.id ?? '')
           : ''
         : (held.organization?.id ?? ''),
-    // A fresh key in use reports conversions by the exemption: its first save should not end that unasked.
+    // A fresh key in use reports conversions by the exemption. `events` is ticked so that the first save does not stop it by accident.
     rights: held.state === 'fresh' && apiKey.last_used_at !== null ? new Set<Right>(['events']) : heldRights(held),
     campaigns: held.campaigns ?? undefined,
   }))
@@ -69,7 +69,7 @@ function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: Held; onCl
     onSuccess: async () => {
       await again()
       onClose()
-      notify(`The permissions of ${apiKey.name} are saved`, 'They hold from its next call on.')
+      notify(`The permissions of ${apiKey.name} are saved`, 'They apply from its next call.')
     },
   })
   const tick = (rights: readonly Right[], on: boolean) => {
@@ -88,19 +88,19 @@ function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: Held; onCl
       }}
     >
       <DialogBody className="gap-5">
-        <Place
+        <WorkspaceChoice
           held={held}
           choice={choice}
-          places={places}
+          workspaces={workspaces}
           onChoose={organization_id => setChoice({ ...choice, organization_id, campaigns: undefined })}
         />
         <CampaignPicker
           chosen={choice.campaigns}
           onChoose={campaigns => setChoice({ ...choice, campaigns })}
           reason={
-            choice.organization_id === places.active
+            choice.organization_id === workspaces.active
               ? undefined
-              : 'Campaigns can be looked up in the workspace you act in: switch to it first.'
+              : 'You can search campaigns only in the active workspace: switch to the chosen one first.'
           }
         />
         <div className="flex flex-col gap-3">
@@ -132,16 +132,21 @@ function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: Held; onCl
   )
 }
 
-/** Where the person may grant: the workspaces they own or administer. */
-function usePlaces() {
+/** All workspaces of the person, and those in which they may grant: the ones they own or administer. */
+function useGrantableWorkspaces() {
   const all = useOrganizations()
   const active = useActive().id
-  return { all, active, open: all.filter(one => one.role !== 'member' && one.deleted_at === null) }
+  return { all, active, grantable: all.filter(one => one.role !== 'member' && one.deleted_at === null) }
 }
 
-type PlaceProps = { held: Held; choice: Choice; places: ReturnType<typeof usePlaces>; onChoose: (id: string) => void }
+type WorkspaceChoiceProps = {
+  held: HeldGrant
+  choice: Choice
+  workspaces: ReturnType<typeof useGrantableWorkspaces>
+  onChoose: (id: string) => void
+}
 
-function Place({ held, choice, places, onChoose }: PlaceProps) {
+function WorkspaceChoice({ held, choice, workspaces, onChoose }: WorkspaceChoiceProps) {
   const moves =
     held.organization !== null && choice.organization_id !== '' && held.organization.id !== choice.organization_id
   return (
@@ -149,36 +154,36 @@ function Place({ held, choice, places, onChoose }: PlaceProps) {
       <SelectField
         label="Workspace"
         required
-        hint="The key works in this one only. You must be its owner or admin, now and at every call."
+        hint="The key works only in this workspace, and only while you are its owner or admin."
         value={choice.organization_id}
         onChange={event => onChoose(event.target.value)}
       >
         <option value="" disabled>
           Choose a workspace
         </option>
-        {places.all.map(one => (
-          <option key={one.id} value={one.id} disabled={!places.open.includes(one)}>
+        {workspaces.all.map(one => (
+          <option key={one.id} value={one.id} disabled={!workspaces.grantable.includes(one)}>
             {one.name}
-            {one.deleted_at === null ? (one.role === 'member' ? ' (you are a member only)' : '') : ' (deleted)'}
+            {one.deleted_at === null ? (one.role === 'member' ? ' (you are only a member)' : '') : ' (deleted)'}
           </option>
         ))}
       </SelectField>
       {moves && (
         <Note kind="warning">
-          Until now the key acted in <strong>{held.organization?.name}</strong>. What it reports goes to the workspace
-          chosen here from then on.
+          The key has acted in <strong>{held.organization?.name}</strong> until now. After saving, its conversions go to
+          the workspace chosen here.
         </Note>
       )}
     </div>
   )
 }
 
-function Consequences({ held, choice, change }: { held: Held; choice: Choice; change: Difference }) {
+function Consequences({ held, choice, change }: { held: HeldGrant; choice: Choice; change: Difference }) {
   return (
     <div aria-live="polite" className="flex flex-col gap-2">
       {change.blocked.length > 0 && (
         <Note>
-          Left out, because campaigns are listed: <Slugs rights={change.blocked} />
+          Not granted, because these rights cannot be limited to campaigns: <Slugs rights={change.blocked} />
         </Note>
       )}
       {stopsConversions(held, choice) && (
@@ -197,7 +202,7 @@ function Consequences({ held, choice, change }: { held: Held; choice: Choice; ch
           )}
           {change.removed.length > 0 && (
             <>
-              Takes away <Slugs rights={change.removed} />.
+              Removes <Slugs rights={change.removed} />.
             </>
           )}
         </p>
@@ -210,7 +215,7 @@ function Slugs({ rights }: { rights: readonly Right[] }) {
   return <span className="font-mono text-sm text-ink">{rights.join(', ')}</span>
 }
 
-/** The words each right has stand beside its tick; here they are summed up. */
+/** The rights that the save adds to the delete tier, and the field that confirms them. */
 function TypedDelete({
   rights,
   typed,
@@ -226,7 +231,7 @@ function TypedDelete({
         <strong className="font-semibold">
           {rights.length === 1 ? 'One right is' : `${rights.length} rights are`} new in the delete tier:
         </strong>{' '}
-        <Slugs rights={rights} />. What such a right does cannot be taken back.
+        <Slugs rights={rights} />. Actions by such a right cannot be undone.
       </p>
       <TextField
         label="Type DELETE to add"

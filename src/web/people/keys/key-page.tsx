@@ -1,4 +1,4 @@
-/** One key: what it is, what it may do, and the lines that do it. */
+/** One key: its state, its permissions, and curl commands for the calls it may make. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import {
@@ -23,7 +23,7 @@ import { Asked, EmptyState, PageHeader, Section } from '../../ground/ui/page.tsx
 import { Note } from '../../ground/ui/refusal.tsx'
 import { abilitiesOf } from './abilities.ts'
 import { ExpiryDialog, useKeyDeeds } from './deeds.tsx'
-import { type Held, heldRights } from './grant-choice.ts'
+import { type HeldGrant, heldRights } from './grant-choice.ts'
 import { GrantDialog } from './grant-dialog.tsx'
 import { TIER_WORDS } from './rights-fieldset.tsx'
 import { type KeyRow, meaningOf, meaningOfPermissions, PermissionBadge, reasonNotMine, StateBadge } from './states.tsx'
@@ -42,7 +42,7 @@ export function KeyPage() {
             <PageHeader title="API key" />
             <EmptyState
               icon={KeyRound}
-              title="This key is not here"
+              title="Key not found"
               words="It may act in another workspace, or belong to someone else."
             >
               <Link to="/settings/api-keys" className={buttonLook('plain')}>
@@ -147,7 +147,7 @@ function Facts({ apiKey }: { apiKey: KeyRow }) {
   )
 }
 
-function Permissions({ held }: { held: Held }) {
+function Permissions({ held }: { held: HeldGrant }) {
   return (
     <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line md:grid-cols-3">
       {TIERS.map(tier => {
@@ -158,8 +158,8 @@ function Permissions({ held }: { held: Held }) {
             {rights.length === 0 ? (
               <p className="text-ink-faint">
                 {held.state === 'fresh' && tier === 'write'
-                  ? 'Only POST /api/events, by the exemption for fresh keys.'
-                  : 'Nothing.'}
+                  ? 'Only POST /api/events: a key whose permissions were never saved may still report conversions.'
+                  : 'None.'}
               </p>
             ) : (
               <ul className="flex flex-col gap-1.5">
@@ -192,24 +192,24 @@ function Permissions({ held }: { held: Held }) {
   )
 }
 
-function Commands({ apiKey, held }: { apiKey: KeyRow; held: Held }) {
-  const place = useOrganizations().find(one => one.id === held.organization?.id)
+function Commands({ apiKey, held }: { apiKey: KeyRow; held: HeldGrant }) {
+  const workspace = useOrganizations().find(one => one.id === held.organization?.id)
   const rights = held.state === 'fresh' ? (['events'] as const) : [...heldRights(held)]
   const abilities = abilitiesOf(rights, location.origin)
   return (
     <Section
       title="What this key can do"
-      words="Lines for a shell. Put the secret into the variable first, and fill in what stands in angle brackets."
+      words="Commands for a shell. Put the secret into the variable first, and replace the values in angle brackets."
     >
       <div className="flex flex-col gap-3">
-        {apiKey.is_yours && place?.role === 'member' && (
+        {apiKey.is_yours && workspace?.role === 'member' && (
           <Note kind="warning">
-            You are a member of {place.name}, not its owner or admin:{' '}
+            You are a member of {workspace.name}, not its owner or admin:{' '}
             <strong>every call with this key answers 403 role_forbidden</strong> until that changes.
           </Note>
         )}
         {rights.length === 0 ? (
-          <p className="text-ink-soft">Nothing: every call answers 403 and names the right to grant.</p>
+          <p className="text-ink-soft">Nothing. Every call answers 403 and names the right to grant.</p>
         ) : (
           <>
             <CodeBlock label="The key" text={`export SLUICE_KEY='${apiKey.first_characters}…'`} />

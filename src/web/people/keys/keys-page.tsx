@@ -1,4 +1,4 @@
-/** Settings, API keys: the list, and the ways to a new key and to each one. */
+/** Settings, API keys: the list of keys, with the actions on each, and the button that creates one. */
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import {
@@ -32,7 +32,7 @@ export function KeysPage() {
     <>
       <PageHeader
         title="API keys"
-        words="A key lets a server report conversions, read the report and the click feed, or change campaigns, within what it is granted."
+        words="A key lets a server report conversions, read the report and the click feed, or change campaigns, as far as its permissions allow."
       >
         <a href="/api/docs" target="_blank" rel="noreferrer" className={buttonLook('plain')}>
           <BookOpen aria-hidden className="size-3.5" />

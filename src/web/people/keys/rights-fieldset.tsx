@@ -1,15 +1,15 @@
-/** One tier of rights, each with its slug and what it means. */
+/** One tier of rights as checkboxes, each with its slug and its meaning. */
 import { RIGHTS, type Right, rightsOf, type Tier } from '../../../contract/rights.ts'
 import { Checkbox } from '../../ground/ui/field.tsx'
 import { type Choice, isBlocked } from './grant-choice.ts'
 
 export const TIER_WORDS: Record<Tier, { title: string; words: string }> = {
-  read: { title: 'Read', words: 'Looks, changes nothing.' },
-  write: { title: 'Write', words: 'Creates, archives, and reports conversions.' },
-  delete: { title: 'Delete', words: 'Cannot be taken back: rewriting, deleting, and what acts on live traffic.' },
+  read: { title: 'Read', words: 'Reads reports and clicks. Changes nothing.' },
+  write: { title: 'Write', words: 'Creates and archives objects, and reports conversions.' },
+  delete: { title: 'Delete', words: 'Rewrites, deletes or changes live traffic. These actions cannot be undone.' },
 }
 
-const BLOCKED = 'Whole workspace: not with a list of campaigns.'
+const BLOCKED = 'This right covers the whole workspace and cannot be limited to campaigns.'
 
 export function RightsFieldset({
   tier,

@@ -1,4 +1,4 @@
-/** A key's states in words. */
+/** The words and badges for a key's state and for the state of its permissions. */
 import type { z } from 'zod'
 import type { ApiKey } from '../../../people/keys/api.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
@@ -6,10 +6,10 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 export type KeyRow = z.input<typeof ApiKey>
 
 const STATES: Record<KeyRow['state'], { tone: Tone; word: string; means: string }> = {
-  accepted: { tone: 'good', word: 'Accepted', means: 'Calls with this key are let in.' },
+  accepted: { tone: 'good', word: 'Accepted', means: 'Calls with this key are accepted.' },
   disabled: { tone: 'warn', word: 'Disabled', means: 'Every call answers 401 until it is enabled again.' },
   expired: { tone: 'warn', word: 'Expired', means: 'Every call answers 401 until a later expiry is set.' },
-  revoked: { tone: 'bad', word: 'Revoked', means: 'Every call answers 401, for ever.' },
+  revoked: { tone: 'bad', word: 'Revoked', means: 'Every call answers 401. This cannot be undone.' },
 }
 
 const PERMISSIONS: Record<KeyRow['permission_state'], { tone: Tone; word: string; means: string }> = {
@@ -17,13 +17,13 @@ const PERMISSIONS: Record<KeyRow['permission_state'], { tone: Tone; word: string
     tone: 'warn',
     word: 'Never saved',
     means:
-      'May report conversions over HTTP (POST /api/events) and nothing else, until permissions are saved for the first time.',
+      'Until permissions are saved for the first time, the key may report conversions over HTTP (POST /api/events) and nothing else.',
   },
-  granted: { tone: 'accent', word: 'Granted', means: 'Holds what is ticked, and only that.' },
+  granted: { tone: 'accent', word: 'Granted', means: 'The key has only the rights listed.' },
   emptied: {
     tone: 'plain',
     word: 'Nothing',
-    means: 'All permissions were revoked: it may do nothing, not even report conversions.',
+    means: 'All permissions were revoked. The key may do nothing, not even report conversions.',
   },
 }
 
@@ -48,8 +48,8 @@ export function PermissionBadge({ state }: { state: KeyRow['permission_state'] }
   )
 }
 
-/** Why the person may not change this key's rights or switch it, or undefined when they may. */
+/** Why the signed-in person may not change this key's rights or disable it. Undefined when they may. */
 export function reasonNotMine(key: KeyRow): string | undefined {
-  if (key.state === 'revoked') return 'The key is revoked, for ever.'
+  if (key.state === 'revoked') return 'A revoked key cannot be changed.'
   return key.is_yours ? undefined : `Only its owner, ${key.owner.name}, can do this.`
 }

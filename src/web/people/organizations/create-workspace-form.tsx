@@ -1,4 +1,4 @@
-/** The form of a further workspace; loaded when the dialog opens, because the shell needs no forms. */
+/** The form of the New workspace dialog. It is loaded when the dialog opens, so that the shell loads no form code. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import type { z } from 'zod'

@@ -1,4 +1,4 @@
-/** A further workspace, of which one becomes the owner. */
+/** The dialog that creates another workspace. The person who creates it becomes its owner. */
 import { lazy, Suspense } from 'react'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { Waiting } from '../../ground/ui/page.tsx'
@@ -13,7 +13,7 @@ export function CreateWorkspace({ open, onClose }: { open: boolean; onClose: () 
       open={open}
       onClose={onClose}
       title="New workspace"
-      description="Campaigns, clicks and keys are its own. You become its owner and switch to it."
+      description="It has its own campaigns, clicks and keys. You become its owner and switch to it."
     >
       <Suspense fallback={<Waiting className="m-5 h-20" />}>
         <CreateWorkspaceForm onClose={onClose} />

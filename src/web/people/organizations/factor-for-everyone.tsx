@@ -1,4 +1,4 @@
-/** Asking everyone in the workspace for a second factor. */
+/** The switch that requires a second factor of everyone in the workspace. */
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { listMembers, requireSecondFactor } from '../../../people/organizations/api.ts'
@@ -15,55 +15,56 @@ export function FactorForEveryone({ workspace }: { workspace: Workspace }) {
   const confirm = useConfirm()
   const mine = useSuspenseQuery(whoIsSignedIn).data?.user.twoFactorEnabled ?? false
   const { requires_second_factor: on, role } = workspace
-  const turn = async (required: boolean) => {
+  const setRequired = async (required: boolean) => {
     await call(requireSecondFactor, { body: { required } })
     await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
-    notify(required ? 'Everyone is asked for a second factor' : 'Nobody is asked for a second factor')
+    notify(required ? 'A second factor is now required' : 'A second factor is no longer required')
   }
-  const cease = useMutation({ mutationFn: () => turn(false) })
-  const askAll = async () => {
+  const stopRequiring = useMutation({ mutationFn: () => setRequired(false) })
+  const confirmRequiring = async () => {
     const { data } = await queries.fetchQuery(ask(listMembers))
     const without = data.filter(one => one.has_second_factor === false).map(({ name }) => name)
     confirm({
-      title: 'Ask everyone for a second factor?',
+      title: 'Require a second factor?',
       words:
         without.length === 0 ? (
-          'Everyone here has one.'
+          'Every member already has one.'
         ) : (
           <>
             <strong>{new Intl.ListFormat('en').format(without)}</strong>{' '}
-            {without.length === 1 ? 'has none and is' : 'have none and are'} kept out from now on, until they have set
-            one up. Their keys go on.
+            {without.length === 1 ? 'has none and is' : 'have none and are'} locked out of this workspace until they set
+            one up. Their keys keep working.
           </>
         ),
-      action: 'Ask everyone',
+      action: 'Require it',
       look: 'primary',
-      deed: () => turn(true),
+      deed: () => setRequired(true),
     })
   }
-  const reason = reasonAgainst(requireSecondFactor, role) ?? (mine || on ? undefined : 'Set up one for yourself first.')
+  const reason =
+    reasonAgainst(requireSecondFactor, role) ?? (mine || on ? undefined : 'Set up your own second factor first.')
   return (
     <div className="flex flex-col items-start gap-2">
       <div className="flex items-center gap-2">
         <Switch
-          label="Ask everyone for a second factor"
+          label="Require a second factor"
           on={on}
-          pending={cease.isPending}
+          pending={stopRequiring.isPending}
           reason={reason}
-          onTurn={next => (next ? void askAll() : cease.mutate())}
+          onTurn={next => (next ? void confirmRequiring() : stopRequiring.mutate())}
         />
-        <span>{on ? 'Everyone is asked for one' : 'Everyone as they like'}</span>
+        <span>{on ? 'Required for everyone' : 'Optional'}</span>
       </div>
       {!mine && role !== 'member' && (
         <p className="text-sm text-ink-faint">
-          You have none yourself:{' '}
+          You have no second factor:{' '}
           <Link to="/settings/profile" className="text-accent underline-offset-2 hover:underline">
             set one up
           </Link>{' '}
           first.
         </p>
       )}
-      <RefusalNote refused={cease.error} />
+      <RefusalNote refused={stopRequiring.error} />
     </div>
   )
 }

@@ -1,4 +1,4 @@
-/** What an invitation's link opens: sign up with the invited address, or sign in and join. */
+/** The page behind an invitation's link: the person signs up with the invited address, or signs in and joins. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { acceptInvitation, readInvitation } from '../../../people/organizations/api.ts'
@@ -23,8 +23,8 @@ export function InvitationPage() {
           <Waiting className="h-24" />
         ) : isGone(invitation.error) ? (
           <p className="text-ink-soft">
-            This link does not work, or works no longer. Ask the person who invited you for a new one: they press{' '}
-            <em>New link</em> beside your address in <em>Settings → Team</em>.
+            This invitation link is invalid or has expired. Ask the person who invited you for a new one: in{' '}
+            <em>Settings → Team</em> they press <em>New link</em> beside your address.
           </p>
         ) : (
           <RefusalNote refused={invitation.error} />

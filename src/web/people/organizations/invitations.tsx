@@ -1,4 +1,4 @@
-/** Invitations: making one, its link, which is shown once, a new link in its place, withdrawing it. */
+/** The open invitations: create one, replace its link, withdraw it. Each link is shown once. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -26,19 +26,19 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { ROLE_WORDS } from './roles.ts'
 
-type Made = z.input<(typeof createInvitation)['reply']>
+type CreatedInvitation = z.input<(typeof createInvitation)['reply']>
 type OpenInvitation = z.input<typeof Invitation>
 
 export function InvitationList({ mine }: { mine: Role }) {
   const invitations = useQuery(ask(listInvitations))
-  const [made, setMade] = useState<Made>()
+  const [created, setCreated] = useState<CreatedInvitation>()
   return (
-    <Section title="Invitations" words="A link works once, for 7 days, and only with the invited address.">
-      {made !== undefined && <MadeDialog made={made} onClose={() => setMade(undefined)} />}
+    <Section title="Invitations" words="A link works once, for 7 days, and only for the invited address.">
+      {created !== undefined && <CreatedDialog created={created} onClose={() => setCreated(undefined)} />}
       <Asked query={invitations}>
         {({ data }) =>
           data.length === 0 ? (
-            <p className="text-ink-faint">None is open.</p>
+            <p className="text-ink-faint">No open invitations.</p>
           ) : (
             <Table caption="Open invitations">
               <thead>
@@ -46,7 +46,7 @@ export function InvitationList({ mine }: { mine: Role }) {
                   <Head>E-mail</Head>
                   <Head>Role</Head>
                   <Head>Invited by</Head>
-                  <Head>Until</Head>
+                  <Head>Expires</Head>
                   <Head unseen>Actions</Head>
                 </tr>
               </thead>
@@ -67,7 +67,7 @@ export function InvitationList({ mine }: { mine: Role }) {
                     </Cell>
                     <Cell>
                       <span className="flex justify-end gap-1">
-                        <NewLink invitation={invitation} mine={mine} onMade={setMade} />
+                        <NewLink invitation={invitation} mine={mine} onCreated={setCreated} />
                         <Withdrawal id={invitation.id} email={invitation.email} />
                       </span>
                     </Cell>
@@ -85,11 +85,11 @@ export function InvitationList({ mine }: { mine: Role }) {
 function NewLink({
   invitation: { email, role },
   mine,
-  onMade,
+  onCreated,
 }: {
   invitation: OpenInvitation
   mine: Role
-  onMade: (made: Made) => void
+  onCreated: (created: CreatedInvitation) => void
 }) {
   const queries = useQueryClient()
   const confirm = useConfirm()
@@ -102,10 +102,11 @@ function NewLink({
       onClick={() =>
         confirm({
           title: `Make a new link for ${email}?`,
-          words: 'It works for 7 days. Every earlier link of this invitation stops working, the one in a mail too.',
+          words:
+            'It works for 7 days. Every earlier link of this invitation stops working, including one in an e-mail.',
           action: 'Make a new link',
           deed: async () => {
-            onMade(await call(createInvitation, { body: { email, role } }))
+            onCreated(await call(createInvitation, { body: { email, role } }))
             await queries.invalidateQueries({ queryKey: [listInvitations.route] })
           },
         })
@@ -123,16 +124,16 @@ function Withdrawal({ id, email }: { id: string; email: string }) {
     <Button
       size="sm"
       look="danger-quiet"
-      aria-label={`Withdraw the invitation of ${email}`}
+      aria-label={`Withdraw the invitation for ${email}`}
       onClick={() =>
         confirm({
-          title: `Withdraw the invitation of ${email}?`,
+          title: `Withdraw the invitation for ${email}?`,
           words: 'Its links stop working at once.',
           action: 'Withdraw',
           deed: async () => {
             await call(withdrawInvitation, { params: { id } })
             await queries.invalidateQueries({ queryKey: [listInvitations.route] })
-            notify(`The invitation of ${email} is withdrawn`)
+            notify(`The invitation for ${email} is withdrawn`)
           },
         })
       }
@@ -143,27 +144,29 @@ function Withdrawal({ id, email }: { id: string; email: string }) {
 }
 
 const MAIL_WORDS = {
-  sent: 'A mail with a link is on its way. That link proves the address. Use the link below only if the mail does not arrive.',
-  logged: 'No mail server is set up: send the link yourself. It is also in the log of the service.',
-  failed: 'The mail could not be sent: send the link yourself.',
+  sent: 'An e-mail with a link is on its way. Use the link below only if it does not arrive: the link in the e-mail also proves that the address is theirs.',
+  logged: 'No mail server is set up: send the link yourself. It is also in the server’s log.',
+  failed: 'The e-mail could not be sent: send the link yourself.',
 } as const
 
 export function InviteDialog({ open, onClose, mine }: { open: boolean; onClose: () => void; mine: Role }) {
-  const [made, setMade] = useState<Made>()
+  const [created, setCreated] = useState<CreatedInvitation>()
   const close = () => {
     onClose()
-    setMade(undefined)
+    setCreated(undefined)
   }
-  if (made !== undefined) return <MadeDialog made={made} onClose={close} />
+  if (created !== undefined) return <CreatedDialog created={created} onClose={close} />
   return (
     <Dialog open={open} onClose={close} title="Invite to the workspace">
-      <InviteForm mine={mine} onClose={close} onMade={setMade} />
+      <InviteForm mine={mine} onClose={close} onCreated={setCreated} />
     </Dialog>
   )
 }
 
-/** The link, this once: no screen and no call shows it again. */
-function MadeDialog({ made: { email, role, mail, link }, onClose }: { made: Made; onClose: () => void }) {
+type CreatedDialogProps = { created: CreatedInvitation; onClose: () => void }
+
+/** Shows the link. No screen and no call shows it again. */
+function CreatedDialog({ created: { email, role, mail, link }, onClose }: CreatedDialogProps) {
   return (
     <Dialog open onClose={onClose} firm title={`${email} is invited`}>
       <DialogBody>
@@ -176,8 +179,8 @@ function MadeDialog({ made: { email, role, mail, link }, onClose }: { made: Made
           className="[&_input]:font-mono"
         />
         <p className="text-ink-soft">
-          Copy it now: it is not shown again. Whoever has this link can join as {role === 'member' ? 'a' : 'an'} {role}.
-          Nothing proves that they are {email}, so send it in a way that reaches only them.
+          Copy it now: it is not shown again. Anyone with this link can join as {role === 'member' ? 'a' : 'an'} {role}{' '}
+          without proving that they are {email}, so send it in a way that reaches only them.
         </p>
       </DialogBody>
       <DialogFoot>
@@ -190,15 +193,17 @@ function MadeDialog({ made: { email, role, mail, link }, onClose }: { made: Made
   )
 }
 
-function InviteForm({ mine, onClose, onMade }: { mine: Role; onClose: () => void; onMade: (made: Made) => void }) {
+type InviteFormProps = { mine: Role; onClose: () => void; onCreated: (created: CreatedInvitation) => void }
+
+function InviteForm({ mine, onClose, onCreated }: InviteFormProps) {
   const queries = useQueryClient()
   const form = useDraft(InvitationDraft, { email: '', role: 'member' })
   const invite = useMutation({
     mutationFn: (body: z.input<typeof InvitationDraft>) => call(createInvitation, { body }),
-    // The link lives in the dialog only.
+    // The link is secret: it must not stay in the cache of mutations.
     gcTime: 0,
-    onSuccess: async made => {
-      onMade(made)
+    onSuccess: async created => {
+      onCreated(created)
       await queries.invalidateQueries({ queryKey: [listInvitations.route] })
     },
   })

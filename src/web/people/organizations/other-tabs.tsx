@@ -1,6 +1,6 @@
 /**
- * A session acts in one workspace, in all tabs of a browser. A tab that still shows another one would save into the wrong place, so
- * it stops and asks as soon as another tab has switched.
+ * A session acts in one workspace, in all tabs of a browser. When one tab switches, the other tabs would save into the wrong workspace,
+ * so each of them stops and asks which workspace to use.
  */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
@@ -27,7 +27,7 @@ export function OtherTabs() {
   }, [mine.id])
   if (theirs === undefined) return null
   return (
-    <Switched
+    <SwitchedElsewhere
       open={theirs !== mine.id}
       theirs={theirs}
       onStay={() => {
@@ -40,13 +40,13 @@ export function OtherTabs() {
 
 type SwitchedProps = { open: boolean; theirs: string; onStay: () => void }
 
-function Switched({ open, theirs, onStay }: SwitchedProps) {
+function SwitchedElsewhere({ open, theirs, onStay }: SwitchedProps) {
   const queries = useQueryClient()
   const router = useRouter()
   const mine = useActive()
   const name = useOrganizations().find(({ id }) => id === theirs)?.name ?? 'another workspace'
   const goOn = useMutation({
-    // What is on the screen belongs to the workspace that was left.
+    // The screen still shows the previous workspace.
     mutationFn: async () => {
       await router.navigate({ to: '/' })
       await queries.resetQueries()
@@ -57,10 +57,10 @@ function Switched({ open, theirs, onStay }: SwitchedProps) {
     onSuccess: onStay,
   })
   return (
-    <Dialog open={open} onClose={() => undefined} title={`Another tab went to ${name}`} firm>
+    <Dialog open={open} onClose={() => undefined} title={`Another tab switched to ${name}`} firm>
       <DialogBody>
         <p className="text-ink-soft">
-          This tab shows {mine.name}. What you save is saved in the workspace this browser acts in, so choose one.
+          This tab still shows {mine.name}. All tabs of this browser save into the same workspace, so choose one.
         </p>
         <RefusalNote refused={stay.error} />
       </DialogBody>
@@ -69,7 +69,7 @@ function Switched({ open, theirs, onStay }: SwitchedProps) {
           {`Back to ${mine.name}`}
         </Button>
         <Button look="primary" pending={goOn.isPending} onClick={() => goOn.mutate()}>
-          {`Go on in ${name}`}
+          {`Continue in ${name}`}
         </Button>
       </DialogFoot>
     </Dialog>

@@ -1,4 +1,4 @@
-/** In place of the dashboard: a workspace that is deleted, or none at all. */
+/** The pages shown in place of the dashboard when the workspace is deleted, or when the person has none. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Undo2 } from 'lucide-react'
 import { useState } from 'react'
@@ -27,7 +27,7 @@ export function DeletedWorkspace({ workspace }: { workspace: Workspace }) {
         words={
           workspace.deleted_at === null
             ? undefined
-            : `Since ${moment(workspace.deleted_at)}. Nothing is lost: every call with a key answers 409 org_deleted until it is restored.`
+            : `Deleted ${moment(workspace.deleted_at)}. Its rows are kept. Until it is restored, every call with one of its keys answers 409 org_deleted.`
         }
       />
       <RefusalNote refused={restore.error} className="mb-3" />
@@ -54,7 +54,7 @@ export function NoWorkspace() {
       title={live.length > 0 ? 'Choose a workspace' : 'You are in no workspace'}
       words={
         live.length > 0
-          ? 'The one you acted in is not open to you any more.'
+          ? 'You no longer have access to the one you used last.'
           : 'Create one, or ask an owner or admin for an invitation to your address.'
       }
     >

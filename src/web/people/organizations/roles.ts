@@ -1,8 +1,9 @@
-/** What each role means, in one line. */
+/** Each role in one sentence, for the screens. */
 import type { Role } from '../../../contract/endpoint.ts'
 
 export const ROLE_WORDS: Record<Role, string> = {
-  owner: 'Everything, the deletion of the workspace included.',
-  admin: 'Everything but what only owners decide: the workspace itself, its owners and what a person costs.',
-  member: 'Sees everything but the secret addresses of networks, and changes nothing. Keys of members are refused.',
+  owner: 'Can do everything, including deleting the workspace.',
+  admin:
+    'Can do everything except what only owners can: change the workspace itself, its owners and the price per person.',
+  member: 'Can see everything except the networks’ secret postback URLs, and change nothing. Their keys are refused.',
 }

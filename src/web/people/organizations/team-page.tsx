@@ -1,4 +1,4 @@
-/** Settings, team: who is in the workspace and as what, and who is invited. */
+/** Settings, Team: the members with their roles, and the open invitations. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Plus, UserMinus } from 'lucide-react'
 import { useState } from 'react'
@@ -35,7 +35,7 @@ export function TeamPage() {
     <>
       <PageHeader
         title="Team"
-        words="A key acts with its owner’s role. The keys and open invitations of a person who stops being owner or admin stop working."
+        words="A key acts with its owner’s role. When a person stops being owner or admin, their keys and open invitations stop working."
       >
         <Button
           look="primary"
@@ -106,15 +106,15 @@ function RoleChoice({ member, mine }: { member: MemberRow; mine: Role }) {
       await queries.invalidateQueries({ queryKey: [listMembers.route] })
       await queries.invalidateQueries({ queryKey: [listInvitations.route] })
       if (saved.is_you) await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
-      notify(`${saved.name} is ${saved.role === 'member' ? 'a member' : `an ${saved.role}`} now`)
+      notify(`${saved.name} is now ${saved.role === 'member' ? 'a member' : `an ${saved.role}`}`)
     },
   })
-  const closed =
+  const reason =
     reasonAgainst(setMemberRole, mine) ??
     (member.role === 'owner' && mine !== 'owner' ? onlyFor('owner', mine) : undefined)
-  if (closed !== undefined)
+  if (reason !== undefined)
     return (
-      <span title={closed} className="capitalize">
+      <span title={reason} className="capitalize">
         {member.role}
       </span>
     )
@@ -158,8 +158,8 @@ function Removal({ member, mine }: { member: MemberRow; mine: Role }) {
         confirm({
           title: member.is_you ? 'Leave the workspace?' : `Remove ${member.name}?`,
           words: member.is_you
-            ? 'Your keys stop working here at once. You need an invitation to come back.'
-            : 'They are out at once. Every key of theirs that acts here is refused from its next call on, and their open invitations are withdrawn.',
+            ? 'Your keys stop working in this workspace at once. You need an invitation to come back.'
+            : 'They lose access at once. Their keys stop working in this workspace, and their open invitations are withdrawn.',
           action: member.is_you ? 'Leave' : 'Remove',
           deed: async () => {
             await call(deleteMember, { params: { id: member.id } })

@@ -1,4 +1,4 @@
-/** Which workspace one acts in: switching, and creating another. */
+/** The menu that shows the active workspace, switches to another and creates a new one. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { ChevronsUpDown, Plus } from 'lucide-react'
@@ -16,7 +16,7 @@ export function useSwitch() {
   const router = useRouter()
   return useMutation({
     mutationFn: (id: string) => call(activateOrganization, { params: { id } }),
-    // Everything on the screen belongs to the workspace that was left, down to the ids in the address.
+    // The screen and the ids in its address belong to the previous workspace.
     onSuccess: async () => {
       await router.navigate({ to: '/' })
       await queries.resetQueries()
@@ -34,7 +34,7 @@ export function WorkspaceMenu() {
   const restore = ({ id, name }: Workspace) =>
     confirm({
       title: `Restore ${name}?`,
-      words: 'It is deleted: nothing is accepted for it. Restored, it goes on as it was, and you switch to it.',
+      words: 'It is deleted and refuses every call. Restoring brings it back as it was, and you switch to it.',
       action: 'Restore and switch',
       look: 'primary',
       deed: async () => {

@@ -1,4 +1,4 @@
-/** Settings, workspace: its name, its deletion. */
+/** Settings, Workspace: its name, time zone, reporting currency, second factor and deletion. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Trash2 } from 'lucide-react'
 import type { z } from 'zod'
@@ -30,13 +30,13 @@ export function WorkspacePage() {
   const reason = active.role === 'owner' ? undefined : onlyFor('owner', active.role)
   return (
     <>
-      <PageHeader title="Workspace" words={`Since ${day(active.created_at)}. The API calls it an organization.`} />
-      <Setting title="Name" words="What your team sees in the menu of workspaces.">
+      <PageHeader title="Workspace" words={`Created ${day(active.created_at)}. The API calls it an organization.`} />
+      <Setting title="Name" words="Shown to your team in the workspace menu.">
         <NameForm key={active.id} workspace={active} reason={reason} />
       </Setting>
       <Setting
         title="Time zone"
-        words="Its days and times in the dashboard, for whoever has chosen no other. What keys read stays UTC."
+        words="Used in the dashboard by everyone who has not chosen their own. Reads by API key stay in UTC."
       >
         <ZoneForm
           key={`${active.id} ${active.timezone}`}
@@ -50,17 +50,17 @@ export function WorkspacePage() {
       </Setting>
       <Setting
         title="Reporting currency"
-        words="What the overview shows amounts by day in, each day at its own rate. The books, the API, lists and exports stay in US dollars."
+        words="The overview shows daily amounts in this currency, each day at its own rate. Billing, the API, lists and exports stay in US dollars."
       >
         <CurrencyForm key={active.id} workspace={active} />
       </Setting>
       <Setting
         title="Second factor"
-        words="Whether everyone here needs an app or a passkey besides their password. Keys are not asked."
+        words="Require an app or a passkey besides the password. API keys are not affected."
       >
         <FactorForEveryone key={active.id} workspace={active} />
       </Setting>
-      <Setting title="Id" words="Names the workspace in the grant of a key.">
+      <Setting title="Id" words="The organization_id in a key’s grant.">
         <div className="flex items-center gap-3">
           <code className="font-mono text-sm">{active.id}</code>
           <CopyButton text={active.id} label="Copy id" />
@@ -69,7 +69,7 @@ export function WorkspacePage() {
       <Setting
         title="Delete"
         danger
-        words="Every call with a key answers 409 org_deleted from then on. Nothing is lost: an owner can restore it at any time."
+        words="Every call with one of its keys then answers 409 org_deleted. Its rows are kept: an owner can restore it at any time."
       >
         <DeleteButton workspace={active} reason={reason} />
       </Setting>
@@ -124,7 +124,7 @@ function CurrencyForm({ workspace }: { workspace: Workspace }) {
     onSuccess: async ({ reporting_currency }) => {
       await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
       form.reset({ currency: reporting_currency ?? 'USD' })
-      notify(`Amounts by day are shown in ${reporting_currency ?? 'USD'}`)
+      notify(`Daily amounts are now shown in ${reporting_currency ?? 'USD'}`)
     },
   })
   return (
@@ -162,7 +162,7 @@ function DeleteButton({ workspace, reason }: { workspace: Workspace; reason: str
         confirm({
           title: `Delete ${workspace.name}?`,
           words:
-            'Integrations stop at once: conversions sent meanwhile are refused, not kept. You can restore the workspace afterwards.',
+            'Integrations stop at once: conversions sent while it is deleted are refused and not stored. You can restore the workspace later.',
           typed: 'DELETE',
           action: 'Delete workspace',
           deed: async () => {

@@ -1,18 +1,18 @@
-/** The navigation's links. */
+/** The sidebar's links. */
 import { Link, useRouterState } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
 import { useIsCharging } from '../ground/charging.ts'
-import { type Group, NAVIGATION } from './navigation.ts'
+import { NAVIGATION, type NavigationGroup } from './navigation.ts'
 
-type GoProps = { onGo: () => void }
+type LinkProps = { onGo: () => void }
 
-export function Places({ onGo }: GoProps) {
+export function NavigationLinks({ onGo }: LinkProps) {
   return (
     <nav aria-label="Main" className="-mx-3 flex min-h-0 flex-1 flex-col gap-1.5 overflow-y-auto px-3 pb-1">
       {NAVIGATION.map(group =>
         group.isFolded ? (
-          <Folded key={group.title} group={group} onGo={onGo} />
+          <FoldedGroup key={group.title} group={group} onGo={onGo} />
         ) : (
           <div key={group.title}>
             <p id={`places-${group.title}`} className="px-2 pb-0.5 text-sm text-ink-faint">
@@ -26,10 +26,10 @@ export function Places({ onGo }: GoProps) {
   )
 }
 
-/** What is gone to seldom, so that all the rest is in sight on a laptop. Open on its own pages. */
-function Folded({ group, onGo }: GoProps & { group: Group }) {
+/** A group for rarely used pages, folded so that all other links fit on a laptop's screen. It is open on its own pages. */
+function FoldedGroup({ group, onGo }: LinkProps & { group: NavigationGroup }) {
   const isHere = useRouterState({
-    select: ({ location }) => group.places.some(({ link }) => location.pathname.startsWith(link.to)),
+    select: ({ location }) => group.links.some(({ link }) => location.pathname.startsWith(link.to)),
   })
   const [isOpened, setOpened] = useState(false)
   return (
@@ -46,12 +46,12 @@ function Folded({ group, onGo }: GoProps & { group: Group }) {
   )
 }
 
-function Links({ group, onGo }: GoProps & { group: Group }) {
+function Links({ group, onGo }: LinkProps & { group: NavigationGroup }) {
   const isCharging = useIsCharging()
-  const places = group.places.filter(({ link }) => isCharging || link.to !== '/billing')
+  const links = group.links.filter(({ link }) => isCharging || link.to !== '/billing')
   return (
     <ul aria-labelledby={`places-${group.title}`} className="flex flex-col gap-px">
-      {places.map(({ link, label, icon: Icon }) => (
+      {links.map(({ link, label, icon: Icon }) => (
         <li key={label}>
           <Link
             {...link}
