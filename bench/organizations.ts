@@ -3,7 +3,7 @@ import type { Transaction } from 'kysely'
 import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import { firstCharacters, hashSecret, newSecret } from '../src/people/keys/secret.ts'
-import { foundOrganization } from '../src/people/organizations/organizations.ts'
+import { insertOrganization } from '../src/people/organizations/organizations.ts'
 import { costText, storedCost } from '../src/traffic/campaigns/cost.ts'
 import type { BenchGround } from './ground.ts'
 
@@ -41,7 +41,7 @@ export async function createOrganization(
   { campaigns = 1, offers = 1, cost = null, postback }: Wide & { postback: string },
 ): Promise<Organization> {
   return database.kysely.transaction().execute(async trx => {
-    const { org_id } = await foundOrganization(trx, config, { name: 'Bench', user_id })
+    const { org_id } = await insertOrganization(trx, config, { name: 'Bench', user_id })
     const key = await grantKey(trx, org_id, user_id)
     const offerIds = await createOffers(trx, org_id, offers)
     const made = await createCampaigns(trx, org_id, { campaigns, cost }, offerIds)

@@ -7,7 +7,7 @@ import type { Ground } from '../src/ground/room.ts'
 import { openLibrary } from '../src/people/sign-in/library.ts'
 import { createAccount } from '../src/people/sign-in/sign-up.ts'
 import { firstCharacters, hashSecret, newSecret } from '../src/people/keys/secret.ts'
-import { foundOrganization } from '../src/people/organizations/organizations.ts'
+import { insertOrganization } from '../src/people/organizations/organizations.ts'
 import { letters } from './chance.ts'
 import { EVENT_NAMES, USUAL_GOAL } from './world.ts'
 import { placeAll, type Workspace } from './placing.ts'
@@ -93,7 +93,7 @@ export async function foundWorkspace(
   { user_id, founded, today }: { user_id: string; founded: number; today: number },
 ): Promise<Workspace & { org_id: number }> {
   // The books of the demo begin with the credit, on its first day.
-  const { org_id } = await foundOrganization(trx, { ...config, welcomeCredit: '0' }, { name: NAME, user_id })
+  const { org_id } = await insertOrganization(trx, { ...config, welcomeCredit: '0' }, { name: NAME, user_id })
   const at = new Date(founded).toISOString()
   await trx.updateTable('organizations').set({ created_at: at }).where('org_id', '=', org_id).execute()
   await trx.updateTable('members').set({ joined_at: at }).where('org_id', '=', org_id).execute()

@@ -9,7 +9,7 @@ import { openOnce } from './gate/once.ts'
 import { servePages } from './gate/pages.ts'
 import { stillAllowed } from './gate/permit.ts'
 import { openQuotas, type QuotaName, type Quotas } from './gate/quota.ts'
-import { openStreet, type Street } from './gate/street.ts'
+import { openPublicServers, type PublicServers } from './gate/public-servers.ts'
 import { openRedis } from './gate/redis.ts'
 import type { RefusedIntake } from './gate/refused-intake.ts'
 import type { Config } from './ground/config.ts'
@@ -55,7 +55,7 @@ import { postbackLane } from './outgoing/postbacks/lane.ts'
 import { openAttempts } from './people/accounts/attempts.ts'
 import { openKeyUses } from './people/keys/uses.ts'
 import { openKeyReader } from './people/keys/verify.ts'
-import { standingOf } from './people/organizations/standing.ts'
+import { activeMembershipOf } from './people/organizations/active-membership.ts'
 import * as signInApi from './people/sign-in/api.ts'
 import { openSignIn } from './people/sign-in/sign-in.ts'
 import * as exploreApi from './reading/explore/api.ts'
@@ -88,7 +88,7 @@ export type House = {
   readonly furnished: readonly Declared[]
   readonly ground: Ground
   /** The servers of TLS=auto and TLS=files. */
-  readonly street: Street | undefined
+  readonly publicServers: PublicServers | undefined
   /** Opens the doors and answers with the address people open. @throws StartError where one cannot be opened. */
   listen(): Promise<string>
   /** Lets nobody in any more, finishes what was begun, leaves the database to its owner. */
@@ -123,18 +123,18 @@ export async function openHouse(
     const isCertified = (name: string) => certificates?.live.serves(name) === true
     const { app, furnished } = await openFront(ground, lanes, { ...options, isCertified }, running)
     running.defer(() => app.close())
-    const street =
+    const publicServers =
       certificates === undefined || config.role === 'work'
         ? undefined
-        : into(running)(await openStreet(app, ground, certificates.live))
+        : into(running)(await openPublicServers(app, ground, certificates.live))
     let doors: Doors | undefined
     return {
       app,
       furnished,
       ground,
-      street,
+      publicServers,
       async listen() {
-        doors = await openDoors(app, config, log, street === undefined ? [] : doorsTo(street, config))
+        doors = await openDoors(app, config, log, publicServers === undefined ? [] : doorsTo(publicServers, config))
         // Behind the doors, because the authority knocks before it gives anything.
         if (config.tls === 'auto' && config.role !== 'serve')
           into(running)(openCertificateWorker(ground, certificates?.files, name => checkSoon(ground, name)))
@@ -190,7 +190,7 @@ async function openCertificates(ground: Ground, running: AsyncDisposableStack) {
   return { files, live: take(await openLiveCertificates(ground, files)) }
 }
 
-const doorsTo = ({ http, https }: Street, { httpPort, httpsPort, tlsHost: host }: Config): Door[] => [
+const doorsTo = ({ http, https }: PublicServers, { httpPort, httpsPort, tlsHost: host }: Config): Door[] => [
   { name: 'http', server: http, port: httpPort, host, setting: 'HTTP_PORT' },
   { name: 'https', server: https, port: httpsPort, host, setting: 'HTTPS_PORT' },
 ]
@@ -244,10 +244,10 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...plainRooms,
   ]
   const identities = { verifyKey: keyVerifier(database, uses), whoIs: signIn.whoIs }
-  const standings = { standingOf: (person: Person) => standingOf(db, person) }
+  const memberships = { activeMembershipOf: (person: Person) => activeMembershipOf(db, person) }
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
-  const door = { ground, identities, standings, quotas, once, onRefusedIntake }
+  const door = { ground, identities, memberships, quotas, once, onRefusedIntake }
   if (config.role === 'work') {
     const app = openGate(door, probes)
     app.setNotFoundHandler(async () => refuse('route_not_found'))

@@ -17,7 +17,7 @@ import { secretHere } from './ground/db/secrets.ts'
 import { openLog } from './ground/log.ts'
 import { StartError } from './ground/start-error.ts'
 import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
-import { resetSecondFactor, tellOfReset } from './people/second-factor/lost.ts'
+import { resetSecondFactor, mailResetNotice } from './people/second-factor/lost.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
 /** How long the house may take to close: ten seconds for requests that have begun, seven for calls of deliveries, the rest for what is written then. */
@@ -123,8 +123,8 @@ async function resetSecondFactorOnly(
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
   if (reset === undefined) throw new StartError(`no account has the address ${email}`)
-  if (!reset.had) return console.log('The account has no second factor. Its sessions are ended.')
-  await tellOfReset({ config, log }, email)
+  if (!reset.had_factor) return console.log('The account has no second factor. Its sessions are ended.')
+  await mailResetNotice({ config, log }, email)
   console.log('The second factor is taken away, and every session ended: the password alone lets in again.')
 }
 

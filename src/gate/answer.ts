@@ -1,4 +1,4 @@
-/** Renders every refusal and failure, once: known ones by the catalogue, all else as an internal error without a word of its cause. */
+/** Turns every refusal and failure into an answer: refusals by the catalogue, failures as an internal error that does not reveal its cause. */
 import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
@@ -13,30 +13,30 @@ const BY_FASTIFY_CODE: Record<string, [RefusalName, RefusalDetail?]> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ['payload_too_large'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     'invalid_request',
-    { error: 'the body is not as long as Content-Length says', hint: 'Send its length in bytes.' },
+    { error: 'the body is not as long as Content-Length says', hint: 'Send the length in bytes.' },
   ],
   FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid_json'],
   FST_ERR_BAD_URL: [
     'invalid_request',
-    { error: 'the path is not valid', hint: 'Percent-encode it as UTF-8, and a % itself as %25.' },
+    { error: 'the path is not valid', hint: 'Percent-encode it as UTF-8. A % itself is %25.' },
   ],
 }
 
-/** Not all that takes long has days to choose. */
-const ASK_FOR_LESS = 'Choose fewer days or filter for less where you can, or try again in a minute.'
+/** Says "where you can", because not every slow read has days or filters to choose. */
+const ASK_FOR_LESS = 'Choose fewer days or add filters where you can, or try again in a minute.'
 
-/** What a call that a session opens was about to do. */
+/** Whether a call by a session was going to read or to change. */
 type Purpose = 'read' | 'change'
 
-/** Said in place of the words for reporters of conversions, whose nonce makes repeating safe: nothing of the kind is promised here. */
+/** Hints for sessions. The usual hint is for conversion intake, where a nonce makes repeating safe; dashboard calls have none. */
 const UNAVAILABLE_HINTS: Record<Purpose, string> = {
   read: 'Nothing was changed. Try again in a moment.',
-  change: 'Look whether it was saved before you send it again.',
+  change: 'Check whether it was saved before you send it again.',
 }
 
 /**
- * The refusal an error stands for. `surface` decides what a database is called that is away or too busy, and `purpose` what is then
- * said: a read it gave up is `read_timed_out`, because asking the same again at once would only be given up again.
+ * The refusal for an error. `surface` and `purpose` decide the refusal for a database that is down or too busy. A read that timed out is
+ * `read_timed_out`, because the same read would time out again at once.
  */
 export function refusalFor(error: unknown, surface: Surface, purpose?: Purpose): Refusal {
   if (error instanceof Refusal)
@@ -59,13 +59,13 @@ function unavailable(detail: RefusalDetail, purpose: Purpose | undefined): Refus
   )
 }
 
-/** Of a call that no session opens (intake, reads by key, visitors, sign-in) undefined. */
+/** The purpose of a call by a session. Undefined for intake, reads by key, visitors and sign-in. */
 function purposeOf({ access, quota, route }: Endpoint): Purpose | undefined {
   if (access === 'anyone' || access.session === undefined || quota === 'events') return undefined
   return route.startsWith('GET ') ? 'read' : 'change'
 }
 
-/** One sentence for a body or query that does not fit: each field with what is wrong. */
+/** One sentence for an invalid body or query: each field with its error. */
 export function wordsFor(issues: readonly z.core.$ZodIssue[]): string {
   const words = issues.map(({ path, code, message }) => {
     if (path.length === 0) return code === 'invalid_type' ? `the body ${message}` : message
@@ -74,13 +74,13 @@ export function wordsFor(issues: readonly z.core.$ZodIssue[]): string {
   return [...new Set(words)].slice(0, 5).join('; ')
 }
 
-/** Answers what was refused. What went wrong in here is answered as its refusal too, and logged. */
+/** Answers a refusal or failure. Failures are also logged. */
 export function answerRefusal(error: unknown, request: FastifyRequest, reply: FastifyReply, log: Logger): FastifyReply {
   const endpoint = request.routeOptions.config.endpoint
   const declared = endpoint === 'page' ? undefined : endpoint
   const surface = declared === undefined ? 'other' : surfaceOf(declared)
   const refusal = refusalFor(error, surface, declared && purposeOf(declared))
-  // Of the socket, because a request counts as destroyed as soon as its body was read.
+  // The socket is checked, because Node marks a request as destroyed as soon as its body was read.
   const isGone = request.socket.destroyed || (error as { code?: string }).code === 'ECONNRESET'
   if (refusal.status >= 500 && !(error instanceof Refusal) && !isGone)
     log.error({ err: error, route: endpoint === 'page' ? 'page' : endpoint?.route }, 'request failed')
@@ -97,7 +97,7 @@ const BROKEN: Record<string, string> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 }
 
-/** Answers what is no HTTP request, or came too slowly to be one, in the form every refusal has. */
+/** Answers a malformed or too slow HTTP request in the form of every refusal. */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const status = BROKEN[error.code ?? ''] ?? '400 Bad Request'

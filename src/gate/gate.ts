@@ -1,5 +1,5 @@
 /**
- * The door. Every request goes through these steps in this order, and no other file says so:
+ * The gate, through which every request passes. Its steps run in this order, and only this file defines the order:
  *
  *   0 the host         400, 421                               gate/host.ts
  *   1 size by header   413                                    payload_too_large
@@ -19,18 +19,18 @@ import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import type { Answer, Asked, Furnished, Ground, Host, Visit } from '../ground/room.ts'
 import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
-import { checked, type Domains } from './domain.ts'
+import { type Domains, replacingUnknown } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
 import { NosniffResponse } from './nosniff.ts'
 import { dashboardOrigin } from './origin.ts'
-import { type Actor, permit, type Standings } from './permit.ts'
+import { type Actor, permit, type Memberships } from './permit.ts'
 import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, headerText, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
-import { spelledRight } from './spelling.ts'
-import { type Objection, type ToolCall, toolCall } from './tool-call.ts'
+import { corrected } from './spelling.ts'
+import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type Visits } from './visit.ts'
 
 declare module 'fastify' {
@@ -40,42 +40,42 @@ declare module 'fastify' {
     arrived_at: number
     /** The host the request came to. */
     visited: Host
-    /** The tool this request was made by, if one did. */
+    /** The MCP tool that made this request, if one did. */
     tool: ToolCall | undefined
-    /** The body of intake that could not be read. */
+    /** The body of a conversion that could not be parsed. */
     unread: Buffer | undefined
   }
   interface FastifyContextConfig {
-    /** The declaration behind a route, or 'page' for files of the dashboard. Without one the server does not start. */
+    /** The endpoint of a route, or 'page' for the dashboard's files. A route without one keeps the server from starting. */
     endpoint?: Endpoint | 'page'
   }
 }
 
-type Door = {
+type GateParts = {
   ground: Ground
   identities: Identities
-  standings: Standings
+  memberships: Memberships
   quotas: Quotas
   once: Once
-  /** The domains of organizations; without them there are none. */
+  /** The custom domains. When omitted, there are none. */
   domains?: Domains
-  /** Is told of intake that was refused, once it is known whose it is. Must neither wait nor throw. */
+  /** Called for each refused conversion whose organization is known. Must neither wait nor throw. */
   onRefusedIntake?: (refused: RefusedIntake) => void
 }
 
-/** All that may be asked of a route; CONNECT never reaches one. */
+/** Every method except CONNECT, which never reaches a route. */
 const METHODS = HTTP_METHODS.filter(method => method !== 'CONNECT')
 
-/** Builds the server with a route for each furnished endpoint. It listens to nobody yet. */
-export function openGate(door: Door, furnished: readonly Furnished[]): FastifyInstance {
-  const { config, log } = door.ground
+/** Builds the server with a route for each furnished endpoint. It does not listen yet. */
+export function openGate(parts: GateParts, furnished: readonly Furnished[]): FastifyInstance {
+  const { config, log } = parts.ground
   const app = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT,
     requestTimeout: 30_000,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, ServerResponse: NosniffResponse },
     exposeHeadRoutes: false,
-    rewriteUrl: ({ url = '/' }) => spelledRight(url),
+    rewriteUrl: ({ url = '/' }) => corrected(url),
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     routerOptions: { maxParamLength: 2048 },
     clientErrorHandler: answerBrokenRequest,
@@ -88,7 +88,7 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
   app.decorateRequest('tool')
   app.decorateRequest('unread')
   readBodies(app)
-  const visits = openVisits(config, door.domains)
+  const visits = openVisits(config, parts.domains)
   app.addHook('onRequest', (request, reply, done) => {
     try {
       const { host, answer } = visits.admit(request)
@@ -102,16 +102,16 @@ export function openGate(door: Door, furnished: readonly Furnished[]): FastifyIn
     }
   })
   app.setErrorHandler((error, request, reply) => {
-    const refused = door.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
-    if (refused !== undefined) door.onRefusedIntake?.(refused)
+    const refused = parts.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
+    if (refused !== undefined) parts.onRefusedIntake?.(refused)
     return answerRefusal(error, request, reply, log)
   })
   app.addHook('onRoute', ({ config: declared, url }) => {
     if (declared?.endpoint === undefined) throw new Error(`${url} has no endpoint: declare it in an api.ts`)
   })
   for (const one of furnished) {
-    if (one.endpoint.visit) receiveVisits(app, door, visits, one)
-    else receiveCalls(app, door, one)
+    if (one.endpoint.visit) receiveVisits(app, parts, visits, one)
+    else receiveCalls(app, parts, one)
   }
   refuseOtherMethods(app, furnished)
   return app
@@ -133,19 +133,19 @@ function readBodies(app: FastifyInstance): void {
   })
 }
 
-/** Before a body is read: its size by the header, its encoding. */
+/** Checks the size in the header and the encoding, before the body is read. */
 export function prepareBody(request: FastifyRequest): void {
-  // The Content-Type is not looked at: a cookie request has to pass the Origin rule instead.
+  // The Content-Type is ignored. It would protect cookie requests, but the Origin rule already does.
   request.raw.headers['content-type'] = 'application/json'
   if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT) refuse('payload_too_large')
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') refuse('unsupported_encoding')
 }
 
-function receiveCalls(app: FastifyInstance, door: Door, { endpoint, deed }: Furnished): void {
+function receiveCalls(app: FastifyInstance, parts: GateParts, { endpoint, deed }: Furnished): void {
   const { method, path } = routeOf(endpoint)
-  const { ground, identities, standings, quotas } = door
-  const act = deedRunner(door, endpoint, deed)
+  const { ground, identities, memberships, quotas } = parts
+  const act = deedRunner(parts, endpoint, deed)
   app.route({
     method,
     url: path,
@@ -157,7 +157,7 @@ function receiveCalls(app: FastifyInstance, door: Door, { endpoint, deed }: Furn
       request.caller = await identify(endpoint, request, identities, ground.config.baseUrl, request.tool)
     },
     preHandler: async (request, reply) => {
-      request.actor = await permit(endpoint, request.caller, standings, request.tool === undefined ? 'http' : 'tool')
+      request.actor = await permit(endpoint, request.caller, memberships, request.tool === undefined ? 'http' : 'tool')
       const quota = endpoint.quota ?? (request.caller.kind === 'key' ? 'writes' : undefined)
       const org_id =
         quota !== undefined && request.actor !== undefined && 'org_id' in request.actor
@@ -166,11 +166,11 @@ function receiveCalls(app: FastifyInstance, door: Door, { endpoint, deed }: Furn
       if (quota !== undefined && org_id !== undefined) await quotas.spend(quota, org_id, reply)
     },
     handler: async (request, reply) => {
-      const answered = await act(request, (name, value) => void reply.header(name, value))
+      const result = await act(request, (name, value) => void reply.header(name, value))
       const { file, status = 200 } = endpoint
       const type = file === undefined ? 'application/json; charset=utf-8' : FILE_TYPES[file]
       reply.code(status).header('cache-control', 'no-store').header('content-type', type)
-      return file === undefined ? JSON.stringify(answered) : answered
+      return file === undefined ? JSON.stringify(result) : result
     },
   })
 }
@@ -182,8 +182,8 @@ const FILE_TYPES: Readonly<Record<FileType, string>> = {
 
 type SetHeader = (name: string, value: string) => void
 
-/** Validates the call, runs the deed (guarded where the endpoint says once) and encodes what it answers. */
-function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished['deed']) {
+/** Validates the call, runs the deed (through `once` if the endpoint declares it) and encodes its result. */
+function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furnished['deed']) {
   const run = deed as (context: object, call: object) => unknown
   const { query, body, reply, replyIsShaped } = endpoint
   const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
@@ -192,7 +192,7 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     if (objection !== undefined) refuse('invalid_request', withFaults(objection, endpoint, request))
     const call = {
       params: request.params,
-      query: query === undefined ? undefined : parsedQuery(query, request.query as Sent),
+      query: query === undefined ? undefined : parsedQuery(query, request.query as SentQuery),
       body: body === undefined ? undefined : parsedBody(body, request.body, endpoint.misfit),
     }
     const { actor, arrived_at, ip, headers } = request
@@ -200,17 +200,17 @@ function deedRunner({ ground, once }: Door, endpoint: Endpoint, deed: Furnished[
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
     const asked: Asked = { ip, origin, idempotency_key, arrived_at, header }
     const act = async () => {
-      const answered = encoded(await run({ ...ground, ...asked, actor }, call))
-      return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, answered) : answered
+      const result = encoded(await run({ ...ground, ...asked, actor }, call))
+      return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, result) : result
     }
     if (idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }
 }
 
-/** The objection to a tool's arguments with what the schemas say of the rest, so that all of it can be mended at once. */
+/** The objection to a tool's arguments, joined with the validation errors of the other fields, so that the caller can fix all at once. */
 function withFaults(
-  { error, hint, covers }: Objection,
+  { error, hint, covers }: ArgumentObjection,
   { query, body }: Endpoint,
   request: FastifyRequest,
 ): RefusalDetail {
@@ -220,10 +220,10 @@ function withFaults(
   return { error: [error, ...words].join('; '), ...(hint === undefined ? {} : { hint }) }
 }
 
-type Sent = Readonly<Record<string, string | string[]>>
+type SentQuery = Readonly<Record<string, string | string[]>>
 
-/** The query decoded. What is sent twice where one value is meant is said so: which of them was meant nobody knows. */
-function parsedQuery(schema: z.ZodType, sent: Sent): unknown {
+/** The decoded query. Refuses a parameter that is sent twice but takes one value, because it is unclear which one is meant. */
+function parsedQuery(schema: z.ZodType, sent: SentQuery): unknown {
   const read = schema.safeParse(sent)
   if (read.success) return read.data
   const twice = new Set(read.error.issues.map(({ path }) => String(path[0])).filter(name => Array.isArray(sent[name])))
@@ -239,7 +239,7 @@ function parsedBody(schema: z.ZodType, sent: unknown, misfit: RefusalName = 'inv
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {
   const sent = request.headers['idempotency-key']
   if (sent === undefined) return undefined
-  // Node joins repeated headers, so only the raw list tells two keys from one with a comma.
+  // Node joins repeated headers, so only the raw list distinguishes two keys from one that contains a comma.
   const times = request.raw.rawHeaders.filter(
     (name, at) => at % 2 === 0 && name.toLowerCase() === 'idempotency-key',
   ).length
@@ -253,13 +253,13 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
 
 function receiveVisits(
   app: FastifyInstance,
-  { ground, identities }: Door,
+  { ground, identities }: GateParts,
   { domains, visitOf }: Visits,
   { endpoint, deed }: Furnished,
 ): void {
   const { method, path } = routeOf(endpoint)
   const receive = deed as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
-  // A visitor's GET outside /api has no size, no key and no origin to look at: the redirect goes straight to its deed.
+  // A visitor's GET outside /api has no body, key or origin to check, so redirects go straight to their deed.
   const steps = [
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
     ...(path.startsWith('/api/')
@@ -275,12 +275,12 @@ function receiveVisits(
       const visit = visitOf(request)
       const answer = await receive(ground, visit)
       const { host } = visit
-      return sendAnswer(reply, host.is === 'domain' ? await checked(domains, host, visit, answer) : answer)
+      return sendAnswer(reply, host.is === 'domain' ? await replacingUnknown(domains, host, visit, answer) : answer)
     },
   })
 }
 
-/** Reads answer GET only, before anything else is looked at; elsewhere under /api an unknown route is no route. */
+/** The read routes answer 405 to every method but GET, before any other check. Elsewhere an unknown method is an unknown route. */
 function refuseOtherMethods(app: FastifyInstance, furnished: readonly Furnished[]): void {
   for (const method of METHODS) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
   for (const { endpoint } of furnished) {

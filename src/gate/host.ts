@@ -1,12 +1,12 @@
 /**
- * Which name a request came by, and what is open there. Before step 1 of the door. `Host` alone says it: X-Forwarded-Host is anybody's
- * to send and is never read, and a Host only chooses among names that are known; no link or mail is made from it.
+ * The host that a request names, and what is open there; step 0 of the gate. Only the Host header decides: anybody can send
+ * X-Forwarded-Host, so it is never read. A Host only selects among known names; no link or mail is made from it.
  *
- *   main    BASE_URL's host and ALSO_HOSTS; a loopback name where the request was made at this machine; without BASE_URL every name that
- *           is no domain
- *   domain  a name that an organization has proven: what is declared `hosts: 'any'`, and only of this organization; gate/domain.ts
- *   other   an unknown name or an address: visitors, networks and keys are let in, because somebody has paid for that link; what a
- *           session opens, and pages, are 421: nobody can be signed in there
+ *   main    BASE_URL's host and ALSO_HOSTS; a loopback name if the request was made on this machine; without BASE_URL every name that is
+ *           not a custom domain
+ *   domain  a name that an organization has proven: endpoints declared `hosts: 'any'` are open, for this organization only; gate/domain.ts
+ *   other   an unknown name or an IP address: visitors, networks and keys are let in, because somebody paid for that link; pages and
+ *           endpoints for sessions answer 421, because nobody can be signed in there
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -24,18 +24,18 @@ import { keyOf } from './identify.ts'
 const MAIN: Host = { is: 'main' }
 const OTHER: Host = { is: 'other' }
 
-type Arrived = Pick<IncomingMessage, 'headers' | 'socket'>
-type HostOf = (raw: Arrived) => Host
+type RawRequest = Pick<IncomingMessage, 'headers' | 'socket'>
+type HostOf = (raw: RawRequest) => Host
 
-/** The connections to the servers of TLS, which are open to everybody. */
+/** The connections to the public TLS servers. */
 const publicConnections = new WeakSet<Socket>()
 
-/** Notes that a connection was made to a server of TLS: no loopback name is the main host there, but that of BASE_URL. */
-export function notePublic(socket: Socket): void {
+/** Marks a connection to a public TLS server. On it a loopback name is not the main host, unless BASE_URL is that name. */
+export function markPublic(socket: Socket): void {
   publicConnections.add(socket)
 }
 
-/** Tells which host a request came to. A request to BASE_URL, spelled as browsers spell it, costs one comparison. */
+/** Opens the function that finds a request's host. For BASE_URL, spelled as browsers spell it, one comparison is enough. */
 export function openHosts(
   config: Pick<Config, 'baseUrl' | 'alsoHosts'>,
   domainOf: (name: string) => DomainHost | undefined,
@@ -53,12 +53,12 @@ export function openHosts(
   }
 }
 
-/** Whether a request came to PORT and no proxy says that it has handed it on: anybody on the internet can send a loopback name. */
-function isDirect({ headers, socket }: Arrived): boolean {
+/** Whether a request came to PORT without a proxy. Only then can a loopback name be trusted: anybody on the internet can send one. */
+function isDirect({ headers, socket }: RawRequest): boolean {
   return !publicConnections.has(socket) && !isForwarded(headers)
 }
 
-/** Whether the Host header stands there more than once: Node takes the first in silence, and a proxy may have meant another. */
+/** Whether the Host header was sent more than once. Node silently takes the first, while a proxy may have used another. */
 function isHostRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
   let times = 0
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -67,14 +67,14 @@ function isHostRepeated({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): bo
 }
 
 /**
- * Whether an endpoint is the dashboard's alone: no key and no visitor has a use for it, so that it has nothing to say where there is no
- * dashboard. With a key it still says that no right covers it.
+ * Whether only the dashboard uses an endpoint. Where there is no dashboard such an endpoint answers 421, except to a key, which is told that no
+ * right covers it.
  */
 export function isOfDashboard({ access, route }: Pick<Endpoint, 'access' | 'route'>): boolean {
   return access === 'anyone' ? route.includes(' /api/') : !('key' in access)
 }
 
-/** Refuses 400 for several Host headers, 421 for what is not open on another host. Says which host it is. */
+/** Returns the host of a request. Refuses 400 for several Host headers and 421 for an endpoint that is not open on that host. */
 export function admitHost(hostOf: HostOf, request: FastifyRequest): Host {
   const { raw } = request
   if (isHostRepeated(raw)) refuse('invalid_request', { error: 'Host: must be sent once' })
@@ -87,24 +87,24 @@ export function admitHost(hostOf: HostOf, request: FastifyRequest): Host {
 }
 
 /**
- * Tells whether a visitor came by https: on an encrypted connection, or as a trusted proxy's last X-Forwarded-Proto says; undefined where
- * nobody says, and somebody in front of Sluice may serve https.
+ * Opens the function that tells whether a visitor came over HTTPS: by the connection itself, or by a trusted proxy's last X-Forwarded-Proto.
+ * Undefined when neither says and a proxy in front of Sluice may serve HTTPS.
  */
 export function openSecurity(
   config: Pick<Config, 'trustProxy' | 'tls'>,
 ): (raw: IncomingMessage) => boolean | undefined {
-  const unsaid = config.tls === 'off' ? undefined : false
+  const whenUnknown = config.tls === 'off' ? undefined : false
   const isTrusted = trusting(config.trustProxy)
-  // One proxy makes nearly all connections, so who was asked about last is asked about again.
+  // One proxy makes nearly all connections, so the last result is cached.
   let last = { peer: '', isTrusted: false }
-  const isBelieved = (peer: string) => {
+  const isTrustedPeer = (peer: string) => {
     if (peer !== last.peer) last = { peer, isTrusted: isTrusted(peer) }
     return last.isTrusted
   }
   return ({ socket, headers }) => {
     if ((socket as TLSSocket).encrypted === true) return true
     const sent = headers['x-forwarded-proto']
-    if (sent === undefined || !isBelieved(socket.remoteAddress ?? '')) return unsaid
+    if (sent === undefined || !isTrustedPeer(socket.remoteAddress ?? '')) return whenUnknown
     return String(sent).split(',').at(-1)?.trim().toLowerCase() === 'https'
   }
 }

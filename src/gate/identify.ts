@@ -1,6 +1,6 @@
 /**
- * Step 2 of the door: who is asking. A key counts before a cookie; without a key, whatever changes something must come from the
- * dashboard's own pages.
+ * Step 2 of the gate: identify the caller. A key takes precedence over a cookie. Without a key, a request that changes something must come
+ * from the dashboard's own pages.
  */
 import type { Access, Endpoint } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
@@ -12,55 +12,55 @@ import type { ToolCall } from './tool-call.ts'
 
 export type Caller = { kind: 'key'; record: KeyRecord } | { kind: 'person'; person: Person } | { kind: 'anyone' }
 
-/** What the gate asks of the rooms that know people and keys. */
+/** The functions by which the gate looks up keys and sessions. */
 export type Identities = {
   verifyKey(secret: string): Promise<KeyRecord | undefined>
   whoIs(headers: Visit['headers']): Promise<Person | undefined>
 }
 
-type Asking = { method: string; headers: Visit['headers'] }
+type IncomingCall = { method: string; headers: Visit['headers'] }
 
 const ANYONE: Caller = { kind: 'anyone' }
 
-/** Where a request came in, which decides the shape of its refusals. */
+/** The kind of endpoint, which decides the shape of its refusals. */
 export type Surface = 'events' | 'reads' | 'other'
 
-/** Intake is told by its quota, the reads for keys by taking no cookie; all else is the dashboard's. */
+/** Conversion intake is recognized by its quota and key reads by accepting no session. All others belong to the dashboard. */
 export function surfaceOf(endpoint: Pick<Endpoint, 'access' | 'quota'>): Surface {
   if (endpoint.quota === 'events') return 'events'
   return isKeyOnly(endpoint.access) ? 'reads' : 'other'
 }
 
-/** Whether no session opens the endpoint, so that a missing key is what is wrong. */
+/** Whether the endpoint accepts only keys and no session. */
 export function isKeyOnly(access: Access): boolean {
   return access !== 'anyone' && access.session === undefined
 }
 
-/** The key that was sent, or undefined; an empty header is none. */
+/** The key that was sent. Undefined for a missing or empty header. */
 export function keyOf(headers: Visit['headers']): string | undefined {
   const sent = headers['x-api-key']
   return typeof sent === 'string' && sent !== '' ? sent : undefined
 }
 
-/** Refuses or answers who it is. Throws what the database threw for sessions; for keys that is turned into its refusal. */
+/** Identifies the caller or refuses. A database error is thrown on for sessions and becomes a refusal for keys. */
 export async function identify(
   endpoint: Endpoint,
-  asking: Asking,
+  request: IncomingCall,
   identities: Identities,
   baseUrl: string | undefined,
   tool?: ToolCall,
 ): Promise<Caller> {
   const { access } = endpoint
-  // By the path that was declared: the one that was sent may spell it with escapes.
+  // The declared path is used, because the sent one may contain escapes.
   const { path } = routeOf(endpoint)
-  const secret = keyOf(asking.headers)
+  const secret = keyOf(request.headers)
   if (secret !== undefined && path.startsWith('/api/auth/')) refuse('auth_route_closed')
   if (secret !== undefined && access !== 'anyone')
     return byKey(endpoint, tool?.record ?? (await verified(endpoint, secret, identities)))
   if (isKeyOnly(access)) refuse('api_key_required')
-  if (changesSomething(asking.method, path)) requireOrigin(asking.headers, baseUrl)
+  if (changesSomething(request.method, path)) requireOrigin(request.headers, baseUrl)
   if (access === 'anyone') return ANYONE
-  const person = await identities.whoIs(asking.headers)
+  const person = await identities.whoIs(request.headers)
   return person === undefined ? refuse('sign_in_required') : { kind: 'person', person }
 }
 
@@ -73,7 +73,7 @@ function byKey(endpoint: Endpoint, record: KeyRecord): Caller {
   return { kind: 'key', record }
 }
 
-/** The key's record. Never 401 because the database could not be read: that would make people replace working keys. */
+/** The key's record. A database failure is never a 401, because people would then replace working keys. */
 export async function verified(
   endpoint: Pick<Endpoint, 'access' | 'quota'>,
   secret: string,

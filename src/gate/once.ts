@@ -1,6 +1,6 @@
 /**
- * One request at a time per Idempotency-Key, and 55 seconds for it. A signal for the caller, not the lock: what happens once is
- * decided by primary keys. Freed when the work settles, not when the caller leaves.
+ * Allows one request at a time per Idempotency-Key, for 55 seconds. It only informs the caller: primary keys, not this guard, prevent a
+ * second event. The key is released when the work ends, not when the caller disconnects.
  */
 import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
@@ -8,9 +8,9 @@ import { Refusal, refuse } from '../contract/refusals.ts'
 import { inTime } from './redis.ts'
 
 const BUDGET_MS = 55_000
-/** The most characters of an Idempotency-Key: those of a nonce, which it stands in for. */
+/** The longest Idempotency-Key in characters: that of a nonce, which it replaces. */
 export const IDEMPOTENCY_KEY_LENGTH = 128
-/** Outlives the budget, so that a token never frees the key while its work may still be running. */
+/** Longer than the budget, so that a token does not expire while its work may still be running. */
 const TOKEN_MS = BUDGET_MS + 5000
 
 const RELEASE = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`
@@ -20,7 +20,7 @@ export type Once = {
   run<T>(org_id: number, idempotencyKey: string, arrived_at: number, work: () => Promise<T>): Promise<T>
 }
 
-/** Opens the guard: a map in this process, and tokens in Redis where there is one. */
+/** Opens the guard: a set in this process and, with Redis, tokens shared by all processes. */
 export function openOnce(redis: Redis | undefined, budget_ms = BUDGET_MS): Once {
   const inFlight = new Set<string>()
   return {
@@ -32,7 +32,7 @@ export function openOnce(redis: Redis | undefined, budget_ms = BUDGET_MS): Once 
         inFlight.delete(name)
         throw error
       })
-      const settle = async () => {
+      const runAndRelease = async () => {
         try {
           return await work()
         } finally {
@@ -40,7 +40,7 @@ export function openOnce(redis: Redis | undefined, budget_ms = BUDGET_MS): Once 
           await release()
         }
       }
-      return withinBudget(settle(), arrived_at + budget_ms - performance.now())
+      return withinBudget(runAndRelease(), arrived_at + budget_ms - performance.now())
     },
   }
 }
@@ -55,9 +55,9 @@ async function claim(redis: Redis | undefined, name: string): Promise<() => Prom
   try {
     if ((await inTime(redis.set(name, token, 'PX', TOKEN_MS, 'NX'))) === null) refuse('in_flight')
   } catch (error) {
-    // Without the store the signal is lost, not the guarantee; the quota has refused by then in most cases.
+    // Without Redis callers are not informed, but nothing happens twice. In most cases the quota has already refused the request.
     if (error instanceof Refusal) throw error
-    // The token may have been taken all the same, and would tell every resend for a minute of a request that is long answered.
+    // Redis may have stored the token although its answer was lost. Unreleased, it would refuse every resend for a minute.
     void release()
     return nothing
   }
@@ -67,7 +67,7 @@ async function claim(redis: Redis | undefined, name: string): Promise<() => Prom
 async function withinBudget<T>(work: Promise<T>, left_ms: number): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Refusal('timed_out')), Math.max(0, left_ms))
-  // The work goes on after a 504; what it ends with then has no one left to tell.
+  // After a 504 the work continues, and nobody waits for its failure any longer.
   work.catch(() => undefined)
   try {
     return await Promise.race([work, late.promise])

@@ -1,4 +1,4 @@
-/** What an endpoint answers, for the OpenAPI document: its reply, what refuses on the way, and the headers of both. */
+/** The responses of an endpoint for the OpenAPI document: its reply, the possible refusals, and their headers. */
 import { z } from 'zod'
 import type { Endpoint, HeaderName, Said } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
@@ -13,30 +13,30 @@ import { type Json, schemaOf } from './openapi-schemas.ts'
 const text = (description: string, examples: string[]) => ({ description, schema: { type: 'string', examples } })
 const count = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } })
 
-/** The headers of answers, explained once. */
+/** The response headers with their descriptions. */
 export const HEADERS = {
-  'Retry-After': count('Seconds to wait before the request is sent again'),
-  'X-RateLimit-Limit': count('Requests a minute of this kind, for all keys of the organization together'),
-  'X-RateLimit-Remaining': count('How many are left of them'),
-  'X-RateLimit-Reset': count('When the next minute begins, in Unix seconds'),
-  'Idempotent-Replayed': text('Only where what was sent had been recorded before: nothing has happened again', [
+  'Retry-After': count('Seconds to wait before sending the request again'),
+  'X-RateLimit-Limit': count('Requests of this kind allowed per minute, for all keys of the organization together'),
+  'X-RateLimit-Remaining': count('Requests left in this minute'),
+  'X-RateLimit-Reset': count('The Unix time in seconds at which the next minute begins'),
+  'Idempotent-Replayed': text('Sent only if the event had been recorded before, so that nothing happened again', [
     'true',
   ]),
-  Location: text('Where to go on', ['https://example.com/?sub1=01h455vb4pex5vsknk084sn02q']),
-  'Set-Cookie': text('The cookie, where one is set', []),
-  Allow: text('The method this route answers', ['POST']),
+  Location: text('The address to go to', ['https://example.com/?sub1=01h455vb4pex5vsknk084sn02q']),
+  'Set-Cookie': text('The cookie, if one is set', []),
+  Allow: text('The method that this route accepts', ['POST']),
 } as const satisfies Record<HeaderName, Json>
 
-const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+const QUOTA_HEADERS: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
-/** Refusals that say when to come again, and those that come when a call has been counted. */
-const WAITING = new Set([429, 503])
-const PAST_QUOTA = new Set([400, 403, 404, 409, 422, 429, 500, 504])
+/** Statuses with Retry-After, and statuses that can occur after a call was counted against its quota. */
+const WITH_RETRY_AFTER = new Set([429, 503])
+const AFTER_QUOTA = new Set([400, 403, 404, 409, 422, 429, 500, 504])
 
 type Response = { description: string; headers?: Json; content?: Json }
 
-/** What the gate itself can refuse on the way to this endpoint. */
-function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
+/** The refusals that the gate itself can make before the deed of this endpoint runs. */
+function refusalsOfGate(endpoint: Endpoint): RefusalName[] {
   const { access, query, once, route } = endpoint
   const { path } = routeOf(endpoint)
   const names: RefusalName[] = ['internal_error', ...refusalsOfBodies(endpoint)]
@@ -44,9 +44,9 @@ function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
     names.push('origin_required', 'origin_mismatch')
   if (path.startsWith('/api/auth/')) names.push('auth_route_closed')
   if (isOfDashboard(endpoint)) names.push('misdirected_request')
-  // A path that is no percent-encoded UTF-8 names nothing.
+  // A path that is not valid percent-encoded UTF-8 is refused.
   if (path.includes(':')) names.push('invalid_request')
-  // A part of the path of over 2,048 characters belongs to no route.
+  // A path parameter of more than 2,048 characters matches no route.
   if (endpoint.visit && path.includes(':')) names.push('route_not_found')
   if (endpoint.visit) return access === 'anyone' ? names : [...names, 'sign_in_required']
   if (query && !isKeyOnly(access)) names.push('invalid_request')
@@ -59,7 +59,7 @@ function refusalsOnTheWay(endpoint: Endpoint): RefusalName[] {
   return names
 }
 
-/** A body is read wherever one may be, also where none is asked for. */
+/** A body is read on every method but GET, even if the endpoint declares none. */
 function refusalsOfBodies({ route, body, takesRaw, misfit = 'invalid_request' }: Endpoint): RefusalName[] {
   if (route.startsWith('GET ')) return []
   const names: RefusalName[] = ['payload_too_large', 'unsupported_encoding']
@@ -90,25 +90,25 @@ function refusalsOfKeys({ access }: Endpoint): RefusalName[] {
   return names
 }
 
-/** Every answer by its status. */
+/** All responses of an endpoint, by status. */
 export function responses(endpoint: Endpoint, schemas: Json): Json {
   const { answers = {}, visit } = endpoint
   const all = new Map<number, Response>()
-  const put = (status: number, response: Response) => all.set(status, joined(all.get(status), response))
+  const add = (status: number, response: Response) => all.set(status, joined(all.get(status), response))
   if (endpoint.reply !== undefined || endpoint.answers === undefined)
-    put(endpoint.status ?? 200, reply(endpoint, 'Done', schemas, [...headersOf(endpoint), ...counted(endpoint)]))
-  if (endpoint.answers === undefined || visit) for (const [status, refused] of refusals(endpoint)) put(status, refused)
-  for (const [status, said] of Object.entries(answers))
-    put(Number(status), typeof said === 'string' ? reply(endpoint, said, schemas) : answerOf(said, schemas))
+    add(endpoint.status ?? 200, reply(endpoint, 'Done', schemas, [...headersOf(endpoint), ...quotaHeaders(endpoint)]))
+  if (endpoint.answers === undefined || visit) for (const [status, refused] of refusals(endpoint)) add(status, refused)
+  for (const [status, declared] of Object.entries(answers))
+    add(Number(status), typeof declared === 'string' ? reply(endpoint, declared, schemas) : answerOf(declared, schemas))
   return Object.fromEntries([...all].toSorted(([a], [b]) => a - b))
 }
 
 const headersOf = ({ headers = [] }: Endpoint): readonly HeaderName[] => headers
 
-/** Whether calls are counted, so that the answer says what is left. */
-function counted({ access, quota, route }: Endpoint): HeaderName[] {
+/** The headers of a counted quota. Empty when calls to the endpoint are not counted. */
+function quotaHeaders({ access, quota, route }: Endpoint): HeaderName[] {
   const isKeyWrite = rightOf(access) !== undefined && !route.startsWith('GET ')
-  return quota !== undefined || isKeyWrite ? COUNTED : []
+  return quota !== undefined || isKeyWrite ? QUOTA_HEADERS : []
 }
 
 function joined(before: Response | undefined, added: Response): Response {
@@ -123,7 +123,7 @@ function joined(before: Response | undefined, added: Response): Response {
 
 function refusals(endpoint: Endpoint): [number, Response][] {
   const byStatus = Map.groupBy(
-    new Set([...refusalsOnTheWay(endpoint), ...(endpoint.refuses ?? [])]),
+    new Set([...refusalsOfGate(endpoint), ...(endpoint.refuses ?? [])]),
     name => REFUSALS[name].status,
   )
   return [...byStatus].map(([status, names]) => {
@@ -131,8 +131,8 @@ function refusals(endpoint: Endpoint): [number, Response][] {
       name => REFUSALS[name].error + codeInWords(refusalBody(new Refusal(name), surfaceOf(endpoint))),
     )
     const headers = [
-      ...(WAITING.has(status) ? ['Retry-After' as const] : []),
-      ...(PAST_QUOTA.has(status) ? counted(endpoint) : []),
+      ...(WITH_RETRY_AFTER.has(status) ? ['Retry-After' as const] : []),
+      ...(AFTER_QUOTA.has(status) ? quotaHeaders(endpoint) : []),
     ]
     return [status, answerOf({ words: words.join('; '), type: 'refusal', headers }, {})]
   })

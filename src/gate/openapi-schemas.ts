@@ -1,10 +1,10 @@
-/** Schemas as the OpenAPI document shows them: the wire's side, with named parts in one place. */
+/** JSON schemas for the OpenAPI document, in their wire form and with named parts moved to components. */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
 export type Json = { [key: string]: unknown }
 
-/** The wire's side of a schema, with its named parts moved to components. */
+/** The wire form of a schema. Its named parts are added to `schemas`. */
 export function schemaOf(schema: z.ZodType, schemas: Json): Json {
   const {
     $schema: _,
@@ -14,22 +14,25 @@ export function schemaOf(schema: z.ZodType, schemas: Json): Json {
     $defs?: Json
   }
   for (const [name, part] of Object.entries($defs)) {
-    const shown = pointed(part)
-    if (name in schemas && !isDeepStrictEqual(schemas[name], shown)) throw new Error(`two schemas are named ${name}`)
-    schemas[name] = shown
+    const component = withReferences(part)
+    if (name in schemas && !isDeepStrictEqual(schemas[name], component))
+      throw new Error(`two schemas are named ${name}`)
+    schemas[name] = component
   }
-  return pointed(rest) as Json
+  return withReferences(rest) as Json
 }
 
-/** References rewritten to where the parts now lie; the long patterns that only repeat a format left out. */
-function pointed(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(pointed)
+/** The schema with references to components, and without long patterns that only repeat a format. */
+function withReferences(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(withReferences)
   if (typeof part !== 'object' || part === null) return part
   const entries = Object.entries(part).filter(([key]) => !(key === 'pattern' && 'format' in part))
   return Object.fromEntries(
     entries.map(([key, value]) => [
       key,
-      key === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', '#/components/schemas/') : pointed(value),
+      key === '$ref' && typeof value === 'string'
+        ? value.replace('#/$defs/', '#/components/schemas/')
+        : withReferences(value),
     ]),
   )
 }

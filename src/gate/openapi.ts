@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the endpoints: what the gate enforces is what the page says. */
+/** Builds the OpenAPI 3.1 document from the endpoints, so that it always matches what the gate enforces. */
 import { type Endpoint, rightOf, routeOf } from '../contract/endpoint.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import type { Declared } from '../ground/room.ts'
@@ -6,14 +6,14 @@ import { IDEMPOTENCY_KEY_LENGTH } from './once.ts'
 import { HEADERS, responses } from './openapi-answers.ts'
 import { type Json, schemaOf } from './openapi-schemas.ts'
 
-/** The whole document for these endpoints; `version` is the project's. Made an endpoint at a time, because visitors are redirected meanwhile. */
+/** The document for these endpoints; `version` is the project's. It yields after each endpoint, so that visitors are not kept waiting. */
 export async function openApi(furnished: readonly Declared[], version: string): Promise<Json> {
   const schemas: Json = {}
   const paths: Record<string, Json> = {}
   for (const { name, endpoint } of furnished.flatMap(partsOf)) {
     const { method, path } = routeOf(endpoint)
-    const place = path.replaceAll(/:(\w+)/g, '{$1}')
-    paths[place] = { ...paths[place], [method.toLowerCase()]: operation(name, endpoint, path, schemas) }
+    const template = path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[template] = { ...paths[template], [method.toLowerCase()]: operation(name, endpoint, path, schemas) }
     await new Promise(setImmediate)
   }
   return {
@@ -29,13 +29,13 @@ export async function openApi(furnished: readonly Declared[], version: string): 
       schemas: { ...schemas, Refusal: REFUSAL },
       headers: HEADERS,
       securitySchemes: {
-        key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key made in Settings, API keys.' },
+        key: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'A key created in Settings, API keys.' },
         session: {
           type: 'apiKey',
           in: 'cookie',
           name: 'sluice.session_token',
           description:
-            "Set by signing in; where BASE_URL is https its name is `__Host-sluice.session_token`. What is no GET also needs the dashboard's Origin.",
+            "Set by signing in. If BASE_URL is https, its name is `__Host-sluice.session_token`. Requests other than GET also need the dashboard's Origin.",
         },
       },
     },
@@ -44,12 +44,12 @@ export async function openApi(furnished: readonly Declared[], version: string): 
 
 const ABOUT = [
   'Ad-click tracker and conversion-reporting service.',
-  'Refusals answer `{ error, code?, hint? }`: decide by status and `code`, the sentences are for people.',
+  'Refusals answer `{ error, code?, hint? }`. Programs should decide by status and `code`; `error` and `hint` are for people.',
   'Bodies are JSON, whatever the Content-Type says. Unknown fields and unknown query parameters are ignored; new fields may appear in answers at any time.',
-  'What a key calls, and every conversion, is counted per organization and minute: from then on answers carry `X-RateLimit-*`.',
+  'Calls by key and all conversions are counted per organization and minute. Counted answers carry `X-RateLimit-*`.',
 ].join('\n\n')
 
-/** A wildcard by the routes it stands for, anything else as it is. */
+/** The routes behind a wildcard endpoint; any other endpoint by itself. */
 function partsOf({ name, endpoint }: Declared): Declared[] {
   return endpoint.parts === undefined
     ? [{ name, endpoint }]
@@ -92,13 +92,12 @@ function security({ access }: Endpoint): Json[] {
 function accessInWords({ access }: Endpoint): string {
   if (access === 'anyone') return 'Open to anyone.'
   const right = rightOf(access)
-  if (access.session === undefined && right === undefined)
-    return 'Needs any key that is accepted; cookies are not accepted.'
+  if (access.session === undefined && right === undefined) return 'Needs any accepted key. Cookies are not accepted.'
   if (right === undefined)
     return `Dashboard session only (${access.session}). A key is refused 403 \`api_key_resource_forbidden\`.`
   const key = `a key with the ${RIGHTS[right].tier} right \`${right}\``
   return access.session === undefined
-    ? `Needs ${key}; cookies are not accepted.`
+    ? `Needs ${key}. Cookies are not accepted.`
     : `Needs ${key}, or a dashboard session (${access.session}).`
 }
 
@@ -129,6 +128,6 @@ function headerParameters({ once }: Endpoint): Json[] {
   if (!once) return []
   const schema = { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH }
   const description =
-    'Stands in for a missing nonce. While a request with it is in flight another one is refused 409; after 55 seconds the answer is 504.'
+    'Used as the nonce if the body has none. While a request with this key is in flight, another one is refused with 409. After 55 seconds the answer is 504.'
   return [{ name: 'Idempotency-Key', in: 'header', required: false, description, schema }]
 }

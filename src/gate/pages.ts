@@ -1,4 +1,7 @@
-/** Files for browsers: the dashboard, the API reference. Strict content policy; never a page where an API answer belongs. */
+/**
+ * Serves the dashboard and the API reference, with a strict content security policy. A page is never sent where a program expects an API
+ * answer.
+ */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -16,19 +19,19 @@ const DIST = join(import.meta.dirname, '../../dist')
 const DOCS = join(import.meta.dirname, 'docs')
 const SWAGGER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 
-/** Where no page may stand: what is not found there is said in JSON. */
-const PLACES = '(api|\\.well-known|assets|c|o|l|m|postback|hooks|healthz|readyz|metrics)'
-const NO_PAGES = new RegExp(`^/${PLACES}(/|$|\\?)`)
-/** The same in another spelling: a page with status 200 would tell a program that all is well. */
-const ALIKE = new RegExp(`^/+${PLACES}(/|$|\\?|%2f)`, 'i')
-/** Pages and files among them. */
+/** The paths without pages. Unknown addresses below them get a JSON 404. */
+const PROGRAM_PATHS = '(api|\\.well-known|assets|c|o|l|m|postback|hooks|healthz|readyz|metrics)'
+const NO_PAGES = new RegExp(`^/${PROGRAM_PATHS}(/|$|\\?)`)
+/** Misspellings of those paths. They get a 404 too, because a program would take a page with status 200 for success. */
+const MISSPELLED = new RegExp(`^/+${PROGRAM_PATHS}(/|$|\\?|%2f)`, 'i')
+/** The pages and files below those paths. */
 const IS_PAGE = /^\/(assets\/|api\/(docs|openapi))/
-const SPELLING = { hint: 'Paths are spelled as in /api/docs: lower case, one slash at a time, none at the end.' }
+const SPELLING = { hint: 'Spell paths as in /api/docs: lower case, single slashes, none at the end.' }
 
 const YEAR_SECONDS = 31_536_000
 const page = { config: { endpoint: 'page' as const } }
 
-/** Serves the built dashboard, the API reference and its document, and says 404 for the rest. */
+/** Serves the built dashboard, the API reference and its OpenAPI document, and answers 404 elsewhere. */
 export async function servePages(
   app: FastifyInstance,
   furnished: readonly Declared[],
@@ -56,20 +59,20 @@ export async function servePages(
           formAction: ["'self'"],
         },
       },
-      // Over plain http on loopback browsers ignore it; behind TLS it is the proxy's to send.
+      // Browsers ignore HSTS over HTTP. Over HTTPS, public-servers.ts or the proxy in front sends it.
       strictTransportSecurity: false,
       referrerPolicy: { policy: 'no-referrer' },
     })
-    // The build puts compressed files beside the others; nothing is compressed anew for a request.
+    // The build writes compressed files beside the others, so nothing is compressed per request.
     await scope.register(files, { root: DIST, serve: false, preCompressed: true })
     let document: Promise<string> | undefined
-    // Made when it is first asked for: a start does not wait for what few ever read.
-    serveReference(scope, () => (document ??= openApi(furnished, version).then(made => JSON.stringify(made))))
+    // The document is built on the first request, because few installations need it and the start should not wait for it.
+    serveReference(scope, () => (document ??= openApi(furnished, version).then(built => JSON.stringify(built))))
     serveDashboard(scope, identities)
   })
 }
 
-/** For people: they have come by an address of the machine, or through a proxy that keeps the name to itself. */
+/** A plain text for people who opened the machine's IP address, or came through a proxy that changes the Host header. */
 function misdirected(reply: FastifyReply): FastifyReply {
   const { status, error, hint } = REFUSALS.misdirected_request
   return reply
@@ -97,9 +100,9 @@ function serveDashboard(scope: FastifyInstance, identities: Identities): void {
     ...page,
     handler: async (request, reply) => {
       if (NO_PAGES.test(request.url)) return refuseUnknownRoute(request, identities)
-      if (ALIKE.test(request.url)) refuse('route_not_found', SPELLING)
+      if (MISSPELLED.test(request.url)) refuse('route_not_found', SPELLING)
       const file = decodeURIComponent(request.url.split('?', 1)[0] ?? '').slice(1)
-      // The icon and its like stand beside index.html; every other address is the dashboard's own.
+      // Files such as the icon are beside index.html. Every other address is a page of the dashboard.
       if (/^[\w-]+\.(svg|ico|png|txt|webmanifest)$/.test(file) && existsSync(join(DIST, file)))
         return reply.sendFile(file)
       if (existsSync(join(DIST, 'index.html')))

@@ -1,7 +1,7 @@
 /**
- * Step 4 of the door: what the caller may do here. For a key: the grant is readable, its owner a member of its organization, the
- * organization there, the owner's role, the right, in this order. For a person: the second
- * factor, where the active organization asks for one, and the role in it.
+ * Step 4 of the gate: check what the caller may do. For a key, in this order: the grant is readable, the owner is a member of its organization,
+ * the organization is not deleted, the owner's role, the right. For a person: a second factor if the active organization requires one, and
+ * the role in it.
  */
 import type pg from 'pg'
 import type { Access, Endpoint, Role } from '../contract/endpoint.ts'
@@ -11,11 +11,11 @@ import { Refusal, refuse } from '../contract/refusals.ts'
 import { isRight, RIGHTS, type Right, TIERS, type Tier } from '../contract/rights.ts'
 import type { Key, Member, Person } from '../ground/room.ts'
 import { type KeyRecord, rereadKeys } from '../people/keys/verify.ts'
-import type { Standing } from '../people/organizations/standing.ts'
+import type { ActiveMembership } from '../people/organizations/active-membership.ts'
 import type { Caller } from './identify.ts'
 
-/** A person's place in their active organization; undefined when they have none. */
-export type Standings = { standingOf(person: Person): Promise<Standing | undefined> }
+/** Reads a person's membership in their active organization. Undefined when they have none. */
+export type Memberships = { activeMembershipOf(person: Person): Promise<ActiveMembership | undefined> }
 
 export type Actor = Person | Member | Key | undefined
 
@@ -24,51 +24,51 @@ const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 }
 /** Keys issued before this day skip the role check on intake over HTTP. */
 const ROLE_CHECKED_SINCE = Date.UTC(2026, 8, 2)
 
-/** Answers who acts, narrowed to what the endpoint lets in. Refuses in the order above; `through` says whether exemptions of HTTP hold. */
+/** Returns the actor for the deed. Refuses in the order above. `through` decides whether the exemptions for HTTP apply. */
 export async function permit(
   endpoint: Endpoint,
   caller: Caller,
-  standings: Standings,
+  memberships: Memberships,
   through: Key['through'],
 ): Promise<Actor> {
   if (caller.kind === 'anyone') return undefined
   if (caller.kind === 'key') return permitKey(endpoint, caller.record, through)
   const needed = neededRole(endpoint.access)
-  return needed === 'person' ? caller.person : permitPerson(caller.person, needed, standings)
+  return needed === 'person' ? caller.person : permitPerson(caller.person, needed, memberships)
 }
 
 function neededRole(access: Access): Role | 'person' {
   return access === 'anyone' || access.session === undefined ? 'person' : access.session
 }
 
-async function permitPerson(person: Person, needed: Role, standings: Standings): Promise<Member> {
-  const standing = await standings.standingOf(person)
-  if (standing === undefined) refuse('no_organization')
-  if (standing.organization_deleted) refuse('org_deleted')
-  if (standing.lacks_second_factor) refuse('second_factor_required')
-  if (RANK[standing.member.role] < RANK[needed])
+async function permitPerson(person: Person, needed: Role, memberships: Memberships): Promise<Member> {
+  const membership = await memberships.activeMembershipOf(person)
+  if (membership === undefined) refuse('no_organization')
+  if (membership.organization_deleted) refuse('org_deleted')
+  if (membership.lacks_second_factor) refuse('second_factor_required')
+  if (RANK[membership.member.role] < RANK[needed])
     refuse('role_forbidden', {
       error: `this needs the role ${needed}`,
       hint: 'Ask an owner or admin of the organization.',
     })
-  return standing.member
+  return membership.member
 }
 
 function permitKey(endpoint: Endpoint, record: KeyRecord, through: Key['through']): Key {
-  const act = { right: rightOf(endpoint.access), isIntake: endpoint.quota === 'events', through }
-  const place = placeOf(record, act)
-  if (place instanceof Refusal) throw place
+  const keyCall = { right: rightOf(endpoint.access), isIntake: endpoint.quota === 'events', through }
+  const scope = scopeOf(record, keyCall)
+  if (scope instanceof Refusal) throw scope
   const { key_id, user_id, read_at } = record
-  return { kind: 'key', key_id, user_id, ...place, through, read_at }
+  return { kind: 'key', key_id, user_id, ...scope, through, read_at }
 }
 
-/** What a key is to do: by which right, whether it is intake, and how it came. */
-type Act = { readonly right: Right | undefined; readonly isIntake: boolean; readonly through: Key['through'] }
+/** A call by a key: the right it needs, whether it is conversion intake, and whether it came over HTTP or from a tool. */
+type KeyCall = { readonly right: Right | undefined; readonly isIntake: boolean; readonly through: Key['through'] }
 
-/** Where a key may do it and with which campaigns, or the first of its refusals in the order above. */
-function placeOf(
+/** The organization and campaigns in which the key may make the call, or the first refusal in the order above. */
+function scopeOf(
   record: KeyRecord,
-  { right, isIntake, through }: Act,
+  { right, isIntake, through }: KeyCall,
 ): Pick<Key, 'org_id' | 'organization_id' | 'campaigns'> | Refusal {
   const { grant, org_id, organization_id, role } = record
   if (grant !== null && !isReadable(grant)) return new Refusal('api_key_grant_unverifiable')
@@ -85,12 +85,12 @@ function isReadable(grant: NonNullable<KeyRecord['grant']>): boolean {
   return grant.org_id !== null && TIERS.every(inPlace)
 }
 
-/** Whether intake looks away from the role of the key's owner; never for a tool. */
+/** Whether intake skips the role check for this key. It never does for a tool. */
 function skipsRole({ issued_at }: KeyRecord, through: Key['through']): boolean {
   return through === 'http' && Date.parse(issued_at) < ROLE_CHECKED_SINCE
 }
 
-/** Whether the key holds the right; one whose permissions were never saved holds `events` alone, over HTTP. */
+/** Whether the key holds the right. A key whose permissions were never saved holds only `events`, over HTTP. */
 function holds({ grant }: KeyRecord, right: Right, through: Key['through']): boolean {
   return grant === null ? right === 'events' && through === 'http' : grant[RIGHTS[right].tier].includes(right)
 }
@@ -114,25 +114,25 @@ function ungranted(right: Right, through: Key['through']): Refusal {
 }
 
 type UsedKey = Pick<Key, 'key_id' | 'through'>
-type StandingNow = { campaigns: readonly string[] | null } | Refusal
+type CurrentScope = { campaigns: readonly string[] | null } | Refusal
 
 /**
- * What keys may still do for an organization, read again inside the transaction of work that waited: for each, its
- * campaigns, or the refusal that now stands.
+ * Checks again whether keys may report events to an organization, inside the transaction of work that waited. Returns each key's campaigns
+ * or its refusal.
  */
 export async function stillAllowed<K extends UsedKey>(
   client: pg.ClientBase,
   org_id: number,
   keys: readonly K[],
-): Promise<ReadonlyMap<K, StandingNow>> {
+): Promise<ReadonlyMap<K, CurrentScope>> {
   const records = await rereadKeys(client, [...new Set(keys.map(key => key.key_id))])
-  return new Map(keys.map(key => [key, standingNow(records.get(key.key_id), org_id, key.through)]))
+  return new Map(keys.map(key => [key, currentScope(records.get(key.key_id), org_id, key.through)]))
 }
 
-function standingNow(record: KeyRecord | undefined, org_id: number, through: Key['through']): StandingNow {
+function currentScope(record: KeyRecord | undefined, org_id: number, through: Key['through']): CurrentScope {
   if (record === undefined || !record.accepted) return new Refusal('key_not_accepted')
-  const place = placeOf(record, { right: 'events', isIntake: true, through })
-  if (place instanceof Refusal) return place
-  // It acts in another organization by now, where this click is not.
-  return place.org_id === org_id ? { campaigns: place.campaigns } : new Refusal('click_not_found')
+  const scope = scopeOf(record, { right: 'events', isIntake: true, through })
+  if (scope instanceof Refusal) return scope
+  // The key may have moved to another organization, which does not have this click.
+  return scope.org_id === org_id ? { campaigns: scope.campaigns } : new Refusal('click_not_found')
 }

@@ -1,6 +1,6 @@
 /**
- * Quotas, counted per organization and minute over all its keys; launches of Mini Apps per network (`networkOf`) and minute. Counted in
- * memory for one process, in Redis for several. Without the store writes are refused 503 and reads pass.
+ * Quotas, counted per minute and organization over all its keys; launches of Mini Apps are counted per minute and network (`networkOf`). One
+ * process counts in memory, several count in Redis. While Redis is down, writes are refused with 503 and reads pass.
  */
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
@@ -8,10 +8,10 @@ import type { QuotaName as DeclaredQuota } from '../contract/endpoint.ts'
 import { refuse, tellLater } from '../contract/refusals.ts'
 import { inTime } from './redis.ts'
 
-/** What an endpoint declares, what all other writes by key share, and launches from one network. */
+/** The quotas that endpoints declare, `writes` shared by all other writes by key, and `launches` of Mini Apps. */
 export type QuotaName = DeclaredQuota | 'writes' | 'launches'
 
-/** `perMinute` requests; what happens when the store cannot be reached. */
+/** `perMinute` is the number of requests; `outage` says what happens while Redis cannot be reached. */
 const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }> = {
   events: { perMinute: 1800, outage: 'refuse' },
   clicks: { perMinute: 300, outage: 'pass' },
@@ -24,7 +24,7 @@ const WINDOW_SECONDS = 60
 type Headers = { header(name: string, value: string): void }
 export type Quotas = { spend(quota: QuotaName, whose: number | string, answer: Headers): Promise<void> }
 
-/** Opens the counters. `spend` refuses 429 when the quota is used up, and sets X-RateLimit-* on what it counted. */
+/** Opens the counters. `spend` counts a request and sets X-RateLimit-* on its answer. It refuses 429 when the quota is used up. */
 export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<QuotaName, number>> = {}): Quotas {
   const limiters = new Map(
     (Object.keys(QUOTAS) as QuotaName[]).map(name => {
@@ -50,7 +50,7 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
         throw tellLater()
       }
       const { isOver, result } = counted
-      // The counter in memory goes by the wall clock; where that was set back, no window is longer than a window for it.
+      // The in-memory counter uses the wall clock. The minimum keeps a clock that was set back from lengthening the window.
       const left_ms = Math.min(result.msBeforeNext, WINDOW_SECONDS * 1000)
       const headers = {
         'x-ratelimit-limit': String(limiter.points),
@@ -66,37 +66,38 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
   }
 }
 
-type Counted = { isOver: boolean; result: RateLimiterRes }
+type QuotaCount = { isOver: boolean; result: RateLimiterRes }
 
 /**
- * After three failures in a row the store is left alone for a second, so that an outage costs its callers nothing. What was asked before a
- * failure was seen fails with it and is no second one: else one slow moment under many callers would pass for an outage.
+ * A circuit breaker: after three failures in a row Redis is not asked for a second, so that callers do not wait during an outage. Requests that
+ * started before the last failure do not count as further failures, because one slow moment with many callers would otherwise look like an
+ * outage.
  */
 class Breaker {
   #failures = 0
-  /** Both by the performance clock, ms. */
+  /** Both in ms of the performance clock. */
   #failed_at = 0
   #open_until = 0
 
-  async run(consume: () => Promise<RateLimiterRes>): Promise<Counted | 'outage'> {
-    const asked_at = performance.now()
-    if (asked_at < this.#open_until) return 'outage'
+  async run(consume: () => Promise<RateLimiterRes>): Promise<QuotaCount | 'outage'> {
+    const started_at = performance.now()
+    if (started_at < this.#open_until) return 'outage'
     try {
       const result = await consume()
       this.#failures = 0
       return { isOver: false, result }
     } catch (thrown) {
-      // The limiter throws an Error when the store failed, its result when the quota is used up.
+      // The limiter throws an Error when Redis failed, and its result when the quota is used up.
       if (!(thrown instanceof Error)) {
         this.#failures = 0
         return { isOver: true, result: thrown as RateLimiterRes }
       }
-      if (asked_at >= this.#failed_at) this.#noteFailure()
+      if (started_at >= this.#failed_at) this.#recordFailure()
       return 'outage'
     }
   }
 
-  #noteFailure(): void {
+  #recordFailure(): void {
     this.#failed_at = performance.now()
     this.#failures += 1
     if (this.#failures >= 3) this.#open_until = this.#failed_at + 1000

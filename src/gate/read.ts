@@ -1,6 +1,6 @@
 /**
- * Reads a JSON body faithfully or not at all: strict UTF-8, no byte order mark, nesting up to 32 levels, no `__proto__`, no text that
- * PostgreSQL cannot hold (measured: deeper nesting blocks the process before it can be refused).
+ * Parses a JSON body strictly: valid UTF-8, no byte order mark, no `__proto__`, no text that PostgreSQL cannot store, at most 32 levels of
+ * nesting (measured: deeper nesting blocks the process before it can be refused).
  */
 import { isUtf8 } from 'node:buffer'
 import sjson from 'secure-json-parse'
@@ -17,9 +17,9 @@ export function readJson(bytes: Buffer): unknown {
   const text = decode(bytes)
   if (isDeeper(bytes)) refuse('invalid_json', { hint: `Nest at most ${MAX_DEPTH} levels.` })
   const value = parse(text)
-  // Only an escape can bring in U+0000 or half a surrogate pair: the decoder has refused the rest.
+  // Only an escape can still contain U+0000 or half a surrogate pair, because the decoder refuses them elsewhere.
   if (text.includes('\\u') && !holdsFaithfulText(value))
-    refuse('invalid_json', { hint: 'The body holds \\u0000 or half a surrogate pair, which cannot be stored.' })
+    refuse('invalid_json', { hint: 'The body contains \\u0000 or half a surrogate pair, which cannot be stored.' })
   return value
 }
 
@@ -41,14 +41,14 @@ function parse(text: string): unknown {
   }
 }
 
-/** All that the parser says of its own; any other message is the engine's and quotes the body. */
+/** The parser's only own message. Any other message is the JavaScript engine's and quotes the body. */
 const FORBIDDEN = 'Object contains forbidden prototype property'
 
 function hintFor(text: string, error: unknown): string {
-  if (text.trim() === '') return 'The body is empty. Send a JSON object, {} where there is nothing to say.'
+  if (text.trim() === '') return 'The body is empty. Send a JSON object; an empty one is {}.'
   const { message } = error as Error
-  if (message === FORBIDDEN) return 'The body names __proto__ or constructor.prototype, which is not taken.'
-  // The engine cuts the body without regard to surrogate pairs, and readers of the answer may refuse the half of one.
+  if (message === FORBIDDEN) return 'The body contains __proto__ or constructor.prototype, which is not allowed.'
+  // The engine may cut its quotation inside a surrogate pair, and clients may refuse an answer with half of one.
   return `Send one JSON object. ${message.toWellFormed().replaceAll('\u0000', '\ufffd')}`
 }
 
@@ -79,7 +79,7 @@ function holdsFaithfulText(value: unknown): boolean {
   return Object.entries(value).every(([key, inner]) => isFaithful(key) && holdsFaithfulText(inner))
 }
 
-/** Node reads a header byte by byte. Senders write UTF-8, so that a nonce is the same in the header and in the body; what is none stays as it is. */
+/** A header value as UTF-8 text, so that a nonce is the same in a header and in a body. Node decodes headers as Latin-1. Other bytes stay as they are. */
 export function headerText(sent: string): string {
   const bytes = Buffer.from(sent, 'latin1')
   return isUtf8(bytes) ? bytes.toString('utf8') : sent

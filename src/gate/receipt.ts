@@ -1,7 +1,7 @@
 /**
- * What a change answers to a key: what was written. No right of a key reads what stood there before, so of a row that was changed it
- * gets the id, the fields it has sent, the state that the endpoint declares in `receipt`, the warnings and the consequences. A session
- * gets the whole row.
+ * The answer to a change by a key, called a receipt. No right of a key reads the previous values of a row, so a receipt holds only the id,
+ * the fields that the key sent, the state that the endpoint declares in `receipt`, the warnings and the consequences. A session gets the
+ * whole row.
  */
 import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -9,12 +9,12 @@ import type { Endpoint } from '../contract/endpoint.ts'
 type Json = { readonly [name: string]: unknown }
 type Fields = Record<string, z.ZodType>
 
-/** What a write tells of itself, whatever was sent. */
+/** The fields in every receipt, whatever was sent. */
 const ALWAYS = ['id', 'warnings', 'campaigns_on_fallback']
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The fields of an answer that a key gets in any case, and those it gets where it has sent them; undefined where it gets the whole. */
+/** The fields a key always gets, and those it gets if it sent them. Undefined when it gets the whole reply. */
 function fieldsOf({ reply, body, receipt }: Endpoint): { always: string[]; sent: string[]; shape: Fields } | undefined {
   if (receipt === undefined || !(reply instanceof z.ZodObject)) return undefined
   const shape = reply.shape as Fields
@@ -25,7 +25,7 @@ function fieldsOf({ reply, body, receipt }: Endpoint): { always: string[]; sent:
   return { always, sent: sendable.filter(name => name in shape && !always.includes(name)), shape }
 }
 
-/** The schema of what keys are answered, or undefined where they are answered like sessions. */
+/** The schema of the receipt. Undefined when keys get the same answer as sessions. */
 export function receiptSchema(endpoint: Endpoint): z.ZodType | undefined {
   const fields = fieldsOf(endpoint)
   if (fields === undefined) return undefined
@@ -33,38 +33,38 @@ export function receiptSchema(endpoint: Endpoint): z.ZodType | undefined {
   return z
     .object({
       ...Object.fromEntries(always.map(name => [name, shape[name] as z.ZodType])),
-      ...Object.fromEntries(sent.map(name => [name, ofWhatWasSent(shape[name] as z.ZodType).optional()])),
+      ...Object.fromEntries(sent.map(name => [name, withSentFields(shape[name] as z.ZodType).optional()])),
     })
-    .meta({ description: 'To a key: the id, the fields it has sent, the state, warnings and consequences' })
+    .meta({ description: 'The answer to a key: the id, the fields it sent, the state, warnings and consequences' })
 }
 
-/** Members of a list, and an object that a row may lack, are answered with the fields that were sent of them. */
-function ofWhatWasSent(schema: z.ZodType): z.ZodType {
+/** The schema with optional fields inside lists of objects and nullable objects, because a receipt holds only those that were sent. */
+function withSentFields(schema: z.ZodType): z.ZodType {
   const inner = schema instanceof z.ZodNullable ? schema.unwrap() : undefined
   if (inner instanceof z.ZodObject) return inner.partial().nullable()
   const element = schema instanceof z.ZodArray ? schema.element : undefined
   return element instanceof z.ZodObject ? z.array(element.partial()) : schema
 }
 
-/** Of an encoded answer, what a key is told that has sent this body. */
-export function receiptFor(endpoint: Endpoint, body: unknown, answered: unknown): unknown {
+/** The receipt for a key that sent this body, taken from the encoded reply. */
+export function receiptFor(endpoint: Endpoint, body: unknown, reply: unknown): unknown {
   const fields = fieldsOf(endpoint)
-  if (fields === undefined || !isObject(answered)) return answered
+  if (fields === undefined || !isObject(reply)) return reply
   const given = isObject(body) ? body : {}
-  const sent = fields.sent.filter(name => Object.hasOwn(given, name) && !isKept(given[name], answered[name]))
+  const sent = fields.sent.filter(name => Object.hasOwn(given, name) && !keepsPrevious(given[name], reply[name]))
   return Object.fromEntries([
-    ...fields.always.map(name => [name, answered[name]] as const),
-    ...sent.map(name => [name, narrowed(answered[name], given[name])] as const),
+    ...fields.always.map(name => [name, reply[name]] as const),
+    ...sent.map(name => [name, narrowed(reply[name], given[name])] as const),
   ])
 }
 
-/** Null clears, or is the same as not sent: where something stands all the same, it stood there before. */
-function isKept(sent: unknown, stands: unknown): boolean {
-  const isEmpty = stands === null || (typeof stands === 'object' && Object.keys(stands ?? {}).length === 0)
+/** Whether null was sent and the field still has a value. Null then meant "not sent", so the value is a previous one and must not be shown. */
+function keepsPrevious(sent: unknown, stored: unknown): boolean {
+  const isEmpty = stored === null || (typeof stored === 'object' && Object.keys(stored ?? {}).length === 0)
   return sent === null && !isEmpty
 }
 
-/** The written value without what the row knows beyond what was sent, such as the names of a funnel's members. */
+/** The written value without the fields that were not sent, such as the names of a funnel's members. */
 function narrowed(written: unknown, sent: unknown): unknown {
   if (Array.isArray(written) && Array.isArray(sent)) return written.map((item, at) => narrowed(item, sent[at]))
   if (!isObject(written) || !isObject(sent)) return written

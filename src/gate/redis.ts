@@ -1,10 +1,10 @@
-/** The store that several processes share for quotas and keys in flight, and how long the door waits for it. */
+/** Redis, in which several processes share quotas and Idempotency-Keys in flight, and the time the gate waits for it. */
 import { Redis } from 'ioredis'
 import type { Logger } from 'pino'
 
 const ANSWER_MS = 150
 
-/** A connection that fails at once while the store is away, and is made anew when a command was left without an answer for two seconds. */
+/** A connection whose commands fail at once while Redis is down. It reconnects when a command gets no answer for two seconds. */
 export function openRedis(url: string, log: Logger): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -15,25 +15,25 @@ export function openRedis(url: string, log: Logger): Redis {
   })
   let isDown = false
   redis.on('error', (error: Error) => {
-    if (!isDown) log.warn({ err: error }, 'Redis cannot be reached: writes by key are refused until it is back')
+    if (!isDown) log.warn({ err: error }, 'cannot reach Redis: refusing writes by key until it is back')
     isDown = true
   })
   redis.on('ready', () => {
-    if (isDown) log.info('Redis is back')
+    if (isDown) log.info('Redis is reachable again')
     isDown = false
   })
   return redis
 }
 
 /**
- * What the store answers. Rejects after 150 ms, because a hung store must not hang the door; but not before what has arrived meanwhile is
- * read, so that a process which was busy itself does not take that for the store's silence.
+ * Waits at most 150 ms for an answer of Redis, because a hung Redis must not hang the gate. Sockets are read once more before it rejects, so
+ * that a process that was busy itself does not mistake its own delay for a silent Redis.
  */
-export function inTime<T>(asked: Promise<T>): Promise<T> {
+export function inTime<T>(command: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
   const giveUp = () => reject(new Error(`Redis did not answer within ${ANSWER_MS} ms`))
-  // Timers come before the sockets in a turn of the event loop, and immediates behind them.
+  // In a turn of the event loop, timers run before sockets are read and immediates after.
   const timer = setTimeout(() => setImmediate(giveUp), ANSWER_MS)
-  asked.then(resolve, reject).finally(() => clearTimeout(timer))
+  command.then(resolve, reject).finally(() => clearTimeout(timer))
   return promise
 }

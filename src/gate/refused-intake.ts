@@ -1,4 +1,4 @@
-/** What the door can tell of intake that it, or the deed behind it, has refused. */
+/** Describes a refused conversion, so that it can be listed under Refused. */
 import type { FastifyRequest } from 'fastify'
 import { Refusal } from '../contract/refusals.ts'
 import { refusalFor } from './answer.ts'
@@ -9,23 +9,23 @@ export type RefusedIntake = {
   readonly surface: 'api' | 'dashboard'
   readonly key_id: string | undefined
   readonly refusal: Refusal
-  /** What was sent: a JSON value, or the bytes that are none. */
+  /** The body that was sent: a JSON value, or the bytes if they are not JSON. */
   readonly body: unknown
   readonly idempotency_key: string | undefined
   /** Unix ms. */
   readonly received_at: number
 }
 
-/** Sending again mends the others: they are about the moment, the size or the caller, not about what was sent. */
-const KEPT = new Set([400, 403, 422])
+/** The statuses that are recorded. The others concern the moment, the size or the caller, so sending again is the remedy. */
+const RECORDED = new Set([400, 403, 422])
 
-/** Undefined for what is no intake, is not kept, or is nobody's. */
+/** The refused conversion. Undefined for other requests, other statuses, and callers without an organization. */
 export function refusedIntake(error: unknown, request: FastifyRequest): RefusedIntake | undefined {
   const { endpoint } = request.routeOptions.config
   if (typeof endpoint !== 'object' || endpoint.quota !== 'events') return undefined
   const refusal = refusalFor(error, 'events')
   const org_id = organizationOf(request)
-  if (org_id === undefined || !KEPT.has(refusal.status)) return undefined
+  if (org_id === undefined || !RECORDED.has(refusal.status)) return undefined
   const { caller, headers, body, unread } = request
   const idempotency_key = headers['idempotency-key']
   return {
@@ -39,7 +39,7 @@ export function refusedIntake(error: unknown, request: FastifyRequest): RefusedI
   }
 }
 
-/** The organization the caller acts in; of a key that may do nothing there, the one it names. */
+/** The caller's organization. For a key that was not permitted, the organization of its record. */
 function organizationOf({ actor, caller }: FastifyRequest): number | undefined {
   if (actor !== undefined && 'org_id' in actor) return actor.org_id
   return caller !== undefined && caller.kind === 'key' ? (caller.record.org_id ?? undefined) : undefined

@@ -1,15 +1,14 @@
 /**
- * The addresses that visitors and networks call, as pasting, editors and networks leave them: with a slash too many, in other letters, their
- * parameters behind `&` alone. Whoever comes by one was paid for or is paid by it. No other address is put right: what a proxy closes by its
- * path stays closed.
+ * Corrects mistyped links of visitors and networks: extra slashes, upper case, parameters after `&` instead of `?`. Such a call is worth
+ * money, so it must not fail. No other address is corrected, so that a path a proxy blocks stays blocked.
  */
-const CALLED = /^\/+(c|o|l|postback|sluice\.js)(?:\/+([^/?#&]+))?\/*(?:(&)|(?=[?#]|$))/i
+const LINK = /^\/+(c|o|l|postback|sluice\.js)(?:\/+([^/?#&]+))?\/*(?:(&)|(?=[?#]|$))/i
 
-/** The address as its route knows it; what follows the path is left alone, as is every other address. */
-export function spelledRight(url: string): string {
-  const called = CALLED.exec(url)
-  if (called === null) return url
-  const [sent, name = '', rest, ampersand] = called
+/** The address with the path of its route. The query, and every other address, is left unchanged. */
+export function corrected(url: string): string {
+  const link = LINK.exec(url)
+  if (link === null) return url
+  const [sent, name = '', rest, ampersand] = link
   const path = rest === undefined ? `/${name.toLowerCase()}` : `/${name.toLowerCase()}/${rest}`
   const right = ampersand === undefined ? path : `${path}?`
   return sent === right ? url : right + url.slice(sent.length)

@@ -1,20 +1,20 @@
 /**
- * The mark of a request that a tool has made inside this process. It travels beside the request, never in it, so nothing sent from
- * outside can put it on or take it off.
+ * Marks a request that an MCP tool makes inside this process. The mark is kept beside the request, not in it, so a client can neither set
+ * nor remove it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RefusalDetail } from '../contract/refusals.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
 
-/** Why the arguments of a tool make no request. `covers` are the fields of the route of which it has said all there is to say. */
-export type Objection = RefusalDetail & { readonly covers: readonly string[] }
+/** Why the arguments of a tool cannot become a request. `covers` are the fields of the route that it already explains. */
+export type ArgumentObjection = RefusalDetail & { readonly covers: readonly string[] }
 
 export type ToolCall = {
   readonly tool: string
-  /** The key it came with, as it was read for this very call: reading it a second time would say the same later. */
+  /** The key of the call, already read for it, so that it is not read a second time. */
   readonly record: KeyRecord
-  /** Why its arguments make no request. Refused where a body that does not fit is, and with it, so rights and quota come first as ever. */
-  readonly objection?: Objection
+  /** Why its arguments cannot become a request. It is refused where an invalid body is, so rights and quota are checked first as always. */
+  readonly objection?: ArgumentObjection
 }
 
 export const toolCall = new AsyncLocalStorage<ToolCall>()

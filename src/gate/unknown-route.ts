@@ -1,4 +1,4 @@
-/** What is answered where there is no route. */
+/** The answers to requests that match no route. */
 import type { FastifyRequest } from 'fastify'
 import { refuse } from '../contract/refusals.ts'
 import { type Identities, keyOf, verified } from './identify.ts'
@@ -6,10 +6,10 @@ import { type Identities, keyOf, verified } from './identify.ts'
 const UNKNOWN = { access: { session: 'person' } } as const
 
 const UNKNOWN_TO_KEYS = {
-  hint: 'No right covers such a route: compare its method and path with /api/docs, or use a dashboard session.',
+  hint: 'No right covers this route. Compare its method and path with /api/docs, or use a dashboard session.',
 }
 
-/** What is said under /api (and wherever no page may stand) when there is no such route. */
+/** Refuses an unknown route below /api and the other paths without pages. A key must be valid to learn that no right covers the route. */
 export async function refuseUnknownRoute(request: FastifyRequest, identities: Identities): Promise<never> {
   const secret = keyOf(request.headers)
   if (secret !== undefined && request.url.startsWith('/api/auth/')) refuse('auth_route_closed')

@@ -1,8 +1,8 @@
-/** Visits at the door: the request as their deeds see it, and how their answers leave. */
+/** Visits: requests that reach a deed without the checks for keys and sessions. Builds the visit from a request and sends its answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../ground/config.ts'
 import type { Answer, DomainHost, Host, Visit } from '../ground/room.ts'
-import { answerOnDomain, type Domains, secured } from './domain.ts'
+import { answerOnDomain, type Domains, httpsRedirect } from './domain.ts'
 import { admitHost, openHosts, openSecurity } from './host.ts'
 
 const NO_DOMAINS: Domains = {
@@ -15,12 +15,12 @@ const NO_DOMAINS: Domains = {
 
 export type Visits = {
   readonly domains: Domains
-  /** Step 0 of the door: says which host a request came to. Refuses, or answers what is answered before any route. */
+  /** Step 0 of the gate: finds the host of a request. Refuses, or returns an answer if no route is to run. */
   readonly admit: (request: FastifyRequest) => { host: Host; answer?: Answer | Promise<Answer> }
   readonly visitOf: (request: FastifyRequest) => Visit
 }
 
-/** Opens it for a process. Without domains every name is the main one or another. */
+/** Opens visits for a process. Without `domains` there are no custom domains. */
 export function openVisits(
   config: Pick<Config, 'baseUrl' | 'alsoHosts' | 'trustProxy' | 'tls'>,
   domains: Domains = NO_DOMAINS,
@@ -38,8 +38,8 @@ export function openVisits(
     domains.noteVisit(host)
     const { method, url, raw, routeOptions } = request
     const { endpoint } = routeOptions.config
-    const elsewhere = secured(domains, host, isByHttps(raw), method, url)
-    if (elsewhere !== undefined) return elsewhere
+    const redirect = httpsRedirect(domains, host, isByHttps(raw), method, url)
+    if (redirect !== undefined) return redirect
     if (typeof endpoint === 'object' && endpoint.hosts === 'any' && !request.is404) return undefined
     return answerOnDomain(domains, host, { ...visitOf(request), host })
   }
@@ -54,7 +54,7 @@ export function openVisits(
   }
 }
 
-/** Sends what a visit is answered with. */
+/** Sends the answer to a visit. */
 export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
   reply.code(status)
   for (const name in headers) reply.header(name, headers[name])

@@ -4,7 +4,7 @@
  */
 import { type Endpoint, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
 import { RIGHTS, type Right } from '../contract/rights.ts'
-import type { Objection } from '../gate/tool-call.ts'
+import type { ArgumentObjection } from '../gate/tool-call.ts'
 import { type Read, readArguments } from './arguments.ts'
 import { type Derived, derivedFields, type Json } from './derive.ts'
 
@@ -66,7 +66,7 @@ type ToolRequest = {
   readonly url: string
   readonly body?: Json
   /** Why the arguments cannot become a request; what else is wrong with them, the route says. */
-  readonly objection?: Objection
+  readonly objection?: ArgumentObjection
 }
 
 export type Tool = {
@@ -163,7 +163,7 @@ function propertiesOf(
   return properties
 }
 
-function objectionTo({ name, id, choice, clearable }: Draft<Endpoint>, read: Read): Objection | undefined {
+function objectionTo({ name, id, choice, clearable }: Draft<Endpoint>, read: Read): ArgumentObjection | undefined {
   const { given } = read
   const problems = [...read.problems, ...(clearable === undefined ? [] : clearingProblems(given, clearable))]
   if (id !== undefined && (typeof given[id.name] !== 'string' || given[id.name] === ''))

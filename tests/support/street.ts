@@ -52,7 +52,7 @@ export async function openStreetHouse(
   await house.listen()
   const portOf = (server: { address(): unknown } | undefined) =>
     (server?.address() as AddressInfo | undefined)?.port ?? 0
-  const ports = { http_port: portOf(house.street?.http), https_port: portOf(house.street?.https) }
+  const ports = { http_port: portOf(house.publicServers?.http), https_port: portOf(house.publicServers?.https) }
   return { ...house, ...ports, ...asking(ports), ...looking(house.database, ports.https_port) }
 }
 

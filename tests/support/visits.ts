@@ -47,7 +47,7 @@ export async function startTraffic(database: Database, env: Record<string, strin
     {
       ground,
       identities: nobody,
-      standings: { standingOf: async () => undefined },
+      memberships: { activeMembershipOf: async () => undefined },
       quotas: openQuotas(undefined, {}),
       once: openOnce(undefined),
     },

@@ -1,6 +1,5 @@
 /**
- * People: who they are and where they are signed in. Owns `users`, `sessions`, `accounts` and `verifications`, most of which the sign-in
- * library writes.
+ * People and their sessions. Owns `users`, `sessions`, `accounts` and `verifications`. The sign-in library writes most of their rows.
  */
 import type { Kysely, Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -10,16 +9,16 @@ import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import { endSessionOf, sessionsOf } from './sessions.ts'
 
-/** Someone who is to have an account; `hash` is the library's of their password, `email_verified` says that a mail has proved the address. */
-type Newcomer = { name: string; email: string; hash: string; email_verified?: boolean }
+/** A person to create an account for. `hash` is the library's hash of their password; `email_verified` means that they opened a mailed link. */
+type NewAccount = { name: string; email: string; hash: string; email_verified?: boolean }
 
-/** The browsers the caller is signed in with, the last seen first, in one page. */
+/** The browsers the caller is signed in with, the most recently seen first, in one page. */
 export async function listSessions({ db, actor }: Context<typeof api.listSessions>) {
   const rows = await sessionsOf(db, actor)
   return { data: rows.map(row => ({ ...row, current: row.id === actor.session_id })), next_cursor: null }
 }
 
-/** Signs one of the caller's browsers out at once. Refuses `object_not_found`, for somebody else's too. */
+/** Signs out one of the caller's browsers at once. Refuses `object_not_found`, also for somebody else's. */
 export async function revokeSession(
   { db, actor }: Context<typeof api.revokeSession>,
   { params }: Call<typeof api.revokeSession>,
@@ -28,8 +27,8 @@ export async function revokeSession(
   return { ok: true as const }
 }
 
-/** Makes the account of someone who signs in with a password, in the transaction of what it belongs to. Throws for a taken address. */
-export async function addAccount(trx: Transaction<Tables>, newcomer: Newcomer): Promise<string> {
+/** Creates an account with a password, in the caller's transaction. Throws a unique violation when the address is taken. */
+export async function addAccount(trx: Transaction<Tables>, newcomer: NewAccount): Promise<string> {
   const { name, email, hash, email_verified = false } = newcomer
   const user_id = newId()
   const now = new Date().toISOString()
@@ -45,7 +44,7 @@ export async function addAccount(trx: Transaction<Tables>, newcomer: Newcomer): 
   return user_id
 }
 
-/** Notes that a mail has proved the person's address. */
+/** Records that the person has opened a link mailed to their address. */
 export async function setEmailVerified(db: Kysely<Tables>, user_id: string): Promise<void> {
   await db
     .updateTable('users')
@@ -55,18 +54,18 @@ export async function setEmailVerified(db: Kysely<Tables>, user_id: string): Pro
 }
 
 /**
- * Ends what was begun for the person and not finished, once their password or address has changed: links for a new password, and steps after
- * the old password. Never throws, because the change is made already: a failure is a warning in the log, and the links end within an hour.
+ * Invalidates the person's reset links and unfinished second steps after their password or address has changed. Never throws, because
+ * the change is already stored: a failure is logged as a warning, and the links expire within an hour.
  */
 export async function endVerificationsOf({ db, log }: Pick<Ground, 'db' | 'log'>, user_id: string): Promise<void> {
   try {
     await db.deleteFrom('verifications').where('value', '=', user_id).execute()
   } catch (error) {
-    log.warn({ err: error, user_id }, 'the links for a new password of an account could not be ended')
+    log.warn({ err: error, user_id }, 'could not invalidate the password reset links of an account')
   }
 }
 
-/** Says whether a password alone lets the person in. What is asked for besides is the room of the second factor's. */
+/** Sets whether signing in asks the person for a second factor. The second-factor room owns the factors themselves. */
 export async function setSecondFactor(trx: Transaction<Tables>, user_id: string, isOn: boolean): Promise<void> {
   await trx.updateTable('users').set({ two_factor_enabled: isOn }).where('id', '=', user_id).execute()
 }

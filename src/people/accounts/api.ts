@@ -1,9 +1,9 @@
-/** What belongs to a person, in every workspace: the browsers they are signed in with, and what they have chosen for themselves. */
+/** Settings of a person in every workspace: their sessions, preferences and picture. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, Id, Instant, Page } from '../../contract/fields.ts'
 
-/** A browser somebody is signed in with. `current` is the one that asks. `last_seen_at` is exact to a day. */
+/** A browser that a person is signed in with. `current` marks the caller's. `last_seen_at` is accurate to a day. */
 export const Session = z
   .object({
     id: Id,
@@ -16,7 +16,7 @@ export const Session = z
   })
   .meta({ id: 'Session' })
 
-/** Room for every figure, and for figures of one's own with long formulas. */
+/** Large enough for every figure, and for custom figures with long formulas. */
 const MOST_REPORT_CHARACTERS = 8192
 
 const ReportColumns = z
@@ -27,10 +27,10 @@ const ReportColumns = z
   .nullable()
   .meta({
     description:
-      'The columns that the Report page shows unless its address names others, figures of one’s own and colours among them, as the dashboard writes them; null: those that it opens with for everyone',
+      'The columns of the Report page, including custom figures and colours, in the form that the dashboard writes. Columns in the page’s address override them. Null: the default columns',
   })
 
-/** What someone has chosen for themselves, in every workspace. */
+/** A person's preferences, the same in every workspace. */
 const Preferences = z
   .object({
     report_columns: ReportColumns,
@@ -41,7 +41,7 @@ const Preferences = z
       .nullable()
       .meta({
         description:
-          'By whose clock the dashboard tells them times and begins days, an IANA name; null: the workspace’s',
+          'The time zone in which the dashboard shows times and begins days for this person, as an IANA name. Null: the workspace’s time zone',
         examples: ['Europe/Kyiv'],
       }),
   })
@@ -51,16 +51,16 @@ export type Preferences = z.output<typeof Preferences>
 export const readPreferences = endpoint({
   route: 'GET /api/preferences',
   access: { session: 'person' },
-  summary: 'What you have chosen for yourself',
+  summary: 'Read your preferences',
   reply: Preferences,
 })
 
 export const replacePreferences = endpoint({
   route: 'PUT /api/preferences',
   access: { session: 'person' },
-  summary: 'Choose for yourself',
+  summary: 'Replace your preferences',
   body: Preferences.extend({
-    report_columns: ReportColumns.optional().meta({ description: 'Stays as it is where it is left out' }),
+    report_columns: ReportColumns.optional().meta({ description: 'Unchanged if omitted' }),
   }).meta({ id: 'PreferencesDraft' }),
   reply: Preferences,
   refuses: ['tz_unknown'],
@@ -69,19 +69,19 @@ export const replacePreferences = endpoint({
 export const listSessions = endpoint({
   route: 'GET /api/sessions',
   access: { session: 'person' },
-  summary: 'The browsers you are signed in with',
+  summary: 'List the browsers you are signed in with',
   reply: Page(Session),
 })
 
 export const revokeSession = endpoint({
   route: 'DELETE /api/sessions/:id',
   access: { session: 'person' },
-  summary: 'Sign one of your browsers out, at once',
+  summary: 'Sign out one of your browsers at once',
   reply: Done,
   refuses: ['object_not_found'],
 })
 
-/** What a picture may weigh and measure. The dashboard makes it 256 pixels square before it is sent. */
+/** The largest picture accepted. The dashboard scales it to 256 pixels square before sending it. */
 export const AVATAR_BYTES = 256 * 1024
 export const AVATAR_PIXELS = 1024
 
@@ -89,7 +89,7 @@ export const setAvatar = endpoint({
   route: 'PUT /api/avatar',
   access: { session: 'person' },
   summary: 'Set your picture',
-  description: `A PNG, JPEG or WebP image of at most ${AVATAR_BYTES / 1024} KiB and ${AVATAR_PIXELS} pixels wide and high; what it is, its own bytes say.`,
+  description: `A PNG, JPEG or WebP image of at most ${AVATAR_BYTES / 1024} KiB and ${AVATAR_PIXELS} pixels wide and high. The type is read from the bytes of the file.`,
   body: z.object({
     image: z
       .base64()
@@ -97,7 +97,7 @@ export const setAvatar = endpoint({
       .max(Math.ceil(AVATAR_BYTES / 3) * 4 + 4)
       .meta({ description: 'The file in base64' }),
   }),
-  reply: z.object({ image: z.string().meta({ description: 'The path it is served under, new with every picture' }) }),
+  reply: z.object({ image: z.string().meta({ description: 'The path of the picture, new with every upload' }) }),
 })
 
 export const deleteAvatar = endpoint({
@@ -111,9 +111,9 @@ export const readAvatar = endpoint({
   route: 'GET /api/avatars/:id',
   access: { session: 'person' },
   visit: true,
-  summary: "Someone's picture, to whoever is signed in and knows its path",
+  summary: "Read a person's picture",
   answers: {
-    200: { words: 'the picture', type: 'image/*' },
+    200: { words: 'the picture. Any signed-in person who knows the path may read it', type: 'image/*' },
   },
   refuses: ['object_not_found', 'key_not_accepted', 'api_key_resource_forbidden', 'service_unavailable'],
 })

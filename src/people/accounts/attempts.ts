@@ -1,6 +1,7 @@
 /**
- * Brakes on guessing and on mail sent to others. What succeeds is not counted, so that nobody is held up for signing in. Counted in
- * this process: several processes let through as many times more, which scrypt's price still makes slow.
+ * Limits on guessing passwords and on mail sent to others. Successful attempts are not counted, so that signing in never exhausts the
+ * limit. Each process counts by itself, so several processes together allow a multiple of each limit; the cost of scrypt still makes
+ * guessing slow.
  */
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -8,9 +9,9 @@ import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { refuse } from '../../contract/refusals.ts'
 
 /**
- * Ten wrong passwords in five minutes and network, a hundred new accounts an hour and network, five mails an hour and mailbox. Before its
- * mailbox a reset mail is counted by the wide network it is asked from, a hundred an hour: invented addresses cost the same there. A mail
- * that a signed-in person sends to an address of their choice is counted by that person, thirty an hour.
+ * The limits and what each is counted by: `password` (wrong guesses) and `account` (sign-ups) by network, `mail` by mailbox, `reset` by the
+ * wide network that asks for reset mails, so that invented addresses do not evade the limit, and `sender` by the signed-in person who
+ * sends mail to an address of their choice.
  */
 const LIMITS = {
   password: { points: 10, window_ms: 5 * MINUTE_MS },
@@ -20,14 +21,14 @@ const LIMITS = {
   sender: { points: 30, window_ms: HOUR_MS },
 }
 
-/** How many keys of a kind are remembered, the latest used: some 10 MB, whatever is sent. */
+/** The most recently used keys remembered per kind. It bounds the memory to some 10 MB, however many keys are sent. */
 export const KEPT_KEYS = 50_000
 
 type Kind = keyof typeof LIMITS
 type Counter = LRUCache<string, { used: number }>
 export type Attempts = ReturnType<typeof openAttempts>
 
-/** Opens the counters of one process: attempts at a password, at an account, and mails to an address. */
+/** Opens the counters of one process. */
 export function openAttempts() {
   const open = (): Counter => new LRUCache({ max: KEPT_KEYS })
   const counters: Readonly<Record<Kind, Counter>> = {
@@ -39,14 +40,14 @@ export function openAttempts() {
   }
   return {
     /**
-     * Counts an attempt before it is made, so that many at once do not slip through; `forgive` takes it back.
+     * Counts an attempt by `subject` before it is made, so that concurrent attempts cannot pass together; `forgive` takes it back.
      * Refuses `rate_limited` when there were too many. A window begins with its first attempt.
      */
-    async count(kind: Kind, of: string): Promise<{ forgive(): Promise<void> }> {
+    async count(kind: Kind, subject: string): Promise<{ forgive(): Promise<void> }> {
       const { points, window_ms } = LIMITS[kind]
       const counter = counters[kind]
-      // Hashed, because whoever asks chooses how long an address is.
-      const key = createHash('sha256').update(of).digest('base64url')
+      // Hashed, because the caller chooses the length of an address.
+      const key = createHash('sha256').update(subject).digest('base64url')
       const counted = counter.get(key) ?? { used: 0 }
       if (counted.used === 0) counter.set(key, counted, { ttl: window_ms })
       if (counted.used >= points) {
@@ -60,7 +61,7 @@ export function openAttempts() {
         },
       }
     },
-    /** How many keys are remembered, of all kinds. */
+    /** The number of keys remembered, over all kinds. */
     get size(): number {
       return Object.values(counters).reduce((sum, { size }) => sum + size, 0)
     },

@@ -1,6 +1,6 @@
 /**
- * The pictures of people. Owns `avatars`: a row per person, whose id is new with every picture. It is served to whoever is signed in and knows
- * its path, which lists of members and the person's own session say; `users.image` holds it.
+ * The pictures of people. Owns `avatars`, one row per person with a new id for every picture. `users.image` holds the path, which member
+ * lists and the person's own session contain. Any signed-in person who knows the path may read the picture.
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
@@ -10,7 +10,7 @@ import type * as api from './api.ts'
 import { AVATAR_BYTES, AVATAR_PIXELS } from './api.ts'
 import { readPicture } from './pictures.ts'
 
-/** Replaces the caller's picture. Refuses what is no PNG, JPEG or WebP by its own bytes, or too large. */
+/** Replaces the caller's picture. Refuses `invalid_request` if the bytes are not a PNG, JPEG or WebP, or the picture is too large. */
 export async function setAvatar({ db, actor }: Context<typeof api.setAvatar>, { body }: Call<typeof api.setAvatar>) {
   const bytes = Buffer.from(body.image, 'base64')
   const picture = readPicture(bytes)
@@ -33,7 +33,7 @@ export async function setAvatar({ db, actor }: Context<typeof api.setAvatar>, { 
   return { image }
 }
 
-/** Removes it; without one nothing happens. */
+/** Removes the caller's picture. Without one it is a no-op. */
 export async function deleteAvatar({ db, actor }: Context<typeof api.deleteAvatar>) {
   await db.transaction().execute(async trx => {
     await trx.deleteFrom('avatars').where('user_id', '=', actor.user_id).execute()
@@ -46,7 +46,7 @@ export async function deleteAvatar({ db, actor }: Context<typeof api.deleteAvata
   return { ok: true as const }
 }
 
-/** What somebody has uploaded is an image to the browser and nothing else, also when its path is opened as a page. */
+/** These headers keep the browser from running an uploaded file as a page or script, even when its path is opened directly. */
 const AS_IMAGE_ONLY = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "default-src 'none'; sandbox; frame-ancestors 'none'",
@@ -54,10 +54,10 @@ const AS_IMAGE_ONLY = {
   'cache-control': 'private, max-age=31536000, immutable',
 }
 
-/** Sends a picture's bytes. One that was replaced or removed is gone. */
+/** Sends a picture's bytes. Refuses `object_not_found` once it was replaced or removed. */
 export async function readAvatar({ db }: Ground, { params }: Visit): Promise<Answer> {
   const id = toUuid(params['id'] ?? '') ?? refuse('object_not_found')
-  const found = await db.selectFrom('avatars').select(['type', 'bytes']).where('id', '=', id).executeTakeFirst()
-  if (found === undefined) refuse('object_not_found')
-  return { status: 200, headers: { ...AS_IMAGE_ONLY, 'content-type': found.type }, body: found.bytes }
+  const picture = await db.selectFrom('avatars').select(['type', 'bytes']).where('id', '=', id).executeTakeFirst()
+  if (picture === undefined) refuse('object_not_found')
+  return { status: 200, headers: { ...AS_IMAGE_ONLY, 'content-type': picture.type }, body: picture.bytes }
 }

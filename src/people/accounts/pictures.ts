@@ -1,13 +1,13 @@
-/** What an image file says of itself in its first bytes: its kind and how large it is. What only calls itself an image is none. */
+/** Reads the type and size of an image from the first bytes of its file, because a declared type cannot be trusted. */
 
 type Picture = { type: 'image/png' | 'image/jpeg' | 'image/webp'; width: number; height: number }
 
-/** The kind and size of a PNG, JPEG or WebP; undefined for anything else, also for a file that ends before it says its size. */
+/** The type and size of a PNG, JPEG or WebP. Undefined for anything else, and for a file that is cut off before its size. */
 export function readPicture(bytes: Buffer): Picture | undefined {
   try {
     return readPng(bytes) ?? readJpeg(bytes) ?? readWebp(bytes)
   } catch (error) {
-    // Read beyond the end: the file was cut.
+    // A read beyond the end means that the file is cut off.
     if (error instanceof RangeError) return undefined
     throw error
   }
@@ -20,7 +20,7 @@ function readPng(bytes: Buffer): Picture | undefined {
   return { type: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) }
 }
 
-/** Marks of a JPEG that begin a frame and so say its size: all from C0 to CF but tables (C4, CC) and what is reserved (C8). */
+/** The JPEG markers that begin a frame, which holds the size: C0 to CF except the tables C4 and CC and the reserved C8. */
 const isFrame = (mark: number) => mark >= 0xc0 && mark <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(mark)
 
 function readJpeg(bytes: Buffer): Picture | undefined {
@@ -36,12 +36,12 @@ function readJpeg(bytes: Buffer): Picture | undefined {
 }
 
 function readWebp(bytes: Buffer): Picture | undefined {
-  const says = (text: string, at: number) => bytes.toString('latin1', at, at + text.length) === text
-  if (!says('RIFF', 0) || !says('WEBP', 8)) return undefined
+  const has = (text: string, at: number) => bytes.toString('latin1', at, at + text.length) === text
+  if (!has('RIFF', 0) || !has('WEBP', 8)) return undefined
   const type = 'image/webp'
-  if (says('VP8 ', 12)) return { type, width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
-  if (says('VP8X', 12)) return { type, width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
-  if (!says('VP8L', 12)) return undefined
+  if (has('VP8 ', 12)) return { type, width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
+  if (has('VP8X', 12)) return { type, width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
+  if (!has('VP8L', 12)) return undefined
   const bits = bytes.readUInt32LE(21)
   return { type, width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
 }

@@ -1,4 +1,4 @@
-/** What someone has chosen for themselves, in every workspace: columns of their row in `users`. */
+/** A person's preferences in every workspace, stored in columns of their row in `users`. */
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { isTimeZone } from '../../contract/time-zones.ts'
@@ -7,7 +7,7 @@ import type * as api from './api.ts'
 
 const COLUMNS = ['timezone', 'report_columns'] as const
 
-/** What was chosen; null where nothing was. */
+/** The caller's preferences. Null where they have chosen nothing. */
 export async function readPreferences({ db, actor }: Context<typeof api.readPreferences>) {
   const row = await db
     .selectFrom('users')
@@ -18,7 +18,7 @@ export async function readPreferences({ db, actor }: Context<typeof api.readPref
   return { timezone: row?.timezone ?? null, report_columns: row?.report_columns ?? null }
 }
 
-/** Replaces it; columns that are left out stay. Refuses `tz_unknown`. */
+/** Replaces the caller's preferences; omitted columns are unchanged. Refuses `tz_unknown`. */
 export async function replacePreferences(
   { db, actor }: Context<typeof api.replacePreferences>,
   { body: { timezone, report_columns } }: Call<typeof api.replacePreferences>,

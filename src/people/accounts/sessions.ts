@@ -1,10 +1,10 @@
-/** The browsers a person is signed in with. A session's token stays in its cookie; everything here goes by the session's id. */
+/** The browsers a person is signed in with. A session's token stays in its cookie, so everything here uses the session's id. */
 import type { Kysely } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Person } from '../../ground/room.ts'
 
-/** The person's sessions that have not ended, the last seen first. */
+/** The person's sessions that have not expired, the most recently seen first. */
 export async function sessionsOf(db: Kysely<Tables>, { user_id }: Pick<Person, 'user_id'>) {
   return db
     .selectFrom('sessions')
@@ -15,7 +15,7 @@ export async function sessionsOf(db: Kysely<Tables>, { user_id }: Pick<Person, '
     .execute()
 }
 
-/** Ends one of the person's sessions at once; somebody else's is as if it were not there. */
+/** Ends one of the person's sessions at once. Refuses `object_not_found`, also for somebody else's. */
 export async function endSessionOf(
   db: Kysely<Tables>,
   { user_id }: Pick<Person, 'user_id'>,
@@ -29,8 +29,8 @@ export async function endSessionOf(
   if (numDeletedRows !== 1n) refuse('object_not_found')
 }
 
-/** Forgets sessions and reset links that ended before `now` (ISO): housekeeping, as their end alone keeps them out. */
-export async function forgetEnded({ db }: { db: Kysely<Tables> }, now: string): Promise<void> {
+/** Deletes sessions and verifications that expired before `now` (ISO). This only frees space: expired ones are refused anyway. */
+export async function deleteExpiredSessions({ db }: { db: Kysely<Tables> }, now: string): Promise<void> {
   await db.deleteFrom('sessions').where('expires_at', '<', now).execute()
   await db.deleteFrom('verifications').where('expires_at', '<', now).execute()
 }

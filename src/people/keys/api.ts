@@ -1,19 +1,19 @@
-/** API keys and their grants. A dashboard session only: no key reads or changes keys. */
+/** API keys and their grants. Only a dashboard session may use these endpoints; no key reads or changes keys. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
 
-/** What becomes of a call with the key: only `accepted` gets in, the others answer 401. `revoked` is final. */
+/** Only calls with an `accepted` key are let in; the others answer 401. `revoked` is final. */
 const KeyState = z.enum(['accepted', 'revoked', 'disabled', 'expired'])
 
-/** `fresh`: never saved, so `events` over HTTP alone; `granted`: holds what was saved last, be it nothing; `emptied`: all was revoked. */
+/** `fresh`: never saved, so only `events` over HTTP. `granted`: the rights last saved, possibly none. `emptied`: all rights were revoked. */
 const PermissionState = z.enum(['fresh', 'granted', 'emptied'])
 
-const Place = z.object({ id: Id, name: z.string() })
+const NamedObject = z.object({ id: Id, name: z.string() })
 
 /**
- * A key as lists show it. `organization` is the one it acts in: the grant's, or while the key is fresh the owner's earliest
- * membership; null when there is none.
+ * A key as lists show it. `organization` is the one it acts in: the grant's or, while the key is fresh, that of the owner's earliest
+ * membership. Null when there is none.
  */
 export const ApiKey = z
   .object({
@@ -25,16 +25,18 @@ export const ApiKey = z
     expires_at: Instant.nullable(),
     state: KeyState,
     permission_state: PermissionState,
-    organization: Place.nullable(),
+    organization: NamedObject.nullable(),
     owner: z.object({ user_id: Id, name: z.string(), email: z.string() }),
-    is_yours: z.boolean().meta({ description: 'only the owner of a key grants, enables and disables it' }),
+    is_yours: z
+      .boolean()
+      .meta({ description: 'whether you own the key. Only its owner may grant, enable and disable it' }),
   })
   .meta({ id: 'ApiKey' })
 
 export const listKeys = endpoint({
   route: 'GET /api/api-keys',
   access: { session: 'member' },
-  summary: 'Your keys; for owners and admins also every key that acts in the organization. The newest first',
+  summary: 'List your keys, newest first. Owners and admins also see every key that acts in the organization',
   reply: Page(ApiKey),
 })
 
@@ -43,7 +45,7 @@ export const KeyDraft = z.object({ name: Name() })
 export const createKey = endpoint({
   route: 'POST /api/api-keys',
   access: { session: 'member' },
-  summary: 'Create a key; its secret is in this answer and never shown again',
+  summary: 'Create a key. Its secret is in this answer and never shown again',
   body: KeyDraft,
   reply: ApiKey.extend({ secret: z.string() }),
   status: 201,
@@ -52,7 +54,7 @@ export const createKey = endpoint({
 export const updateKey = endpoint({
   route: 'PATCH /api/api-keys/:id',
   access: { session: 'member' },
-  summary: 'Disable or enable a key of yours, or let it expire',
+  summary: 'Disable or enable one of your keys, or set its expiry',
   body: z.object({ enabled: z.boolean().optional(), expires_at: Instant.nullable().optional() }),
   reply: ApiKey,
   refuses: ['object_not_found', 'role_forbidden', 'key_revoked'],
@@ -61,30 +63,30 @@ export const updateKey = endpoint({
 export const revokeKey = endpoint({
   route: 'DELETE /api/api-keys/:id',
   access: { session: 'member' },
-  summary: 'Revoke a key: at once, without grace, for ever',
+  summary: 'Revoke a key at once. This cannot be undone',
   reply: Done,
   refuses: ['object_not_found'],
 })
 
-/** What a key may do, and where. A fresh key shows the organization it resolves to and three empty lists. */
+/** A key's rights and the organization they apply in. A fresh key has the organization it acts in and three empty lists. */
 export const Grant = z
   .object({
     state: PermissionState,
-    organization: Place.nullable(),
+    organization: NamedObject.nullable(),
     read: z.array(z.string()),
     write: z.array(z.string()),
     delete: z.array(z.string()),
     campaigns: z
-      .array(Place.extend({ deleted: z.boolean() }))
+      .array(NamedObject.extend({ deleted: z.boolean() }))
       .nullable()
-      .meta({ description: 'the campaigns the key is restricted to, or null for all of them' }),
+      .meta({ description: 'the campaigns the key is restricted to. Null: every campaign' }),
     saved_at: Instant.nullable(),
   })
   .meta({ id: 'Grant' })
 
 /**
- * The whole grant: what is not listed is not held afterwards. Slugs are checked in the deed, so that a refusal can name them. An
- * empty `campaigns` list is refused, because it reads as "none" and would be stored as "all".
+ * The whole grant: saving it removes every right that is not listed. The deed checks the slugs, so that a refusal can name them. An
+ * empty `campaigns` list is refused, because a reader could take it for "none" as well as for "all".
  */
 export const GrantDraft = z
   .object({
@@ -94,18 +96,21 @@ export const GrantDraft = z
     delete: z.array(z.string()).max(100).default([]),
     campaigns: z
       .array(Id)
-      .min(1, 'leave campaigns out for every campaign, or list at least one')
+      .min(1, 'omit campaigns to allow every campaign, or list at least one')
       .max(1000)
       .nullable()
       .optional(),
-    confirmation: z.string().optional().meta({ description: 'DELETE, when a right of the delete tier is added' }),
+    confirmation: z
+      .string()
+      .optional()
+      .meta({ description: 'The word DELETE. Needed when the save adds a right of the delete tier' }),
   })
   .meta({ id: 'GrantDraft' })
 
 export const readGrant = endpoint({
   route: 'GET /api/api-keys/:id/grant',
   access: { session: 'member' },
-  summary: 'What a key may do',
+  summary: 'Read the permissions of a key',
   reply: Grant,
   refuses: ['object_not_found'],
 })
@@ -113,8 +118,9 @@ export const readGrant = endpoint({
 export const saveGrant = endpoint({
   route: 'PUT /api/api-keys/:id/grant',
   access: { session: 'member' },
-  summary: 'Replace everything a key of yours may do',
-  description: 'You must be owner or admin of the organization named, as the key will need you to be at every call.',
+  summary: 'Replace all permissions of one of your keys',
+  description:
+    'You must be an owner or admin of the organization named. Every call with the key later requires the same of you.',
   body: GrantDraft,
   reply: Grant,
   refuses: [
@@ -132,7 +138,7 @@ export const saveGrant = endpoint({
 export const revokeGrant = endpoint({
   route: 'DELETE /api/api-keys/:id/grant',
   access: { session: 'member' },
-  summary: 'Revoke all permissions of a key of yours; it keeps its organization and holds nothing, events included',
+  summary: 'Revoke all permissions of one of your keys, including events. It keeps its organization',
   reply: Grant,
   refuses: ['object_not_found', 'role_forbidden', 'key_revoked'],
 })

@@ -1,7 +1,7 @@
 /**
- * Grants: what a key may do, in which organization, on which campaigns. Owns `api_key_grants`. One row per key, replaced whole by
- * one statement while the key's row is held, so that of two saves at once the last one stands and never a mix of both. A key with
- * no row is fresh; its first save or revocation ends that for ever.
+ * Grants: the rights of a key, its organization and its campaigns. Owns `api_key_grants`, one row per key. A save locks the key's row and
+ * replaces the grant in one statement, so two concurrent saves never mix. A key without a grant row is fresh; its first save or
+ * revocation ends that for good.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { z } from 'zod'
@@ -11,13 +11,13 @@ import { refuse } from '../../contract/refusals.ts'
 import { isRight, RIGHTS, type Right, TIERS, type Tier } from '../../contract/rights.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context, Member } from '../../ground/room.ts'
-import { earliestMembership } from './acts-in.ts'
+import { earliestMembership } from './key-organization.ts'
 import type * as api from './api.ts'
 import { requireKey, requireOwnKey } from './keys.ts'
 
 type Draft = z.output<typeof api.GrantDraft>
 type Rights = Record<Tier, Right[]>
-type Stored = {
+type StoredGrant = {
   org_id: number | null
   read: string[]
   write: string[]
@@ -28,12 +28,12 @@ type Stored = {
 
 const NOTHING = { read: [], write: [], delete: [], campaigns: null, saved_at: null }
 
-/** A key's state, organization, rights and named campaigns; never saved, all lists are empty. Refuses `object_not_found`. */
+/** A key's state, organization, rights and campaigns with names. A fresh key has empty lists. Refuses `object_not_found`. */
 export async function readGrant({ db, actor }: Context<typeof api.readGrant>, { params }: Call<typeof api.readGrant>) {
-  return showGrant(db, actor, params.id)
+  return readGrantOf(db, actor, params.id)
 }
 
-async function showGrant(db: Kysely<Tables>, actor: Member, wire_id: string) {
+async function readGrantOf(db: Kysely<Tables>, actor: Member, wire_id: string) {
   const { id, permission_state, organization } = await requireKey(db, actor, wire_id)
   const stored = await db
     .selectFrom('api_key_grants')
@@ -46,7 +46,7 @@ async function showGrant(db: Kysely<Tables>, actor: Member, wire_id: string) {
   return { state: permission_state, organization, ...rest, campaigns: named }
 }
 
-/** The listed campaigns in the order of the list; deleted ones stay in it, so that the list never widens by itself. */
+/** The campaigns with their names, in the order of `ids`. Deleted ones stay in the list: removing them could leave an unrestricted key. */
 async function nameCampaigns(db: Kysely<Tables>, org_id: number, ids: readonly string[]) {
   const rows = await db
     .selectFrom('campaigns')
@@ -60,8 +60,9 @@ async function nameCampaigns(db: Kysely<Tables>, org_id: number, ids: readonly s
 }
 
 /**
- * Replaces all lists of the caller's own key. Refuses an organization where the caller may not grant, a campaign list beside rights it cannot
- * narrow, and new delete rights without the word DELETE.
+ * Replaces all permissions of the caller's own key. Refuses `grant_organization_forbidden`, `org_deleted` and `role_forbidden` for an
+ * organization where the caller may not grant, `grant_scope_unsupported_resource` for a campaign list with a right that cannot be
+ * restricted, and `delete_confirmation_required` for new delete rights without the word DELETE.
  */
 export async function saveGrant(
   { db, actor }: Context<typeof api.saveGrant>,
@@ -73,21 +74,21 @@ export async function saveGrant(
   if (campaigns !== null) refuseUnrestrictable(rights)
   const org_id = await requireOrganization(db, actor, body.organization_id)
   await db.transaction().execute(async trx => {
-    const held = await holdGrant(trx, id)
+    const held = await lockGrant(trx, id)
     const heldHere = held?.org_id === org_id ? held : undefined
     if (campaigns !== null) await requireCampaigns(trx, org_id, campaigns, heldHere?.campaigns ?? [])
     requireConfirmation(body, rights, heldHere?.delete ?? [])
     await storeGrant(trx, actor, id, { org_id, ...rights, campaigns })
   })
-  return showGrant(db, actor, params.id)
+  return readGrantOf(db, actor, params.id)
 }
 
-/** Every slug in its tier, each once. Refuses an unknown or misplaced one by its name. */
+/** Every slug in its tier, each once. Refuses `invalid_request` for a slug that is unknown or in the wrong tier, and names it. */
 function readRights(draft: Draft): Rights {
   const rights: Rights = { read: [], write: [], delete: [] }
   for (const tier of TIERS)
     for (const slug of new Set(draft[tier])) {
-      if (!isRight(slug)) refuse('invalid_request', { error: `${tier}: "${slug}" is no right` })
+      if (!isRight(slug)) refuse('invalid_request', { error: `${tier}: "${slug}" is not a right` })
       if (RIGHTS[slug].tier !== tier)
         refuse('invalid_request', { error: `${tier}: "${slug}" belongs to the tier ${RIGHTS[slug].tier}` })
       rights[tier].push(slug)
@@ -95,33 +96,36 @@ function readRights(draft: Draft): Rights {
   return rights
 }
 
-/** What acts on the whole organization by nature cannot be narrowed to campaigns. */
+/** Refuses rights that act on the whole organization, because they cannot be restricted to campaigns. */
 function refuseUnrestrictable(rights: Rights): void {
   const blocking = TIERS.flatMap(tier => rights[tier]).filter(slug => RIGHTS[slug].reach === 'organization')
   if (blocking.length === 0) return
   const named = blocking.map(slug => `"${slug}"`).join(', ')
   refuse('grant_scope_unsupported_resource', {
     error: `a key restricted to campaigns cannot hold ${named}`,
-    hint: `Take ${named} out of the grant, or leave the campaigns unrestricted.`,
+    hint: `Remove ${named} from the grant, or allow every campaign.`,
   })
 }
 
-/** The caller must be there with the role the key will need at every call. */
+/** Reads the organization to grant in. The caller needs the role there that the key will need at every call. */
 async function requireOrganization(db: Kysely<Tables>, actor: Member, organization_id: string): Promise<number> {
   const { rows } = await sql<{ org_id: number; role: Role; is_deleted: boolean; requires_second_factor: boolean }>`
     select o.org_id, m.role, o.deleted_at is not null as is_deleted, o.requires_second_factor
     from organizations o
     join members m on m.org_id = o.org_id and m.user_id = ${actor.user_id}
     where o.id = ${organization_id}`.execute(db)
-  const place = rows[0] ?? refuse('grant_organization_forbidden')
-  if (place.is_deleted) refuse('org_deleted')
-  if (place.requires_second_factor && !actor.has_second_factor) refuse('second_factor_required')
-  if (place.role === 'member')
-    refuse('role_forbidden', { error: 'only owners and admins of an organization grant rights in it' })
-  return place.org_id
+  const organization = rows[0] ?? refuse('grant_organization_forbidden')
+  if (organization.is_deleted) refuse('org_deleted')
+  if (organization.requires_second_factor && !actor.has_second_factor) refuse('second_factor_required')
+  if (organization.role === 'member')
+    refuse('role_forbidden', { error: 'only owners and admins of an organization may grant rights in it' })
+  return organization.org_id
 }
 
-/** Campaigns that are in the list already may stay when they are deleted: their late conversions go on, and rights can still be changed. */
+/**
+ * Refuses unknown and deleted campaigns. A deleted campaign that the grant already lists may stay: its late conversions are still
+ * accepted, and the key's rights can still be changed.
+ */
 async function requireCampaigns(
   trx: Transaction<Tables>,
   org_id: number,
@@ -141,7 +145,7 @@ async function requireCampaigns(
     refuse('invalid_request', { error: `campaigns: not in this organization, or deleted: ${missing.join(', ')}` })
 }
 
-/** Rights are bound to one organization, so in another one all of them are new. */
+/** Refuses new delete rights without confirmation. `held` is empty when the organization changes, so that all rights count as new. */
 function requireConfirmation(draft: Draft, rights: Rights, held: readonly string[]): void {
   const added = rights.delete.filter(slug => !held.includes(slug))
   if (added.length === 0 || draft.confirmation === 'DELETE') return
@@ -149,8 +153,8 @@ function requireConfirmation(draft: Draft, rights: Rights, held: readonly string
   refuse('delete_confirmation_required', { error: `adding ${named} needs confirmation: "DELETE"` })
 }
 
-/** Holds the key against other saves and its revocation, and reads what is stored now. */
-async function holdGrant(trx: Transaction<Tables>, key_id: string): Promise<Stored | undefined> {
+/** Locks the key against other saves and its revocation, then reads its stored grant. Refuses `key_revoked`. */
+async function lockGrant(trx: Transaction<Tables>, key_id: string): Promise<StoredGrant | undefined> {
   const key = await trx
     .selectFrom('api_keys')
     .select('revoked_at')
@@ -169,7 +173,7 @@ async function storeGrant(
   trx: Transaction<Tables>,
   actor: Member,
   key_id: string,
-  grant: Omit<Stored, 'saved_at'>,
+  grant: Omit<StoredGrant, 'saved_at'>,
   isEmptied = false,
 ): Promise<void> {
   const saved_at = new Date().toISOString()
@@ -181,16 +185,16 @@ async function storeGrant(
     .execute()
 }
 
-/** Empties the lists of the caller's own key where it acts; it never becomes fresh again. */
+/** Revokes all permissions of the caller's own key in its organization. The key never becomes fresh again. */
 export async function revokeGrant(
   { db, actor }: Context<typeof api.revokeGrant>,
   { params }: Call<typeof api.revokeGrant>,
 ) {
   const { id, user_id } = await requireOwnKey(db, actor, params.id)
   await db.transaction().execute(async trx => {
-    const held = await holdGrant(trx, id)
+    const held = await lockGrant(trx, id)
     const org_id = held === undefined ? await earliestMembership(trx, user_id) : held.org_id
     await storeGrant(trx, actor, id, { org_id, read: [], write: [], delete: [], campaigns: null }, true)
   })
-  return showGrant(db, actor, params.id)
+  return readGrantOf(db, actor, params.id)
 }

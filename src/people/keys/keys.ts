@@ -1,6 +1,6 @@
 /**
- * API keys: their names, their state and who sees them. Owns `api_keys`; grants.ts owns `api_key_grants`. Only the SHA-256 of a
- * secret is kept, so nothing here or anywhere can show it again. Revoking is final. Nothing about a key is cached.
+ * API keys: their names, their states and who may see them. Owns `api_keys`; grants.ts owns `api_key_grants`. Only the SHA-256 of a
+ * secret is stored, so nothing can show it again. Revoking is final. Nothing about a key is cached.
  */
 import { type Kysely, sql } from 'kysely'
 import type { z } from 'zod'
@@ -9,16 +9,13 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Member } from '../../ground/room.ts'
-import { earliestMembership, JOIN_ORGANIZATION } from './acts-in.ts'
+import { earliestMembership, JOIN_ORGANIZATION } from './key-organization.ts'
 import type * as api from './api.ts'
 import { firstCharacters, hashSecret, newSecret } from './secret.ts'
 
 export type KeyRow = z.output<typeof api.ApiKey> & { readonly user_id: string }
 
-/**
- * The keys a person sees: their own, and for owners and admins all that act in the active organization, which is the
- * grant's or, of a fresh key, its owner's earliest membership.
- */
+/** The keys a person may see: their own and, for owners and admins, all keys that act in the active organization. */
 async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise<KeyRow[]> {
   const now = new Date().toISOString()
   const { rows } = await sql<KeyRow>`
@@ -49,19 +46,19 @@ async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise
   return rows
 }
 
-/** The key a path names, if the caller may see it. */
+/** The key that a path names. Refuses `object_not_found` when the caller may not see it. */
 export async function requireKey(db: Kysely<Tables>, actor: Member, wire_id: string): Promise<KeyRow> {
   const id = idOf(wire_id)
   const [key] = await readKeys(db, actor, id)
   return key ?? refuse('object_not_found')
 }
 
-/** The same, for what only its owner may do while it is not revoked. */
+/** The key that a path names, for changes by its owner. Also refuses `role_forbidden` to others and `key_revoked`. */
 export async function requireOwnKey(db: Kysely<Tables>, actor: Member, wire_id: string): Promise<KeyRow> {
   const key = await requireKey(db, actor, wire_id)
   if (!key.is_yours)
     refuse('role_forbidden', {
-      error: 'only the owner of a key changes it',
+      error: 'only the owner of a key may change it',
       hint: 'Owners and admins of the organization may revoke it.',
     })
   return key.state === 'revoked' ? refuse('key_revoked') : key
@@ -72,22 +69,24 @@ export async function listKeys({ db, actor }: Context<typeof api.listKeys>) {
   return { data: await readKeys(db, actor), next_cursor: null }
 }
 
+type OrganizationRef = { org_id: number } | { id: string }
+
 /**
- * A key acts for its owner without being asked for a second factor, so who lacks the one an organization asks for makes and enables none that
- * acts there, from wherever they are. Refuses `second_factor_required`.
+ * Refuses `second_factor_required` if the organization requires a second factor and the caller has none. A key acts without a second
+ * factor, so such a person may not create or enable keys that act there.
  */
-async function requireSecondFactorOf(db: Kysely<Tables>, actor: Member, place: { org_id: number } | { id: string }) {
+async function requireSecondFactorOf(db: Kysely<Tables>, actor: Member, organization: OrganizationRef) {
   if (actor.has_second_factor) return
-  const asking = await db
+  const requiring = await db
     .selectFrom('organizations')
     .select('id')
-    .where(on => ('id' in place ? on('id', '=', place.id) : on('org_id', '=', place.org_id)))
+    .where(on => ('id' in organization ? on('id', '=', organization.id) : on('org_id', '=', organization.org_id)))
     .where('requires_second_factor', '=', true)
     .executeTakeFirst()
-  if (asking !== undefined) refuse('second_factor_required')
+  if (requiring !== undefined) refuse('second_factor_required')
 }
 
-/** A fresh key of the caller. The answer holds the secret, which nothing can show again. */
+/** Creates a fresh key of the caller. The reply holds the secret, which nothing can show again. Refuses `second_factor_required`. */
 export async function createKey({ db, actor }: Context<typeof api.createKey>, { body }: Call<typeof api.createKey>) {
   const org_id = await earliestMembership(db, actor.user_id)
   if (org_id !== null) await requireSecondFactorOf(db, actor, { org_id })
@@ -106,7 +105,7 @@ export async function createKey({ db, actor }: Context<typeof api.createKey>, { 
   return { ...(row ?? refuse('object_not_found')), secret }
 }
 
-/** Switches the caller's own key on or off, or sets its end. Refuses `key_revoked`, and `second_factor_required`. */
+/** Enables or disables the caller's own key, or sets its expiry. Refuses `key_revoked` and `second_factor_required`. */
 export async function updateKey(
   { db, actor }: Context<typeof api.updateKey>,
   { params, body }: Call<typeof api.updateKey>,
@@ -126,7 +125,7 @@ export async function updateKey(
   return requireKey(db, actor, params.id)
 }
 
-/** Ends a key for ever, with the very next call. Revoking twice is fine. */
+/** Revokes a key for good, from its next call. Revoking it again is a no-op. */
 export async function revokeKey({ db, actor }: Context<typeof api.revokeKey>, { params }: Call<typeof api.revokeKey>) {
   const { id } = await requireKey(db, actor, params.id)
   await db

@@ -1,4 +1,4 @@
-/** Organizations (the screen says workspace), their members and invitations. All of it needs a session; no key reaches it. */
+/** Organizations (screens call them workspaces), their members and invitations. All endpoints need a session; API keys are refused. */
 import { z } from 'zod'
 import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
@@ -6,19 +6,20 @@ import { Done, Id, Instant, Name, Page } from '../../contract/fields.ts'
 
 export const Role = z.enum(['owner', 'admin', 'member'])
 
-/** One of the caller's organizations. `active` is the one this session acts in; a deleted one can be restored by an owner. */
+/** One of the caller's organizations. `active` marks the one this session acts in. An owner can restore a deleted one. */
 export const Organization = z
   .object({
     id: Id,
     name: z.string(),
     role: Role,
     active: z.boolean(),
-    timezone: z.string().meta({ description: 'By whose clock its days begin in the dashboard, an IANA name' }),
+    timezone: z.string().meta({ description: 'The time zone of its days in the dashboard, as an IANA name' }),
     reporting_currency: z.string().nullable().meta({
-      description: 'What the dashboard shows amounts by day in; null: US dollars, which the books are always in',
+      description:
+        'The currency in which the dashboard shows daily amounts. Null: US dollars, the currency of all stored amounts',
     }),
     requires_second_factor: z.boolean().meta({
-      description: 'Who has no second factor is kept out of its dashboard, 403 second_factor_required',
+      description: 'Whether members without a second factor are refused with 403 second_factor_required',
     }),
     created_at: Instant,
     deleted_at: Instant.nullable(),
@@ -36,7 +37,7 @@ const OrganizationChanges = z
       .max(64)
       .meta({
         description:
-          'By whose clock the dashboard tells times and begins days, for whoever has chosen no other; an IANA name. What keys read stays UTC',
+          'The time zone in which the dashboard shows times and begins days, as an IANA name. Members can choose their own; reads by API key stay in UTC',
         examples: ['Europe/Kyiv'],
       }),
   })
@@ -45,16 +46,16 @@ const OrganizationChanges = z
 export const listOrganizations = endpoint({
   route: 'GET /api/organizations',
   access: { session: 'person' },
-  summary: 'Your organizations, the oldest membership first; deleted ones are shown to their owners',
+  summary: 'List your organizations, the oldest membership first. Owners also see deleted ones',
   reply: Page(Organization),
 })
 
 export const createOrganization = endpoint({
   route: 'POST /api/organizations',
   access: { session: 'person' },
-  summary: 'Create an organization, own it and act in it from now on',
+  summary: 'Create an organization, become its owner and switch to it',
   description:
-    'A person may have MAX_WORKSPACES_PER_PERSON that they have founded, own and have not deleted (10 where the operator has set no other number).',
+    'A person may create at most MAX_WORKSPACES_PER_PERSON organizations (10 by default). Deleted ones do not count.',
   body: OrganizationDraft,
   reply: Organization,
   status: 201,
@@ -64,7 +65,7 @@ export const createOrganization = endpoint({
 export const updateOrganization = endpoint({
   route: 'PATCH /api/organizations/:id',
   access: { session: 'person' },
-  summary: 'Rename an organization you own, or give it a time zone',
+  summary: 'Rename an organization you own, or set its time zone',
   body: OrganizationChanges,
   reply: Organization,
   refuses: ['object_not_found', 'role_forbidden', 'org_deleted', 'second_factor_required', 'tz_unknown'],
@@ -73,18 +74,18 @@ export const updateOrganization = endpoint({
 export const setReportingCurrency = endpoint({
   route: 'PUT /api/reporting-currency',
   access: { session: 'admin' },
-  summary: 'Set what the dashboard of the active organization shows amounts by day in',
-  description: 'Nothing is converted but what is shown: the books, the API and what is exported are in US dollars.',
-  body: z.object({ currency: Currency.nullable().meta({ description: 'null, or USD: US dollars' }) }),
+  summary: 'Set the currency in which the dashboard shows daily amounts of the active organization',
+  description: 'Only the display changes: stored amounts, the API and exports stay in US dollars.',
+  body: z.object({ currency: Currency.nullable().meta({ description: 'Null or USD: US dollars' }) }),
   reply: Organization,
 })
 
 export const requireSecondFactor = endpoint({
   route: 'PUT /api/second-factor-requirement',
   access: { session: 'admin' },
-  summary: 'Ask everyone in the active organization for a second factor, or cease to; keys are not asked',
+  summary: 'Set whether the active organization requires a second factor of its members',
   description:
-    'Who has none is refused 403 second_factor_required by every route of the organization from their next call on, until they have one.',
+    'A member without one gets 403 second_factor_required from every route of the organization until they set one up. API keys are not affected.',
   body: z.object({ required: z.boolean() }),
   reply: Organization,
   refuses: ['second_factor_missing'],
@@ -93,8 +94,8 @@ export const requireSecondFactor = endpoint({
 export const deleteOrganization = endpoint({
   route: 'DELETE /api/organizations/:id',
   access: { session: 'person' },
-  summary: 'Delete an organization you own; nothing is lost and it can be restored',
-  description: 'Every key surface and the dashboard answer 409 org_deleted until it is restored.',
+  summary: 'Delete an organization you own. It can be restored with all its rows',
+  description: 'Every call by API key and the dashboard answer 409 org_deleted until it is restored.',
   reply: Organization,
   refuses: ['object_not_found', 'role_forbidden', 'second_factor_required'],
 })
@@ -110,12 +111,12 @@ export const restoreOrganization = endpoint({
 export const activateOrganization = endpoint({
   route: 'POST /api/organizations/:id/activate',
   access: { session: 'person' },
-  summary: 'Act in this organization from now on, in this session',
+  summary: 'Switch this session to an organization',
   reply: Organization,
   refuses: ['object_not_found', 'org_deleted'],
 })
 
-/** Someone in the active organization. `is_you` marks the caller. */
+/** A member of the active organization. `is_you` marks the caller. */
 export const Member = z
   .object({
     id: Id,
@@ -125,10 +126,9 @@ export const Member = z
     image: z.string().nullable().meta({ description: 'The path of their picture' }),
     role: Role,
     joined_at: Instant,
-    has_second_factor: z
-      .boolean()
-      .nullable()
-      .meta({ description: 'Whether a password alone does not let them in; null: owners and admins are told' }),
+    has_second_factor: z.boolean().nullable().meta({
+      description: 'Whether signing in asks them for a second factor. Null for callers who are not owner or admin',
+    }),
     is_you: z.boolean(),
   })
   .meta({ id: 'Member' })
@@ -136,14 +136,14 @@ export const Member = z
 export const listMembers = endpoint({
   route: 'GET /api/members',
   access: { session: 'member' },
-  summary: 'The members of the active organization, the oldest first',
+  summary: 'List the members of the active organization, the oldest first',
   reply: Page(Member),
 })
 
 export const setMemberRole = endpoint({
   route: 'PATCH /api/members/:id',
   access: { session: 'admin' },
-  summary: 'Change a role; only owners make or change owners',
+  summary: "Change a member's role. Only owners may appoint or change owners",
   body: z.object({ role: Role }),
   reply: Member,
   refuses: ['object_not_found', 'role_forbidden', 'last_owner'],
@@ -169,7 +169,7 @@ export const Invitation = z
     state: z.enum(['pending', 'expired']),
     has_link: z.boolean().meta({
       description:
-        'false: it was made before links had secrets of their own, and nobody can accept it until it is made anew',
+        'False for an invitation made by an older version without a link of its own. Invite the address again to get one',
     }),
   })
   .meta({ id: 'Invitation' })
@@ -182,21 +182,22 @@ export const InvitationDraft = z.object({
 export const listInvitations = endpoint({
   route: 'GET /api/invitations',
   access: { session: 'admin' },
-  summary: 'The open invitations of the active organization, the newest first',
+  summary: 'List the open invitations of the active organization, newest first',
   reply: Page(Invitation),
 })
 
 export const createInvitation = endpoint({
   route: 'POST /api/invitations',
   access: { session: 'admin' },
-  summary: 'Invite an e-mail address for 7 days; only owners invite owners',
+  summary: 'Invite an e-mail address for 7 days. Only owners may invite owners',
   description:
-    'An earlier open invitation of the same address is withdrawn, and its links stop working. mail tells what became of the message: sent, written to the log (no SMTP_URL), or failed, also after five mails to the address within an hour. The link in the mail is another one, and proves the address.',
+    'An earlier open invitation for the same address is withdrawn, and its links stop working. `mail` is `sent`, `logged` (there is no SMTP_URL) or `failed`, which also happens after five mails to the address within an hour. The mailed link differs from `link`: opening it proves the address.',
   body: InvitationDraft,
   reply: Invitation.extend({
     mail: z.enum(['sent', 'logged', 'failed']),
     link: z.string().meta({
-      description: 'Shown this once. Whoever has it can join with the invited address, which it does not prove',
+      description:
+        'Shown only once. Anyone who has it can join with the invited address; it does not prove the address',
     }),
   }),
   status: 201,
@@ -206,12 +207,12 @@ export const createInvitation = endpoint({
 export const withdrawInvitation = endpoint({
   route: 'DELETE /api/invitations/:id',
   access: { session: 'admin' },
-  summary: 'Withdraw an invitation; its links stop working at once',
+  summary: 'Withdraw an invitation. Its links stop working at once',
   reply: Done,
   refuses: ['object_not_found', 'role_forbidden'],
 })
 
-/** What the page behind a link shows. Whoever has the link sees the address that it is for. */
+/** The invitation as the page behind its link shows it. Anyone with the link sees the invited address. */
 const InvitationView = z
   .object({
     organization: z.string(),
@@ -219,14 +220,14 @@ const InvitationView = z
     role: Role,
     invited_by: z.string(),
     expires_at: Instant,
-    has_account: z.boolean().meta({ description: 'whether the address can sign in, or has to sign up first' }),
+    has_account: z.boolean().meta({ description: 'Whether the invited address already has an account' }),
   })
   .meta({ id: 'InvitationView' })
 
 export const readInvitation = endpoint({
   route: 'GET /api/invitation-links/:secret',
   access: 'anyone',
-  summary: 'An invitation, for the page its link opens; secret is the end of the link',
+  summary: 'Read an invitation by the secret at the end of its link',
   reply: InvitationView,
   refuses: ['object_not_found', 'invitation_invalid'],
 })
@@ -234,7 +235,7 @@ export const readInvitation = endpoint({
 export const acceptInvitation = endpoint({
   route: 'POST /api/invitation-links/:secret/accept',
   access: { session: 'person' },
-  summary: 'Join the organization, once, with the invited address, and act in it from now on',
+  summary: 'Join the organization with the invited address and switch to it',
   reply: Organization,
   refuses: ['invitation_invalid', 'org_deleted'],
 })

@@ -1,9 +1,9 @@
 /**
  * Invitations: an e-mail address may join an organization with one role, once, within seven days.
  *
- * Two links open an invitation, each with a secret of its own. One goes into the mail: whoever opens it has shown that the address is
- * theirs. The other is shown once to the person who invites, to be passed on by hand; it proves no address. The database keeps only
- * the hashes of the secrets, and the id of the row opens nothing. An invitation is open only while its inviter may give its role.
+ * An invitation has two links, each with its own secret. One is mailed, so opening it proves the address. The other is shown once to the
+ * person who invites, who can pass it on by hand; it proves nothing. The database stores only the hashes of the secrets, and the id of the
+ * row grants nothing. An invitation is open only while its inviter may still give its role.
  */
 import { randomBytes } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
@@ -18,16 +18,16 @@ import { setEmailVerified } from '../accounts/accounts.ts'
 import type { Attempts } from '../accounts/attempts.ts'
 import { hashSecret } from '../keys/secret.ts'
 import type * as api from './api.ts'
-import { activate, holdOrganization, readOrganization } from './organizations.ts'
+import { activate, lockOrganization, readOrganization } from './organizations.ts'
 
 const LIFE_MS = 7 * DAY_MS
 
 type InvitationRow = { id: string; email: string; role: Role; created_at: string; expires_at: string }
 
-type Inviting = Context<typeof api.createInvitation> & { readonly attempts: Attempts }
+type InvitationContext = Context<typeof api.createInvitation> & { readonly attempts: Attempts }
 
-/** Which roles each role may give, by an invitation too. */
-const GIVES: Readonly<Record<Role, readonly Role[]>> = {
+/** The roles that each role may give. */
+const INVITABLE_ROLES: Readonly<Record<Role, readonly Role[]>> = {
   owner: ['owner', 'admin', 'member'],
   admin: ['admin', 'member'],
   member: [],
@@ -52,12 +52,12 @@ export async function listInvitations({ db, actor }: Context<typeof api.listInvi
 }
 
 /**
- * Invites an address, mails a link and answers with another one, which is shown this once. An earlier invitation of the address ends
- * with its links. `mail` is `failed` too where the address was sent five mails within the hour. Refuses `already_exists` for members,
- * `role_forbidden` for a role that the caller may not give, and `rate_limited` after thirty invitations and changes of address an hour.
+ * Invites an address, mails it a link and returns another link, which is never shown again. An earlier invitation of the address is
+ * withdrawn. `mail` is also `failed` after five mails to the address within the hour. Refuses `already_exists` for a member, `role_forbidden`
+ * for a role that the caller may not give, and `rate_limited` after thirty invitations and address changes an hour.
  */
 export async function createInvitation(
-  { attempts, db, actor, config, log, origin }: Inviting,
+  { attempts, db, actor, config, log, origin }: InvitationContext,
   { body }: Call<typeof api.createInvitation>,
 ) {
   await attempts.count('sender', actor.user_id)
@@ -69,9 +69,9 @@ export async function createInvitation(
     created_at: new Date(now).toISOString(),
     expires_at: new Date(now + LIFE_MS).toISOString(),
   }
-  const shown = newLinkSecret()
-  // Without a mail server the mail stands in the log, so its link proves no address.
-  const mailed = config.smtpUrl === undefined ? undefined : newLinkSecret()
+  const linkSecret = newLinkSecret()
+  // Without a mail server the mail is only logged, so a link in it would prove nothing and the shown link is used.
+  const mailSecret = config.smtpUrl === undefined ? undefined : newLinkSecret()
   const organization = await db.transaction().execute(async trx => {
     const name = await requireMayInvite(trx, actor, invitation)
     await withdrawOpen(trx, actor.org_id).where('email', '=', invitation.email).execute()
@@ -81,20 +81,25 @@ export async function createInvitation(
         ...invitation,
         org_id: actor.org_id,
         invited_by: actor.user_id,
-        link_hash: hashSecret(shown),
-        mail_hash: mailed === undefined ? null : hashSecret(mailed),
+        link_hash: hashSecret(linkSecret),
+        mail_hash: mailSecret === undefined ? null : hashSecret(mailSecret),
       })
       .execute()
     return name
   })
   const linkOf = (secret: string) => linkTo(config, `/invitations/${secret}`, origin)
-  const mail = await mailInvitation({ attempts, config, log, actor }, invitation, organization, linkOf(mailed ?? shown))
+  const mail = await mailInvitation(
+    { attempts, config, log, actor },
+    invitation,
+    organization,
+    linkOf(mailSecret ?? linkSecret),
+  )
   return {
     ...invitation,
     invited_by: actor.name,
     state: 'pending' as const,
     has_link: true,
-    link: linkOf(shown),
+    link: linkOf(linkSecret),
     mail,
   }
 }
@@ -102,13 +107,13 @@ export async function createInvitation(
 /** 256 random bits. */
 const newLinkSecret = (): string => randomBytes(32).toString('base64url')
 
-/** Holds the organization and answers its name. The caller's role is read anew: it may have changed since the gate read it. */
+/** Locks the organization and returns its name. The caller's role is read again, because it may have changed since the gate read it. */
 async function requireMayInvite(
   trx: Transaction<Tables>,
   { org_id, user_id }: Member,
   { email, role }: InvitationRow,
 ): Promise<string> {
-  await holdOrganization(trx, org_id)
+  await lockOrganization(trx, org_id)
   const { rows } = await sql<{ name: string; is_member: boolean; own_role: Role | null }>`
     select o.name, (select role from members where org_id = o.org_id and user_id = ${user_id}) as own_role,
       exists (
@@ -116,19 +121,19 @@ async function requireMayInvite(
       ) as is_member
     from organizations o where o.org_id = ${org_id}`.execute(trx)
   const [found] = rows
-  if (!mayGive(found?.own_role ?? null, role))
+  if (!mayInvite(found?.own_role ?? null, role))
     refuse('role_forbidden', {
-      error: role === 'owner' ? 'only owners invite owners' : 'only owners and admins invite',
+      error: role === 'owner' ? 'only owners may invite owners' : 'only owners and admins may invite',
     })
-  if (found?.is_member) refuse('already_exists', { error: 'this address belongs to a member already' })
+  if (found?.is_member) refuse('already_exists', { error: 'this address already belongs to a member' })
   return found?.name ?? ''
 }
 
-/** Whether someone of this role, or of none, may give another. */
-const mayGive = (own: Role | null, given: Role): boolean => own !== null && GIVES[own].includes(given)
+/** Whether a person with the role `own`, or with none, may give the role `given`. */
+const mayInvite = (own: Role | null, given: Role): boolean => own !== null && INVITABLE_ROLES[own].includes(given)
 
 async function mailInvitation(
-  { attempts, config, log, actor }: Pick<Inviting, 'attempts' | 'config' | 'log' | 'actor'>,
+  { attempts, config, log, actor }: Pick<InvitationContext, 'attempts' | 'config' | 'log' | 'actor'>,
   { email, role }: InvitationRow,
   organization: string,
   link: string,
@@ -137,7 +142,7 @@ async function mailInvitation(
     await attempts.count('mail', email)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    log.warn({ to: email }, 'an invitation was not mailed: its address was sent five mails within the hour')
+    log.warn({ to: email }, 'did not mail an invitation: its address was sent five mails within the hour')
     return 'failed'
   }
   return sendMail(
@@ -150,17 +155,17 @@ async function mailInvitation(
 Open this link within 7 days to accept:
 ${link}
 
-If you do not know what this is about, ignore this mail.`,
+If you did not expect this invitation, ignore this e-mail.`,
     },
   )
 }
 
-/** Names are written by people: a line break in one must not start a new line of a mail. */
+/** The text without line breaks, so that a name that people typed cannot start a new line in a mail. */
 function oneLine(text: string): string {
   return text.replace(/\s+/g, ' ')
 }
 
-/** Withdraws invitations of an organization that are neither used nor withdrawn; the caller says which. */
+/** An update that withdraws the unused invitations of an organization. The caller adds conditions. */
 const withdrawOpen = (db: Kysely<Tables>, org_id: number) =>
   db
     .updateTable('invitations')
@@ -169,7 +174,7 @@ const withdrawOpen = (db: Kysely<Tables>, org_id: number) =>
     .where('accepted_at', 'is', null)
     .where('withdrawn_at', 'is', null)
 
-/** Withdraws an open invitation: its links stop working. Refuses `object_not_found`, for one that was used or withdrawn too. */
+/** Withdraws an open invitation, whose links then stop working. Refuses `object_not_found`, also for one that was used or withdrawn. */
 export async function withdrawInvitation(
   { db, actor }: Context<typeof api.withdrawInvitation>,
   { params }: Call<typeof api.withdrawInvitation>,
@@ -179,18 +184,18 @@ export async function withdrawInvitation(
 }
 
 /**
- * Withdraws the open invitations of a member whose role has become `role`, or who is out (null): those whose role they may give no
- * longer. In the transaction of that change.
+ * Withdraws the open invitations that a person may no longer make, because their role became `role` or, if null, because they left. Runs in
+ * the transaction of that change.
  */
 export async function withdrawInvitationsOf(
   trx: Transaction<Tables>,
   { org_id, user_id, role }: { org_id: number; user_id: string; role: Role | null },
 ): Promise<void> {
-  const gives = role === null ? [] : GIVES[role]
+  const gives = role === null ? [] : INVITABLE_ROLES[role]
   await withdrawOpen(trx, org_id).where('invited_by', '=', user_id).where(sql<boolean>`role <> all(${gives})`).execute()
 }
 
-/** An invitation by the secret of one of its links. */
+/** An invitation, found by the secret of one of its links. */
 type OpenedInvitation = InvitationRow & {
   invited_by: string
   inviter_role: Role | null
@@ -200,7 +205,7 @@ type OpenedInvitation = InvitationRow & {
   organization_deleted: boolean
   has_account: boolean
   is_waiting: boolean
-  /** Whether the link is the one that was mailed. */
+  /** Whether the secret is that of the mailed link. */
   proves_address: boolean
 }
 
@@ -221,9 +226,9 @@ async function findInvitation(db: Kysely<Tables>, secret: string): Promise<Opene
 }
 
 const isOpen = ({ is_waiting, inviter_role, role }: OpenedInvitation): boolean =>
-  is_waiting && mayGive(inviter_role, role)
+  is_waiting && mayInvite(inviter_role, role)
 
-/** What the invited see before they sign in. Refuses `object_not_found` and `invitation_invalid`. */
+/** The invitation as invited people see it before they sign in. Refuses `object_not_found` and `invitation_invalid`. */
 export async function readInvitation(
   { db }: Context<typeof api.readInvitation>,
   { params }: Call<typeof api.readInvitation>,
@@ -232,13 +237,13 @@ export async function readInvitation(
   return isOpen(invitation) && !invitation.organization_deleted ? invitation : refuse('invitation_invalid')
 }
 
-/** Makes the caller a member and lets the session act there. Refuses as `takeInvitation` does. */
+/** Makes the caller a member and activates the organization in their session. Refuses as `redeemInvitation` does. */
 export async function acceptInvitation(
   { db, actor }: Context<typeof api.acceptInvitation>,
   { params }: Call<typeof api.acceptInvitation>,
 ) {
   const organization_id = await db.transaction().execute(async trx => {
-    const invitation = await takeInvitation(trx, actor.email, params.secret)
+    const invitation = await redeemInvitation(trx, actor.email, params.secret)
     if (invitation.proves_address) await setEmailVerified(trx, actor.user_id)
     await addMember(trx, invitation, actor.user_id)
     await activate(trx, actor.session_id, invitation.org_id)
@@ -248,17 +253,17 @@ export async function acceptInvitation(
 }
 
 /**
- * Uses an invitation up, in the caller's transaction: of two at once the second is refused. The organization is held, so that a change
- * of the inviter's role comes wholly before it or wholly after it. Refuses `invitation_invalid`, for an unknown one too, and
+ * Uses up an invitation, in the caller's transaction, so the second of two concurrent calls is refused. It locks the organization, so that a
+ * change of the inviter's role happens entirely before or after. Refuses `invitation_invalid`, also for an unknown secret, and
  * `org_deleted`.
  */
-export async function takeInvitation(
+export async function redeemInvitation(
   trx: Transaction<Tables>,
   email: string,
   secret: string,
 ): Promise<Pick<OpenedInvitation, 'org_id' | 'organization_id' | 'role' | 'proves_address'>> {
   const found = (await findInvitation(trx, secret)) ?? refuse('invitation_invalid')
-  await holdOrganization(trx, found.org_id)
+  await lockOrganization(trx, found.org_id)
   const invitation = (await findInvitation(trx, secret)) ?? refuse('invitation_invalid')
   if (!isOpen(invitation) || invitation.email !== email.toLowerCase()) refuse('invitation_invalid')
   if (invitation.organization_deleted) refuse('org_deleted')
@@ -272,7 +277,7 @@ export async function takeInvitation(
   return numUpdatedRows === 1n ? invitation : refuse('invitation_invalid')
 }
 
-/** Makes someone a member; who is one already keeps their role. */
+/** Makes a person a member. An existing member keeps their role. */
 export async function addMember(
   trx: Transaction<Tables>,
   { org_id, role }: Pick<OpenedInvitation, 'org_id' | 'role'>,

@@ -1,6 +1,6 @@
 /**
- * Members of an organization and their roles. Every change holds the organization's row while it looks at all members, so that two
- * owners who leave at once cannot leave it without one. Invitations whose inviter may not give their role any longer end with the change.
+ * Members of an organization and their roles. Every change locks the organization's row before it reads the members, so that two owners who
+ * leave at once cannot leave it without an owner. A change also withdraws the invitations that its person may no longer make.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call, Role } from '../../contract/endpoint.ts'
@@ -9,7 +9,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Member } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import { withdrawInvitationsOf } from './invitations.ts'
-import { holdOrganization } from './organizations.ts'
+import { lockOrganization } from './organizations.ts'
 
 type MemberRow = {
   id: string
@@ -37,21 +37,21 @@ async function readMembers(
   return rows
 }
 
-/** All members by the time they joined, in one page. */
+/** All members in the order they joined, in one page. */
 export async function listMembers({ db, actor }: Context<typeof api.listMembers>) {
   return { data: await readMembers(db, actor), next_cursor: null }
 }
 
-/** Refuses `role_forbidden` where only owners may, and `last_owner` for the only one. */
+/** Changes a member's role. Refuses `role_forbidden` for a change that only owners may make, and `last_owner` for the only owner. */
 export async function setMemberRole(
   { db, actor }: Context<typeof api.setMemberRole>,
   { params, body }: Call<typeof api.setMemberRole>,
 ) {
   return db.transaction().execute(async trx => {
-    const { you, member, owners } = await holdMembers(trx, actor, params.id)
+    const { you, member, owners } = await lockMembers(trx, actor, params.id)
     if (you.role === 'member') refuse('role_forbidden')
     if (you.role !== 'owner' && (member.role === 'owner' || body.role === 'owner'))
-      refuse('role_forbidden', { error: 'only owners make or change owners' })
+      refuse('role_forbidden', { error: 'only owners may appoint or change owners' })
     if (member.role === 'owner' && body.role !== 'owner' && owners === 1) refuse('last_owner')
     await trx
       .updateTable('members')
@@ -70,10 +70,10 @@ export async function deleteMember(
   { params }: Call<typeof api.deleteMember>,
 ) {
   return db.transaction().execute(async trx => {
-    const { you, member, owners } = await holdMembers(trx, actor, params.id)
+    const { you, member, owners } = await lockMembers(trx, actor, params.id)
     if (!member.is_you && you.role === 'member') refuse('role_forbidden', { error: 'this needs the role admin' })
     if (!member.is_you && member.role === 'owner' && you.role !== 'owner')
-      refuse('role_forbidden', { error: 'only owners remove owners' })
+      refuse('role_forbidden', { error: 'only owners may remove owners' })
     if (member.role === 'owner' && owners === 1) refuse('last_owner')
     await trx.deleteFrom('members').where('org_id', '=', actor.org_id).where('id', '=', member.id).execute()
     await withdrawInvitationsOf(trx, { org_id: actor.org_id, user_id: member.user_id, role: null })
@@ -81,10 +81,10 @@ export async function deleteMember(
   })
 }
 
-/** Locks the organization and reads its members anew: the caller's role may have changed since the door looked. */
-async function holdMembers(trx: Transaction<Tables>, actor: Member, wire_id: string) {
+/** Locks the organization and reads its members again, because the caller's role may have changed since the gate checked it. */
+async function lockMembers(trx: Transaction<Tables>, actor: Member, wire_id: string) {
   const id = idOf(wire_id)
-  await holdOrganization(trx, actor.org_id)
+  await lockOrganization(trx, actor.org_id)
   const members = await readMembers(trx, actor)
   const you = members.find(({ is_you }) => is_you) ?? refuse('object_not_found')
   const member = members.find(row => row.id === id) ?? refuse('object_not_found')

@@ -1,7 +1,7 @@
 /**
- * Organizations (the screen says workspace): founding, deleting, restoring, and which one a session acts in. Owns `organizations`,
- * `members`, `invitations` and `active_organizations`. Deletion is soft: nothing an organization holds is touched, so that
- * restoring it brings everything back. An organization always has an owner.
+ * Organizations (screens call them workspaces): creating, deleting and restoring them, and which one a session acts in. Owns
+ * `organizations`, `members`, `invitations` and `active_organizations`. Deletion is soft: the organization's rows are not touched, so
+ * restoring brings everything back. An organization always has an owner.
  */
 import { randomInt } from 'node:crypto'
 import { type Kysely, sql, type Transaction } from 'kysely'
@@ -17,9 +17,9 @@ import { openBalance } from '../../money/billing/balance.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { announceOrganization } from '../../traffic/campaigns/live.ts'
 import type * as api from './api.ts'
-import { ACTING_FIRST } from './standing.ts'
+import { ACTING_FIRST } from './active-membership.ts'
 
-type Place = Pick<Person, 'user_id' | 'session_id'>
+type PersonSession = Pick<Person, 'user_id' | 'session_id'>
 type OrganizationRow = {
   id: string
   name: string
@@ -32,8 +32,11 @@ type OrganizationRow = {
   deleted_at: string | null
 }
 
-/** The caller's organizations, the oldest membership first. A deleted one is shown to its owners, and to whoever acts in it. */
-async function readOrganizations(db: Kysely<Tables>, { user_id, session_id }: Place): Promise<OrganizationRow[]> {
+/** The caller's organizations, the oldest membership first. A deleted one is listed only if the caller owns it or acts in it. */
+async function readOrganizations(
+  db: Kysely<Tables>,
+  { user_id, session_id }: PersonSession,
+): Promise<OrganizationRow[]> {
   const { rows } = await sql<OrganizationRow>`
     select id, name, role, active, timezone, reporting_currency, requires_second_factor, created_at, deleted_at
     from (
@@ -50,9 +53,13 @@ async function readOrganizations(db: Kysely<Tables>, { user_id, session_id }: Pl
   return rows
 }
 
-/** One of them, by its id. */
-export async function readOrganization(db: Kysely<Tables>, place: Place, id: string): Promise<OrganizationRow> {
-  const all = await readOrganizations(db, place)
+/** One of the caller's organizations. Refuses `object_not_found`. */
+export async function readOrganization(
+  db: Kysely<Tables>,
+  person: PersonSession,
+  id: string,
+): Promise<OrganizationRow> {
+  const all = await readOrganizations(db, person)
   return all.find(organization => organization.id === id) ?? refuse('object_not_found')
 }
 
@@ -64,7 +71,7 @@ type Membership = {
   requires_second_factor: boolean
 }
 
-/** The caller's membership in the organization a path names; one they are not in is as if it were not there. */
+/** The caller's membership in the organization that a path names. Refuses `object_not_found` when they are not a member. */
 async function requireMembership(db: Kysely<Tables>, user_id: string, wire_id: string): Promise<Membership> {
   const id = idOf(wire_id)
   const { rows } = await sql<Membership>`
@@ -75,52 +82,52 @@ async function requireMembership(db: Kysely<Tables>, user_id: string, wire_id: s
   return rows[0] ?? refuse('object_not_found')
 }
 
-/** Nobody changes an organization whose second factor they lack, from wherever they act. */
+/** The caller's ownership of the organization. Refuses `second_factor_required` and `role_forbidden`. */
 async function requireOwnership(db: Kysely<Tables>, person: Person, wire_id: string): Promise<Membership> {
   const membership = await requireMembership(db, person.user_id, wire_id)
   if (membership.requires_second_factor && !person.has_second_factor) refuse('second_factor_required')
   return membership.role === 'owner' ? membership : refuse('role_forbidden', { error: 'this needs the role owner' })
 }
 
-/** Where the caller is a member; of the deleted ones those they own and may restore, and the one the session acts in. */
+/** The organizations the caller is a member of. A deleted one is listed only if the caller owns it or acts in it. */
 export async function listOrganizations({ db, actor }: Context<typeof api.listOrganizations>) {
   return { data: await readOrganizations(db, actor), next_cursor: null }
 }
 
-/** Founds an organization with the caller as owner, and lets the session act in it. Refuses `organization_limit`. */
+/** Creates an organization with the caller as owner and activates it in their session. Refuses `organization_limit`. */
 export async function createOrganization(
   { db, config, actor }: Context<typeof api.createOrganization>,
   { body }: Call<typeof api.createOrganization>,
 ) {
   const { id } = await db.transaction().execute(async trx => {
-    await requireRoom(trx, config, actor.user_id)
-    const founded = await foundOrganization(trx, config, { name: body.name, user_id: actor.user_id })
-    await activate(trx, actor.session_id, founded.org_id)
-    return founded
+    await requireWorkspaceQuota(trx, config, actor.user_id)
+    const organization = await insertOrganization(trx, config, { name: body.name, user_id: actor.user_id })
+    await activate(trx, actor.session_id, organization.org_id)
+    return organization
   })
   return readOrganization(db, actor, id)
 }
 
 /**
- * Refuses `organization_limit` where the person has founded as many living organizations as MAX_WORKSPACES_PER_PERSON, whatever their role there
- * is by now. Of two foundings at once the second waits for the person's row.
+ * Refuses `organization_limit` when MAX_WORKSPACES_PER_PERSON live organizations were created by the person, whatever their role there is
+ * now. It locks the person's row, so concurrent calls count one after another.
  */
-async function requireRoom(trx: Transaction<Tables>, config: Config, founder_id: string): Promise<void> {
+async function requireWorkspaceQuota(trx: Transaction<Tables>, config: Config, founder_id: string): Promise<void> {
   await sql`select from users where id = ${founder_id} for update`.execute(trx)
   const { rows } = await sql<{ count: number }>`
     select count(org_id)::int as count from organizations where founded_by = ${founder_id} and deleted_at is null`.execute(
     trx,
   )
-  const most = config.maxWorkspacesPerPerson
-  if ((rows[0]?.count ?? 0) >= most)
-    refuse('organization_limit', { error: `one person may found ${most} workspaces here, and that many are there` })
+  const limit = config.maxWorkspacesPerPerson
+  if ((rows[0]?.count ?? 0) >= limit)
+    refuse('organization_limit', { error: `one person may create at most ${limit} workspaces on this installation` })
 }
 
-// Of 2^31 numbers a taken one is rare; eight draws in a row fail only when something else is wrong.
+// A random number of 2^31 is rarely taken, so eight failures in a row mean that something else is wrong.
 const DRAWS = 8
 
-/** Makes an organization with its first owner and its opened balance, all in the caller's transaction. */
-export async function foundOrganization(
+/** Inserts an organization with its first owner and its balance, in the caller's transaction. */
+export async function insertOrganization(
   trx: Transaction<Tables>,
   config: Config,
   { name, user_id }: { name: string; user_id: string },
@@ -139,10 +146,10 @@ export async function foundOrganization(
     await openBalance(trx, org_id, config)
     return { org_id, id }
   }
-  throw new Error('no free number for a new organization')
+  throw new Error('found no free org_id for a new organization')
 }
 
-/** Renames, or sets the time zone. Refuses `role_forbidden` to all but owners, `org_deleted`, and `tz_unknown`. */
+/** Renames an organization or sets its time zone. Refuses `role_forbidden` to all but owners, `org_deleted` and `tz_unknown`. */
 export async function updateOrganization(
   { db, actor }: Context<typeof api.updateOrganization>,
   { params, body }: Call<typeof api.updateOrganization>,
@@ -155,7 +162,7 @@ export async function updateOrganization(
   return readOrganization(db, actor, id)
 }
 
-/** Sets what the dashboard shows amounts by day in, and has the rates of it asked for from then on. */
+/** Sets the currency in which the dashboard shows daily amounts, and starts fetching its rates. */
 export async function setReportingCurrency(
   { db, database, config, actor }: Context<typeof api.setReportingCurrency>,
   { body }: Call<typeof api.setReportingCurrency>,
@@ -172,8 +179,8 @@ export async function setReportingCurrency(
 }
 
 /**
- * Asks everyone here for a second factor, or ceases to. Only who has one may ask for it: nobody shuts themself out with the rest. Refuses
- * `second_factor_missing`.
+ * Sets whether the organization requires a second factor of its members. Refuses `second_factor_missing` when the caller has none, so that
+ * they cannot lock themselves out.
  */
 export async function requireSecondFactor(
   { db, actor }: Context<typeof api.requireSecondFactor>,
@@ -188,7 +195,7 @@ export async function requireSecondFactor(
   return readOrganization(db, actor, actor.organization_id)
 }
 
-/** Deletes softly: keys and conversions are refused from now on, visitors go to the fallbacks. Owners only. */
+/** Deletes an organization softly: keys and conversions are refused from then on, and visitors go to the fallback. Owners only. */
 export async function deleteOrganization(
   { db, actor }: Context<typeof api.deleteOrganization>,
   { params }: Call<typeof api.deleteOrganization>,
@@ -204,7 +211,7 @@ export async function deleteOrganization(
   return readOrganization(db, actor, id)
 }
 
-/** Brings a deleted one back with everything in it. Owners only. Refuses `organization_limit`, else deleting and restoring would pass the limit. */
+/** Restores a deleted organization. Owners only. Refuses `organization_limit`, because deleting and restoring could otherwise exceed it. */
 export async function restoreOrganization(
   { db, config, actor }: Context<typeof api.restoreOrganization>,
   { params }: Call<typeof api.restoreOrganization>,
@@ -215,14 +222,14 @@ export async function restoreOrganization(
       const { rows } = await sql<{ founded_by: string | null }>`
         select founded_by from organizations where org_id = ${org_id}`.execute(trx)
       const founder_id = rows[0]?.founded_by ?? null
-      if (founder_id !== null) await requireRoom(trx, config, founder_id)
+      if (founder_id !== null) await requireWorkspaceQuota(trx, config, founder_id)
       await trx.updateTable('organizations').set({ deleted_at: null }).where('org_id', '=', org_id).execute()
     })
   await announceOrganization(db, org_id)
   return readOrganization(db, actor, id)
 }
 
-/** Lets the session act there. Refuses `object_not_found` to strangers, and `org_deleted`. */
+/** Activates an organization in the caller's session. Refuses `object_not_found` to non-members, and `org_deleted`. */
 export async function activateOrganization(
   { db, actor }: Context<typeof api.activateOrganization>,
   { params }: Call<typeof api.activateOrganization>,
@@ -233,7 +240,7 @@ export async function activateOrganization(
   return readOrganization(db, actor, id)
 }
 
-/** Lets a session act in an organization from now on. */
+/** Activates an organization in a session. */
 export async function activate(db: Kysely<Tables>, session_id: string, org_id: number): Promise<void> {
   await db
     .insertInto('active_organizations')
@@ -242,7 +249,7 @@ export async function activate(db: Kysely<Tables>, session_id: string, org_id: n
     .execute()
 }
 
-/** Holds an organization until the transaction ends: what is read of its members behind this call stays so. */
-export async function holdOrganization(trx: Transaction<Tables>, org_id: number): Promise<void> {
+/** Locks an organization until the transaction ends, so that its members cannot change meanwhile. */
+export async function lockOrganization(trx: Transaction<Tables>, org_id: number): Promise<void> {
   await sql`select 1 from organizations where org_id = ${org_id} for no key update`.execute(trx)
 }

@@ -1,6 +1,6 @@
 /**
- * What is asked for besides the password: codes of an app, passkeys, recovery codes. What is under `/api/auth/*` answers as the rest of signing
- * in does, see the room of it; `SECOND_FORMS` holds what may be sent there.
+ * Second factors: an authenticator app, passkeys and recovery codes. The routes below `/api/auth/*` answer like the other sign-in routes, see
+ * the sign-in room; `SECOND_FORMS` lists them with the bodies they accept.
  */
 import { z } from 'zod'
 import { type Endpoint, endpoint } from '../../contract/endpoint.ts'
@@ -8,21 +8,21 @@ import { Id, Instant, Name } from '../../contract/fields.ts'
 
 const Password = z.string().min(1).max(128)
 
-/** Six digits, in groups or not. */
+/** Six digits, with or without spaces. */
 const AppCode = z
   .string()
   .max(20)
   .transform(typed => typed.replace(/\s/g, ''))
   .pipe(z.string().regex(/^\d{6}$/, { message: 'must be six digits' }))
-  .meta({ description: 'The six digits the app shows now', examples: ['493 812'] })
+  .meta({ description: 'The six digits that the app shows now', examples: ['493 812'] })
 
-/** `POST /api/auth/two-factor/enable`: begins with an app, which counts once it has shown a code. */
+/** `POST /api/auth/two-factor/enable`: begins the setup of an app. It takes effect once a code of the app is confirmed. */
 export const AppBegin = z.object({ password: Password })
-/** `POST /api/auth/two-factor/verify-totp`: signed in, it confirms the app; after the password, it signs in. A code holds good once. */
+/** `POST /api/auth/two-factor/verify-totp`: confirms the app when signed in; after the password, it signs in. Each code works once. */
 export const AppProof = z.object({ code: AppCode })
 /** `POST /api/auth/two-factor/disable`. */
 const AppEnd = z.object({ password: Password })
-/** `POST /api/auth/two-factor/verify-backup-code`: signs in after the password, once with each code. */
+/** `POST /api/auth/two-factor/verify-backup-code`: signs in after the password. Each code works once. */
 export const Recovery = z.object({
   code: z
     .string()
@@ -31,11 +31,11 @@ export const Recovery = z.object({
     .max(30)
     .meta({ examples: ['4k2mp-x9qd7'] }),
 })
-/** `POST /api/auth/two-factor/generate-backup-codes`: ends the codes before. */
+/** `POST /api/auth/two-factor/generate-backup-codes`: makes new codes. The previous ones stop working. */
 const RecoveryDraft = z.object({ password: Password })
 
-/** What a browser answers of a passkey, as it says it in JSON; what it is worth, its signature says. */
-const Said = <T extends string>(...fields: T[]) =>
+/** A browser's WebAuthn response as JSON. Only its form is checked here; its signature is verified later. */
+const CredentialResponse = <T extends string>(...fields: T[]) =>
   z.object({
     id: z.string().min(1).max(2048),
     rawId: z.string().min(1).max(2048),
@@ -48,18 +48,21 @@ const Said = <T extends string>(...fields: T[]) =>
     authenticatorAttachment: z.string().optional(),
   })
 
-/** `POST /api/auth/passkey/ask`: what `navigator.credentials.create` is given. Needs the current password unless the session is young. */
+/** `POST /api/auth/passkey/ask`: the options for `navigator.credentials.create`. Needs the current password unless the session is young. */
 const PasskeyWish = z.object({ currentPassword: Password.optional() })
 /** `POST /api/auth/passkey/add`. */
-export const PasskeyDraft = z.object({ name: Name(), response: Said('clientDataJSON', 'attestationObject') })
+export const PasskeyDraft = z.object({
+  name: Name(),
+  response: CredentialResponse('clientDataJSON', 'attestationObject'),
+})
 /** `POST /api/auth/passkey/rename`. */
 export const PasskeyName = z.object({ id: z.string().min(1).max(64), name: Name() })
 /** `POST /api/auth/passkey/remove`. Needs the current password unless the session is young. */
 export const PasskeyEnd = z.object({ id: z.string().min(1).max(64), currentPassword: Password.optional() })
-/** `POST /api/auth/passkey/sign-in`, with or without a password before it. */
-const PasskeySignIn = z.object({ response: Said('clientDataJSON', 'authenticatorData', 'signature') })
+/** `POST /api/auth/passkey/sign-in`, alone or after the password. */
+const PasskeySignIn = z.object({ response: CredentialResponse('clientDataJSON', 'authenticatorData', 'signature') })
 
-/** The paths below `/api/auth` that are about a second factor, and what may be sent to each. */
+/** The paths below `/api/auth` for second factors, each with the body it accepts. */
 export const SECOND_FORMS = {
   'POST /two-factor/enable': AppBegin,
   'POST /two-factor/verify-totp': AppProof,
@@ -74,80 +77,80 @@ export const SECOND_FORMS = {
   'POST /passkey/sign-in': PasskeySignIn,
 } as const satisfies Record<string, z.ZodType | undefined>
 
-const Codes = z.array(z.string()).meta({ description: 'Shown this once' })
+const Codes = z.array(z.string()).meta({ description: 'Recovery codes. They are never shown again' })
 
-/** What somebody has set up beside the password. */
+/** A person's second factors. */
 export const SecondFactor = z
   .object({
-    app: z.boolean().meta({ description: 'An app shows codes' }),
+    app: z.boolean().meta({ description: 'Whether an authenticator app is set up' }),
     passkeys: z.array(
       z.object({
         id: Id,
         name: z.string(),
-        is_synced: z.boolean().meta({ description: 'Kept by an account of the maker, and so on several devices' }),
+        is_synced: z.boolean().meta({ description: 'Whether the passkey is synced to several devices' }),
         created_at: Instant,
         last_used_at: Instant.nullable(),
       }),
     ),
     recovery_codes_left: z.int(),
-    required_by: z.array(z.string()).meta({ description: 'The workspaces of theirs that ask for one' }),
+    required_by: z.array(z.string()).meta({ description: 'The names of your workspaces that require a second factor' }),
   })
   .meta({ id: 'SecondFactor' })
 
 export const readSecondFactor = endpoint({
   route: 'GET /api/second-factor',
   access: { session: 'person' },
-  summary: 'What you have set up beside the password',
+  summary: 'Read your second factors',
   reply: SecondFactor,
 })
 
 const anyone = { access: 'anyone', visit: true } as const
 const person = { access: { session: 'person' }, visit: true } as const
 const Changed = z.object({ status: z.literal(true) }).meta({ id: 'SecondFactorChanged' })
-/** Nothing but who it is: the rest is in `get-session`. */
+/** Only the person: the rest is in `get-session`. */
 const LetIn = z.object({ user: z.looseObject({ id: Id, name: z.string(), email: z.string() }) }).meta({ id: 'LetIn' })
-/** In the words of WebAuthn, for the browser alone. */
+/** WebAuthn options, passed to the browser unchanged. */
 const Question = z.looseObject({ challenge: z.string() }).meta({ id: 'PasskeyQuestion' })
 
-const wrongPassword = { 400: { words: 'the password is wrong (`INVALID_PASSWORD`)', type: 'refusal' } } as const
-const provenAnew = {
+const invalidPassword = { 400: { words: 'the password is wrong (`INVALID_PASSWORD`)', type: 'refusal' } } as const
+const invalidProof = {
   400: {
     words:
-      'the current password is wrong (`INVALID_PASSWORD`) or needed (`PASSWORD_REQUIRED`), or nothing can be done here (`PASSKEY_REFUSED`)',
+      'the current password is wrong (`INVALID_PASSWORD`) or missing (`PASSWORD_REQUIRED`), or passkeys do not work at this address (`PASSKEY_REFUSED`)',
     type: 'refusal',
   },
 } as const
 const wrongCode = {
   401: {
     words:
-      'the code is wrong (`INVALID_CODE`, `INVALID_BACKUP_CODE`) or was used (`CODE_USED`); the password was shown too long ago (`INVALID_TWO_FACTOR_COOKIE`)',
+      'the code is wrong (`INVALID_CODE`, `INVALID_BACKUP_CODE`) or was used before (`CODE_USED`); the password was entered too long ago (`INVALID_TWO_FACTOR_COOKIE`)',
     type: 'refusal',
     headers: ['Set-Cookie'],
   },
   400: {
     words:
-      'there is no app to show codes (`TOTP_NOT_ENABLED`), or one is confirmed already (`TOTP_ALREADY_ENABLED`); there are no recovery codes (`BACKUP_CODES_NOT_ENABLED`); too many were wrong, sign in anew (`TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE`)',
+      'there is no app (`TOTP_NOT_ENABLED`), or it is already confirmed (`TOTP_ALREADY_ENABLED`); there are no recovery codes (`BACKUP_CODES_NOT_ENABLED`); too many codes were wrong, sign in again (`TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE`)',
     type: 'refusal',
     headers: ['Set-Cookie'],
   },
   409: { words: 'another code was used at the same moment', type: 'refusal' },
-  429: { words: 'ten in a row were wrong: wait a quarter of an hour (`ACCOUNT_TEMPORARILY_LOCKED`)', type: 'refusal' },
+  429: { words: 'ten codes in a row were wrong: wait 15 minutes (`ACCOUNT_TEMPORARILY_LOCKED`)', type: 'refusal' },
 } as const
 
-/** The same in the documents. */
+/** The same paths as endpoints, for the API reference. */
 export const SECOND_PARTS = {
   beginApp: endpoint({
     ...person,
     route: 'POST /api/auth/two-factor/enable',
-    summary: 'Begin with an app that shows codes; nothing changes until verify-totp',
+    summary: 'Begin the setup of an authenticator app. It takes effect with verify-totp',
     body: AppBegin,
     reply: z.object({
-      totpURI: z.string().meta({ description: 'What the app is shown as a QR code' }),
-      recoveryCodes: Codes.nullable().meta({ description: 'null: those that there are stay good' }),
+      totpURI: z.string().meta({ description: 'The text of the QR code for the app' }),
+      recoveryCodes: Codes.nullable().meta({ description: 'Null: your existing recovery codes keep working' }),
     }),
     answers: {
       400: {
-        words: 'the password is wrong (`INVALID_PASSWORD`), or an app is set up (`TOTP_ALREADY_ENABLED`)',
+        words: 'the password is wrong (`INVALID_PASSWORD`), or an app is already set up (`TOTP_ALREADY_ENABLED`)',
         type: 'refusal',
       },
     },
@@ -156,8 +159,8 @@ export const SECOND_PARTS = {
   proveApp: endpoint({
     ...anyone,
     route: 'POST /api/auth/two-factor/verify-totp',
-    summary: 'Signed in: confirm the app. After the password: sign in with its code',
-    description: 'A code holds good once.',
+    summary: 'Confirm the app when signed in; after the password, sign in with its code',
+    description: 'Each code works once.',
     body: AppProof,
     reply: LetIn,
     headers: ['Set-Cookie'],
@@ -167,16 +170,16 @@ export const SECOND_PARTS = {
   endApp: endpoint({
     ...person,
     route: 'POST /api/auth/two-factor/disable',
-    summary: 'Make an end of the app; without a passkey the password is enough again',
+    summary: 'Remove the authenticator app. Without a passkey, the password alone then signs in',
     body: AppEnd,
     reply: Changed,
-    answers: wrongPassword,
+    answers: invalidPassword,
     refuses: ['rate_limited', 'service_unavailable'],
   }),
   recover: endpoint({
     ...anyone,
     route: 'POST /api/auth/two-factor/verify-backup-code',
-    summary: 'Sign in after the password with a recovery code, which is used up',
+    summary: 'Sign in with a recovery code after the password. Each code works once',
     body: Recovery,
     reply: LetIn,
     headers: ['Set-Cookie'],
@@ -186,7 +189,7 @@ export const SECOND_PARTS = {
   renewRecoveryCodes: endpoint({
     ...person,
     route: 'POST /api/auth/two-factor/generate-backup-codes',
-    summary: 'Make new recovery codes; those before are no good any more',
+    summary: 'Make new recovery codes. The previous ones stop working',
     body: RecoveryDraft,
     reply: z.object({ recoveryCodes: Codes }),
     answers: {
@@ -200,25 +203,25 @@ export const SECOND_PARTS = {
   askForPasskey: endpoint({
     ...person,
     route: 'POST /api/auth/passkey/ask',
-    summary: 'What a browser is given to make a passkey',
+    summary: 'Read the WebAuthn options for creating a passkey',
     body: PasskeyWish,
     reply: Question,
-    answers: provenAnew,
+    answers: invalidProof,
     refuses: ['rate_limited', 'service_unavailable'],
   }),
   addPasskey: endpoint({
     ...person,
     route: 'POST /api/auth/passkey/add',
-    summary: 'Take in the passkey that the browser has made',
+    summary: 'Register the passkey that the browser created',
     body: PasskeyDraft,
     reply: z.object({ id: Id, recoveryCodes: Codes.nullable() }),
-    answers: { 400: { words: 'it is not what was asked for (`PASSKEY_REFUSED`)', type: 'refusal' } },
+    answers: { 400: { words: 'the response is not valid for the challenge (`PASSKEY_REFUSED`)', type: 'refusal' } },
     refuses: ['already_exists', 'service_unavailable'],
   }),
   renamePasskey: endpoint({
     ...person,
     route: 'POST /api/auth/passkey/rename',
-    summary: 'Call a passkey by another name',
+    summary: 'Rename a passkey',
     body: PasskeyName,
     reply: Changed,
     refuses: ['object_not_found', 'service_unavailable'],
@@ -226,18 +229,18 @@ export const SECOND_PARTS = {
   removePasskey: endpoint({
     ...person,
     route: 'POST /api/auth/passkey/remove',
-    summary: 'Remove a passkey; without another second factor the password is enough again',
+    summary: 'Remove a passkey. Without another second factor, the password alone then signs in',
     body: PasskeyEnd,
     reply: Changed,
-    answers: provenAnew,
+    answers: invalidProof,
     refuses: ['object_not_found', 'rate_limited', 'service_unavailable'],
   }),
   askForSignature: endpoint({
     ...anyone,
     route: 'POST /api/auth/passkey/ask-sign-in',
-    summary: 'What a browser is given to sign in with a passkey',
+    summary: 'Read the WebAuthn options for signing in with a passkey',
     reply: Question,
-    answers: { 400: { words: 'no passkey is good at an address without a name (`PASSKEY_REFUSED`)', type: 'refusal' } },
+    answers: { 400: { words: 'passkeys do not work at an IP address (`PASSKEY_REFUSED`)', type: 'refusal' } },
     refuses: ['service_unavailable'],
   }),
   signInWithPasskey: endpoint({
@@ -249,7 +252,7 @@ export const SECOND_PARTS = {
     headers: ['Set-Cookie'],
     answers: {
       401: {
-        words: 'the passkey is unknown here, or its answer is wrong or too late (`PASSKEY_REFUSED`)',
+        words: 'the passkey is unknown, or its response is wrong or too late (`PASSKEY_REFUSED`)',
         type: 'refusal',
       },
     },

@@ -1,18 +1,18 @@
 /**
- * What a passkey signs: random bytes and a time, with a MAC over both, the purpose and, where somebody is signed in, the person. So asking for
- * one writes nothing, and one that was made for something or somebody else is none.
+ * The challenges that passkeys sign: random bytes, an expiry, and a MAC over both and the purpose. The MAC makes a challenge valid only for
+ * its purpose and person, so nothing need be stored when one is issued.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { MINUTE_MS } from '../../contract/days.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 
-/** As long as a dialog of the browser stays open. */
+/** How long a challenge is valid, which is also how long the browser's dialog stays open. */
 export const CHALLENGE_MS = 5 * MINUTE_MS
 
 const RANDOM = 16
 const TIME = 6
 
-/** `sign-in`, or the id of the person who adds a passkey. */
+/** `sign-in`, or the id of the person who is adding a passkey. */
 type Purpose = string
 
 const macOf = (secrets: Pick<Secrets, 'mac'>, purpose: Purpose, body: Buffer) =>
@@ -26,8 +26,13 @@ export function newChallenge(secrets: Pick<Secrets, 'mac'>, purpose: Purpose, no
   return Buffer.concat([body, macOf(secrets, purpose, body)])
 }
 
-/** Whether this installation has asked it, for this, and not too long ago. */
-export function isOurs(secrets: Pick<Secrets, 'mac'>, purpose: Purpose, challenge: string, now = Date.now()): boolean {
+/** Whether this installation issued the challenge for this purpose, and it has not expired. */
+export function isValidChallenge(
+  secrets: Pick<Secrets, 'mac'>,
+  purpose: Purpose,
+  challenge: string,
+  now = Date.now(),
+): boolean {
   const bytes = Buffer.from(challenge, 'base64url')
   const body = bytes.subarray(0, RANDOM + TIME)
   const mac = macOf(secrets, purpose, body)

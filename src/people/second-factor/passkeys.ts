@@ -1,6 +1,6 @@
 /**
- * Passkeys: what browsers are asked to make and to sign, and what they answer. A passkey counts as both factors, so the person must have shown
- * themself to it (by finger, face or PIN), and it lets in without a password. A challenge is answered once.
+ * Passkeys: registering them and signing in with them. A passkey counts as both factors and signs in without a password, so user
+ * verification (fingerprint, face or PIN) is always required. Each challenge is accepted once.
  */
 import type {
   AuthenticationResponseJSON,
@@ -12,32 +12,32 @@ import { newId, toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import type { Ground, Person } from '../../ground/room.ts'
-import { CHALLENGE_MS, isOurs, newChallenge } from './challenges.ts'
-import { newRecoveryCodes, sealingOf } from './recovery-codes.ts'
-import { holdPerson, NO_SECRET, settle } from './second-factor.ts'
-import { spend } from './spent-codes.ts'
+import { CHALLENGE_MS, isValidChallenge, newChallenge } from './challenges.ts'
+import { newRecoveryCodes, codeEncryption } from './recovery-codes.ts'
+import { lockPerson, NO_SECRET, updateFactorFlag } from './second-factor.ts'
+import { markCodeUsed } from './spent-codes.ts'
 
-/** Where the browser is: passkeys are bound to the name of the host, and sign the whole origin. */
-export type Place = { origin: string; host: string }
+/** The site of the browser. A passkey is bound to the host name and signs the whole origin. */
+export type RelyingParty = { origin: string; host: string }
 
-/** EdDSA, ES256 and RS256, by their numbers in COSE: one of them is known to everything that makes passkeys. */
+/** The COSE numbers of EdDSA, ES256 and RS256. Every authenticator supports at least one of them. */
 const ALGORITHMS = [-8, -7, -257]
 
-/** 1023 bytes in base64url: longer ids the standard refuses. */
+/** The length of 1023 bytes in base64url, the longest id that the standard allows. */
 const ID_LENGTH = 1364
-/** How a browser reaches what holds a passkey. It is told again which way to look; what is none of these says nothing. */
+/** The known transports between browser and authenticator. They are stored as hints for the browser; unknown ones are dropped. */
 const TRANSPORTS = ['usb', 'nfc', 'ble', 'smart-card', 'hybrid', 'internal']
 
-/** Loaded when somebody has use for it: half as large as all the rest of signing in. */
+/** Loaded on first use, because it is half as large as the rest of sign-in together. */
 const webauthn = () => import('@simplewebauthn/server')
 
-/** What `navigator.credentials.create` is given. A passkey the person has here already is not made again. */
+/** The options for `navigator.credentials.create`. They exclude the person's existing passkeys. */
 export async function askForPasskey(
   { db, secrets }: Ground,
-  { host }: Place,
+  { host }: RelyingParty,
   { user_id, email, name }: Person,
 ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-  const known = await db
+  const existing = await db
     .selectFrom('passkeys')
     .select(['credential_id as id', 'transports'])
     .where('user_id', '=', user_id)
@@ -52,42 +52,42 @@ export async function askForPasskey(
     challenge: new Uint8Array(newChallenge(secrets, user_id)),
     timeout: CHALLENGE_MS,
     attestationType: 'none',
-    excludeCredentials: known,
+    excludeCredentials: existing,
     supportedAlgorithmIDs: ALGORITHMS,
-    // Found by the browser without a name, and only after its person has shown themself: that is what makes it enough.
+    // Resident keys let the browser find the passkey without an e-mail address. Required verification is what makes it both factors.
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   })
 }
 
 /**
- * Takes in the passkey that was made. Answers its id, and the recovery codes where it is the first second factor of the person. Undefined
- * where the answer is not to our question, or says what is not so; refuses `already_exists`.
+ * Verifies and stores a new passkey. Returns its id, and recovery codes if it is the person's first second factor. Undefined when the response
+ * does not verify. Refuses `already_exists`.
  */
 export async function addPasskey(
   { db, secrets }: Ground,
-  { origin, host }: Place,
+  { origin, host }: RelyingParty,
   { user_id }: Person,
   { name, response }: { name: string; response: RegistrationResponseJSON },
 ): Promise<{ id: string; recovery_codes: string[] | null } | undefined> {
   const { verifyRegistrationResponse } = await webauthn()
-  const asked = challengeOf(response.response.clientDataJSON)
+  const challenge = challengeOf(response.response.clientDataJSON)
   const checked = await verifyRegistrationResponse({
     response,
-    expectedChallenge: challenge => isOurs(secrets, user_id, challenge),
+    expectedChallenge: given => isValidChallenge(secrets, user_id, given),
     expectedOrigin: origin,
     expectedRPID: host,
     requireUserVerification: true,
     supportedAlgorithmIDs: ALGORITHMS,
   }).catch(() => undefined)
-  if (!checked?.verified || asked === undefined || !(await spend(db, user_id, asked))) return undefined
+  if (!checked?.verified || challenge === undefined || !(await markCodeUsed(db, user_id, challenge))) return undefined
   const { credential, credentialBackedUp } = checked.registrationInfo
   if (credential.id.length > ID_LENGTH) return undefined
   const id = newId()
   const codes = newRecoveryCodes()
-  const backup_codes = await sealingOf(secrets).encrypt(JSON.stringify(codes))
+  const backup_codes = await codeEncryption(secrets).encrypt(JSON.stringify(codes))
   try {
     return await db.transaction().execute(async trx => {
-      await holdPerson(trx, user_id)
+      await lockPerson(trx, user_id)
       await trx
         .insertInto('passkeys')
         .values({
@@ -108,26 +108,26 @@ export async function addPasskey(
         .where('id', '=', user_id)
         .executeTakeFirstOrThrow()
       if (held.two_factor_enabled) return { id, recovery_codes: null }
-      // An app that was begun and never confirmed may have left a row; its codes were shown to nobody who kept them.
+      // An unfinished app setup may have left a row. Its recovery codes were never shown, so they are replaced.
       const row = { secret: NO_SECRET, backup_codes, verified: false }
       await trx
         .insertInto('two_factors')
         .values({ id: newId(), user_id, ...row })
         .onConflict(on => on.column('user_id').doUpdateSet(row))
         .execute()
-      await settle(trx, user_id)
+      await updateFactorFlag(trx, user_id)
       return { id, recovery_codes: codes }
     })
   } catch (error) {
     if (!isTaken(error)) throw error
-    refuse('already_exists', { error: 'this passkey is known here' })
+    refuse('already_exists', { error: 'this passkey is already registered' })
   }
 }
 
-/** What `navigator.credentials.get` is given: any passkey of this host will do, and says itself whose it is. */
+/** The options for `navigator.credentials.get`. Any passkey of this host is accepted, because the passkey identifies its person. */
 export async function askForSignature(
   { secrets }: Pick<Ground, 'secrets'>,
-  { host }: Place,
+  { host }: RelyingParty,
 ): Promise<PublicKeyCredentialRequestOptionsJSON> {
   const { generateAuthenticationOptions } = await webauthn()
   return generateAuthenticationOptions({
@@ -138,10 +138,10 @@ export async function askForSignature(
   })
 }
 
-/** Whose passkey has signed our challenge; undefined for one that is unknown, wrong, too late, or was answered before. */
-export async function whoSigned(
+/** The id of the person whose passkey signed the challenge. Undefined when the passkey is unknown or the response is wrong, late or reused. */
+export async function verifySignature(
   { db, secrets }: Ground,
-  { origin, host }: Place,
+  { origin, host }: RelyingParty,
   response: AuthenticationResponseJSON,
 ): Promise<string | undefined> {
   const passkey = await db
@@ -149,12 +149,12 @@ export async function whoSigned(
     .selectAll()
     .where('credential_id', '=', response.id)
     .executeTakeFirst()
-  const asked = challengeOf(response.response.clientDataJSON)
-  if (passkey === undefined || asked === undefined) return undefined
+  const challenge = challengeOf(response.response.clientDataJSON)
+  if (passkey === undefined || challenge === undefined) return undefined
   const { verifyAuthenticationResponse } = await webauthn()
   const checked = await verifyAuthenticationResponse({
     response,
-    expectedChallenge: challenge => isOurs(secrets, 'sign-in', challenge),
+    expectedChallenge: given => isValidChallenge(secrets, 'sign-in', given),
     expectedOrigin: origin,
     expectedRPID: host,
     credential: {
@@ -164,7 +164,7 @@ export async function whoSigned(
     },
     requireUserVerification: true,
   }).catch(() => undefined)
-  if (!checked?.verified || !(await spend(db, passkey.user_id, asked))) return undefined
+  if (!checked?.verified || !(await markCodeUsed(db, passkey.user_id, challenge))) return undefined
   const { newCounter, credentialBackedUp } = checked.authenticationInfo
   await db
     .updateTable('passkeys')
@@ -174,7 +174,7 @@ export async function whoSigned(
   return passkey.user_id
 }
 
-/** Calls one of the person's passkeys by another name; somebody else's is as if it were not there: refuses `object_not_found`. */
+/** Renames one of the person's passkeys. Refuses `object_not_found`, also for somebody else's. */
 export async function renamePasskey(
   { db }: Ground,
   { user_id }: Person,
@@ -189,11 +189,11 @@ export async function renamePasskey(
   if (numUpdatedRows === 0n) refuse('object_not_found')
 }
 
-/** Removes one of the person's passkeys at once; somebody else's is as if it were not there: refuses `object_not_found`. */
+/** Removes one of the person's passkeys at once and returns its name. Refuses `object_not_found`, also for somebody else's. */
 export async function removePasskey({ db }: Ground, { user_id }: Person, wire_id: string): Promise<{ name: string }> {
   const id = toUuid(wire_id) ?? refuse('object_not_found')
   return db.transaction().execute(async trx => {
-    await holdPerson(trx, user_id)
+    await lockPerson(trx, user_id)
     const removed = await trx
       .deleteFrom('passkeys')
       .where('id', '=', id)
@@ -201,16 +201,16 @@ export async function removePasskey({ db }: Ground, { user_id }: Person, wire_id
       .returning('name')
       .executeTakeFirst()
     if (removed === undefined) refuse('object_not_found')
-    await settle(trx, user_id)
+    await updateFactorFlag(trx, user_id)
     return removed
   })
 }
 
-/** The challenge that was signed, as the browser says it; undefined for what no browser says. */
+/** The challenge that the browser's client data names. Undefined when the client data is malformed. */
 function challengeOf(clientDataJSON: string): string | undefined {
   try {
-    const said = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { challenge?: unknown }
-    return typeof said.challenge === 'string' ? said.challenge : undefined
+    const clientData = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString()) as { challenge?: unknown }
+    return typeof clientData.challenge === 'string' ? clientData.challenge : undefined
   } catch {
     return undefined
   }

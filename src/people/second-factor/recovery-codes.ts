@@ -1,23 +1,24 @@
-/** Codes that stand in for a lost app or passkey, each once. Kept encrypted with the rest of the secrets; shown when they are made, never again. */
+/** Recovery codes, each of which replaces a lost app or passkey once. They are stored encrypted and shown only when they are made. */
 import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../../ground/db/secrets.ts'
 
 const CODES = 10
-/** Of 5 bits each: 50 in all, of which nobody guesses any in ten attempts in a quarter of an hour. */
+/** 10 letters of 5 bits make 50 bits, which cannot be guessed at ten attempts per quarter of an hour. */
 const LETTERS = 10
-/** Nothing that is taken for something else in handwriting. */
+/** Without letters that are easily confused in handwriting. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Ten new codes, `xxxxx-xxxxx`. */
+/** Ten new codes of the form `xxxxx-xxxxx`. */
 export function newRecoveryCodes(): string[] {
-  return Array.from({ length: CODES }, () => spelled(lettersOf(randomBytes(LETTERS))))
+  return Array.from({ length: CODES }, () => normalizeCode(toCodeLetters(randomBytes(LETTERS))))
 }
 
-/** The letters of a code, one for each byte. */
-export const lettersOf = (bytes: Buffer): string => Array.from(bytes, byte => ALPHABET[byte % ALPHABET.length]).join('')
+/** One letter of the code alphabet for each byte. */
+export const toCodeLetters = (bytes: Buffer): string =>
+  Array.from(bytes, byte => ALPHABET[byte % ALPHABET.length]).join('')
 
-/** A code as it was made, however it was typed. */
-export function spelled(typed: string): string {
+/** A typed code in the form it was made in: lower case, with its hyphen, and with `o`, `i` and `l` read as digits. */
+export function normalizeCode(typed: string): string {
   const letters = typed
     .toLowerCase()
     .replace(/[^a-z0-9]/g, '')
@@ -26,8 +27,8 @@ export function spelled(typed: string): string {
   return `${letters.slice(0, LETTERS / 2)}-${letters.slice(LETTERS / 2)}`
 }
 
-/** How the sign-in library keeps them: `seal` and `open` of the installation's own secrets. */
-export function sealingOf(secrets: Pick<Secrets, 'seal' | 'open'>) {
+/** Encrypts and decrypts the codes for the sign-in library, with the installation's own secrets. */
+export function codeEncryption(secrets: Pick<Secrets, 'seal' | 'open'>) {
   return {
     encrypt: async (codes: string) => secrets.seal(codes).toString('base64'),
     decrypt: async (sealed: string) => secrets.open(Buffer.from(sealed, 'base64')),

@@ -1,7 +1,7 @@
 /**
- * Ways in and out, as the browser sees them. Under `/api/auth/*` the fields are the sign-in library's
- * (camelCase), and its refusals come as everywhere, `{ error, code }`, with its own codes (`INVALID_PASSWORD`). `AUTH_FORMS` holds
- * what may be sent there; any other path is a 404.
+ * The endpoints of signing up, in and out. Below `/api/auth/*` the fields are the sign-in library's (camelCase), and refusals are
+ * `{ error, code }` as everywhere but with the library's codes, such as `INVALID_PASSWORD`. `AUTH_FORMS` lists the paths; any other
+ * path is a 404.
  */
 import { z } from 'zod'
 import { type Endpoint, endpoint } from '../../contract/endpoint.ts'
@@ -15,12 +15,13 @@ const Email = z.string().trim().max(254).pipe(z.email()).meta({ format: 'email' 
 const NewPassword = z.string().min(PASSWORD_MIN).max(PASSWORD_MAX)
 const Password = z.string().min(1).max(PASSWORD_MAX)
 const SetupCode = z.string().max(30).optional().meta({
-  description: 'For the first account of all, where BASE_URL is not this machine: Sluice shows it at its start',
+  description:
+    'Needed for the first account when BASE_URL is not on this machine. Sluice writes the code to its log at the start',
 })
 
 /**
- * `POST /api/auth/sign-up/email`; `invitation` is the secret at the end of an invitation's link and makes the person a member at once. Answers
- * `{ user }` and signs in; 403 `sign_up_closed` and `setup_code_wrong`, 409 `invitation_invalid`, 409 `already_exists`.
+ * `POST /api/auth/sign-up/email`. `invitation` is the secret at the end of an invitation's link and makes the person a member at once. Answers
+ * `{ user }` and signs in. Refuses 403 `sign_up_closed` and `setup_code_wrong`, 409 `invitation_invalid` and `already_exists`.
  */
 export const SignUp = z.object({
   name: Name(),
@@ -29,25 +30,25 @@ export const SignUp = z.object({
   invitation: z.string().max(64).optional(),
   setup_code: SetupCode,
 })
-/** `POST /api/auth/sign-in/email`. Answers `{ user }` and sets the session's cookie, or says which second step is asked for; 401 `INVALID_EMAIL_OR_PASSWORD`. */
+/** `POST /api/auth/sign-in/email`. Answers `{ user }` and sets the session cookie, or lists the possible second steps. 401 `INVALID_EMAIL_OR_PASSWORD`. */
 export const SignIn = z.object({ email: Email, password: Password, rememberMe: z.boolean().optional() })
-/** `POST /api/auth/change-password`. Ends every other session; 400 `INVALID_PASSWORD`. */
+/** `POST /api/auth/change-password`. Ends every other session. 400 `INVALID_PASSWORD`. */
 export const PasswordChange = z.object({ currentPassword: Password, newPassword: NewPassword })
-/** `POST /api/auth/change-email`: mails a link to the new address. Needs the current password unless the session is young; 400 `INVALID_PASSWORD`. */
+/** `POST /api/auth/change-email`: mails a link to the new address. Needs the current password unless the session is young. 400 `INVALID_PASSWORD`. */
 export const EmailChange = z.object({ newEmail: Email, currentPassword: Password.optional() })
-/** `POST /api/auth/verify-email`; the token is the one in the mail's link, `/confirm-email?token=…`. The address changes with it. */
+/** `POST /api/auth/verify-email`: changes the address. The token is the one in the mailed link, `/confirm-email?token=…`. */
 export const EmailProof = z.object({ token: z.string().min(1).max(2000) })
-/** `POST /api/auth/update-user`: the name. The picture is set by `PUT /api/avatar`. */
+/** `POST /api/auth/update-user`: changes the name. `PUT /api/avatar` sets the picture. */
 export const Profile = z.object({ name: Name() })
 /** `POST /api/auth/request-password-reset`. Always answers 200, whether the address is known or not. */
 export const PasswordResetRequest = z.object({ email: Email })
-/** `POST /api/auth/reset-password`; the token is the one in the mail's link, `/reset-password?token=…`. Ends every session. */
+/** `POST /api/auth/reset-password`: sets a new password and ends every session. The token is the one in the mailed link, `/reset-password?token=…`. */
 export const PasswordReset = z.object({ token: z.string().min(1).max(200), newPassword: NewPassword })
 
-/** `POST /api/auth/revoke-session`; the token is the one `list-sessions` showed, which is the session's id. */
+/** `POST /api/auth/revoke-session`. The token is the one in `list-sessions`, which is the session's id. */
 export const SessionEnd = z.object({ token: z.string().min(1).max(64) })
 
-/** The paths below `/api/auth` and what may be sent to each. `get-session` answers `{ session, user }` or null. */
+/** The paths below `/api/auth`, each with the body it accepts. `get-session` answers `{ session, user }` or null. */
 export const AUTH_FORMS = {
   'GET /get-session': undefined,
   'POST /sign-up/email': SignUp,
@@ -70,7 +71,7 @@ const User = z
     name: z.string(),
     email: z.string(),
     emailVerified: z.boolean(),
-    twoFactorEnabled: z.boolean().meta({ description: 'The password alone does not let them in' }),
+    twoFactorEnabled: z.boolean().meta({ description: 'Whether signing in asks for a second factor' }),
     image: z.string().nullable(),
     createdAt: Instant,
     updatedAt: Instant,
@@ -93,7 +94,7 @@ const SecondStep = z
     twoFactorRedirect: z.literal(true),
     twoFactorMethods: z
       .array(z.enum(['totp', 'passkey', 'backup-code']))
-      .meta({ description: 'What may follow: a code of the app, a passkey, a recovery code' }),
+      .meta({ description: 'The accepted second steps: a code from the app, a passkey, a recovery code' }),
   })
   .meta({ id: 'SecondStep' })
 const AccountDone = z.object({ status: z.literal(true) }).meta({ id: 'AccountDone' })
@@ -106,7 +107,7 @@ const READING_PARTS = {
   readSignIn: endpoint({
     ...anyone,
     route: 'GET /api/auth/get-session',
-    summary: 'Who is signed in, or null',
+    summary: 'Read the current session and person, or null',
     reply: z.object({ session: OpenSession, user: User }).nullable(),
     headers: ['Set-Cookie'],
     refuses: ['service_unavailable'],
@@ -114,8 +115,8 @@ const READING_PARTS = {
   listOpenSessions: endpoint({
     ...person,
     route: 'GET /api/auth/list-sessions',
-    summary: 'The sessions of who is signed in; `GET /api/sessions` says more',
-    reply: z.array(OpenSession.extend({ token: z.string().meta({ description: 'What revoke-session takes' }) })),
+    summary: 'List your sessions. `GET /api/sessions` has more fields',
+    reply: z.array(OpenSession.extend({ token: z.string().meta({ description: 'The token for revoke-session' }) })),
     refuses: ['service_unavailable'],
   }),
 } as const satisfies Record<string, Endpoint>
@@ -124,7 +125,7 @@ const CHANGING_PARTS = {
   signUpWithEmail: endpoint({
     ...anyone,
     route: 'POST /api/auth/sign-up/email',
-    summary: 'Make an account, and sign in',
+    summary: 'Create an account and sign in',
     body: SignUp,
     reply: SignedIn,
     headers: ['Set-Cookie'],
@@ -140,11 +141,12 @@ const CHANGING_PARTS = {
   signInWithEmail: endpoint({
     ...anyone,
     route: 'POST /api/auth/sign-in/email',
-    summary: 'Sign in; with a second factor, the first of two steps, which is open for ten minutes',
+    summary:
+      'Sign in. With a second factor it is the first of two steps, and the second must follow within ten minutes',
     body: SignIn,
     reply: z.union([SignedIn, SecondStep]),
     headers: ['Set-Cookie'],
-    answers: { 401: { words: 'address or password is wrong (`INVALID_EMAIL_OR_PASSWORD`)', type: 'refusal' } },
+    answers: { 401: { words: 'the address or the password is wrong (`INVALID_EMAIL_OR_PASSWORD`)', type: 'refusal' } },
     refuses: ['rate_limited', 'service_unavailable'],
   }),
   signOut: endpoint({
@@ -158,7 +160,7 @@ const CHANGING_PARTS = {
   changePassword: endpoint({
     ...person,
     route: 'POST /api/auth/change-password',
-    summary: 'Change the password; every other session ends',
+    summary: 'Change the password and end every other session',
     body: PasswordChange,
     reply: z.object({ user: User }),
     headers: ['Set-Cookie'],
@@ -168,14 +170,14 @@ const CHANGING_PARTS = {
   changeEmail: endpoint({
     ...person,
     route: 'POST /api/auth/change-email',
-    summary: 'Have a link mailed to a new address; the address changes when the link is opened',
+    summary: 'Mail a link to a new address. The address changes when the link is opened',
     description:
-      'Needs the current password unless the session is younger than ten minutes. Without a mail server (SMTP_URL) an address cannot be changed.',
+      'Needs the current password unless the session is younger than ten minutes. Without a mail server (SMTP_URL) the address cannot be changed.',
     body: EmailChange,
     reply: AccountDone,
     answers: {
       400: {
-        words: 'the current password is wrong (`INVALID_PASSWORD`) or needed (`PASSWORD_REQUIRED`)',
+        words: 'the current password is wrong (`INVALID_PASSWORD`) or missing (`PASSWORD_REQUIRED`)',
         type: 'refusal',
       },
     },
@@ -184,19 +186,19 @@ const CHANGING_PARTS = {
   confirmEmail: endpoint({
     ...person,
     route: 'POST /api/auth/verify-email',
-    summary: "Change the address to the one that the token of the mail's link was sent to",
+    summary: 'Change your address to the one that the token was mailed to',
     body: EmailProof,
     reply: AccountDone,
     headers: ['Set-Cookie'],
     answers: {
-      400: { words: 'the token is wrong, too old or of another account (`INVALID_TOKEN`)', type: 'refusal' },
+      400: { words: 'the token is wrong, expired or for another account (`INVALID_TOKEN`)', type: 'refusal' },
     },
     refuses: ['already_exists', 'service_unavailable'],
   }),
   updateProfile: endpoint({
     ...person,
     route: 'POST /api/auth/update-user',
-    summary: 'Change the name',
+    summary: 'Change your name',
     body: Profile,
     reply: AccountDone,
     headers: ['Set-Cookie'],
@@ -220,7 +222,7 @@ const CHANGING_PARTS = {
   requestPasswordReset: endpoint({
     ...anyone,
     route: 'POST /api/auth/request-password-reset',
-    summary: 'Have a link for a new password sent; the answer is the same where the address has no account',
+    summary: 'Mail a link for a new password. The answer is the same when the address has no account',
     body: PasswordResetRequest,
     reply: AccountDone.extend({ message: z.string() }),
     refuses: ['rate_limited', 'service_unavailable'],
@@ -228,10 +230,10 @@ const CHANGING_PARTS = {
   resetPassword: endpoint({
     ...anyone,
     route: 'POST /api/auth/reset-password',
-    summary: "Set a new password with the token of the mail's link; every session ends",
+    summary: 'Set a new password with the mailed token and end every session',
     body: PasswordReset,
     reply: AccountDone,
-    answers: { 400: { words: 'the token is wrong or too old (`INVALID_TOKEN`)', type: 'refusal' } },
+    answers: { 400: { words: 'the token is wrong or expired (`INVALID_TOKEN`)', type: 'refusal' } },
     refuses: ['rate_limited', 'service_unavailable'],
   }),
 } as const satisfies Record<string, Endpoint>
@@ -240,7 +242,7 @@ export const askSignIn = endpoint({
   route: 'GET /api/auth/*',
   access: 'anyone',
   visit: true,
-  summary: 'Who is signed in',
+  summary: 'Read the current session',
   parts: READING_PARTS,
 })
 
@@ -248,11 +250,11 @@ export const signIn = endpoint({
   route: 'POST /api/auth/*',
   access: 'anyone',
   visit: true,
-  summary: 'Sign up, in and out; change what belongs to the account',
+  summary: 'Sign up, in and out, and change the account',
   parts: { ...CHANGING_PARTS, ...SECOND_PARTS },
 })
 
-/** `needs_owner`: nobody has an account yet, so the first page creates the owner; `needs_code`: it asks for the setup code. */
+/** `needs_owner`: there is no account yet, so the dashboard opens the page that creates the owner. `needs_code`: that page asks for the setup code. */
 export const Setup = z
   .object({ needs_owner: z.boolean(), needs_code: z.boolean(), sign_up: z.enum(['invite', 'open']) })
   .meta({ id: 'Setup' })
@@ -260,11 +262,11 @@ export const Setup = z
 export const readSetup = endpoint({
   route: 'GET /api/setup',
   access: 'anyone',
-  summary: 'Whether this installation still needs its owner, and how others sign up',
+  summary: 'Read whether this installation still needs its owner, and how others sign up',
   reply: Setup,
 })
 
-/** The form of the very first page. */
+/** The form of the first account. */
 export const FirstOwner = z.object({
   name: Name(),
   email: Email,
@@ -279,7 +281,7 @@ export const createOwner = endpoint({
   visit: true,
   summary: 'Create the first account with its organization, and sign in',
   description:
-    'Works once in the life of an installation, and needs the setup code where BASE_URL is not this machine. Sets the session cookie.',
+    'Works once per installation. It needs the setup code when BASE_URL is not on this machine. Sets the session cookie.',
   body: FirstOwner,
   reply: z.object({ user_id: Id, organization_id: Id }),
   status: 201,

@@ -1,6 +1,7 @@
 /**
- * The sign-in library's database. It compares Date objects, so its pool keeps node-postgres's own parsers (with times as text its
- * sessions would never end); and it turns what the database threw into words of its own, so the true error is noted on the way.
+ * The sign-in library's connection to the database. The library compares Date objects, so its pool keeps node-postgres's own parsers: with
+ * times as text, sessions would never expire. The library also replaces database errors with its own, so the original error is recorded
+ * here and thrown instead.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Kysely, PostgresDialect, type PostgresPool } from 'kysely'
@@ -8,37 +9,37 @@ import type pg from 'pg'
 
 type AuthDatabase = {
   readonly db: Kysely<object>
-  /** Runs work of the library; throws the first error of its database instead of what the library made of it. */
-  faithfully<T>(work: () => Promise<T>): Promise<T>
+  /** Runs a call of the library. Throws the first original database error in place of the library's own. */
+  withOriginalErrors<T>(work: () => Promise<T>): Promise<T>
 }
 
-/** Opens the library's way to the database. */
+/** Opens the library's connection to the database. */
 export function openAuthDatabase(pool: pg.Pool): AuthDatabase {
   const faults = new AsyncLocalStorage<{ error?: unknown }>()
-  const note = (error: unknown) => {
+  const record = (error: unknown) => {
     const store = faults.getStore()
     if (store !== undefined) store.error ??= error
   }
-  const noting: PostgresPool = {
+  const recording: PostgresPool = {
     options: pool.options,
     end: () => pool.end(),
     connect: () =>
       pool.connect().catch((error: unknown) => {
-        note(error)
+        record(error)
         throw error
       }),
   }
   const log = (event: { level: string; error?: unknown }) => {
-    if (event.level === 'error') note(event.error)
+    if (event.level === 'error') record(event.error)
   }
   return {
-    db: new Kysely<object>({ dialect: new PostgresDialect({ pool: noting }), log }),
-    async faithfully(work) {
+    db: new Kysely<object>({ dialect: new PostgresDialect({ pool: recording }), log }),
+    async withOriginalErrors(work) {
       const store: { error?: unknown } = {}
-      const [settled] = await faults.run(store, () => Promise.allSettled([work()]))
+      const [outcome] = await faults.run(store, () => Promise.allSettled([work()]))
       if (store.error !== undefined) throw store.error
-      if (settled.status === 'rejected') throw settled.reason
-      return settled.value
+      if (outcome.status === 'rejected') throw outcome.reason
+      return outcome.value
     },
   }
 }

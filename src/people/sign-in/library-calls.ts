@@ -1,6 +1,6 @@
 /**
- * How the sign-in library is asked, and its answers in ours: a request is built anew with nothing of the visit but what it needs, and what it
- * answers beyond its fields, session tokens above all, does not leave.
+ * Calls to the sign-in library. Each request to it is built anew from the few headers it needs, and session tokens are removed from its
+ * responses.
  */
 import type { Kysely } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
@@ -12,7 +12,7 @@ import { activate } from '../organizations/organizations.ts'
 import type { Attempts } from '../accounts/attempts.ts'
 import type { openLibrary } from './library.ts'
 
-export type Desk = {
+export type SignInContext = {
   readonly ground: Ground
   readonly library: ReturnType<typeof openLibrary>
   readonly attempts: Attempts
@@ -21,13 +21,13 @@ export type Desk = {
 
 export const PREFIX = '/api/auth'
 
-/** The person behind the visit. Refuses `sign_in_required`. */
-export async function personOf({ whoIs }: Desk, { headers }: Visit): Promise<Person> {
+/** The signed-in person of a request. Refuses `sign_in_required`. */
+export async function personOf({ whoIs }: SignInContext, { headers }: Visit): Promise<Person> {
   return (await whoIs(headers)) ?? refuse('sign_in_required')
 }
 
-/** Lets the library answer one of its paths. The request is built anew, with nothing of the visit but what `headersOf` keeps. */
-export async function forward({ library }: Desk, visit: Visit, path: string, body: unknown): Promise<Answer> {
+/** Forwards a request to the library. `path` is method and path; of the visit only the headers in `headersOf` are kept. */
+export async function forward({ library }: SignInContext, visit: Visit, path: string, body: unknown): Promise<Answer> {
   const [method = '', rest = ''] = path.split(' ')
   const headers = headersOf(visit)
   if (method === 'POST') headers.set('content-type', 'application/json')
@@ -36,10 +36,10 @@ export async function forward({ library }: Desk, visit: Visit, path: string, bod
     headers,
     ...(method === 'POST' ? { body: JSON.stringify(body ?? {}) } : {}),
   })
-  return toAnswer(await library.faithfully(() => library.auth.handler(request)))
+  return toAnswer(await library.withOriginalErrors(() => library.auth.handler(request)))
 }
 
-/** Of the headers of a visit those the library looks at. */
+/** The headers of a visit that the library reads. */
 export function headersOf({ headers, ip }: Visit): Headers {
   const kept = new Headers({ 'x-client-ip': ip })
   for (const name of ['cookie', 'user-agent', 'origin']) {
@@ -49,7 +49,7 @@ export function headersOf({ headers, ip }: Visit): Headers {
   return kept
 }
 
-/** What the library answered, as it may leave. Refuses `sign_in_required`. */
+/** The library's response as an answer without tokens. Refuses `sign_in_required`. */
 export async function toAnswer(response: Response): Promise<Answer> {
   const text = await response.text()
   const cookies = response.headers.getSetCookie()
@@ -59,7 +59,7 @@ export async function toAnswer(response: Response): Promise<Answer> {
     return {
       status: response.status,
       headers: { ...headers, 'content-type': 'application/json; charset=utf-8' },
-      body: JSON.stringify(presentable(body) ?? null),
+      body: JSON.stringify(withoutTokens(body) ?? null),
     }
   if (response.status >= 500) throw new Error(`sign-in failed: ${text}`)
   const { message, code } = (body ?? {}) as { message?: string; code?: string }
@@ -72,22 +72,22 @@ export async function toAnswer(response: Response): Promise<Answer> {
 }
 
 /**
- * What may leave, ids in the form they have everywhere. A session's token is for the HttpOnly cookie alone; in a body every script
- * of the page could read it.
+ * The body without session tokens and with ids in their wire form. A token belongs only in the HttpOnly cookie: in a body, every script of
+ * the page could read it.
  */
-function presentable(body: unknown): unknown {
+function withoutTokens(body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
-  const shown = Object.entries(body).flatMap(([name, value]: [string, unknown]) => {
+  const fields = Object.entries(body).flatMap(([name, value]: [string, unknown]) => {
     if (name === 'token') return []
-    if (name === 'user' || name === 'session') return [[name, presentable(value)] as const]
+    if (name === 'user' || name === 'session') return [[name, withoutTokens(value)] as const]
     return [[name, isIdName(name) && typeof value === 'string' ? toWireId(value) : value] as const]
   })
-  return Object.fromEntries(shown)
+  return Object.fromEntries(fields)
 }
 
 const isIdName = (name: string) => name === 'id' || name === 'userId'
 
-/** What the answer to a wrong password, code, link or passkey says. */
+/** The error codes for a wrong password, code, link or passkey. */
 const WRONG_GUESSES: ReadonlySet<unknown> = new Set([
   'INVALID_EMAIL_OR_PASSWORD',
   'INVALID_PASSWORD',
@@ -99,10 +99,14 @@ const WRONG_GUESSES: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Counts the attempt against the visitor's network where it was a wrong guess. `already_exists` counts too, because it tells who has an
- * account. Whatever else is refused or fails is not counted. Refuses `rate_limited` after too many wrong guesses.
+ * Runs an attempt and counts it against the visitor's network if it was a wrong guess. `already_exists` counts too, because it reveals who has
+ * an account. Other refusals and failures are not counted. Refuses `rate_limited` after too many wrong guesses.
  */
-export async function guarded({ attempts }: Desk, visit: Visit, attempt: () => Promise<Answer>): Promise<Answer> {
+export async function countingGuesses(
+  { attempts }: SignInContext,
+  visit: Visit,
+  attempt: () => Promise<Answer>,
+): Promise<Answer> {
   const counted = await attempts.count('password', networkOf(visit.ip))
   let isWrongGuess = false
   try {
@@ -117,21 +121,28 @@ export async function guarded({ attempts }: Desk, visit: Visit, attempt: () => P
   }
 }
 
-/** Does what replaces this session by a new one, and lets the new one act where this one did. */
-export async function keepingPlace(desk: Desk, visit: Visit, work: () => Promise<Answer>): Promise<Answer> {
-  const { db } = desk.ground
-  const before = await desk.whoIs(visit.headers)
-  const acting = before && (await placeOf(db, before))
+/** Runs `work`, which replaces the session by a new one, and activates the old session's workspace in the new one. */
+export async function keepingWorkspace(
+  context: SignInContext,
+  visit: Visit,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const { db } = context.ground
+  const before = await context.whoIs(visit.headers)
+  const active = before && (await activeOrganizationOf(db, before))
   const answer = await work()
   const cookie = [answer.headers?.['set-cookie'] ?? []]
     .flat()
     .map(line => line.split(';', 1)[0])
     .join('; ')
-  const after = answer.status < 400 && acting ? await desk.whoIs({ cookie }) : undefined
-  if (acting && after) await activate(db, after.session_id, acting.org_id)
+  const after = answer.status < 400 && active ? await context.whoIs({ cookie }) : undefined
+  if (active && after) await activate(db, after.session_id, active.org_id)
   return answer
 }
 
-async function placeOf(db: Kysely<Tables>, { session_id }: Person): Promise<{ org_id: number } | undefined> {
+async function activeOrganizationOf(
+  db: Kysely<Tables>,
+  { session_id }: Person,
+): Promise<{ org_id: number } | undefined> {
   return db.selectFrom('active_organizations').select('org_id').where('session_id', '=', session_id).executeTakeFirst()
 }

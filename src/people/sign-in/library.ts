@@ -1,6 +1,6 @@
 /**
- * The sign-in library, set up for Sluice: e-mail and password, sessions in the database, nothing cached in cookies, so that a
- * revoked session is out at once. Its tables are those of the room of accounts.
+ * The sign-in library, configured for Sluice: e-mail and password, sessions in the database. Nothing is cached in cookies, so that a revoked
+ * session ends at once. Its tables belong to the accounts room.
  */
 import { type BetterAuthPlugin, betterAuth } from 'better-auth'
 import { APIError, createAuthEndpoint, createAuthMiddleware, getSessionFromCtx, isAPIError } from 'better-auth/api'
@@ -11,9 +11,9 @@ import { newId } from '../../contract/ids.ts'
 import { linkTo, sendMail } from '../../ground/mail/mail.ts'
 import type { Ground } from '../../ground/room.ts'
 import { endVerificationsOf, setEmailVerified } from '../accounts/accounts.ts'
-import { newRecoveryCodes, sealingOf } from '../second-factor/recovery-codes.ts'
+import { newRecoveryCodes, codeEncryption } from '../second-factor/recovery-codes.ts'
 import { NO_SECRET } from '../second-factor/second-factor.ts'
-import { giveBack, spend } from '../second-factor/spent-codes.ts'
+import { unmarkCodeUsed, markCodeUsed } from '../second-factor/spent-codes.ts'
 import { PASSWORD_MAX, PASSWORD_MIN } from './api.ts'
 import { openAuthDatabase } from './auth-database.ts'
 
@@ -21,7 +21,7 @@ const DAY_S = 86_400
 const SESSION_S = 30 * DAY_S
 const RESET_S = 3600
 
-/** `fields` of the library by the columns of migrations/0001. */
+/** The library's field names with the columns of migrations/0001. */
 const times = { createdAt: 'created_at', updatedAt: 'updated_at' }
 const columns = {
   users: { emailVerified: 'email_verified', ...times },
@@ -46,7 +46,7 @@ const columns = {
   },
 }
 
-/** Opens the library. `address` is where it believes to be; `faithfully` throws what its database threw. */
+/** Opens the library. `address` is its base URL; run its calls in `withOriginalErrors`, which throws the original database errors. */
 export function openLibrary(ground: Ground) {
   const { config, database, log, secrets } = ground
   const baseURL = config.baseUrl ?? `http://localhost:${config.port}`
@@ -71,15 +71,15 @@ export function openLibrary(ground: Ground) {
       cookieCache: { enabled: false },
     },
     account: { modelName: 'accounts', fields: columns.accounts },
-    // The identifier of a reset link is its token: whoever reads the database or a backup must not find it.
+    // The identifier of a reset link is its token, so it is stored hashed: a reader of the database or a backup must not be able to use it.
     verification: { modelName: 'verifications', fields: columns.verifications, storeIdentifier: 'hashed' },
     emailAndPassword: passwords(ground),
-    plugins: [secondFactor(ground), onlyOnce(ground), entrance],
+    plugins: [secondFactor(ground), singleUseCodes(ground), passkeySession],
     onAPIError: { throw: true },
-    // attempts.ts counts failures instead of requests.
+    // attempts.ts limits failed attempts instead of requests.
     rateLimit: { enabled: false },
     advanced: {
-      // The door has compared Origin exactly; the library's check would take a Referer for it and let a missing one pass.
+      // The gate has already compared Origin exactly. The library's check would accept a Referer instead, or no header at all.
       disableCSRFCheck: true,
       useSecureCookies: false,
       cookiePrefix: isSecure ? '__Host-sluice' : 'sluice',
@@ -94,16 +94,16 @@ export function openLibrary(ground: Ground) {
 function passwords(ground: Ground) {
   return {
     enabled: true,
-    // Accounts are made by sign-up.ts, together with what they belong to.
+    // sign-up.ts creates accounts, together with their membership.
     disableSignUp: true,
     minPasswordLength: PASSWORD_MIN,
     maxPasswordLength: PASSWORD_MAX,
     resetPasswordTokenExpiresIn: RESET_S,
     revokeSessionsOnPasswordReset: true,
     onPasswordReset: async ({ user }: { user: { id: string } }) => {
-      // Nothing here may throw: the password is stored already, and the sessions end after this.
+      // Nothing here may throw: the password is already stored, and the library ends the sessions after this.
       await endVerificationsOf(ground, user.id)
-      await proveAddress(ground, user.id)
+      await recordProvenAddress(ground, user.id)
     },
     sendResetPassword: async ({ user, token }: { user: { email: string }; token: string }, request?: Request) => {
       const link = linkTo(
@@ -111,14 +111,14 @@ function passwords(ground: Ground) {
         `/reset-password?token=${encodeURIComponent(token)}`,
         request?.headers.get('origin'),
       )
-      // Not awaited: how long the mail takes would tell whether the address has an account.
+      // Not awaited, because the time it takes would reveal whether the address has an account.
       void mailReset(ground, user.email, link)
     },
   }
 }
 
-/** Notes that the link of a reset mail was opened. Without a mail server the link stands in the log and proves no address. */
-async function proveAddress(
+/** Records that a mailed reset link was opened, which proves the address. Without a mail server the link is in the log and proves nothing. */
+async function recordProvenAddress(
   { config, db, log }: Pick<Ground, 'config' | 'db' | 'log'>,
   user_id: string,
 ): Promise<void> {
@@ -126,7 +126,7 @@ async function proveAddress(
   try {
     await setEmailVerified(db, user_id)
   } catch (error) {
-    log.warn({ err: error, user_id }, 'an address that a reset has proved could not be noted as proved')
+    log.warn({ err: error, user_id }, 'could not record that a reset link proved an address')
   }
 }
 
@@ -139,16 +139,16 @@ async function mailReset({ config, log }: Pick<Ground, 'config' | 'log'>, to: st
       text: `Somebody asked for a new password for this address. Open this link within an hour to choose it:
 ${link}
 
-If it was not you, ignore this mail: nothing has changed.`,
+If it was not you, ignore this e-mail: nothing has changed.`,
     },
   )
 }
 
-/** The step after the password, and the app's secret. No browser is trusted for longer: sessions are long enough. */
+/** The library's plugin for the app and the step after the password. Its "trusted devices" are not used, because sessions last long enough. */
 function secondFactor({ secrets }: Ground) {
   return twoFactor({
     issuer: 'Sluice',
-    backupCodeOptions: { customBackupCodesGenerate: newRecoveryCodes, storeBackupCodes: sealingOf(secrets) },
+    backupCodeOptions: { customBackupCodesGenerate: newRecoveryCodes, storeBackupCodes: codeEncryption(secrets) },
     schema: {
       user: { fields: { twoFactorEnabled: 'two_factor_enabled' } },
       twoFactor: { modelName: 'two_factors', fields: columns.two_factors },
@@ -156,66 +156,70 @@ function secondFactor({ secrets }: Ground) {
   })
 }
 
-/** Begins a session for someone who has shown a passkey. Not a path: only Sluice itself can ask for it. */
-const entrance = {
-  id: 'entrance',
+/** A plugin that begins a session for a person whose passkey was verified. It has no path: only Sluice itself can call it. */
+const passkeySession = {
+  id: 'passkey-session',
   endpoints: {
-    letIn: createAuthEndpoint.serverOnly({ method: 'POST', body: z.object({ userId: z.string() }) }, async ctx => {
-      const user = await ctx.context.internalAdapter.findUserById(ctx.body.userId)
-      if (user === null) throw new APIError('UNAUTHORIZED', { message: 'this account is gone' })
-      const session = await ctx.context.internalAdapter.createSession(user.id)
-      await setSessionCookie(ctx, { session, user })
-      expireCookie(ctx, stepCookie(ctx))
-      return ctx.json({ user })
-    }),
+    beginSession: createAuthEndpoint.serverOnly(
+      { method: 'POST', body: z.object({ userId: z.string() }) },
+      async ctx => {
+        const user = await ctx.context.internalAdapter.findUserById(ctx.body.userId)
+        if (user === null) throw new APIError('UNAUTHORIZED', { message: 'this account no longer exists' })
+        const session = await ctx.context.internalAdapter.createSession(user.id)
+        await setSessionCookie(ctx, { session, user })
+        expireCookie(ctx, stepCookie(ctx))
+        return ctx.json({ user })
+      },
+    ),
   },
 } satisfies BetterAuthPlugin
 
-type Asked = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
+type HookContext = Parameters<Parameters<typeof createAuthMiddleware>[0]>[0]
 
 /** The cookie of the step after the password, which the library names. */
-const stepCookie = ({ context }: Pick<Asked, 'context'>) => context.createAuthCookie('two_factor')
+const stepCookie = ({ context }: Pick<HookContext, 'context'>) => context.createAuthCookie('two_factor')
 
-const isProof = ({ path }: { path?: string }) => path === '/two-factor/verify-totp'
+const isCodeCheck = ({ path }: { path?: string }) => path === '/two-factor/verify-totp'
 
 /**
- * A code that was used lets nobody in again while its half minute lasts, which the library would allow. It is spent before it is looked at, so that
- * of two uses at once one is refused, and given back where it let nobody in: a slip of the finger is wrong twice, not used.
+ * A plugin that lets each app code sign in once; the library would accept it again for as long as it is valid. The code is recorded as used
+ * before the library checks it, so that the second of two concurrent uses is refused. If the check fails the record is removed, so that a
+ * mistyped code is reported as wrong again, not as used.
  */
-function onlyOnce({ db }: Ground) {
+function singleUseCodes({ db }: Ground) {
   const before = createAuthMiddleware(async ctx => {
     const signedIn = (await getSessionFromCtx(ctx))?.user.id
-    const user_id = signedIn ?? (await whoIsAtTheStep(ctx))
+    const user_id = signedIn ?? (await personAtSecondStep(ctx))
     if (user_id === undefined) return
-    if (signedIn !== undefined) await requireBegun(ctx, signedIn)
-    if (!(await spend(db, user_id, codeIn(ctx))))
+    if (signedIn !== undefined) await requireAppSetup(ctx, signedIn)
+    if (!(await markCodeUsed(db, user_id, codeIn(ctx))))
       throw new APIError('UNAUTHORIZED', { message: 'this code was used: wait for the next one', code: 'CODE_USED' })
   })
   const after = createAuthMiddleware(async ctx => {
     if (!isAPIError(ctx.context.returned)) return
-    const user_id = (await getSessionFromCtx(ctx))?.user.id ?? (await whoIsAtTheStep(ctx))
-    if (user_id !== undefined) await giveBack(db, user_id, codeIn(ctx))
+    const user_id = (await getSessionFromCtx(ctx))?.user.id ?? (await personAtSecondStep(ctx))
+    if (user_id !== undefined) await unmarkCodeUsed(db, user_id, codeIn(ctx))
   })
   return {
-    id: 'only-once',
-    hooks: { before: [{ matcher: isProof, handler: before }], after: [{ matcher: isProof, handler: after }] },
+    id: 'single-use-codes',
+    hooks: { before: [{ matcher: isCodeCheck, handler: before }], after: [{ matcher: isCodeCheck, handler: after }] },
   } satisfies BetterAuthPlugin
 }
 
-const codeIn = ({ body }: Pick<Asked, 'body'>) => (body as { code: string }).code
+const codeIn = ({ body }: Pick<HookContext, 'body'>) => (body as { code: string }).code
 
-async function whoIsAtTheStep(ctx: Asked): Promise<string | undefined> {
+async function personAtSecondStep(ctx: HookContext): Promise<string | undefined> {
   const step = await ctx.getSignedCookie(stepCookie(ctx).name, ctx.context.secret)
   const found = step ? await ctx.context.internalAdapter.findVerificationValue(step) : null
   return found?.value
 }
 
-/** Of someone signed in: an app that was begun and not confirmed yet is there to be confirmed, nothing else. */
-async function requireBegun({ context }: Asked, userId: string): Promise<void> {
+/** Refuses to confirm an app for a signed-in person, unless their app setup was begun and is not yet confirmed. */
+async function requireAppSetup({ context }: HookContext, userId: string): Promise<void> {
   const where = [{ field: 'userId', value: userId }]
-  const found = await context.adapter.findOne<{ secret: string; verified: boolean }>({ model: 'twoFactor', where })
-  if (found === null || found.secret === NO_SECRET)
-    throw new APIError('BAD_REQUEST', { message: 'no app was begun with', code: 'TOTP_NOT_ENABLED' })
-  if (found.verified)
-    throw new APIError('BAD_REQUEST', { message: 'the app is confirmed', code: 'TOTP_ALREADY_ENABLED' })
+  const factor = await context.adapter.findOne<{ secret: string; verified: boolean }>({ model: 'twoFactor', where })
+  if (factor === null || factor.secret === NO_SECRET)
+    throw new APIError('BAD_REQUEST', { message: 'no app setup is in progress', code: 'TOTP_NOT_ENABLED' })
+  if (factor.verified)
+    throw new APIError('BAD_REQUEST', { message: 'the app is already confirmed', code: 'TOTP_ALREADY_ENABLED' })
 }

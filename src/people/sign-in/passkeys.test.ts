@@ -4,7 +4,7 @@ import { newAuthenticator } from '../../../tests/support/authenticator.ts'
 import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { codeOf } from '../../../tests/support/totp.ts'
 import { toUuid } from '../../contract/ids.ts'
-import { forgetSpent } from '../second-factor/spent-codes.ts'
+import { deleteExpiredCodes } from '../second-factor/spent-codes.ts'
 
 let house: TestHouse
 before(async () => {
@@ -277,7 +277,7 @@ test('an app beside a passkey: recovery codes stay as they are, and either may g
   assert.equal((await post('/two-factor/disable', { password: PASSWORD }, now)).statusCode, 200)
   const left = await stateOf(now)
   assert.deepEqual([left.app, left.passkeys.length, left.recovery_codes_left], [false, 1, 9])
-  await forgetSpent(house.database.kysely, Date.now() + 3_600_000)
+  await deleteExpiredCodes(house.database.kysely, Date.now() + 3_600_000)
   const old = await post('/two-factor/verify-totp', { code: codeOf(totpURI) }, now)
   assert.equal(old.data()['code'], 'TOTP_NOT_ENABLED', 'the app that was removed does not come back by its code')
   assert.deepEqual((await post('/sign-in/email', { email, password: PASSWORD })).data()['twoFactorMethods'], [

@@ -4,7 +4,7 @@ import { newAuthenticator } from '../../../tests/support/authenticator.ts'
 import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { codeOf } from '../../../tests/support/totp.ts'
-import { forgetSpent } from '../second-factor/spent-codes.ts'
+import { deleteExpiredCodes } from '../second-factor/spent-codes.ts'
 
 let mailbox: Mailbox
 let house: TestHouse
@@ -55,7 +55,7 @@ async function withApp(): Promise<Guarded> {
   const { totpURI, recoveryCodes } = begun.json<{ totpURI: string; recoveryCodes: string[] }>()
   const proven = await post('/two-factor/verify-totp', { code: codeOf(totpURI) }, cookie)
   assert.equal(proven.statusCode, 200, proven.body)
-  await forgetSpent(house.database.kysely, Date.now() + 3_600_000)
+  await deleteExpiredCodes(house.database.kysely, Date.now() + 3_600_000)
   return { cookie: cookiesOf(proven), email, uri: totpURI, codes: recoveryCodes }
 }
 

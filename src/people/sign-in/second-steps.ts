@@ -1,6 +1,7 @@
 /**
- * Visits that are about a second factor: setting it up, taking it down, and the step after the password. The sign-in library keeps the step (a
- * cookie for ten minutes, five tries in it, ten wrong codes in a row lock for a quarter of an hour); passkeys are the room's of the second factor.
+ * Requests for second factors: setting them up, removing them, and the step after the password. The sign-in library runs that step: its cookie
+ * lasts ten minutes and allows five tries, and ten wrong codes in a row lock the account for 15 minutes. Passkeys are in the second-factor
+ * room.
  */
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { isIP } from 'node:net'
@@ -18,212 +19,258 @@ import {
   SECOND_FORMS,
 } from '../second-factor/api.ts'
 import * as passkeys from '../second-factor/passkeys.ts'
-import { spelled } from '../second-factor/recovery-codes.ts'
-import { dropApp, heldCodes, keepCodes, settleAnew, waysIn } from '../second-factor/second-factor.ts'
+import { normalizeCode } from '../second-factor/recovery-codes.ts'
+import {
+  removeApp,
+  readSealedCodes,
+  storeSealedCodes,
+  refreshFactorFlag,
+  secondStepMethods,
+} from '../second-factor/second-factor.ts'
 import type { SignIn } from './api.ts'
-import { unprovenPassword, wrongPassword } from './credentials.ts'
-import { type Desk, forward, guarded, headersOf, keepingPlace, personOf, toAnswer } from './library-calls.ts'
+import { checkCurrentPassword, checkPassword } from './credentials.ts'
+import {
+  type SignInContext,
+  forward,
+  countingGuesses,
+  headersOf,
+  keepingWorkspace,
+  personOf,
+  toAnswer,
+} from './library-calls.ts'
 
 type Path = keyof typeof SECOND_FORMS
 type Form<T extends z.ZodType> = z.output<T>
 
-/** Whether the path is about a second factor. */
+/** Whether the path is one for second factors. */
 export function isSecondPath(path: string): path is Path {
   return Object.hasOwn(SECOND_FORMS, path)
 }
 
-/** Answers such a visit. */
-export async function answerSecondStep(desk: Desk, visit: Visit, path: Path): Promise<Answer> {
+/** Answers a request to such a path. */
+export async function answerSecondStep(context: SignInContext, visit: Visit, path: Path): Promise<Answer> {
   const { body } = visit
   switch (path) {
     case 'POST /two-factor/enable':
-      return beginApp(desk, visit, SECOND_FORMS[path].parse(body))
+      return beginApp(context, visit, SECOND_FORMS[path].parse(body))
     case 'POST /two-factor/verify-totp': {
       const form = SECOND_FORMS[path].parse(body)
-      return guarded(desk, visit, () => proveApp(desk, visit, form))
+      return countingGuesses(context, visit, () => proveApp(context, visit, form))
     }
     case 'POST /two-factor/disable': {
       const { password } = SECOND_FORMS[path].parse(body)
-      return endApp(desk, visit, password)
+      return endApp(context, visit, password)
     }
     case 'POST /two-factor/verify-backup-code': {
       const { code } = SECOND_FORMS[path].parse(body)
-      return guarded(desk, visit, () => recover(desk, visit, code))
+      return countingGuesses(context, visit, () => recover(context, visit, code))
     }
     case 'POST /two-factor/generate-backup-codes': {
       const form = SECOND_FORMS[path].parse(body)
-      return renewCodes(desk, visit, form)
+      return renewCodes(context, visit, form)
     }
     case 'POST /passkey/ask': {
       const { currentPassword } = SECOND_FORMS[path].parse(body)
-      return askForPasskey(desk, visit, currentPassword)
+      return askForPasskey(context, visit, currentPassword)
     }
     case 'POST /passkey/add':
-      return addPasskey(desk, visit, SECOND_FORMS[path].parse(body))
+      return addPasskey(context, visit, SECOND_FORMS[path].parse(body))
     case 'POST /passkey/rename':
-      return renamePasskey(desk, visit, SECOND_FORMS[path].parse(body))
+      return renamePasskey(context, visit, SECOND_FORMS[path].parse(body))
     case 'POST /passkey/remove':
-      return removePasskey(desk, visit, SECOND_FORMS[path].parse(body))
+      return removePasskey(context, visit, SECOND_FORMS[path].parse(body))
     case 'POST /passkey/ask-sign-in':
-      return askForSignature(desk, visit)
+      return askForSignature(context, visit)
     case 'POST /passkey/sign-in': {
       const { response } = SECOND_FORMS[path].parse(body)
-      return guarded(desk, visit, () => signInWithPasskey(desk, visit, response as AuthenticationResponseJSON))
+      return countingGuesses(context, visit, () =>
+        signInWithPasskey(context, visit, response as AuthenticationResponseJSON),
+      )
     }
   }
 }
 
-/** The answer to a right password with the ways that are open for the step after it, where one is asked for. */
-export async function withWays({ ground }: Desk, { email }: Form<typeof SignIn>, answer: Answer): Promise<Answer> {
-  if (answer.status >= 400 || !('twoFactorRedirect' in said(answer))) return answer
-  return { ...answer, body: { twoFactorRedirect: true, twoFactorMethods: await waysIn(ground, email) } }
+/** The answer to a correct password. When a second step follows, the accepted methods are added. */
+export async function withMethods(
+  { ground }: SignInContext,
+  { email }: Form<typeof SignIn>,
+  answer: Answer,
+): Promise<Answer> {
+  if (answer.status >= 400 || !('twoFactorRedirect' in libraryBody(answer))) return answer
+  return { ...answer, body: { twoFactorRedirect: true, twoFactorMethods: await secondStepMethods(ground, email) } }
 }
 
-/** What the library said, of an answer that is on its way out. */
-const said = ({ body }: Answer) => JSON.parse(String(body)) as Record<string, unknown>
+/** The parsed body of an answer of the library. */
+const libraryBody = ({ body }: Answer) => JSON.parse(String(body)) as Record<string, unknown>
 
-async function beginApp(desk: Desk, visit: Visit, form: Form<typeof AppBegin>): Promise<Answer> {
-  const { db } = desk.ground
-  const person = await personOf(desk, visit)
-  const held = person.has_second_factor ? await heldCodes(db, person.user_id) : undefined
-  const ask = () => guarded(desk, visit, () => forward(desk, visit, 'POST /two-factor/enable', form))
-  // Of two that begin at once, one finds no row and comes too late to write its own.
-  const answer = await ask().catch((error: unknown) => {
-    if (isTaken(error)) return ask()
+async function beginApp(context: SignInContext, visit: Visit, form: Form<typeof AppBegin>): Promise<Answer> {
+  const { db } = context.ground
+  const person = await personOf(context, visit)
+  const codesBefore = person.has_second_factor ? await readSealedCodes(db, person.user_id) : undefined
+  const begin = () => countingGuesses(context, visit, () => forward(context, visit, 'POST /two-factor/enable', form))
+  // Of two concurrent calls, one may fail to insert the row that both found missing. It tries again with the row present.
+  const answer = await begin().catch((error: unknown) => {
+    if (isTaken(error)) return begin()
     throw error
   })
   if (answer.status >= 400) return answer
-  const { totpURI, backupCodes } = said(answer)
-  // The library makes new codes with every app; who has kept those of a passkey keeps them.
-  if (held !== undefined) await keepCodes(db, person.user_id, held)
-  return { ...answer, body: { totpURI, recoveryCodes: held === undefined ? backupCodes : null } }
+  const { totpURI, backupCodes } = libraryBody(answer)
+  // The library makes new recovery codes with every app. A person who has codes already keeps them.
+  if (codesBefore !== undefined) await storeSealedCodes(db, person.user_id, codesBefore)
+  return { ...answer, body: { totpURI, recoveryCodes: codesBefore === undefined ? backupCodes : null } }
 }
 
-/** Signed in it confirms the app, which replaces the session; otherwise it is the step after the password. */
-async function proveApp(desk: Desk, visit: Visit, form: { code: string }): Promise<Answer> {
-  const person = await desk.whoIs(visit.headers)
-  const answer = inWords(
-    await keepingPlace(desk, visit, () => forward(desk, visit, 'POST /two-factor/verify-totp', form)),
+/** Confirms the app when signed in, which replaces the session. Otherwise it is the step after the password. */
+async function proveApp(context: SignInContext, visit: Visit, form: { code: string }): Promise<Answer> {
+  const person = await context.whoIs(visit.headers)
+  const answer = withPlainError(
+    await keepingWorkspace(context, visit, () => forward(context, visit, 'POST /two-factor/verify-totp', form)),
   )
   if (person === undefined || answer.status >= 400) return answer
-  await settleAnew(desk.ground.db, person.user_id)
-  tell(
-    desk,
+  await refreshFactorFlag(context.ground.db, person.user_id)
+  mailNotice(
+    context,
     person.email,
-    'An app shows codes for your Sluice account',
-    'Signing in asks for a code of it from now on.',
+    'An authenticator app was added to your Sluice account',
+    'From now on, signing in asks for its code.',
   )
   return answer
 }
 
-const ANEW = 'Sign in anew.'
+const SIGN_IN_AGAIN = 'Sign in again.'
 
-/** What the library says in its own words, in those of whoever stands before the door. */
-const WORDS: Readonly<Record<string, { error: string; hint?: string }>> = {
+/** Plain texts for the library's error codes. */
+const PLAIN_ERRORS: Readonly<Record<string, { error: string; hint?: string }>> = {
   INVALID_CODE: {
     error: 'this code is wrong',
-    hint: 'Take the one the app shows now, and compare the clock of the phone.',
+    hint: 'Enter the code that the app shows now. If it is refused again, check the clock of the phone.',
   },
-  INVALID_BACKUP_CODE: { error: 'this recovery code is wrong, or was used' },
-  INVALID_TWO_FACTOR_COOKIE: { error: 'the password was shown too long ago', hint: ANEW },
-  TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: { error: 'too many codes were wrong', hint: ANEW },
-  ACCOUNT_TEMPORARILY_LOCKED: { error: 'ten codes in a row were wrong', hint: 'Wait a quarter of an hour.' },
+  INVALID_BACKUP_CODE: { error: 'this recovery code is wrong or was used before' },
+  INVALID_TWO_FACTOR_COOKIE: { error: 'the password was entered too long ago', hint: SIGN_IN_AGAIN },
+  TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE: { error: 'too many codes were wrong', hint: SIGN_IN_AGAIN },
+  ACCOUNT_TEMPORARILY_LOCKED: { error: 'ten codes in a row were wrong', hint: 'Wait 15 minutes.' },
 }
 
-function inWords(answer: Answer): Answer {
+function withPlainError(answer: Answer): Answer {
   if (answer.status < 400) return answer
   const { error, code } = answer.body as { error: string; code?: string }
-  return { ...answer, body: { error, ...(code === undefined ? {} : { ...WORDS[code], code }) } }
+  return { ...answer, body: { error, ...(code === undefined ? {} : { ...PLAIN_ERRORS[code], code }) } }
 }
 
-async function endApp(desk: Desk, visit: Visit, password: string): Promise<Answer> {
-  const person = await personOf(desk, visit)
-  const refusal = await proven(desk, visit, () => wrongPassword(desk, visit, password))
+async function endApp(context: SignInContext, visit: Visit, password: string): Promise<Answer> {
+  const person = await personOf(context, visit)
+  const refusal = await refusalOf(context, visit, () => checkPassword(context, visit, password))
   if (refusal !== undefined) return refusal
-  await dropApp(desk.ground.db, person.user_id)
-  tell(desk, person.email, 'The app of your Sluice account was removed', 'Its codes are not asked for any more.')
+  await removeApp(context.ground.db, person.user_id)
+  mailNotice(
+    context,
+    person.email,
+    'The app of your Sluice account was removed',
+    'Signing in no longer asks for its codes.',
+  )
   return DONE
 }
 
-async function recover(desk: Desk, visit: Visit, code: string): Promise<Answer> {
-  if ((await desk.whoIs(visit.headers)) !== undefined)
-    refuse('invalid_request', { error: 'you are signed in: recovery codes are for signing in' })
+async function recover(context: SignInContext, visit: Visit, code: string): Promise<Answer> {
+  if ((await context.whoIs(visit.headers)) !== undefined)
+    refuse('invalid_request', { error: 'you are already signed in: recovery codes are only for signing in' })
   const path = 'POST /two-factor/verify-backup-code'
-  const answer = inWords(await forward(desk, visit, path, { code: spelled(code) }))
+  const answer = withPlainError(await forward(context, visit, path, { code: normalizeCode(code) }))
   if (answer.status >= 400) return answer
-  const { email } = said(answer)['user'] as { email: string }
-  tell(desk, email, 'A recovery code let someone into your Sluice account', 'It is used up.')
+  const { email } = libraryBody(answer)['user'] as { email: string }
+  mailNotice(context, email, 'A recovery code was used to sign in to your Sluice account', 'That code no longer works.')
   return answer
 }
 
-async function renewCodes(desk: Desk, visit: Visit, form: { password: string }): Promise<Answer> {
-  const person = await personOf(desk, visit)
+async function renewCodes(context: SignInContext, visit: Visit, form: { password: string }): Promise<Answer> {
+  const person = await personOf(context, visit)
   const path = 'POST /two-factor/generate-backup-codes'
-  const answer = await guarded(desk, visit, () => forward(desk, visit, path, form))
+  const answer = await countingGuesses(context, visit, () => forward(context, visit, path, form))
   if (answer.status >= 400) return answer
-  tell(desk, person.email, 'New recovery codes for your Sluice account', 'Those before them are no good any more.')
-  return { ...answer, body: { recoveryCodes: said(answer)['backupCodes'] } }
+  mailNotice(context, person.email, 'New recovery codes for your Sluice account', 'The previous codes no longer work.')
+  return { ...answer, body: { recoveryCodes: libraryBody(answer)['backupCodes'] } }
 }
 
-async function askForPasskey(desk: Desk, visit: Visit, password: string | undefined): Promise<Answer> {
-  const person = await personOf(desk, visit)
-  const refusal = await proven(desk, visit, () => unprovenPassword(desk, visit, person, password))
+async function askForPasskey(context: SignInContext, visit: Visit, password: string | undefined): Promise<Answer> {
+  const person = await personOf(context, visit)
+  const refusal = await refusalOf(context, visit, () => checkCurrentPassword(context, visit, person, password))
   if (refusal !== undefined) return refusal
-  const place = placeOf(visit)
-  return place === undefined ? NO_NAME : unstored(await passkeys.askForPasskey(desk.ground, place, person))
+  const relyingParty = relyingPartyOf(visit)
+  return relyingParty === undefined
+    ? HOST_IS_ADDRESS
+    : unstored(await passkeys.askForPasskey(context.ground, relyingParty, person))
 }
 
-async function addPasskey(desk: Desk, visit: Visit, { name, response }: Form<typeof PasskeyDraft>): Promise<Answer> {
-  const person = await personOf(desk, visit)
-  const place = placeOf(visit)
-  if (place === undefined) return NO_NAME
-  const made = { name, response: response as unknown as RegistrationResponseJSON }
-  const added = await passkeys.addPasskey(desk.ground, place, person, made)
+async function addPasskey(
+  context: SignInContext,
+  visit: Visit,
+  { name, response }: Form<typeof PasskeyDraft>,
+): Promise<Answer> {
+  const person = await personOf(context, visit)
+  const relyingParty = relyingPartyOf(visit)
+  if (relyingParty === undefined) return HOST_IS_ADDRESS
+  const draft = { name, response: response as unknown as RegistrationResponseJSON }
+  const added = await passkeys.addPasskey(context.ground, relyingParty, person, draft)
   if (added === undefined) return passkeyRefused(400)
-  tell(desk, person.email, 'A passkey was added to your Sluice account', `It is called ${oneLine(name)}, and signs in.`)
+  mailNotice(
+    context,
+    person.email,
+    'A passkey was added to your Sluice account',
+    `It is called ${oneLine(name)} and can sign in to your account.`,
+  )
   return unstored({ id: toWireId(added.id), recoveryCodes: added.recovery_codes })
 }
 
-async function renamePasskey(desk: Desk, visit: Visit, form: Form<typeof PasskeyName>): Promise<Answer> {
-  await passkeys.renamePasskey(desk.ground, await personOf(desk, visit), form)
+async function renamePasskey(context: SignInContext, visit: Visit, form: Form<typeof PasskeyName>): Promise<Answer> {
+  await passkeys.renamePasskey(context.ground, await personOf(context, visit), form)
   return DONE
 }
 
-async function removePasskey(desk: Desk, visit: Visit, form: Form<typeof PasskeyEnd>): Promise<Answer> {
-  const person = await personOf(desk, visit)
-  const refusal = await proven(desk, visit, () => unprovenPassword(desk, visit, person, form.currentPassword))
+async function removePasskey(context: SignInContext, visit: Visit, form: Form<typeof PasskeyEnd>): Promise<Answer> {
+  const person = await personOf(context, visit)
+  const refusal = await refusalOf(context, visit, () =>
+    checkCurrentPassword(context, visit, person, form.currentPassword),
+  )
   if (refusal !== undefined) return refusal
-  const { name } = await passkeys.removePasskey(desk.ground, person, form.id)
-  tell(desk, person.email, 'A passkey of your Sluice account was removed', `It was called ${oneLine(name)}.`)
+  const { name } = await passkeys.removePasskey(context.ground, person, form.id)
+  mailNotice(context, person.email, 'A passkey of your Sluice account was removed', `It was called ${oneLine(name)}.`)
   return DONE
 }
 
-async function askForSignature({ ground }: Desk, visit: Visit): Promise<Answer> {
-  const place = placeOf(visit)
-  return place === undefined ? NO_NAME : unstored(await passkeys.askForSignature(ground, place))
+async function askForSignature({ ground }: SignInContext, visit: Visit): Promise<Answer> {
+  const relyingParty = relyingPartyOf(visit)
+  return relyingParty === undefined ? HOST_IS_ADDRESS : unstored(await passkeys.askForSignature(ground, relyingParty))
 }
 
-async function signInWithPasskey(desk: Desk, visit: Visit, response: AuthenticationResponseJSON): Promise<Answer> {
-  const { ground, library } = desk
-  const place = placeOf(visit)
-  const userId = place && (await passkeys.whoSigned(ground, place, response))
+async function signInWithPasskey(
+  context: SignInContext,
+  visit: Visit,
+  response: AuthenticationResponseJSON,
+): Promise<Answer> {
+  const { ground, library } = context
+  const relyingParty = relyingPartyOf(visit)
+  const userId = relyingParty && (await passkeys.verifySignature(ground, relyingParty, response))
   if (userId === undefined) return passkeyRefused(401)
   const headers = headersOf(visit)
   return toAnswer(
-    await library.faithfully(() => library.auth.api.letIn({ body: { userId }, headers, asResponse: true })),
+    await library.withOriginalErrors(() =>
+      library.auth.api.beginSession({ body: { userId }, headers, asResponse: true }),
+    ),
   )
 }
 
-/** The host a passkey is bound to is the one of the Origin, which the door has compared. Undefined for an address without a name. */
-function placeOf({ headers: { origin } }: Visit): passkeys.Place | undefined {
+/** The relying party of a request, from its Origin header, which the gate has checked. Undefined when the host is an IP address. */
+function relyingPartyOf({ headers: { origin } }: Visit): passkeys.RelyingParty | undefined {
   if (typeof origin !== 'string') return undefined
   const host = new URL(origin).hostname
   return isIP(host.replace(/^\[|\]$/g, '')) === 0 ? { origin, host } : undefined
 }
 
-/** Counted like a password, which it is. */
-async function proven(desk: Desk, visit: Visit, look: () => Promise<Answer | undefined>): Promise<Answer | undefined> {
-  const answer = await guarded(desk, visit, async () => (await look()) ?? DONE)
+type PasswordCheck = () => Promise<Answer | undefined>
+
+/** Runs a password check and counts a wrong password as a guess. Returns the refusal, if any. */
+async function refusalOf(context: SignInContext, visit: Visit, check: PasswordCheck): Promise<Answer | undefined> {
+  const answer = await countingGuesses(context, visit, async () => (await check()) ?? DONE)
   return answer.status < 400 ? undefined : answer
 }
 
@@ -237,23 +284,23 @@ const passkeyRefused = (status: number): Answer => ({
   body: {
     error: 'this passkey was not accepted',
     code: 'PASSKEY_REFUSED',
-    hint: 'It is unknown here, was removed, or answered too late. Try again, or sign in another way.',
+    hint: 'It is unknown, was removed, or the dialog was open too long. Try again, or sign in another way.',
   },
 })
 
-const NO_NAME: Answer = {
+const HOST_IS_ADDRESS: Answer = {
   status: 400,
   body: {
-    error: 'passkeys need a host with a name',
+    error: 'passkeys do not work at an IP address',
     code: 'PASSKEY_REFUSED',
-    hint: 'Open Sluice at localhost instead of 127.0.0.1, or give it a name with BASE_URL.',
+    hint: 'Open Sluice at localhost instead of 127.0.0.1, or set a host name in BASE_URL.',
   },
 }
 
 const oneLine = (text: string) => text.replace(/\s+/g, ' ')
 
-/** Not awaited: what it tells of has happened. */
-function tell({ ground }: Desk, to: string, subject: string, words: string): void {
+/** Mails a person about a change of their account. It is not awaited, because the change is already made. */
+function mailNotice({ ground }: SignInContext, to: string, subject: string, words: string): void {
   const text = `${words}\n\nIf it was not you, change your password at once, and ask an owner of your workspace for help.`
   void sendMail(ground, { to, subject, text })
 }

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { ORIGIN, startHouse, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { seedPerson, seedSession, seedSignedIn } from '../../../tests/support/people.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
-import { forgetEnded } from '../accounts/sessions.ts'
+import { deleteExpiredSessions } from '../accounts/sessions.ts'
 
 let house: TestHouse
 before(async () => {
@@ -297,7 +297,7 @@ test('housekeeping forgets what has ended and nothing else', async () => {
   const user_id = await seedPerson(house)
   await seedSession(house, user_id, -1000)
   const cookie = await seedSession(house, user_id)
-  await forgetEnded({ db }, new Date().toISOString())
+  await deleteExpiredSessions({ db }, new Date().toISOString())
   assert.equal((await db.selectFrom('sessions').select('id').where('user_id', '=', user_id).execute()).length, 1)
   assert.ok(await isSignedIn(cookie))
 })

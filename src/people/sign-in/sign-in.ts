@@ -1,35 +1,38 @@
 /**
- * Signing up, in and out. The sign-in library hashes passwords and keeps sessions; what it may be asked is in visits.ts. A session lives in
- * its row alone: without the row, or past its end, nobody is signed in.
+ * Signing up, in and out. The sign-in library hashes passwords and keeps sessions; visits.ts decides which requests reach it. A session is
+ * valid only while its row exists and has not expired.
  */
 import { HOUR_MS } from '../../contract/days.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { Answer, Context, Ground, Person, Visit } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
-import { forgetEnded } from '../accounts/sessions.ts'
-import { forgetSpent } from '../second-factor/spent-codes.ts'
+import { deleteExpiredSessions } from '../accounts/sessions.ts'
+import { deleteExpiredCodes } from '../second-factor/spent-codes.ts'
 import type * as api from './api.ts'
 import { FirstOwner } from './api.ts'
 import type { Attempts } from '../accounts/attempts.ts'
-import { type Desk, forward } from './library-calls.ts'
+import { type SignInContext, forward } from './library-calls.ts'
 import { openLibrary } from './library.ts'
 import { hasSetupCode, requireSetupCode } from './setup-code.ts'
 import { createFirstOwner, needsOwner } from './sign-up.ts'
 import { answerSignIn } from './visits.ts'
 
-/** Opens sign-in. `deeds` furnish the room; `whoIs` is the door's question. Forgets what has ended once an hour until closed. */
+/**
+ * Opens sign-in. `deeds` are the room's; the gate uses `whoIs` to read the session. Until it is closed, a periodic job deletes expired sessions
+ * and codes once an hour.
+ */
 export function openSignIn(ground: Ground, attempts: Attempts) {
   const library = openLibrary(ground)
 
-  /** The person behind a session cookie; undefined without a good one. Throws when the database could not be asked. */
+  /** The person of a session cookie. Undefined without a valid one. Throws when the database cannot be read. */
   async function whoIs({ cookie }: Visit['headers']): Promise<Person | undefined> {
     if (typeof cookie !== 'string') return undefined
     const headers = new Headers({ cookie })
-    // No refresh here: it would lengthen the session without its cookie. The dashboard's own get-session does both.
-    const ask = () => library.auth.api.getSession({ headers, query: { disableRefresh: true } })
-    const found = await library.faithfully(ask)
-    if (found === null) return undefined
-    const { user, session } = found
+    // A refresh here would extend the session but not its cookie. The dashboard's get-session extends both.
+    const readSession = () => library.auth.api.getSession({ headers, query: { disableRefresh: true } })
+    const signedIn = await library.withOriginalErrors(readSession)
+    if (signedIn === null) return undefined
+    const { user, session } = signedIn
     return {
       user_id: user.id,
       email: user.email,
@@ -39,36 +42,36 @@ export function openSignIn(ground: Ground, attempts: Attempts) {
     }
   }
 
-  const desk: Desk = { ground, library, attempts, whoIs }
-  const visit = (_ground: Ground, asked: Visit): Promise<Answer> => answerSignIn(desk, asked)
+  const context: SignInContext = { ground, library, attempts, whoIs }
+  const answer = (_ground: Ground, visit: Visit): Promise<Answer> => answerSignIn(context, visit)
   const rounds = openRounds(
     'sign-in',
     HOUR_MS,
     async () => {
-      await forgetEnded(ground, new Date().toISOString())
-      await forgetSpent(ground.db)
+      await deleteExpiredSessions(ground, new Date().toISOString())
+      await deleteExpiredCodes(ground.db)
     },
-    error => ground.log.warn({ err: error }, 'ended sessions could not be forgotten'),
+    error => ground.log.warn({ err: error }, 'could not delete expired sessions'),
   )
   return {
     whoIs,
     close: () => rounds.close(),
     deeds: {
-      askSignIn: visit,
-      signIn: visit,
-      createOwner: (_ground: Ground, asked: Visit) => createOwner(desk, asked),
+      askSignIn: answer,
+      signIn: answer,
+      createOwner: (_ground: Ground, visit: Visit) => createOwner(context, visit),
       readSetup,
     },
   }
 }
 
-async function createOwner(desk: Desk, visit: Visit): Promise<Answer> {
-  const { db, config } = desk.ground
+async function createOwner(context: SignInContext, visit: Visit): Promise<Answer> {
+  const { db, config } = context.ground
   const form = FirstOwner.parse(visit.body)
-  await requireSetupCode(desk, visit, form.setup_code)
-  const { password } = await desk.library.auth.$context
+  await requireSetupCode(context, visit, form.setup_code)
+  const { password } = await context.library.auth.$context
   const { user_id, organization_id } = await createFirstOwner(db, config, form, password.hash)
-  const { headers = {} } = await forward(desk, visit, 'POST /sign-in/email', {
+  const { headers = {} } = await forward(context, visit, 'POST /sign-in/email', {
     email: form.email,
     password: form.password,
   })

@@ -59,7 +59,7 @@ const isProved = async (email: string) =>
     ?.email_verified
 
 const signUp = (email: string, invitation?: string) =>
-  post('/api/auth/sign-up/email', { name: 'Newcomer', email, password: PASSWORD, invitation })
+  post('/api/auth/sign-up/email', { name: 'NewAccount', email, password: PASSWORD, invitation })
 
 const countUsers = async () => (await house.database.kysely.selectFrom('users').select('id').execute()).length
 

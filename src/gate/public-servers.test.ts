@@ -12,7 +12,7 @@ import { startProxy } from '../../tests/support/proxy.ts'
 import { openCertified, openStreetHouse, type StreetHouse, shake } from '../../tests/support/street.ts'
 import { useDatabase } from '../../tests/support/database.ts'
 import { connect } from '../ground/db/connect.ts'
-import { exchangeDaily, keyOfToday } from './ticket-keys.ts'
+import { changeKeyDaily, keyOfToday } from './ticket-keys.ts'
 
 const ALL = process.env['SLUICE_TEST_ALL'] === '1'
 
@@ -186,8 +186,8 @@ test('the key of TLS sessions is random, sealed, exchanged with the day of the d
     assert.ok(!rows[0]?.key.includes(next.key) && !rows[0]?.key.includes(next.key.toString('base64')))
 
     const exchanged = await new Promise<Buffer>(resolve => {
-      const exchanging = exchangeDaily(house.ground, { ...first, day: '2020-01-01' }, key => {
-        void exchanging.close()
+      const keyChanges = changeKeyDaily(house.ground, { ...first, day: '2020-01-01' }, key => {
+        void keyChanges.close()
         resolve(key)
       })
     })

@@ -1,7 +1,7 @@
 /**
- * The two servers of TLS=auto and TLS=files, beside the one of PORT: https, and http for links that say so. One app answers on all of
- * them; here stands what differs. Neither listens yet. Handshakes are answered for names that have a certificate: any other gets an alert
- * and no certificate, so that nobody learns whose server stands at an address. `/metrics` and `/tls-ask` are on PORT alone.
+ * The public servers of TLS=auto and TLS=files, beside the one on PORT: one for HTTPS, one for HTTP. The same app answers on all of them;
+ * this file holds the differences. They do not listen yet. A TLS handshake succeeds only for a name that has a certificate; any other gets an
+ * alert and no certificate, so that a scanner does not learn whose server it is. `/metrics` and `/tls-ask` are only on PORT.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
@@ -13,13 +13,13 @@ import { handshakeFailures } from '../traffic/certificates/figures.ts'
 import { CONTEXT_ID } from '../traffic/certificates/files.ts'
 import type { LiveCertificates } from '../traffic/certificates/live.ts'
 import { answerBrokenRequest } from './answer.ts'
-import { notePublic, openHosts } from './host.ts'
+import { markPublic, openHosts } from './host.ts'
 import { keyOf } from './identify.ts'
 import { NosniffResponse } from './nosniff.ts'
-import { exchangeDaily, keyOfToday } from './ticket-keys.ts'
+import { changeKeyDaily, keyOfToday } from './ticket-keys.ts'
 
-/** As the gate's own server has it, which Fastify makes. */
-const SHARED = {
+/** The same limits as those of the server on PORT, which Fastify creates. */
+const SERVER_LIMITS = {
   ServerResponse: NosniffResponse,
   requestTimeout: 30_000,
   headersTimeout: 10_000,
@@ -27,27 +27,30 @@ const SHARED = {
   keepAliveTimeout: 72_000,
 }
 const HANDSHAKE_MS = 10_000
-/** Their key is exchanged daily; whoever comes later makes a full handshake. */
+/** A day, because the ticket key changes daily. A later connection makes a full handshake. */
 const SESSION_SECONDS = DAY_MS / 1000
-/** Of the main host, for a year (RFC 6797): its pages are the dashboard. Custom domains may move to another server, so they have none. */
+/** A year (RFC 6797), for the main host only, which serves the dashboard. Custom domains may move to another server, so they get none. */
 const HSTS = 'max-age=31536000'
 
-/** What is answered over http on the main host: links that visitors and networks were given, and what looks whether somebody is there. */
-const OPEN = /^\/+(?:(?:c|o|l|postback|\.well-known)\/|(?:c|o|l|sluice\.js|postback|healthz|readyz)\/*(?:[?#&]|$))/i
-const INSIDE = /^\/(?:metrics|tls-ask)(?:[/?#]|$)/
+/** The paths answered over HTTP on the main host: links given to visitors and networks, and health checks. All others redirect to HTTPS. */
+const OPEN_OVER_HTTP =
+  /^\/+(?:(?:c|o|l|postback|\.well-known)\/|(?:c|o|l|sluice\.js|postback|healthz|readyz)\/*(?:[?#&]|$))/i
+/** The paths that exist on PORT only. */
+const INTERNAL = /^\/(?:metrics|tls-ask)(?:[/?#]|$)/
 
-export type Street = {
+export type PublicServers = {
   readonly http: Server
   readonly https: SecureServer
-  /** Stops what goes on beside the servers, which their owner closes. */
+  /** Stops the daily change of the ticket key. The owner closes the servers themselves. */
   close(): Promise<void>
 }
 
-export async function openStreet(
+/** Opens the public servers, without listening. */
+export async function openPublicServers(
   app: FastifyInstance,
   ground: Pick<Ground, 'config' | 'db' | 'log' | 'secrets'>,
   certificates: Pick<LiveCertificates, 'contextOf'>,
-): Promise<Street> {
+): Promise<PublicServers> {
   const { config } = ground
   const { baseUrl = '' } = config
   const first = await keyOfToday(ground)
@@ -55,19 +58,19 @@ export async function openStreet(
   const isMain = (request: IncomingMessage) => hostOf(request).is === 'main'
   const answer: RequestListener = (request, response) => app.routing(request, response)
   const plain: RequestListener = (request, response) => {
-    if (INSIDE.test(request.url ?? '')) return refuse(response, 404, 'not found')
-    if (!isMain(request) || OPEN.test(request.url ?? '')) return answer(request, response)
-    return sendOn(request, response, baseUrl)
+    if (INTERNAL.test(request.url ?? '')) return refuse(response, 404, 'not found')
+    if (!isMain(request) || OPEN_OVER_HTTP.test(request.url ?? '')) return answer(request, response)
+    return redirectToHttps(request, response, baseUrl)
   }
   const secure: RequestListener = (request, response) => {
-    if (INSIDE.test(request.url ?? '')) return refuse(response, 404, 'not found')
+    if (INTERNAL.test(request.url ?? '')) return refuse(response, 404, 'not found')
     if (isMain(request)) response.setHeader('strict-transport-security', HSTS)
     return answer(request, response)
   }
-  const http = createServer(SHARED, plain)
+  const http = createServer(SERVER_LIMITS, plain)
   const https = createSecureServer(
     {
-      ...SHARED,
+      ...SERVER_LIMITS,
       ALPNProtocols: ['http/1.1'],
       handshakeTimeout: HANDSHAKE_MS,
       sessionIdContext: CONTEXT_ID,
@@ -77,21 +80,25 @@ export async function openStreet(
     },
     secure,
   )
-  http.on('connection', notePublic)
-  https.on('secureConnection', notePublic)
+  http.on('connection', markPublic)
+  https.on('secureConnection', markPublic)
   for (const server of [http, https]) server.on('clientError', answerBrokenRequest)
   https.on('tlsClientError', (error: NodeJS.ErrnoException, socket) =>
     handshakeFailures.inc({ reason: reasonOf(error, socket, certificates) }),
   )
-  const exchanging = exchangeDaily(ground, first, key => https.setTicketKeys(key))
-  return { http, https, close: () => exchanging.close() }
+  const keyChanges = changeKeyDaily(ground, first, key => https.setTicketKeys(key))
+  return { http, https, close: () => keyChanges.close() }
 }
 
 /**
- * To the same page by https. What would change something, or comes with a key, is refused unread: a program that was led on would go on sending
- * its key in clear.
+ * Redirects to the same page over HTTPS. A write or a request with a key is refused unread instead, because a program that is redirected would
+ * keep sending its key in clear text.
  */
-function sendOn({ method = '', url = '/', headers }: IncomingMessage, response: ServerResponse, baseUrl: string): void {
+function redirectToHttps(
+  { method = '', url = '/', headers }: IncomingMessage,
+  response: ServerResponse,
+  baseUrl: string,
+): void {
   const isRead = method === 'GET' || method === 'HEAD'
   if (!isRead || keyOf(headers) !== undefined) return refuse(response, 421, `send this to ${baseUrl}`)
   response.writeHead(308, { location: `${baseUrl}/${url.replace(/^\/+/, '')}`, 'cache-control': 'no-store' }).end()
