@@ -21,21 +21,21 @@ export const callTools = endpoint({
   access: { key: 'any' },
   summary: 'Model Context Protocol for AI hosts: 25 tools',
   description:
-    'Streamable HTTP without sessions and without event streams; revisions 2026-07-28 and those with `initialize` down to 2025-03-26. Each ' +
-    'tool call is a request to the route it stands for, with all that route checks; what the route refuses is a result with `isError`, ' +
-    'status 200. Refusals of the transport are JSON-RPC errors: 401 -32001, 503 -32002. With any other method: 405 -32000.',
+    'Streamable HTTP without sessions or event streams. Supports revision 2026-07-28 and those with `initialize` back to 2025-03-26. Each ' +
+    'tool call becomes a request to its route, with all the checks of that route. A refusal of the route is a result with `isError` and ' +
+    'status 200. Refusals of the transport are JSON-RPC errors: 401 -32001, 503 -32002, and 405 -32000 for any other method.',
   body: Message,
   reply: Response,
   headers: ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   answers: {
-    202: { words: 'A notification is taken; there is nothing to say' },
-    400: 'No JSON (-32700), no single JSON-RPC message (-32600), or headers that do not say what the body says (-32020, -32022)',
+    202: { words: 'The notification was accepted' },
+    400: 'The body is not JSON (-32700), is not a single JSON-RPC message (-32600), or contradicts the headers (-32020, -32022)',
     401: 'The key is missing, unknown, revoked, disabled or expired (-32001)',
-    403: 'The Origin is not the own (-32000)',
+    403: 'The Origin is not the dashboard’s (-32000)',
     404: 'There is no such method (-32601)',
     413: 'The body is over 1 MiB (-32000)',
-    415: 'The body is packed (-32000)',
-    500: 'Something went wrong here (-32603)',
+    415: 'The body is compressed (-32000)',
+    500: 'Internal error (-32603)',
     503: {
       words: 'The key could not be verified at that moment (-32002): keep it and try again',
       type: 'application/json',

@@ -1,26 +1,30 @@
 /**
- * The arguments a host has sent, read as what is meant: null is what many hosts send for "not given"; objects, lists, numbers and booleans
- * come as text from some. What is nested is closed: of a field that is not known nobody can say what it was to do.
+ * Reads the arguments of a tool call tolerantly: many hosts send null for "not given", and some send objects, lists, numbers and booleans as
+ * text. Unknown fields are refused, also in nested objects, because their intended effect is unclear.
  */
 import { Refusal } from '../contract/refusals.ts'
 import { readJson } from '../gate/read.ts'
 import type { Json } from './derive.ts'
 
-/** What was given, and what is wrong with it: each problem with its place, and for fields that are not known which there are. */
-export type Read = { readonly given: Json; readonly problems: readonly string[]; readonly known: readonly string[] }
+/** The arguments read, their problems, and `known`: for each object with an unknown field, the fields that exist. */
+export type ReadArguments = {
+  readonly given: Json
+  readonly problems: readonly string[]
+  readonly known: readonly string[]
+}
 
-type Found = { problems: string[]; known: Set<string> }
+type Findings = { problems: string[]; known: Set<string> }
 
-/** Reads arguments by the schema a tool shows. What does not fit it in another way is left as it is, because the route says it better. */
-export function readArguments(tool: string, properties: Readonly<Record<string, Json>>, sent: Json): Read {
-  const found: Found = { problems: [], known: new Set() }
+/** Reads arguments by the tool's schema. Other invalid values are left as they are, because the route reports them better. */
+export function readArguments(tool: string, properties: Readonly<Record<string, Json>>, sent: Json): ReadArguments {
+  const found: Findings = { problems: [], known: new Set() }
   const given: Json = {}
   for (const [name, value] of Object.entries(sent)) {
     if (value === null) continue
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (schema !== undefined) given[name] = readValue(schema, value, name, found)
     else {
-      const meant = meantBy(name, Object.keys(properties))
+      const meant = suggestion(name, Object.keys(properties))
       found.problems.push(`arguments/${name.slice(0, 50)}: ${tool} has no such argument${meant}`)
       found.known.add(`${tool} takes ${Object.keys(properties).join(', ') || 'no arguments'}.`)
     }
@@ -28,7 +32,7 @@ export function readArguments(tool: string, properties: Readonly<Record<string, 
   return { given, problems: found.problems, known: [...found.known] }
 }
 
-function readValue(schema: Json, value: Json[string], at: string, found: Found): Json[string] {
+function readValue(schema: Json, value: Json[string], at: string, found: Findings): Json[string] {
   switch (schema['type']) {
     case 'object': {
       const read = typeof value === 'string' ? readText(value, isObject, at, found) : value
@@ -52,21 +56,21 @@ function readValue(schema: Json, value: Json[string], at: string, found: Found):
   }
 }
 
-/** Text that holds what is wanted, or the text itself. The depth and the characters are those any body may have. */
-function readText(text: string, isWanted: (value: unknown) => boolean, at: string, found: Found): Json[string] {
+/** The value in a JSON text if it has the wanted type, otherwise the text itself. The limits of request bodies apply. */
+function readText(text: string, isWanted: (value: unknown) => boolean, at: string, found: Findings): Json[string] {
   if (!/^\s*[[{]/.test(text)) return text
   try {
     const value = readJson(Buffer.from(text)) as Json[string]
     return isWanted(value) ? value : text
   } catch (error) {
     const why = error instanceof Refusal ? (error.detail.hint ?? '') : ''
-    found.problems.push(`arguments/${at}: is a text that is no JSON. ${why}`.trim())
+    found.problems.push(`arguments/${at}: is text that is not valid JSON. ${why}`.trim())
     return text
   }
 }
 
-/** A free object, such as the payload of a conversion, is kept as it is; of one with fields, null is not given and the rest must be known. */
-function readObject(schema: Json, value: Json, at: string, found: Found): Json {
+/** Reads a nested object. One without fixed fields, such as the payload of a conversion, is kept as it is. */
+function readObject(schema: Json, value: Json, at: string, found: Findings): Json {
   if (schema['additionalProperties'] !== false) return value
   const properties = schema['properties'] as Record<string, Json>
   const read: Json = {}
@@ -77,7 +81,7 @@ function readObject(schema: Json, value: Json, at: string, found: Found): Json {
       continue
     }
     const names = Object.keys(properties)
-    found.problems.push(`arguments/${at}: there is no "${name.slice(0, 50)}" here${meantBy(name, names)}`)
+    found.problems.push(`arguments/${at}: has no field "${name.slice(0, 50)}"${suggestion(name, names)}`)
     found.known.add(`${at.replace(/\d+/g, '*')} takes ${names.join(', ')}.`)
   }
   return read
@@ -87,10 +91,10 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-const lettersOf = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** The name that differs in its spelling only, such as clickId for click_id. */
-function meantBy(name: string, names: readonly string[]): string {
-  const meant = names.find(one => lettersOf(one) === lettersOf(name))
+/** Suggests the field whose name differs only in spelling, such as click_id for clickId. */
+function suggestion(name: string, names: readonly string[]): string {
+  const meant = names.find(one => plainName(one) === plainName(name))
   return meant === undefined ? '' : `, but there is ${meant}`
 }

@@ -1,6 +1,6 @@
 /**
- * A tool call is a request to the route the dashboard uses, made inside this process with the caller's own key: the gate sees it like
- * any other, so rights, roles, quotas and what happens once are decided there and nowhere else.
+ * Runs a tool call as a request to the route that the dashboard uses, inside this process and with the caller's key. The gate treats it like
+ * any other request, so rights, roles, quotas and idempotency are checked only there.
  */
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
@@ -13,19 +13,19 @@ import type { Json } from './derive.ts'
 import { told } from './told.ts'
 import type { Tool } from './tool.ts'
 
-/** Who calls, and from where. */
+/** The caller of a tool. */
 export type Caller = {
   readonly key: string
   readonly record: KeyRecord
   readonly host: string | undefined
-  /** The address Sluice is reached at, where it is known. */
+  /** The base address of Sluice, if known. */
   readonly origin: string | undefined
   readonly ip: string
   /** Sets a header of the answer to the outer request. */
   header(name: string, value: string): void
 }
 
-/** Calls the tool's route and wraps what it answers. */
+/** Calls the tool's route and turns its answer into a tool result. */
 export async function callTool(app: FastifyInstance, tool: Tool, given: Json, caller: Caller): Promise<CallToolResult> {
   const { method, url, body, objection } = tool.requestFor(given)
   const mark = { tool: tool.shown.name, record: caller.record, ...(objection === undefined ? {} : { objection }) }
@@ -50,8 +50,8 @@ export async function callTool(app: FastifyInstance, tool: Tool, given: Json, ca
 }
 
 /**
- * What the route answered, as the result of the tool. A refusal is a result with `isError` too, never a JSON-RPC error:
- * hosts give results to the model, which reads what to do, and drop errors. The text says it all, because some hosts pass on nothing else.
+ * The tool result for the route's answer. A refusal is a result with `isError`, not a JSON-RPC error, because hosts pass results to the model
+ * and drop errors. The text contains the whole answer, because some hosts pass on nothing else.
  */
 function resultFor(
   tool: Tool,
@@ -65,7 +65,7 @@ function resultFor(
     ? refusalFor(tool, response, caller)
     : tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin })
   const text = { type: 'text' as const, text: told(answered) }
-  const replayed = { type: 'text' as const, text: 'Already recorded before: this call changed nothing.' }
+  const replayed = { type: 'text' as const, text: 'This conversion was recorded before. This call changed nothing.' }
   return {
     content: isReplayed ? [text, replayed] : [text],
     structuredContent: answered,
@@ -83,7 +83,7 @@ function refusalFor(tool: Tool, response: LightMyRequestResponse, { record }: Ca
   return {
     status,
     ...(code === undefined ? {} : { code }),
-    error: tool.inItsWords(error),
+    error: tool.withArgumentNames(error),
     ...(hint === undefined ? {} : { hint }),
     ...(isUngranted ? { slug: tool.right, tier: RIGHTS[tool.right].tier } : {}),
     ...(after === undefined ? {} : { retry_after: Number(after) }),

@@ -1,4 +1,4 @@
-/** What a tool shows of a route's fields: the schemas the route validates with, made plain enough for every host. */
+/** Derives the fields of a tool from the schemas of its route, simplified so that every host can use them. */
 import type { JSONObject } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoint.ts'
@@ -11,7 +11,7 @@ export type Derived = {
   nullable: ReadonlySet<string>
 }
 
-/** The fields of an endpoint's query or body as a plain schema: no unions, no patterns, no words. */
+/** The fields of an endpoint's query or body as a plain schema, without unions, patterns and texts. */
 export function derivedFields({ query, body }: Endpoint): Derived {
   const schema = query ?? body
   if (schema === undefined) return { properties: {}, required: [], nullable: new Set() }
@@ -32,7 +32,7 @@ function admitsNull({ anyOf, type }: Json): boolean {
   return type === 'null' || (Array.isArray(type) && type.includes('null')) || ((anyOf ?? []) as Json[]).some(admitsNull)
 }
 
-/** What is dropped from a derived schema: words for other readers, and patterns and lengths longer than what they say. */
+/** The keywords dropped from a derived schema: texts for other readers, and patterns and lengths that cost more tokens than they help. */
 const NOT_SHOWN = new Set([
   'pattern',
   'minLength',
@@ -44,7 +44,7 @@ const NOT_SHOWN = new Set([
   'propertyNames',
 ])
 
-/** Hosts and models differ in what they make of unions, so of several kinds the one that can say all is kept: text. */
+/** Hosts and models handle unions differently, so of several types only the most general is kept: a string. */
 function plain(schema: Json): Json {
   const { anyOf, type, properties, items, ...rest } = schema as Json & {
     anyOf?: Json[]
@@ -60,14 +60,14 @@ function plain(schema: Json): Json {
     .filter(([, field]) => field['deprecated'] !== true)
     .map(([name, field]) => [name, plain(field)] as const)
   return {
-    ...(type === undefined ? {} : { type: theOneThatSaysAll(type) }),
+    ...(type === undefined ? {} : { type: mostGeneralType(type) }),
     ...Object.fromEntries(kept),
     ...(properties && { properties: Object.fromEntries(inner) }),
     ...(items && { items: plain(items) }),
   }
 }
 
-function theOneThatSaysAll(type: Json[string]): Json[string] {
+function mostGeneralType(type: Json[string]): Json[string] {
   if (!Array.isArray(type)) return type
   return type.includes('string') ? 'string' : (type.find(kind => kind !== 'null') ?? 'null')
 }

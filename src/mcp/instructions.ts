@@ -17,10 +17,10 @@ Build in this order: offer, landing, funnel or click flow (a flow takes traffic 
 Macros in addresses of offers, landings, redirects: ${VISIT_MACROS}. Postbacks have others. What is not a macro is left out.
 Money is US dollars as a decimal string, times are UTC. Reports count a conversion on the day of its click; date_to as a date alone is its midnight, so a whole day ends at T23:59:59.999Z.
 A write answers id, what you gave, state, warnings, campaigns_on_fallback; no tool shows what stood there before.
-More than 20 rows come as columns and lists of values. null means not given; a field is emptied by naming it in clear.
+More than 20 rows come as columns and lists of values. null means not given; to empty a field, name it in clear.
 On status 429 or 503 wait retry_after seconds and repeat the same call; give conversions a nonce, so that a repeat is recorded once.`
 
-/** The instructions for the key of this caller, at this moment. */
+/** The instructions for the caller's key. */
 export async function instructionsFor(db: Kysely<Tables>, { record, origin }: Caller, now: Date): Promise<string> {
   const workspace = await nameOf(db, record)
   const at = origin === undefined ? '' : `, base address ${origin}`
@@ -28,12 +28,12 @@ export async function instructionsFor(db: Kysely<Tables>, { record, origin }: Ca
   return [
     `Sluice tracks ad clicks and records conversions. Each tool acts in the workspace ${workspace} of this API key${at}. Today is ${now.toISOString().slice(0, 10)} (UTC).`,
     rightsIn(record),
-    ...(restriction === '' ? [] : [`${restriction} Reports and clicks hold these campaigns alone.`]),
+    ...(restriction === '' ? [] : [`${restriction} Reports and clicks cover only these campaigns.`]),
     ALWAYS,
   ].join('\n')
 }
 
-/** As a quoted text: whoever named the workspace does not speak here. */
+/** The workspace's name, quoted, so that a model does not take it for an instruction. */
 async function nameOf(db: Kysely<Tables>, { org_id }: KeyRecord): Promise<string> {
   if (org_id === null) return '(none)'
   const row = await db.selectFrom('organizations').select('name').where('org_id', '=', org_id).executeTakeFirst()
@@ -42,12 +42,12 @@ async function nameOf(db: Kysely<Tables>, { org_id }: KeyRecord): Promise<string
 
 const GRANTED_BY = 'a workspace owner or admin grants rights in Settings, API keys'
 
-/** What the key may do, in a line. */
+/** The rights of the key in one line. */
 function rightsIn({ grant, role, organization_deleted }: KeyRecord): string {
-  if (organization_deleted) return 'Every tool refuses at present: the workspace is deleted.'
+  if (organization_deleted) return 'Every tool currently refuses: the workspace is deleted.'
   if (role === null || role === 'member')
-    return 'Every tool refuses at present: the owner of this key must be owner or admin of the workspace.'
-  if (grant === null) return `Every tool refuses at present: this key was never granted a right; ${GRANTED_BY}.`
+    return 'Every tool currently refuses: the owner of this key must be owner or admin of the workspace.'
+  if (grant === null) return `Every tool currently refuses: this key was never granted a right; ${GRANTED_BY}.`
   const held = TIERS.map(tier => `${tier}: ${shortened(grant[tier], rightsOf(tier))}`)
   return `Rights of this key: ${held.join('; ')}. Every other tool refuses; ${GRANTED_BY}.`
 }

@@ -1,6 +1,6 @@
 /**
- * `POST /api/mcp`. What the transport itself refuses is said here, before any tool: method, Origin, size, key, and what is no message.
- * A caller shows a key with every request; there are no sessions, no cookies, and no headers for other origins.
+ * `POST /api/mcp`. This file makes the refusals of the transport: method, Origin, size, key and malformed messages. Every request carries a
+ * key; there are no sessions, no cookies and no headers for other origins.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { routeOf } from '../contract/endpoint.ts'
@@ -14,7 +14,7 @@ import type { KeyRecord } from '../people/keys/verify.ts'
 import * as api from './api.ts'
 import { openProtocol, type Protocol } from './protocol.ts'
 
-/** -32000 to -32002 are the interface's; the rest is JSON-RPC's own. */
+/** -32000 to -32002 are defined by the contract, the others by JSON-RPC. */
 const CODES = {
   transport: -32_000,
   keyNotAccepted: -32_001,
@@ -27,7 +27,7 @@ const CODES = {
 
 const { path } = routeOf(api.callTools)
 
-/** Registers the route, and answers with its declaration. */
+/** Registers the route and returns its declaration. */
 export function serveTools(
   app: FastifyInstance,
   door: { ground: Ground; identities: Identities },
@@ -58,7 +58,7 @@ export function serveTools(
   return { name: 'callTools', endpoint: api.callTools }
 }
 
-/** A refusal of the transport: which JSON-RPC error, and what the body says beside it. */
+/** A refusal of the transport, with its JSON-RPC error code and the data of the body. */
 class TransportRefusal extends Error {
   readonly status: number
   readonly code: number
@@ -80,7 +80,7 @@ async function admit(
     throw new TransportRefusal(
       403,
       CODES.transport,
-      'Origin not allowed: AI hosts send no Origin, web pages must be our own.',
+      'Origin not allowed: AI hosts send none, and only the dashboard’s own pages may send one.',
     )
   prepareBody(request)
   const secret = keyOf(request.headers)
@@ -92,7 +92,7 @@ async function admit(
       ? keyRefusal('key_not_accepted')
       : new TransportRefusal(503, CODES.keyNotRead, 'The key could not be verified at this moment.', {
           code: 'key_unverifiable',
-          hint: 'The key itself is not refused: keep it and try again.',
+          hint: 'The key was not refused. Keep it and try again.',
         })
   }
 }
@@ -117,7 +117,7 @@ async function receive(
       'The body must be one JSON-RPC message; batches are not supported.',
     )
   const { method, id } = body as { method?: unknown; id?: unknown }
-  // The SDK would answer with an event stream that never says anything: no list here ever changes.
+  // The SDK would open an event stream that never sends anything, because no list here ever changes.
   if (method === 'subscriptions/listen')
     return send(reply, 404, CODES.unknownMethod, 'Method not found', undefined, typeof id === 'object' ? null : id)
   if (request.caller.kind !== 'key') throw new Error('a caller without a key was let in')
@@ -135,7 +135,7 @@ async function receive(
   return reply.send(response.body === null ? undefined : await response.text())
 }
 
-/** The request as the SDK reads it: only headers matter. What it asks of Accept and Content-Type is not asked here. */
+/** The request for the SDK, which reads only its headers. Accept and Content-Type are set here, because callers need not send them. */
 function asWebRequest({ headers }: FastifyRequest): Request {
   const sent = new Headers({ accept: 'application/json, text/event-stream', 'content-type': 'application/json' })
   for (const [name, value] of Object.entries(headers))
@@ -148,7 +148,7 @@ function refuseMethod(reply: FastifyReply): FastifyReply {
     reply.header('allow', 'POST'),
     405,
     CODES.transport,
-    'Method not allowed: this endpoint answers POST only.',
+    'Method not allowed: this endpoint accepts only POST.',
   )
 }
 

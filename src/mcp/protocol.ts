@@ -1,6 +1,6 @@
 /**
- * The two eras of the protocol on one address, both without sessions and in plain JSON: 2026-07-28, where each request says what it
- * speaks, and the revisions that begin with `initialize`. The SDK knows the rules of both; a server of its own serves each request.
+ * Both generations of the protocol on one address, without sessions and in plain JSON: revision 2026-07-28, in which each request names its
+ * revision, and the older ones that begin with `initialize`. The SDK implements both; each request gets its own server object.
  */
 import {
   createMcpHandler,
@@ -28,10 +28,10 @@ const BY_NAME = new Map(TOOLS.map(tool => [tool.shown.name, tool]))
 
 const CAPABILITIES = { tools: {}, ...GUIDE_CAPABILITIES }
 
-/** The list is the same for every key, but stands behind the key: a shared cache must not hand it on. */
+/** The list is the same for every key but needs a key, so shared caches must not store it. */
 const LIST_CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const
 
-/** Shared, because a server of its own for each request would make one each, at the price of the rest together. */
+/** Shared by all requests, because creating a validator costs as much as everything else in a server. */
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
 
 export type Protocol = {
@@ -40,16 +40,16 @@ export type Protocol = {
   close(): Promise<void>
 }
 
-/** Opens the protocol for both generations of hosts; each message gets a server of its own, because nothing is kept between them. */
+/** Opens the protocol for both generations. Each message gets its own server, because no state is kept between messages. */
 export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, server: Implementation): Protocol {
   const servers = new WeakMap<Request, Server>()
   const serve = async (caller: Caller, body: unknown) => {
     const method = isJSONRPCRequest(body) ? body.method : ''
     const instructions = GREETINGS.has(method) ? await instructionsFor(db, caller, new Date()) : undefined
-    const made = serverFor(app, server, caller, instructions)
-    // Most messages call a tool, and each has a server of its own: what it will not be asked is not set up.
-    if (!method.startsWith('tools/')) serveGuides(made, caller.record)
-    return made
+    const messageServer = serverFor(app, server, caller, instructions)
+    // Most messages call a tool. Their servers need no guides, so these are set up only for the others.
+    if (!method.startsWith('tools/')) serveGuides(messageServer, caller.record)
+    return messageServer
   }
   const modern = createMcpHandler(
     ({ requestInfo }) => {
@@ -57,7 +57,7 @@ export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, s
       if (served === undefined) throw new Error('a message came without its caller')
       return served
     },
-    // A plain JSON answer unless something is said before the result, which no tool does.
+    // The SDK answers in plain JSON unless a tool sends something before its result, which no tool does.
     { legacy: 'reject' },
   )
   return {
@@ -66,7 +66,7 @@ export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, s
       if (await isLegacyRequest(request, parsedBody))
         return refused ?? answerLegacy(await serve(caller, parsedBody), request, parsedBody)
       servers.set(request, refused === undefined ? await serve(caller, parsedBody) : idleServer(server))
-      // The new revision looks at headers and method before the params; of what passes those the SDK's own words are not for callers.
+      // The new revision checks headers and method before the params. Our error replaces the SDK's only after those checks.
       const response = await modern.fetch(request, { parsedBody })
       return response.status === 200 ? (refused ?? response) : response
     },
@@ -74,10 +74,10 @@ export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, s
   }
 }
 
-/** The messages that carry instructions; no other has to know whose workspace it is. */
+/** The methods whose answers carry instructions. Only these need to read the workspace's name. */
 const GREETINGS: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 
-/** The shapes of params, by method. */
+/** The schemas of params, by method. */
 const SHAPES = {
   initialize: specTypeSchemas.InitializeRequest,
   'tools/list': specTypeSchemas.ListToolsRequest,
@@ -92,7 +92,7 @@ const SHAPES = {
 
 const isShaped = (method: string): method is keyof typeof SHAPES => Object.hasOwn(SHAPES, method)
 
-/** What a request with params of a wrong shape is told: the SDK would call it an internal error, or print its schema's findings. */
+/** The error for params of a wrong shape. The SDK would answer an internal error or print its validator's output. */
 function refuseParams(body: unknown): Response | undefined {
   if (!isJSONRPCRequest(body)) return undefined
   const { id, method, params } = body
@@ -114,7 +114,7 @@ async function answerLegacy(server: Server, request: Request, parsedBody: unknow
   }
 }
 
-/** For params that are refused in any case: it knows the methods and does nothing. */
+/** A server that knows the methods and refuses every call, for requests whose params are refused in any case. */
 function idleServer(implementation: Implementation): Server {
   const server = new Server(implementation, { capabilities: CAPABILITIES, jsonSchemaValidator })
   const refuse = () => {

@@ -1,14 +1,14 @@
 /**
- * What a tool is: a name, words for a model, and the endpoint it calls. Its arguments are the endpoint's own fields, read off the
- * schemas the route validates with, so the two cannot drift apart: a field without words does not compile.
+ * The definition of a tool: a name, texts for a model, and the endpoint it calls. Its arguments are derived from the schemas that the route
+ * validates with, so that tool and route cannot differ. A field without a text does not compile.
  */
 import { type Endpoint, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
 import { RIGHTS, type Right } from '../contract/rights.ts'
 import type { ArgumentObjection } from '../gate/tool-call.ts'
-import { type Read, readArguments } from './arguments.ts'
+import { type ReadArguments, readArguments } from './arguments.ts'
 import { type Derived, derivedFields, type Json } from './derive.ts'
 
-/** All four are always said: what is left out counts as destructive and open to the world. */
+/** All four hints are always given, because hosts treat an omitted one as destructive and open-world. */
 export type Hints = {
   readonly readOnlyHint: boolean
   readonly destructiveHint: boolean
@@ -18,11 +18,11 @@ export type Hints = {
 
 /** A field of the route that the tool does not take, and why. */
 type LeftOut = { readonly leftOut: string }
-/** Says of a field of the route that no tool offers it, and why. */
+/** Marks a field of the route that the tool does not offer. */
 export const leftOut = (why: string): LeftOut => ({ leftOut: why })
 
-/** Words for a derived schema, or a schema of its own where the derived one would say too little or too much. */
-type Shown = string | (Json & { readonly description: string })
+/** A description for the derived schema of a field, or a schema that replaces it. */
+type FieldText = string | (Json & { readonly description: string })
 
 type Keys<T> = T extends object ? keyof T & string : never
 type FieldsOf<E extends Endpoint> = Keys<WireCall<E>['query']> | Keys<WireCall<E>['body']>
@@ -30,32 +30,32 @@ type FieldsOf<E extends Endpoint> = Keys<WireCall<E>['query']> | Keys<WireCall<E
 type Draft<E extends Endpoint> = {
   readonly name: `service_${string}`
   readonly title: string
-  /** What cannot be taken back comes first. The needed right is added at the end. */
+  /** Irreversible effects come first. The required right is added at the end. */
   readonly description: string
   readonly hints: Hints
   readonly endpoint: E
-  readonly fields: { readonly [F in FieldsOf<E>]: Shown | LeftOut }
-  /** The argument that names the row, where the route has one in its path. */
+  readonly fields: { readonly [F in FieldsOf<E>]: FieldText | LeftOut }
+  /** The argument for the id in the route's path, if it has one. */
   readonly id?: { readonly name: string; readonly text: string }
-  /** Arguments that stand for a nested field, and how they make it. */
+  /** Flat arguments for a nested field, and the function that nests them. */
   readonly flat?: {
-    readonly arguments: Readonly<Record<string, Shown>>
+    readonly arguments: Readonly<Record<string, FieldText>>
     readonly nest: (given: Json) => Json
-    /** What the route calls the nested field, and which argument it is. */
+    /** The argument for each nested field, by the route's name of the field. */
     readonly called: Readonly<Record<string, string>>
   }
-  /** Arguments of which only one may be given, and whether one must be; `field` is what they make. */
+  /** Arguments of which at most one may be given (exactly one if required); `field` is the route's field they produce. */
   readonly choice?: { readonly of: readonly string[]; readonly isRequired: boolean; readonly field: string }
-  /** What is sent where an argument is not given. */
+  /** The default values of arguments. */
   readonly unlessGiven?: Json
-  /** Fields of a tool that changes which it may empty, by their names in `clear`: the one way no host takes by accident. */
+  /** Fields that the tool can empty when their names are in `clear`. Hosts do not send such a list by accident, unlike empty values. */
   readonly clearable?: readonly FieldsOf<E>[]
-  /** What the answer says beyond the route's. */
-  alsoSays?(answered: WireReply<E>, call: Called): Json
+  /** Adds fields to the route's answer. */
+  addToReply?(reply: WireReply<E>, call: MadeCall): Json
 }
 
-/** What a tool may say more of: the body that was sent, whether it had been recorded before, and where Sluice is reached, if known. */
-export type Called = {
+/** The call behind an answer: the body sent, whether it had been recorded before, and the base address of Sluice, if known. */
+export type MadeCall = {
   readonly body: Json | undefined
   readonly isReplayed: boolean
   readonly origin: string | undefined
@@ -65,7 +65,7 @@ type ToolRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly body?: Json
-  /** Why the arguments cannot become a request; what else is wrong with them, the route says. */
+  /** Why the arguments cannot become a request. The route reports other errors. */
   readonly objection?: ArgumentObjection
 }
 
@@ -80,15 +80,15 @@ export type Tool = {
     readonly inputSchema: Json & { readonly type: 'object'; readonly properties: Record<string, Json> }
     readonly annotations: Hints
   }
-  /** Fields of the route without an argument of their own name, with the reason. */
+  /** The route's fields without an argument of the same name, each with the reason. */
   readonly leftOut: Readonly<Record<string, string>>
-  /** Arguments that are no field of the route: the id of the path, and those that stand for a nested field. */
+  /** Arguments that are not fields of the route: the id in the path, and the flat arguments of a nested field. */
   readonly own: readonly string[]
   requestFor(sent: Json): ToolRequest
-  /** What the route has answered, with what the tool says beside it. */
-  answerFor(answered: Json, call: Called): Json
-  /** What the route says of its fields, with the names of the arguments. */
-  inItsWords(said: string): string
+  /** The route's reply with the tool's additions. */
+  answerFor(reply: Json, call: MadeCall): Json
+  /** A text of the route with the names of its nested fields replaced by those of the arguments. */
+  withArgumentNames(text: string): string
 }
 
 /** Declares a tool. */
@@ -96,7 +96,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
   const right = rightOf(draft.endpoint.access)
   if (right === undefined) throw new Error(`${draft.name}: no right opens ${draft.endpoint.route}`)
   const derived = derivedFields(draft.endpoint)
-  const fields = Object.entries<Shown | LeftOut>(draft.fields)
+  const fields = Object.entries<FieldText | LeftOut>(draft.fields)
   const properties = propertiesOf(draft, fields, derived)
   const required = [
     ...(draft.id === undefined ? [] : [draft.id.name]),
@@ -130,13 +130,16 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       const objection = objectionTo(draft, read)
       return { ...requestFor(draft, derived, read.given), ...(objection === undefined ? {} : { objection }) }
     },
-    answerFor: (answered, call) => ({ ...answered, ...draft.alsoSays?.(answered as WireReply<E>, call) }),
-    inItsWords: said =>
-      Object.entries(draft.flat?.called ?? {}).reduce((text, [field, name]) => text.replaceAll(field, name), said),
+    answerFor: (reply, call) => ({ ...reply, ...draft.addToReply?.(reply as WireReply<E>, call) }),
+    withArgumentNames: text =>
+      Object.entries(draft.flat?.called ?? {}).reduce(
+        (renamed, [field, name]) => renamed.replaceAll(field, name),
+        text,
+      ),
   }
 }
 
-function isLeftOut(shown: Shown | LeftOut): shown is LeftOut {
+function isLeftOut(shown: FieldText | LeftOut): shown is LeftOut {
   return typeof shown === 'object' && 'leftOut' in shown
 }
 
@@ -145,7 +148,7 @@ const CLEAR = 'clear'
 
 function propertiesOf(
   { id, flat, clearable }: Draft<Endpoint>,
-  fields: readonly (readonly [string, Shown | LeftOut])[],
+  fields: readonly (readonly [string, FieldText | LeftOut])[],
   derived: Derived,
 ): Record<string, Json> {
   const properties: Record<string, Json> = {}
@@ -158,16 +161,19 @@ function propertiesOf(
     properties[CLEAR] = {
       type: 'array',
       items: { type: 'string', enum: [...clearable] },
-      description: 'Fields to empty: an empty value leaves them.',
+      description: 'Fields to empty. An empty value does not empty a field.',
     }
   return properties
 }
 
-function objectionTo({ name, id, choice, clearable }: Draft<Endpoint>, read: Read): ArgumentObjection | undefined {
+function objectionTo(
+  { name, id, choice, clearable }: Draft<Endpoint>,
+  read: ReadArguments,
+): ArgumentObjection | undefined {
   const { given } = read
   const problems = [...read.problems, ...(clearable === undefined ? [] : clearingProblems(given, clearable))]
   if (id !== undefined && (typeof given[id.name] !== 'string' || given[id.name] === ''))
-    problems.unshift(`arguments/${id.name}: is required, a text`)
+    problems.unshift(`arguments/${id.name}: is required, as text`)
   const chosen = choice?.of.filter(argument => isGiven(given[argument])).length ?? 0
   const isChosenWrong = choice !== undefined && (chosen > 1 || (choice.isRequired && chosen === 0))
   if (isChosenWrong)
@@ -175,7 +181,7 @@ function objectionTo({ name, id, choice, clearable }: Draft<Endpoint>, read: Rea
   if (problems.length === 0) return undefined
   return {
     error: problems.slice(0, 5).join('; '),
-    hint: read.known.length > 0 ? read.known.join(' ') : `The arguments of ${name} are in its schema.`,
+    hint: read.known.length > 0 ? read.known.join(' ') : `See the schema of ${name} for its arguments.`,
     covers: isChosenWrong ? [choice.field] : [],
   }
 }
@@ -186,59 +192,59 @@ function clearingProblems({ [CLEAR]: cleared, ...given }: Json, clearable: reado
   return cleared.flatMap(field => {
     if (typeof field !== 'string' || !clearable.includes(field))
       return [`arguments/${CLEAR}: each must be one of ${clearable.join(', ')}`]
-    return isGiven(given[field]) ? [`arguments/${field}: is given and in ${CLEAR}; do one of both`] : []
+    return isGiven(given[field]) ? [`arguments/${field}: is both given and in ${CLEAR}; use only one`] : []
   })
 }
 
-/** Null, the empty text and what is empty otherwise are what hosts and models send for "nothing". */
+/** Whether a value was given. Hosts and models send null, empty text, and empty lists and objects for "nothing". */
 export function isGiven(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return false
   return typeof value !== 'object' || Object.keys(value).length > 0
 }
 
-/** What an id is made of. Anything else names no row, and must not bend the path. */
+/** The form of an id. Any other text is replaced by an id that does not exist, so that it cannot change the path. */
 const ID_FORM = /^[0-9A-Za-z-]{1,64}$/
-const NO_ROW = '-'
+const UNKNOWN_ID = '-'
 
 function requestFor({ endpoint, id, flat, unlessGiven }: Draft<Endpoint>, derived: Derived, given: Json): ToolRequest {
   const { method, path } = routeOf(endpoint)
   const { [id?.name ?? '']: row, [CLEAR]: cleared, ...rest } = { ...unlessGiven, ...given }
-  const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : NO_ROW)
+  const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : UNKNOWN_ID)
   if (endpoint.query !== undefined) return { method, url: url + queryOf(rest) }
   if (endpoint.body === undefined) return { method, url }
   const fields = Object.entries(flat === undefined ? rest : flat.nest(rest))
-  const body = method === 'PATCH' ? changes(fields, cleared, derived) : emptied(fields, derived)
+  const body = method === 'PATCH' ? changes(fields, cleared, derived) : wholeBody(fields, derived)
   return { method, url, body }
 }
 
 type Fields = readonly (readonly [name: string, value: Json[string]])[]
 
-/** Of what is replaced or made anew an empty text says "nothing", where the route would want null, because plain schemas have no null. */
-function emptied(fields: Fields, { nullable }: Derived): Json {
+/** The body of a creation or replacement. Empty text in a nullable field becomes null, because plain schemas have no null. */
+function wholeBody(fields: Fields, { nullable }: Derived): Json {
   return Object.fromEntries(fields.map(([name, value]) => [name, value === '' && nullable.has(name) ? null : value]))
 }
 
-/** What stays when it is not given is emptied only where `clear` names it: hosts that fill in everything send empty texts and lists. */
+/** The body of a change. Only fields named in `clear` are emptied: some hosts fill every argument with empty texts and lists. */
 function changes(fields: Fields, cleared: Json[string] | undefined, { properties }: Derived): Json {
   const names = Array.isArray(cleared) ? cleared.filter(name => typeof name === 'string') : []
-  const kept = fields.filter(([name, value]) => isGiven(value) || (value !== '' && !isFilled(properties[name])))
+  const kept = fields.filter(([name, value]) => isGiven(value) || (value !== '' && !isListOrObject(properties[name])))
   return Object.fromEntries([
     ...kept,
     ...names.map(name => [name, properties[name]?.['type'] === 'array' ? [] : null] as const),
   ])
 }
 
-/** Whether it is a list or an object, which is nothing when it is empty; anything empty elsewhere is a mistake to be told. */
-function isFilled(schema: Json | undefined): boolean {
+/** Whether the field is a list or an object, for which empty means "not given". In any other field an empty value is an error. */
+function isListOrObject(schema: Json | undefined): boolean {
   return schema?.['type'] === 'array' || schema?.['type'] === 'object'
 }
 
 function queryOf(given: Json): string {
   const sent = Object.entries(given).filter(([, value]) => isGiven(value))
-  const query = new URLSearchParams(sent.map(([name, value]): [string, string] => [name, inWords(value)])).toString()
+  const query = new URLSearchParams(sent.map(([name, value]): [string, string] => [name, queryText(value)])).toString()
   return query === '' ? '' : `?${query}`
 }
 
-function inWords(value: unknown): string {
+function queryText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,13 +1,13 @@
-/** What is said of a tool that is not there: the ones that may have been meant, and how to come by what no tool reads. */
+/** The refusal of an unknown tool. It names similar tools, and says where to find what no tool reads. */
 import { TOOLS } from './tools/all.ts'
 
 const NAMES = TOOLS.map(({ shown }) => shown.name)
 
 const LISTS =
-  'No tool lists what is set up: service_get_report with dimension campaign or offer and service_list_clicks name those with traffic, ids come from the answers that created things. ' +
-  'No tool shows how a thing is set up: ask the person, who sees it in the dashboard.'
+  'No tool lists objects: service_get_report with dimension campaign or offer and service_list_clicks name those with traffic; other ids are in the answers that created the objects. ' +
+  'No tool shows the settings of an object: ask the person, who sees them in the dashboard.'
 
-/** Verbs say what is done to a thing; what they stand before tells which. */
+/** Words in tool names that do not say which kind of object is meant. */
 const VERBS = new Set([
   'service',
   'list',
@@ -28,14 +28,14 @@ const READS = /(^|_)(list|get|read|show|find|search|fetch)(_|$)/
 
 /** The message of the refusal. */
 export function unknownTool(name: string): string {
-  const things = wordsOf(name).filter(word => !VERBS.has(word))
-  const near = NAMES.filter(one => wordsOf(one).some(word => things.includes(word)))
-  const exact = near.filter(one => one === `service_${name}`)
-  const said = exact.length > 0 ? exact : near
+  const nouns = wordsOf(name).filter(word => !VERBS.has(word))
+  const similar = NAMES.filter(one => wordsOf(one).some(word => nouns.includes(word)))
+  const exact = similar.filter(one => one === `service_${name}`)
+  const suggested = exact.length > 0 ? exact : similar
   return [
     `There is no tool ${JSON.stringify(name.slice(0, 100))}.`,
-    ...(said.length > 0 ? [`Near it: ${said.join(', ')}.`] : []),
-    ...(said.length > 0 && READS.test(name) ? [LISTS] : []),
+    ...(suggested.length > 0 ? [`Similar: ${suggested.join(', ')}.`] : []),
+    ...(suggested.length > 0 && READS.test(name) ? [LISTS] : []),
   ].join(' ')
 }
 

@@ -15,9 +15,9 @@ export const adSpendTools = [
     fields: {
       campaign_id: CAMPAIGN_ID,
       day: 'UTC day, as 2026-03-01.',
-      sub1: 'Only the spend of clicks with this sub1, exactly as they carry it. Left out: spend no sub1 is known for.',
+      sub1: 'Spend for clicks with exactly this sub1. If omitted: spend without a sub1.',
       amount: 'US dollars, as "12.50"; "" deletes the row.',
-      currency: leftOut('Keys enter US dollars.'),
+      currency: leftOut('keys record US dollars only'),
     },
   }),
 ]

@@ -1,4 +1,4 @@
-/** The tools in the order of the list: read, write, delete, as the interface has them. */
+/** The 25 tools, in the order of the contract: read, write, delete. */
 import type { Tool } from '../tool.ts'
 import { adSpendTools } from './ad-spend.ts'
 import { campaignTools } from './campaigns.ts'
@@ -10,7 +10,7 @@ import { offerTools } from './offers.ts'
 import { postbackTools } from './postbacks.ts'
 import { readingTools } from './reading.ts'
 
-const made = new Map(
+const byName = new Map(
   [
     ...readingTools,
     ...conversionTools,
@@ -52,4 +52,4 @@ const ORDER = [
   'service_record_ad_spend',
 ]
 
-export const TOOLS: readonly Tool[] = ORDER.flatMap(name => made.get(name) ?? [])
+export const TOOLS: readonly Tool[] = ORDER.flatMap(name => byName.get(name) ?? [])

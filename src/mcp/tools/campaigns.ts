@@ -1,12 +1,12 @@
-/** Campaigns: the addresses traffic is sent to. */
+/** The tools for campaigns. */
 import type { z } from 'zod'
 import * as campaigns from '../../traffic/campaigns/api.ts'
 import type { Json } from '../derive.ts'
-import { type Called, isGiven, leftOut, tool } from '../tool.ts'
+import { type MadeCall, isGiven, leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
 import { CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'
 
-/** Without the currency, of which there is one. */
+/** The cost without its currency, because tools use US dollars only. */
 const COST = {
   type: 'object',
   additionalProperties: false,
@@ -15,27 +15,27 @@ const COST = {
     amount: { type: 'string' },
     max: { type: 'string' },
   },
-  description: 'USD a click',
+  description: 'USD per click',
 }
 
 const fields = {
   name: 'Name shown in reports.',
-  key: 'Part of the public address, 3 to 64 of a-z, 0-9 and -. Left out: made up. Never changes.',
+  key: 'Part of the public address, 3 to 64 of a-z, 0-9 and -. Generated if omitted. Never changes.',
   destination: leftOut('given flat, as destination_offer_id, redirect_url, funnel_id or click_flow_id'),
   offer_id: `Offer whose payout conversions inherit. ${OFFER_ID}`,
-  fallback_url: 'Where visitors go while the destination cannot take them.',
+  fallback_url: 'Address for visitors while the destination is unavailable.',
   ad_account_id: 'Ad account for conversions, from the dashboard.',
   traffic_source_id: 'From the dashboard.',
-  source: 'By what names the source sends these: {"ref_id": "clickid"}. Left out: by its own.',
-  strict_filter: 'true: keep generic HTTP libraries out of the counts.',
-  cost: leftOut('set by service_update_campaign: one schema less that every model carries'),
+  source: 'Parameter names of the source: {"ref_id": "clickid"}. If omitted: the same names.',
+  strict_filter: 'true: do not count generic HTTP libraries.',
+  cost: leftOut('set by service_update_campaign, so that this schema stays small'),
   domain_id: leftOut('no key may change it'),
-  goal: leftOut('what people count is said in the dashboard'),
+  goal: leftOut('set in the dashboard'),
 }
 
 const DESTINATIONS = ['destination_offer_id', 'redirect_url', 'funnel_id', 'click_flow_id']
 
-/** The destination out of its flat arguments, of which one is given. */
+/** Builds the destination from its flat arguments, of which one is given. */
 function nestDestination(given: Json): Json {
   const { destination_offer_id = null, redirect_url = null, funnel_id = null, click_flow_id = null, ...rest } = given
   if (isGiven(destination_offer_id)) return { ...rest, destination: { type: 'offer', offer_id: destination_offer_id } }
@@ -53,25 +53,25 @@ const flat = {
     'destination.click_flow_id': 'click_flow_id',
   },
   arguments: {
-    destination_offer_id: 'Destination: an offer, followed live. Clicks earn for it.',
+    destination_offer_id: 'Destination: an offer, always at its current address. Conversions are credited to it.',
     redirect_url: 'Destination: an address, macros allowed, such as https://shop.example/?aff={click_id}.',
     funnel_id: `Destination: a funnel. ${FUNNEL_ID}`,
     click_flow_id: `Destination: a published click flow. ${CLICK_FLOW_ID}`,
   },
 }
 
-/** Where the traffic source names no parameters of its own, these are the ones most campaigns are read by. */
-const USUAL = { ref_id: 'ref_id', sub1: 'sub1' }
+/** The parameters in the link when the campaign names none. Most campaigns use these two. */
+const DEFAULT_PARAMETERS = { ref_id: 'ref_id', sub1: 'sub1' }
 
 /**
- * The address as it is pasted at the traffic source, with the macros of the one it names; without one each parameter waits in braces for
- * them. What is not replaced counts as not sent.
+ * The link to paste at the traffic source, with that source's macros. Without a source, each parameter has a placeholder in braces. A
+ * placeholder that is not replaced counts as not sent.
  */
-function withLink({ url, filled_url, source }: z.input<typeof campaigns.Campaign>, { origin }: Called): Json {
+function withLink({ url, filled_url, source }: z.input<typeof campaigns.Campaign>, { origin }: MadeCall): Json {
   const whole = (address: string) => (address.startsWith('/') && origin !== undefined ? origin + address : address)
   if (filled_url !== url) return { link: whole(filled_url) }
   const named = Object.entries(source)
-  const parameters = (named.length === 0 ? Object.entries(USUAL) : named).map(
+  const parameters = (named.length === 0 ? Object.entries(DEFAULT_PARAMETERS) : named).map(
     ([field, name = field]) => `${encodeURIComponent(name)}={${field}}`,
   )
   return { link: `${whole(url)}?${parameters.join('&')}` }
@@ -84,23 +84,23 @@ export const campaignTools = [
     endpoint: campaigns.createCampaign,
     hints: CREATES,
     description:
-      'Creates a campaign that takes traffic at once. Give one destination. Returns id, url and link to paste at the traffic source, whose macros replace {ref_id}, {sub1}. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
+      'Creates a campaign that accepts traffic at once. Give one destination. Returns id, url and the link to paste at the traffic source, whose macros replace {ref_id}, {sub1}. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
     fields,
     flat,
     choice: { of: DESTINATIONS, isRequired: true, field: 'destination' },
-    alsoSays: withLink,
+    addToReply: withLink,
   }),
   tool({
     name: 'service_update_campaign',
     title: 'Change a campaign',
     endpoint: campaigns.updateCampaign,
     hints: FINAL,
-    description: 'OVERWRITES for live traffic. Fields you leave out stay; at most one destination.',
+    description: 'OVERWRITES, for live traffic. Omitted fields keep their values. Give at most one destination.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
     fields: {
       ...fields,
       key: leftOut('never changes'),
-      source: `${fields.source} Replaced whole.`,
+      source: `${fields.source} Replaced as a whole.`,
       cost: COST,
     },
     flat: { ...flat, arguments: { ...flat.arguments, redirect_url: 'Destination: an address, with macros.' } },
@@ -113,7 +113,7 @@ export const campaignTools = [
     endpoint: campaigns.deleteCampaign,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: the public address goes to the fallback and records nothing from then on. Reports and late conversions stay. To send its traffic elsewhere instead, use service_update_campaign.',
+      'CANNOT BE UNDONE: its link then leads to the fallback and records nothing. Reports stay and late conversions are still accepted. To send its traffic elsewhere instead, use service_update_campaign.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
     fields: {},
   }),

@@ -1,10 +1,10 @@
-/** Click flows: graphs that decide where a visitor goes. A graph is nested by nature, so its schema is written out, with an example. */
+/** The tools for click flows. A graph is nested, so its schema is written out here, with an example. */
 import * as flows from '../../traffic/click-flows/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
 import { CLICK_FLOW_ID } from './words.ts'
 
-/** A whole graph in the words of the schema: visitors from Germany see a landing and go on to an offer, all others are redirected. */
+/** A complete graph: visitors from Germany see a landing and then an offer; all others are redirected. */
 export const EXAMPLE = {
   nodes: [
     { id: 'in', type: 'entry' },
@@ -21,7 +21,7 @@ export const EXAMPLE = {
   ],
 }
 
-/** Made in the dashboard, or over HTTP: what every model carries has no room for it. */
+/** Node types and fields that tools do not offer, to keep the schema small. The dashboard and the HTTP API offer them. */
 export const LEFT_OUT = {
   types: ['mini_app', 'channel'],
   fields: ['app', 'start', 'channel_id', 'open', 'link_host'],
@@ -35,15 +35,15 @@ const node = {
   additionalProperties: false,
   required: ['id', 'type'],
   properties: {
-    id: text('Your name for it'),
+    id: text('Your name for the node'),
     type: { type: 'string', enum: TYPES },
     label: text('What people see'),
-    field: { type: 'string', enum: [...flows.CONDITION_FIELDS], description: 'condition: what it asks about' },
+    field: { type: 'string', enum: [...flows.CONDITION_FIELDS], description: 'condition: what it tests' },
     match: { type: 'string', enum: [...flows.MATCHES], description: 'condition on os, browser, sub' },
     values: {
       type: 'array',
       items: { type: 'string' },
-      description: `condition: any means yes. geo: DE, …; device: ${flows.DEVICES.join(', ')}. None for uniqueness (a new visitor) and bot (a crawler)`,
+      description: `condition: any match is a yes. geo: DE, …; device: ${flows.DEVICES.join(', ')}. None for uniqueness (new visitor) and bot (crawler)`,
     },
     days: {
       type: 'array',
@@ -58,7 +58,7 @@ const node = {
     offer_id: { type: 'string' },
     bot_id: text('From the dashboard'),
     url: text('redirect: address, macros allowed'),
-    earns_for_offer_id: text('redirect: offer it earns for, else none'),
+    earns_for_offer_id: text('redirect: offer credited, else none'),
     x: { type: 'number' },
     y: { type: 'number' },
   },
@@ -71,7 +71,7 @@ const edge = {
   properties: {
     from: { type: 'string' },
     to: { type: 'string' },
-    branch: { type: 'string', enum: [...flows.BRANCHES], description: 'From a condition: one edge for each' },
+    branch: { type: 'string', enum: [...flows.BRANCHES], description: 'From a condition: one edge per branch' },
     weight: { type: 'integer', minimum: 0, maximum: flows.MOST_WEIGHT, description: 'From a split: share' },
   },
 }
@@ -85,7 +85,7 @@ export const clickFlowTools = [
     endpoint: flows.createClickFlow,
     hints: CREATES,
     description:
-      'Creates a click flow as a draft without traffic. Returns its id and problems, which say node by node what publishing would refuse; a flow cannot be changed by tool, so create a new one. Then service_publish_click_flow, then a campaign with its id.',
+      'Creates a click flow as a draft without traffic. Returns its id and problems: what publishing would refuse, node by node. No tool changes a flow, so create a new one instead. Next: service_publish_click_flow, then a campaign with its id.',
     fields: {
       name: 'Name shown in the dashboard.',
       graph: {
@@ -93,7 +93,7 @@ export const clickFlowTools = [
         additionalProperties: false,
         required: ['nodes', 'edges'],
         properties: { nodes: { type: 'array', items: node }, edges: { type: 'array', items: edge } },
-        description: `One entry leads on; conditions and splits part visitors; offer, bot and redirect end a path; a landing ends it or leads to an offer or bot. No circles. Example: ${JSON.stringify(EXAMPLE)}`,
+        description: `Starts at one entry; conditions and splits divide visitors; offer, bot and redirect end a path; a landing ends it or leads to an offer or bot. No cycles. Example: ${JSON.stringify(EXAMPLE)}`,
       },
     },
   }),
@@ -103,13 +103,13 @@ export const clickFlowTools = [
     endpoint: flows.setClickFlowStatus,
     hints: FINAL,
     description:
-      'TAKES IT OFF TRAFFIC: campaigns behind an active flow drop to their fallback at once. To bring it back, service_publish_click_flow.',
+      'TAKES IT OFF TRAFFIC: campaigns that use it go to their fallback at once. To bring it back, use service_publish_click_flow.',
     id,
     fields: {
       status: {
         type: 'string',
         enum: ['paused', 'archived'],
-        description: 'What it becomes. A key cannot set it active.',
+        description: 'The new status. A key cannot set it active.',
       },
     },
   }),
@@ -119,7 +119,7 @@ export const clickFlowTools = [
     endpoint: flows.deleteClickFlow,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: campaigns that lead to it go to their fallback from then on. To stop it for a while, service_set_click_flow_status with paused.',
+      'CANNOT BE UNDONE: campaigns that use it then go to their fallback. To stop it temporarily, use service_set_click_flow_status with paused.',
     id,
     fields: {},
   }),
@@ -129,7 +129,7 @@ export const clickFlowTools = [
     endpoint: flows.publishClickFlow,
     hints: FINAL,
     description:
-      'GOES LIVE AT ONCE: visitors of its campaigns follow the draft from now on. What is wrong with the draft is refused, node by node. Publish before making a campaign that leads to it.',
+      'GOES LIVE AT ONCE: visitors of its campaigns follow the draft. A faulty draft is refused, with its faults node by node. Publish before creating a campaign that uses it.',
     id,
     fields: {},
   }),

@@ -1,4 +1,4 @@
-/** Funnels: landings and offers that share visitors by weight. */
+/** The tools for funnels. */
 import * as funnels from '../../traffic/funnels/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
@@ -6,8 +6,8 @@ import { FUNNEL_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in the dashboard.',
-  landings: 'Landings visitors come to first, each with its share. None: straight to an offer.',
-  offers: 'Offers they go on to. None: the landings stand alone.',
+  landings: 'Landings that visitors see first, by weight. None: straight to an offer.',
+  offers: 'Offers that follow, by weight. None: landings only.',
 }
 
 export const funnelTools = [
@@ -17,7 +17,7 @@ export const funnelTools = [
     endpoint: funnels.createFunnel,
     hints: CREATES,
     description:
-      'Creates a funnel: visitors are shared among landings, then among offers, by weight, and each keeps theirs. Needs one landing or offer at least. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": []}.',
+      'Creates a funnel: it divides visitors among landings, then among offers, by weight. Each visitor keeps theirs. Needs at least one landing or offer. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": []}.',
     fields,
   }),
   tool({
@@ -26,7 +26,7 @@ export const funnelTools = [
     endpoint: funnels.updateFunnel,
     hints: FINAL,
     description:
-      'OVERWRITES for live traffic at once. Fields you leave out stay; landings and offers are replaced as whole lists.',
+      'OVERWRITES, for live traffic at once. Omitted fields keep their values; landings and offers are replaced as whole lists.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
     fields,
     clearable: ['landings', 'offers'],
@@ -37,7 +37,7 @@ export const funnelTools = [
     endpoint: funnels.deleteFunnel,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: campaigns that lead to it send their visitors to their fallback from then on. To keep them going, use service_update_funnel, or service_update_campaign first.',
+      'CANNOT BE UNDONE: campaigns that use it then go to their fallback. To avoid that, change it with service_update_funnel, or move the campaigns with service_update_campaign first.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
     fields: {},
   }),

@@ -1,10 +1,10 @@
-/** The four hints of each kind of tool, so that none is ever left out. */
+/** The four hints for each kind of tool. */
 import type { Hints } from '../tool.ts'
 
 /** Changes nothing. */
 export const READS: Hints = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 
-/** Adds a row; twice adds two. */
+/** Creates a row. Calling it twice creates two. */
 export const CREATES: Hints = {
   readOnlyHint: false,
   destructiveHint: false,
@@ -12,11 +12,11 @@ export const CREATES: Hints = {
   openWorldHint: false,
 }
 
-/** Can be taken back by calling it with the other value. */
+/** Can be undone by calling it with the other value. */
 export const SWITCHES: Hints = { ...CREATES, idempotentHint: true }
 
-/** Cannot be taken back; repeating it changes nothing more. */
+/** Cannot be undone. Repeating it changes nothing more. */
 export const FINAL: Hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false }
 
-/** Cannot be taken back, and calls addresses outside; repeating it changes nothing more. */
+/** Cannot be undone, and sends data to outside addresses. Repeating it changes nothing more. */
 export const FINAL_OUTSIDE: Hints = { ...FINAL, openWorldHint: true }

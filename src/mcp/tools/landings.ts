@@ -1,4 +1,4 @@
-/** Landings: the pages visitors see before an offer. */
+/** The tools for landings. */
 import * as landings from '../../traffic/landings/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
@@ -16,7 +16,7 @@ export const landingTools = [
     endpoint: landings.createLanding,
     hints: CREATES,
     description:
-      'Registers a landing: a page of yours that visitors see before the offer, through a funnel or click flow. Returns its id. Links on the page to {base address}/o/{click_id} lead on to the offer.',
+      'Registers a landing: a page of yours that visitors of a funnel or click flow see before the offer. Returns its id. Link from the page to the offer with {base address}/o/{click_id}.',
     fields,
   }),
   tool({
@@ -34,7 +34,7 @@ export const landingTools = [
     endpoint: landings.replaceLanding,
     hints: FINAL,
     description:
-      'REPLACES THE WHOLE LANDING for live traffic: fields you leave out are cleared, and no tool shows what there is, so ask for name and url first. The status stays.',
+      'REPLACES THE WHOLE LANDING for live traffic: omitted fields are cleared. No tool shows the current values, so ask for name and url first. The status stays.',
     id: { name: 'landing_id', text: LANDING_ID },
     fields,
   }),
@@ -44,7 +44,7 @@ export const landingTools = [
     endpoint: landings.deleteLanding,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: deletes a landing; funnels go on without it. To pause one, use service_set_landing_status.',
+      'CANNOT BE UNDONE: deletes a landing; funnels continue without it. To pause one, use service_set_landing_status.',
     id: { name: 'landing_id', text: LANDING_ID },
     fields: {},
   }),

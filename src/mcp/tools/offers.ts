@@ -1,4 +1,4 @@
-/** Offers: what conversions pay. */
+/** The tools for offers. */
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import * as offers from '../../traffic/offers/api.ts'
 import { leftOut, tool } from '../tool.ts'
@@ -7,10 +7,10 @@ import { OFFER_ID, VISIT_MACROS } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',
-  url: `Where visitors go, such as https://shop.example/?aff={click_id}. Macros: ${VISIT_MACROS}.`,
-  payout: `US dollars of a conversion sent without a payout, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
-  payout_types: 'Event types that earn it. None: all.',
-  payout_currency: leftOut('Tools speak of US dollars alone; another currency is chosen in the dashboard.'),
+  url: `Address for visitors, such as https://shop.example/?aff={click_id}. Macros: ${VISIT_MACROS}.`,
+  payout: `US dollars for a conversion without a payout of its own, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
+  payout_types: 'Event types that earn the payout. None: all.',
+  payout_currency: leftOut('tools use US dollars only; other currencies are set in the dashboard'),
 }
 
 export const offerTools = [
@@ -19,8 +19,7 @@ export const offerTools = [
     title: 'Create an offer',
     endpoint: offers.createOffer,
     hints: CREATES,
-    description:
-      'Creates an offer: the advertiser page a campaign leads to and what a conversion pays. Returns its id.',
+    description: 'Creates an offer: the advertiser’s page and the payout of a conversion. Returns its id.',
     fields,
   }),
   tool({
@@ -29,7 +28,7 @@ export const offerTools = [
     endpoint: offers.setOfferStatus,
     hints: SWITCHES,
     description:
-      'Archives an offer, so that it gets no new traffic, or makes it active again. Its late conversions still earn.',
+      'Archives an offer, so that it gets no new traffic, or makes it active again. Its late conversions still count.',
     id: { name: 'offer_id', text: OFFER_ID },
     fields: { status: 'archived takes it out of use, active brings it back.' },
   }),
@@ -39,9 +38,9 @@ export const offerTools = [
     endpoint: offers.replaceOffer,
     hints: FINAL,
     description:
-      'REPLACES THE WHOLE OFFER: fields you leave out are cleared, and no tool shows what there is, so ask for all of them first. The status stays.',
+      'REPLACES THE WHOLE OFFER: omitted fields are cleared. No tool shows the current values, so ask for all of them first. The status stays.',
     id: { name: 'offer_id', text: OFFER_ID },
-    fields: { ...fields, url: 'Where visitors go, with macros, such as https://shop.example/?aff={click_id}.' },
+    fields: { ...fields, url: 'Address for visitors, with macros, such as https://shop.example/?aff={click_id}.' },
   }),
   tool({
     name: 'service_delete_offer',
@@ -49,7 +48,7 @@ export const offerTools = [
     endpoint: offers.deleteOffer,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: deletes an offer; campaigns that name it send visitors to their fallback. To pause one, use service_set_offer_status.',
+      'CANNOT BE UNDONE: deletes an offer; campaigns that use it go to their fallback. To pause one, use service_set_offer_status.',
     id: { name: 'offer_id', text: OFFER_ID },
     fields: {},
   }),

@@ -1,4 +1,4 @@
-/** Reading: the click feed and the funnel report. */
+/** The tools that read clicks and the report. */
 import { FIGURES, type FigureKey } from '../../contract/figures.ts'
 import { STAGES } from '../../contract/ladder.ts'
 import { listClicks } from '../../reading/feed/api.ts'
@@ -7,10 +7,10 @@ import { tool } from '../tool.ts'
 import { READS } from './hints.ts'
 
 const START = 'ISO 8601 UTC, inclusive; at most 92 days before date_to.'
-const END = 'Inclusive. A date alone is its midnight: for a whole day write 2026-03-31T23:59:59.999Z.'
-const ONLY_CAMPAIGN = 'Only this campaign. Unknown, or not of this key: no rows.'
+const END = 'Inclusive. A date alone means midnight; for a whole day write 2026-03-31T23:59:59.999Z.'
+const ONLY_CAMPAIGN = 'Only this campaign. Unknown or outside this key: no rows.'
 
-/** What a row of the report has. */
+/** The figures in a row of the report. */
 const COUNTED = ['clicks', ...STAGES, 'revenue'] as const satisfies FigureKey[]
 
 export const readingTools = [
@@ -20,16 +20,16 @@ export const readingTools = [
     endpoint: listClicks,
     hints: READS,
     description:
-      'Lists clicks, newest first, 50 a page, the last 30 days unless dated. While next_cursor is not null, call again with it as cursor, filters alike. For sums: service_get_report.',
+      'Lists clicks, newest first, 50 per page, by default of the last 30 days. While next_cursor is not null, call again with it as cursor and the same filters. For sums use service_get_report.',
     unlessGiven: { limit: 50 },
     fields: {
       date_from: START,
       date_to: END,
       campaign_id: ONLY_CAMPAIGN,
-      status: 'Only clicks whose highest step this is.',
-      tracked: 'true: real visitors, the default. false: bots, previews and test clicks. all: both.',
-      cursor: 'next_cursor of the page before, unchanged.',
-      limit: { type: 'integer', minimum: 1, maximum: 1000, default: 50, description: 'Rows of a page.' },
+      status: 'Only clicks with this status.',
+      tracked: 'true (default): real visitors. false: bots, previews and test clicks. all: both.',
+      cursor: 'next_cursor of the previous page, unchanged.',
+      limit: { type: 'integer', minimum: 1, maximum: 1000, default: 50, description: 'Rows per page.' },
     },
   }),
   tool({
@@ -37,9 +37,9 @@ export const readingTools = [
     title: 'Read the funnel report',
     endpoint: readReport,
     hints: READS,
-    description: `By one dimension, on the click's day: ${COUNTED.join(', ')}; cost by campaign, sub1, day. ${FIGURES.lead.means} truncated: cut at 500 rows, totals not.`,
+    description: `By one dimension, on the click's day: ${COUNTED.join(', ')}; cost by campaign, sub1, day. ${FIGURES.lead.means} truncated: the rows were cut at 500, the totals were not.`,
     fields: {
-      dimension: 'What each row is.',
+      dimension: 'Dimension of the rows.',
       date_from: START,
       date_to: END,
       campaign_id: ONLY_CAMPAIGN,

@@ -1,4 +1,4 @@
-/** Words that several tools share, so that one thing is always called the same. */
+/** Texts that several tools share. */
 import { MACROS } from '../../traffic/addresses/macros.ts'
 
 export const CAMPAIGN_ID = 'From service_create_campaign, clicks or a report.'
@@ -7,7 +7,7 @@ export const LANDING_ID = 'From service_create_landing.'
 export const FUNNEL_ID = 'From service_create_funnel.'
 export const CLICK_FLOW_ID = 'From service_create_click_flow.'
 
-/** Macros as a model is to write them, the nine subs as a range. */
+/** Macros in braces, with the nine subs as a range. */
 export function macroList(names: readonly string[]): string {
   return names
     .filter(name => !/^sub[2-9]$/.test(name))
@@ -15,5 +15,5 @@ export function macroList(names: readonly string[]): string {
     .join(' ')
 }
 
-/** What an address of visitors may hold. */
+/** The macros allowed in addresses for visitors. */
 export const VISIT_MACROS = macroList(MACROS)
