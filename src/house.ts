@@ -1,4 +1,4 @@
-/** Puts the house together: what runs, the rooms that use it, the door in front. The only place that knows all of them. */
+/** Puts the house together: running parts, rooms and gate. Only this file knows all of them. */
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
@@ -35,7 +35,7 @@ import { refusedEventDeeds } from './intake/refused-events/refused-events.ts'
 import { openRefusedRetention } from './intake/refused-events/retention.ts'
 import * as revisionsApi from './intake/revisions/api.ts'
 import { revisionDeeds } from './intake/revisions/revisions.ts'
-import { type Door, type Doors, openDoors } from './listen.ts'
+import { type Listener, type OpenListeners, openListeners } from './listen.ts'
 import { serveTools } from './mcp/mcp.ts'
 import { openLowBalanceWatch } from './money/billing/low-balance.ts'
 import { openRateFetch } from './money/rates/fetch.ts'
@@ -84,18 +84,18 @@ import { openReputation } from './traffic/domains/reputation.ts'
 export type House = {
   /** The server, for calls without a socket. */
   readonly app: FastifyInstance
-  /** Every endpoint there is. */
+  /** Every endpoint. */
   readonly furnished: readonly Declared[]
   readonly ground: Ground
   /** The servers of TLS=auto and TLS=files. */
   readonly publicServers: PublicServers | undefined
-  /** Opens the doors and answers with the address people open. @throws StartError where one cannot be opened. */
+  /** Opens the sockets and returns the address that people open. @throws StartError when a socket cannot be opened. */
   listen(): Promise<string>
-  /** Lets nobody in any more, finishes what was begun, leaves the database to its owner. */
+  /** Accepts no new requests and finishes those in flight. The database stays open; its owner closes it. */
   close(): Promise<void>
 }
 
-/** What tests and the bench set differently. */
+/** Settings that only tests and the bench change. */
 export type HouseOptions = {
   quotas?: Partial<Record<QuotaName, number>>
   budget_ms?: number
@@ -105,7 +105,7 @@ export type HouseOptions = {
   sending?: Partial<SendTerms>
 }
 
-/** Opens everything on a migrated database, or nothing: where a part fails, those before it are closed again. */
+/** Opens everything on a migrated database. If a part fails to open, the parts before it are closed again. */
 export async function openHouse(
   config: Config,
   database: Database,
@@ -118,7 +118,7 @@ export async function openHouse(
   const lanes: readonly Lane[] = [postbackLane, adAccountLane(ground)]
   const running = new AsyncDisposableStack()
   try {
-    openCourier(ground, lanes, options, running)
+    openBackgroundWork(ground, lanes, options, running)
     const certificates = await openCertificates(ground, running)
     const isCertified = (name: string) => certificates?.live.serves(name) === true
     const { app, furnished } = await openFront(ground, lanes, { ...options, isCertified }, running)
@@ -127,21 +127,26 @@ export async function openHouse(
       certificates === undefined || config.role === 'work'
         ? undefined
         : into(running)(await openPublicServers(app, ground, certificates.live))
-    let doors: Doors | undefined
+    let listeners: OpenListeners | undefined
     return {
       app,
       furnished,
       ground,
       publicServers,
       async listen() {
-        doors = await openDoors(app, config, log, publicServers === undefined ? [] : doorsTo(publicServers, config))
-        // Behind the doors, because the authority knocks before it gives anything.
+        listeners = await openListeners(
+          app,
+          config,
+          log,
+          publicServers === undefined ? [] : listenersOf(publicServers, config),
+        )
+        // Certificates are ordered only once the sockets are open, because the authority first sends a request to them.
         if (config.tls === 'auto' && config.role !== 'serve')
           into(running)(openCertificateWorker(ground, certificates?.files, name => checkSoon(ground, name)))
-        return doors.address
+        return listeners.address
       },
       async close() {
-        await doors?.close()
+        await listeners?.close()
         await running.disposeAsync()
       },
     }
@@ -151,8 +156,8 @@ export async function openHouse(
   }
 }
 
-/** What goes on behind the house: folding, forgetting; deliveries, sealing, erasing, notices and reading spend, unless another process does them. */
-function openCourier(
+/** Opens the periodic jobs and workers. Unless ROLE is `serve`, these include deliveries, erasure, notices and reading spend. */
+function openBackgroundWork(
   ground: Ground,
   lanes: readonly Lane[],
   options: HouseOptions,
@@ -181,7 +186,7 @@ function openCourier(
   for (const round of openTelegramRounds(ground, options)) take(round)
 }
 
-/** What names are served by https with. Undefined with TLS=off. */
+/** Opens the certificates for HTTPS. Undefined with TLS=off. */
 async function openCertificates(ground: Ground, running: AsyncDisposableStack) {
   if (ground.config.tls === 'off') return undefined
   const take = into(running)
@@ -190,12 +195,12 @@ async function openCertificates(ground: Ground, running: AsyncDisposableStack) {
   return { files, live: take(await openLiveCertificates(ground, files)) }
 }
 
-const doorsTo = ({ http, https }: PublicServers, { httpPort, httpsPort, tlsHost: host }: Config): Door[] => [
+const listenersOf = ({ http, https }: PublicServers, { httpPort, httpsPort, tlsHost: host }: Config): Listener[] => [
   { name: 'http', server: http, port: httpPort, host, setting: 'HTTP_PORT' },
   { name: 'https', server: https, port: httpsPort, host, setting: 'HTTPS_PORT' },
 ]
 
-/** Takes in what runs, to be closed with the house, each part before those it stands on. */
+/** Registers a running part, so that it is closed with the house, before the parts that it uses. */
 const into =
   (running: AsyncDisposableStack) =>
   <T extends { close(): unknown }>(part: T): T =>
@@ -203,7 +208,7 @@ const into =
 
 type FrontOptions = HouseOptions & Pick<Domains, 'isCertified'>
 
-/** What is open to the outside: where another process serves, the probes alone. Each part is closed before those it stands on, the door first. */
+/** Opens the gate and the parts that its rooms use. With ROLE=work only the health and metrics endpoints are served. */
 async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontOptions, running: AsyncDisposableStack) {
   const take = into(running)
   const { config, database, db, log } = ground
@@ -247,9 +252,9 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const memberships = { activeMembershipOf: (person: Person) => activeMembershipOf(db, person) }
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
-  const door = { ground, identities, memberships, quotas, once, onRefusedIntake }
+  const gateParts = { ground, identities, memberships, quotas, once, onRefusedIntake }
   if (config.role === 'work') {
-    const app = openGate(door, probes)
+    const app = openGate(gateParts, probes)
     app.setNotFoundHandler(async () => refuse('route_not_found'))
     return { app, furnished: probes }
   }
@@ -257,13 +262,13 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const { find, noteVisit } = domains
   const { isCertified } = options
-  const app = openGate({ ...door, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
+  const app = openGate({ ...gateParts, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }
 }
 
-/** Reads a key, and notes that it was used. */
+/** Reads a key and records its use. */
 function keyVerifier({ keys }: Database, uses: ReturnType<typeof openKeyUses>) {
   const reader = openKeyReader(keys)
   return async (secret: string) => {
@@ -273,7 +278,7 @@ function keyVerifier({ keys }: Database, uses: ReturnType<typeof openKeyUses>) {
   }
 }
 
-/** Spends one of the events quota for a network, whose call is stored where it is used up or cannot be counted. */
+/** Counts a network's call against the events quota. False when the quota is used up or cannot be counted; the call is then stored. */
 async function isWithin(quotas: Quotas, org_id: number): Promise<boolean> {
   try {
     await quotas.spend('events', org_id, { header: () => undefined })

@@ -7,7 +7,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { eventually } from '../tests/support/eventually.ts'
 import { StartError } from './ground/start-error.ts'
-import { type Door, inheritedSockets, openDoors } from './listen.ts'
+import { type Listener, inheritedSockets, openListeners } from './listen.ts'
 
 const log = pino({ level: 'silent' })
 const anywhere = { port: 0, host: '127.0.0.1', reusePort: false }
@@ -28,7 +28,7 @@ async function street(config: Partial<typeof anywhere> = {}) {
     return 'at last'
   })
   ends.push(() => app.close())
-  const doors = await openDoors(app, { ...anywhere, ...config }, log)
+  const doors = await openListeners(app, { ...anywhere, ...config }, log)
   return { ...doors, port: Number(new URL(doors.address).port), waiting }
 }
 
@@ -127,15 +127,15 @@ describe('doors that cannot be opened', () => {
   })
 
   test('an address of another machine is named', async () => {
-    await assert.rejects(street({ host: '192.0.2.1' }), /HOST 192.0.2.1 is no address of this machine/)
+    await assert.rejects(street({ host: '192.0.2.1' }), /HOST 192.0.2.1 is not an address of this machine/)
   })
 
   test('a door beside says by which setting it is moved', async () => {
     const { port, address } = await street()
     const app = Fastify()
     ends.push(() => app.close())
-    const beside: Door = { name: 'http', server: createServer(), port, host: '127.0.0.1', setting: 'HTTP_PORT' }
-    await assert.rejects(openDoors(app, anywhere, log, [beside]), /is taken: stop who uses it, or set HTTP_PORT/)
+    const beside: Listener = { name: 'http', server: createServer(), port, host: '127.0.0.1', setting: 'HTTP_PORT' }
+    await assert.rejects(openListeners(app, anywhere, log, [beside]), /is taken: stop the program that uses it, or set HTTP_PORT/)
     assert.equal(await (await fetch(address)).text(), 'here')
   })
 })

@@ -1,5 +1,4 @@
-/** Every room that needs nothing but the ground, in reading order. Rooms with something running are furnished in house.ts. */
-
+/** The rooms that need only the ground. house.ts furnishes the rooms that have running parts. */
 import { room } from './ground/room.ts'
 import * as adSpend from './money/ad-spend/ad-spend.ts'
 import * as adSpendApi from './money/ad-spend/api.ts'
@@ -77,10 +76,10 @@ import * as sources from './traffic/sources/sources.ts'
 import * as vitalsApi from './vitals/api.ts'
 import * as vitals from './vitals/vitals.ts'
 
-/** What monitoring asks: all that a process answers which only delivers. */
+/** The health and metrics endpoints, the only ones of a process with ROLE=work. */
 export const probes = room(vitalsApi, vitals)
 
-/** The room of organizations; `attempts` counts the mails of its invitations. */
+/** The organizations room. `attempts` limits the mails of its invitations. */
 export const organizationsRoom = (attempts: Attempts) =>
   room(organizationsApi, {
     ...organizations,

@@ -1,5 +1,5 @@
-// From the environment to an open house, and back in order. One process; what it needs is opened one after another and
-// closed in reverse, whatever ends it.
+// Starts and stops the process: reads the settings, runs a command or serves. Its parts are opened one after another and closed in reverse,
+// whatever ends it.
 import { access, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,11 +20,11 @@ import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
 import { resetSecondFactor, mailResetNotice } from './people/second-factor/lost.ts'
 import { reconcileAll } from './reading/audit/reconcile.ts'
 
-/** How long the house may take to close: ten seconds for requests that have begun, seven for calls of deliveries, the rest for what is written then. */
+/** The time for closing: ten seconds for requests in flight, seven for delivery attempts in flight, the rest for their final writes. */
 const CLOSE_MS = 30_000
 const DATABASE_MS = 10_000
-/** npm passes on what the terminal has already sent to the whole group, so two signals at once are one wish. */
-const SAME_WISH_MS = 1000
+/** npm forwards a signal that the terminal has already sent to the whole process group, so two signals within this time count as one. */
+const SAME_SIGNAL_MS = 1000
 
 const COMMANDS: readonly (string | undefined)[] = [
   undefined,
@@ -36,26 +36,26 @@ const COMMANDS: readonly (string | undefined)[] = [
   'restore',
 ]
 
-/** Runs the whole process, serving unless `command` says otherwise, until it is asked to end. `given` stands behind the command. Sets the exit code. */
+/** Runs the process: a command with its arguments `given`, or without one the server, until a signal ends it. Sets the exit code. */
 export async function run(command: string | undefined, given: readonly string[] = []): Promise<void> {
   await using open = new AsyncDisposableStack()
   let config: Config | undefined
   try {
     if (!COMMANDS.includes(command)) {
       throw new StartError(
-        `there is no command ${JSON.stringify(command)}: it is migrate, reconcile, rates, second-factor, backup, restore, or nothing to serve`,
+        `there is no command ${JSON.stringify(command)}: use migrate, reconcile, rates, second-factor, backup or restore, or no command to serve`,
       )
     }
     config = readConfig(process.env)
     const log = openLog(config.logLevel)
-    const asked = listenForTheEnd(log)
+    const ended = waitForSignal(log)
     if (command === 'migrate') await migrateOnly(config, log, open)
     else if (command === 'reconcile') await reconcileOnly(config, log, open)
     else if (command === 'rates') await importRatesOnly(given, config, log, open)
     else if (command === 'second-factor') await resetSecondFactorOnly(given, config, log, open)
     else if (command === 'backup') await backUpOnly(given, config, log, open)
     else if (command === 'restore') await restoreOnly(given, config, log, open)
-    else await serve(config, log, open, asked)
+    else await serve(config, log, open, ended)
   } catch (thrown) {
     process.exitCode = 1
     const error = explainFolder(thrown, config?.dataDir)
@@ -73,9 +73,9 @@ async function migrateOnly(config: Config, log: Logger, open: AsyncDisposableSta
 }
 
 const UNKNOWN_TABLE = '42P01'
-const NOT_MIGRATED = 'the database has not all tables of this version: start Sluice on it first, or run npm run migrate'
+const NOT_MIGRATED = 'the database lacks tables of this version: start Sluice on it first, or run npm run migrate'
 
-/** Beside a running Sluice or without one. The exit code is 1 when anything differs. */
+/** Runs the audit, with or without a running Sluice. The exit code is 1 when anything differs. */
 async function reconcileOnly(config: Config, log: Logger, open: AsyncDisposableStack): Promise<void> {
   const nodes = await openNodes(config, log, { alone: false })
   open.defer(() => nodes.close())
@@ -87,14 +87,14 @@ async function reconcileOnly(config: Config, log: Logger, open: AsyncDisposableS
   if (wrong > 0) process.exitCode = 1
 }
 
-/** Beside a running Sluice or without one. @throws StartError for a file that cannot be read, or says what cannot be; nothing is written then. */
+/** Imports currency rates, with or without a running Sluice. @throws StartError for an unreadable or invalid file; nothing is written then. */
 async function importRatesOnly(
   [verb, file]: readonly string[],
   config: Config,
   log: Logger,
   open: AsyncDisposableStack,
 ): Promise<void> {
-  if (verb !== 'import' || file === undefined) throw new StartError('say which file: npm run rates -- import FILE')
+  if (verb !== 'import' || file === undefined) throw new StartError('name the file: npm run rates -- import FILE')
   const csv = await readFile(file, 'utf8').catch((error: Error) => {
     throw new StartError(`${file} cannot be read: ${error.message}`)
   })
@@ -103,10 +103,10 @@ async function importRatesOnly(
     if (error instanceof WrongRatesFile) throw new StartError(`${file}: ${error.message}`)
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
-  console.log(`${lines} rates read, ${added} of them new.`)
+  console.log(`Read ${lines} rates, ${added} of them new.`)
 }
 
-/** Beside a running Sluice or without one. The account's person is told by mail. @throws StartError for an address without an account. */
+/** Resets a second factor, with or without a running Sluice, and mails its person. @throws StartError for an address without an account. */
 async function resetSecondFactorOnly(
   [verb, email]: readonly string[],
   config: Config,
@@ -114,7 +114,7 @@ async function resetSecondFactorOnly(
   open: AsyncDisposableStack,
 ): Promise<void> {
   if (verb !== 'reset' || email === undefined)
-    throw new StartError('say whose: npm run second-factor -- reset person@example.com')
+    throw new StartError('name the account: npm run second-factor -- reset person@example.com')
   const nodes = await openNodes(config, log, { alone: false })
   open.defer(() => nodes.close())
   const database = connect(nodes.addresses, { log })
@@ -125,10 +125,10 @@ async function resetSecondFactorOnly(
   if (reset === undefined) throw new StartError(`no account has the address ${email}`)
   if (!reset.had_factor) return console.log('The account has no second factor. Its sessions are ended.')
   await mailResetNotice({ config, log }, email)
-  console.log('The second factor is taken away, and every session ended: the password alone lets in again.')
+  console.log('The second factor is removed and every session ended. The password alone now signs in.')
 }
 
-/** Beside a running Sluice or without one. @throws StartError as `takeBackup` does; then there is no file. */
+/** Takes a backup, with or without a running Sluice. @throws StartError as `takeBackup` does; no file is written then. */
 async function backUpOnly(
   [file, ...others]: readonly string[],
   config: Config,
@@ -144,20 +144,20 @@ async function backUpOnly(
   const secret = secretHere(config)
   if (secret === undefined)
     throw new StartError(
-      'there is no SECRET here, which signs the backup: run it with the same SECRET, or the same DATA_DIR, as Sluice',
+      'SECRET, which signs the backup, is missing: run this with the same SECRET, or the same DATA_DIR, as Sluice',
     )
   const client = await openClient(config, log, open, { alone: false })
   const taking = { path, folders, version: sluice.version, secret }
   const { rows, tables, journals, taken_at } = await takeBackup(client, taking)
   console.log(
-    `${path} holds what was acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, files of journals: ${journals}. SECRET ` +
-      `${config.secret === undefined ? `(${join(config.dataDir, 'secret')}) ` : ''}is not in it: keep it apart, nothing is restored without it.`,
+    `${path} contains everything acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, ${journals} journal files. SECRET ` +
+      `${config.secret === undefined ? `(${join(config.dataDir, 'secret')}) ` : ''}is not in it: keep it separately, because nothing can be restored without it.`,
   )
 }
 
 const UNSIGNED = '--unsigned'
 
-/** Into an empty place. @throws StartError as `checkBackup` and `restoreBackup` do; then nothing is there. */
+/** Restores a backup into an empty database and data folder. @throws StartError as `checkBackup` and `restoreBackup` do; both stay empty then. */
 async function restoreOnly(
   given: readonly string[],
   config: Config,
@@ -165,25 +165,25 @@ async function restoreOnly(
   open: AsyncDisposableStack,
 ): Promise<void> {
   const [file, ...others] = given.filter(word => word !== UNSIGNED)
-  if (file === undefined || others.length > 0) throw new StartError('say which file: npm run restore -- FILE')
+  if (file === undefined || others.length > 0) throw new StartError('name the file: npm run restore -- FILE')
   const path = resolve(file)
   const contents = await checkBackup(path, secretHere(config), { unsigned: given.includes(UNSIGNED) })
   if (contents.key === undefined)
     console.error(
-      `Warning: ${path} has no signature, so nobody can tell whether it was changed since it was made. Whatever stands in it is restored, ` +
-        'also an account, a role or an address that somebody has written into it.',
+      `Warning: ${path} has no signature, so changes made to it cannot be detected. Everything in it is restored, including any account, ` +
+        'role or address that an attacker may have added.',
     )
   await checkFolder(config.dataDir)
   const client = await openClient(config, log, open, { alone: true })
   await restoreBackup(client, path, contents, config.dataDir)
   const { rows, tables, journals, taken_at, version } = contents
   console.log(
-    `Restored what was acknowledged before ${taken_at} to Sluice ${version}: ${rows} rows of ${tables} tables; files of journals, which ` +
-      `the next start stores: ${journals.length}. Run npm run reconcile behind it.`,
+    `Restored everything that Sluice ${version} acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, and ${journals.length} ` +
+      'journal files, which the next start stores. Then run npm run reconcile.',
   )
 }
 
-/** A connection for a command, closed behind it with what was opened for it. */
+/** A connection for a command. It is closed after the command. */
 async function openClient(config: Config, log: Logger, open: AsyncDisposableStack, how: { alone: boolean }) {
   const nodes = await openNodes(config, log, how)
   open.defer(() => nodes.close())
@@ -194,13 +194,13 @@ async function openClient(config: Config, log: Logger, open: AsyncDisposableStac
   return client
 }
 
-async function serve(config: Config, log: Logger, open: AsyncDisposableStack, asked: Promise<void>): Promise<void> {
+async function serve(config: Config, log: Logger, open: AsyncDisposableStack, ended: Promise<void>): Promise<void> {
   const built = config.role === 'work' ? undefined : buildDashboard(log)
-  // Awaited below, beside the opening of the database; until then its failure must not count as unheard.
+  // It is awaited below, so until then a failure must not count as an unhandled rejection.
   built?.catch(() => {})
-  // For the next start, so this one does not wait for it.
+  // The bundle is for the next start, so this start does not wait for it.
   void bundleServer(log)
-  // Loading takes half a second: it happens while the database opens, and only here, because other commands and refusals do not need the house.
+  // Loading these modules takes half a second, so it happens while the database opens. Other commands do not need them.
   const loaded = Promise.all([import('./house.ts'), import('./people/sign-in/setup-code.ts')])
   const mayCreate = config.newInstallation === 'allow'
   const nodes = await openNodes(config, log, { mayCreate })
@@ -222,21 +222,18 @@ async function serve(config: Config, log: Logger, open: AsyncDisposableStack, as
     config.role === 'work'
       ? undefined
       : await setupLine(house.ground).catch((error: unknown) => {
-          log.warn(
-            { err: error },
-            'could not ask the database whether there is an owner; start again to see the setup code',
-          )
+          log.warn({ err: error }, 'could not read whether there is an owner; restart to see the setup code')
           return undefined
         })
   if (line !== undefined) console.log(line)
-  await asked
+  await ended
   log.info('closing')
 }
 
-/** Resolves at the first SIGTERM or SIGINT; a second one later on ends the process as it is. */
-function listenForTheEnd(log: Logger): Promise<void> {
+/** Resolves at the first SIGTERM or SIGINT. A later second one ends the process at once. */
+function waitForSignal(log: Logger): Promise<void> {
   const fail = (error: unknown) => {
-    log.fatal({ err: error }, 'an error that nothing caught')
+    log.fatal({ err: error }, 'uncaught error')
     process.exit(1)
   }
   process.on('uncaughtException', fail).on('unhandledRejection', fail)
@@ -244,19 +241,19 @@ function listenForTheEnd(log: Logger): Promise<void> {
     let first: number | undefined
     const end = () => {
       first ??= performance.now()
-      if (performance.now() - first > SAME_WISH_MS) process.exit(1)
+      if (performance.now() - first > SAME_SIGNAL_MS) process.exit(1)
       resolve()
     }
     process.on('SIGTERM', end).on('SIGINT', end)
   })
 }
 
-/** Waits for the work, and no longer than that: what takes longer is cut off by the end of the process. */
+/** Waits for the work, at most for `limit_ms`. Longer work is cut off when the process ends. */
 const atMost = async (limit_ms: number, work: Promise<unknown>): Promise<void> => {
   await Promise.race([work, sleep(limit_ms, undefined, { ref: false })])
 }
 
-/** A folder that is full, read-only, or none at all stops whoever writes into it first, and each says so in its own way. */
+/** Turns a file error inside DATA_DIR into a StartError, because any part may be the first to write into a full or read-only folder. */
 function explainFolder(error: unknown, dataDir: string | undefined): unknown {
   if (dataDir === undefined || error instanceof StartError || !(error instanceof Error) || !('path' in error))
     return error

@@ -71,7 +71,7 @@ test('what the dashboard reads and the database gives up is no outage, and says 
   const answers = await givenUp(house, 'landings, clicks, report_day', () =>
     Promise.all(paths.map(path => house.call('GET', path, { cookie }))),
   )
-  const hint = 'Choose fewer days or filter for less where you can, or try again in a minute.'
+  const hint = 'Choose fewer days or add filters where you can, or try again in a minute.'
   for (const answer of answers)
     assert.deepEqual(
       [answer.statusCode, answer.headers['retry-after'], answer.data()],
@@ -110,7 +110,7 @@ test('while the database is away a session is told whether it was reading or cha
 })
 
 const TIMED_OUT = { error: 'reading took too long and was given up', code: 'read_timed_out' }
-const UNSAVED = { error: 'service unavailable', hint: 'Look whether it was saved before you send it again.' }
+const UNSAVED = { error: 'service unavailable', hint: 'Check whether it was saved before you send it again.' }
 
 /** What is answered where all statements on the tables are cancelled, as after the five seconds, which no test has to wait for. */
 async function givenUp<T>(house: TestHouse, tables: string, ask: () => Promise<T>): Promise<T> {

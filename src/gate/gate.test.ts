@@ -236,7 +236,7 @@ test('what no right covers is closed to keys, and unknown routes answer in JSON'
     assert.equal((await house.call(method, route, { key: 'nonsense' })).statusCode, 401)
   }
   const misspelled = await house.call('GET', '/api/v1/clicks/', { key: full })
-  assert.match(String(misspelled.data()['hint']), /compare its method and path/)
+  assert.match(String(misspelled.data()['hint']), /Compare its method and path/)
   assert.equal((await house.call('POST', '/api/auth/sign-in/email', { key: full, body: {} })).statusCode, 403)
   assert.equal((await house.call('GET', '/api/auth/get-session', { key: 'nonsense' })).statusCode, 403)
   assert.equal((await house.call('GET', '/%61pi/auth/get-session', { key: 'nonsense' })).statusCode, 403)

@@ -218,7 +218,7 @@ describe('each tool does what its route does', () => {
     const funnel = { name: `Misspelt ${offer_id}`, offers: [{ offer_id, weight: 1, share: 70 }] }
     assert.match(
       String((await refused('create_click_flow', flow))['error']),
-      /graph\/nodes\/1: there is no "operator" here/,
+      /graph\/nodes\/1: has no field "operator"/,
     )
     assert.match(String((await refused('create_funnel', funnel))['error']), /offers\/0: there is no "share" here/)
     for (const [path, body, words] of [
@@ -261,7 +261,7 @@ describe('each tool does what its route does', () => {
     const event = await did('report_conversion', conversion)
     const again = await callTool(house, key, 'service_report_conversion', conversion, 'legacy')
     assert.deepEqual(again.structuredContent, { ...event, replayed: true, warnings: [] })
-    assert.match(again.content[1]?.text ?? '', /Already recorded/)
+    assert.match(again.content[1]?.text ?? '', /was recorded before/)
     const today = new Date().toISOString().slice(0, 10)
     const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
     const { rows } = await did('get_report', {
@@ -446,7 +446,7 @@ describe('what else the route refuses', () => {
       const no = await refused(name, args, secret)
       assert.deepEqual([no['status'], no['code']], [403, 'campaign_scope_forbidden'], name)
       assert.ok(
-        String(no['hint']).startsWith(`This key is restricted to campaign ${mine.id}; one it creates is not added.`),
+        String(no['hint']).startsWith(`This key is restricted to campaign ${mine.id}. Campaigns it creates are not added.`),
       )
       assert.deepEqual([no['slug'], no['tier']], [undefined, undefined])
     }

@@ -148,7 +148,7 @@ describe('what the transport refuses', () => {
     for (const [name, words] of [
       [
         'service_list_campaigns',
-        /no tool "service_list_campaigns"\. Near it: service_create_campaign, service_update_campaign, service_delete_campaign\. No tool lists/,
+        /no tool "service_list_campaigns"\. Similar: service_create_campaign, service_update_campaign, service_delete_campaign\. No tool lists/,
       ],
       ['create_offer', /Near it: service_create_offer/],
       ['service_read_funnel', /service_update_funnel.*No tool shows how a thing is set up: ask the person/],
@@ -280,9 +280,9 @@ describe('what the transport answers', () => {
     assert.ok(narrow.length <= 2048, `hosts cut at 2,048: ${narrow.length}`)
     assert.match(narrow, /Rights of this key: read: report; write: events; delete: none\./)
     assert.ok(
-      narrow.includes(`restricted to campaigns ${campaigns.slice(0, 10).map(toWireId).join(', ')} and 15 more;`),
+      narrow.includes(`restricted to campaigns ${campaigns.slice(0, 10).map(toWireId).join(', ')} and 15 more.`),
     )
-    assert.match(await told(fresh), /Every tool refuses at present: this key was never granted a right/)
+    assert.match(await told(fresh), /Every tool currently refuses: this key was never granted a right/)
     await house.database.kysely
       .updateTable('members')
       .set({ role: 'member' })

@@ -174,7 +174,7 @@ test('a tool that changes empties a field only where clear names it', () => {
   for (const [args, words] of [
     [{ clear: ['name'] }, /arguments\/clear: each must be one of offer_id, /],
     [{ clear: 'offer_id' }, /arguments\/clear: must be a list/],
-    [{ clear: ['offer_id'], offer_id: 'x' }, /arguments\/offer_id: is given and in clear/],
+    [{ clear: ['offer_id'], offer_id: 'x' }, /arguments\/offer_id: is both given and in clear/],
   ] as const)
     assert.match(
       toolNamed('update_campaign').requestFor({ campaign_id: 'x', ...(args as Json) }).objection?.error ?? '',
@@ -211,7 +211,7 @@ test('text that holds JSON is read where an object, a list, a number or a boolea
   for (const text of ['{"a":', '{"__proto__":1}', `{"a":"\\u0000"}`, '['.repeat(40)])
     assert.match(
       toolNamed('create_click_flow').requestFor({ name: 'F', graph: text }).objection?.error ?? '',
-      /^arguments\/graph: is a text that is no JSON/,
+      /^arguments\/graph: is text that is not valid JSON/,
     )
 })
 
@@ -223,8 +223,8 @@ test('what is nested is closed: a field that is not known is named, with those t
     grpah: {},
   })
   assert.deepEqual(objection?.error?.split('; '), [
-    'arguments/graph/nodes/1: there is no "operator" here',
-    'arguments/graph/edges/0: there is no "Branch" here, but there is branch',
+    'arguments/graph/nodes/1: has no field "operator"',
+    'arguments/graph/edges/0: has no field "Branch", but there is branch',
     'arguments/grpah: service_create_click_flow has no such argument',
   ])
   assert.match(

@@ -1,4 +1,4 @@
-/** Vitals over HTTP: what an operator's monitoring asks of the process. */
+/** The health and metrics endpoints, for the operator's monitoring. */
 import { z } from 'zod'
 import { endpoint } from '../contract/endpoint.ts'
 import { Done } from '../contract/fields.ts'
@@ -17,7 +17,7 @@ export const readReadiness = endpoint({
   access: 'anyone',
   summary: 'Whether requests can be served',
   description:
-    '200 while the database answers, else 503. While it does not, clicks go to the journal and redirects still work.',
+    '200 while the database answers, otherwise 503. Without the database, redirects still work and clicks go to the journal.',
   visit: true,
   reply: Done,
   answers: {
@@ -34,7 +34,7 @@ export const readMetrics = endpoint({
   route: 'GET /metrics',
   access: 'anyone',
   summary: 'Metrics for Prometheus',
-  description: 'Holds nothing of any organization. Let only your own scraper reach it.',
+  description: 'Contains no data of organizations. Let only your own scraper reach it.',
   visit: true,
-  answers: { 200: { words: "Prometheus' text form", type: 'text/plain' } },
+  answers: { 200: { words: "Prometheus' text format", type: 'text/plain' } },
 })

@@ -1,16 +1,16 @@
-/** Vitals: what an operator's monitoring asks. Owns no table and tells nothing of any organization. */
+/** Health, readiness and metrics for the operator's monitoring. Owns no table and reveals no data of organizations. */
 import { sql } from 'kysely'
 import { collectDefaultMetrics, register } from 'prom-client'
 import type { Answer, Ground } from '../ground/room.ts'
 
 collectDefaultMetrics()
 
-/** The process answers. */
+/** 200 whenever the process can answer. */
 export function readHealth(): Answer {
   return { status: 200, body: { ok: true } }
 }
 
-/** 200 while the database answers, else 503. */
+/** 200 while the database answers, otherwise 503. */
 export async function readReadiness({ db }: Ground): Promise<Answer> {
   try {
     await sql`select 1`.execute(db)
@@ -20,7 +20,7 @@ export async function readReadiness({ db }: Ground): Promise<Answer> {
   }
 }
 
-/** The process's metrics in Prometheus' text form. */
+/** The metrics of the process in Prometheus' text format. */
 export async function readMetrics(): Promise<Answer> {
   return { status: 200, headers: { 'content-type': register.contentType }, body: await register.metrics() }
 }

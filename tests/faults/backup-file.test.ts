@@ -119,7 +119,7 @@ test('of a running Sluice with its own database: restored into a fresh folder it
 
   await mkdir(fresh)
   copyFileSync(join(dataDir, 'secret'), join(fresh, 'secret'))
-  assert.match(await run('restore', { DATA_DIR: fresh }, file), /^Restored what was acknowledged before 20/)
+  assert.match(await run('restore', { DATA_DIR: fresh }, file), /^Restored everything that Sluice \S+ acknowledged before 20/)
   assert.match(await run('reconcile', { DATA_DIR: fresh }), /./)
   const { sluice: again, said: saved } = await opened(ground, 1, { ...own, DATA_DIR: fresh })
   assert.match(saved, /Sluice \d+\.\d+\.\d+, last backup: 20\d\d-\d\d-\d\dT/)
@@ -151,7 +151,7 @@ test('of a database of its own, with clicks that wait in the journal: they are s
   const before = soFar(load)
   const file = join(place, 'one.backup')
   const said = await run('backup', { DATABASE_URL: fresh.url, DATA_DIR: dataDir, SECRET }, file)
-  assert.match(said, /, files of journals: 1\. SECRET is not in it/)
+  assert.match(said, /, 1 journal files\. SECRET is not in it/)
   await sluice.kill()
 
   const restored = join(place, 'restored')

@@ -53,7 +53,7 @@ const flat = {
     'destination.click_flow_id': 'click_flow_id',
   },
   arguments: {
-    destination_offer_id: 'Destination: an offer, always at its current address. Conversions are credited to it.',
+    destination_offer_id: 'Destination: an offer, always at its current address. It is credited.',
     redirect_url: 'Destination: an address, macros allowed, such as https://shop.example/?aff={click_id}.',
     funnel_id: `Destination: a funnel. ${FUNNEL_ID}`,
     click_flow_id: `Destination: a published click flow. ${CLICK_FLOW_ID}`,

@@ -37,7 +37,7 @@ export const funnelTools = [
     endpoint: funnels.deleteFunnel,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: campaigns that use it then go to their fallback. To avoid that, change it with service_update_funnel, or move the campaigns with service_update_campaign first.',
+      'CANNOT BE UNDONE: campaigns that use it then go to their fallback. To avoid that, use service_update_funnel, or service_update_campaign first.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
     fields: {},
   }),

@@ -50,7 +50,7 @@ test('the command takes a file in whole, the same file again changes nothing, an
 test('without a file, or with one that is not there, it says what is missing', async () => {
   const unsaid = await runSluice({ DATABASE_URL: fresh.url, DATA_DIR: folder }, { command: 'rates' })
   assert.equal(unsaid.code, 1)
-  assert.match(unsaid.stderr, /say which file: npm run rates -- import FILE/)
+  assert.match(unsaid.stderr, /name the file: npm run rates -- import FILE/)
   const absent = await runSluice(
     { DATABASE_URL: fresh.url, DATA_DIR: folder },
     { command: 'rates', given: ['import', join(folder, 'none.csv')] },

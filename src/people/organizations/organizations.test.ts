@@ -71,7 +71,7 @@ test('nobody founds more workspaces than the setting allows, also not two at onc
   assert.deepEqual(statusesOf(await raceInto(house.database, hold, [found, found])), [201, 409])
   const refused = await found()
   assert.deepEqual(refusalOf(refused), [409, 'organization_limit'])
-  assert.match(String(refused.data()['error']), /^one person may found 10 workspaces here/)
+  assert.match(String(refused.data()['error']), /^one person may create at most 10 workspaces/)
 
   const first = `/api/organizations/${ids[0]}`
   assert.equal((await house.call('DELETE', first, { cookie })).statusCode, 200)

@@ -50,12 +50,12 @@ test('a lost second factor is taken away with every session of the account, and 
   const lost = await guarded()
   const other = await guarded()
   assert.deepEqual(await stateOf(lost), [true, 1, 1, true])
-  assert.deepEqual(await resetSecondFactor(house.database.kysely, ` ${lost.email.toUpperCase()} `), { had: true })
+  assert.deepEqual(await resetSecondFactor(house.database.kysely, ` ${lost.email.toUpperCase()} `), { had_factor: true })
   assert.equal((await house.call('GET', '/api/sessions', { cookie: lost.cookie })).statusCode, 401)
   assert.deepEqual(await stateOf(lost), [false, 0, 0, false])
   assert.equal((await house.call('GET', '/api/sessions', { cookie: other.cookie })).statusCode, 200)
   assert.deepEqual(await stateOf(other), [true, 1, 1, true])
-  assert.deepEqual(await resetSecondFactor(house.database.kysely, lost.email), { had: false })
+  assert.deepEqual(await resetSecondFactor(house.database.kysely, lost.email), { had_factor: false })
   assert.equal(await resetSecondFactor(house.database.kysely, 'nobody@example.com'), undefined)
 })
 
@@ -63,14 +63,14 @@ test('the command takes it away beside a running Sluice, writes the mail, and sa
   const lost = await guarded()
   const run = (...given: string[]) => runSluice({ DATABASE_URL: fresh.url }, { command: 'second-factor', given })
   const done = await run('reset', lost.email)
-  assert.deepEqual([done.code, /password alone lets in again/.test(done.stdout)], [0, true], done.stderr)
-  assert.match(done.stdout + done.stderr, /has taken app, passkeys and recovery codes from your account/)
+  assert.deepEqual([done.code, /password alone now signs in/.test(done.stdout)], [0, true], done.stderr)
+  assert.match(done.stdout + done.stderr, /removed the app, passkeys and recovery codes from your account/)
   assert.deepEqual(await stateOf(lost), [false, 0, 0, false])
   assert.match((await run('reset', lost.email)).stdout, /has no second factor/)
   for (const [given, words] of [
     [['reset', 'nobody@example.com'], /no account has the address nobody@example.com/],
-    [['reset'], /say whose/],
-    [[], /say whose/],
+    [['reset'], /name the account/],
+    [[], /name the account/],
   ] as const) {
     const { code, stderr } = await run(...given)
     assert.deepEqual([code, words.test(stderr)], [1, true], stderr)

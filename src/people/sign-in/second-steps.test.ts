@@ -105,7 +105,7 @@ test('an app counts once it has shown a code: then the password is not enough, a
   const proven = await post('/two-factor/verify-totp', { code: `${code.slice(0, 3)} ${code.slice(3)}` }, cookie)
   assert.equal(proven.statusCode, 200, proven.body)
   assert.ok(!proven.body.includes('"token"'))
-  assert.match((await mailbox.next(email)).text, /asks for a code of it/)
+  assert.match((await mailbox.next(email)).text, /signing in asks for its code/)
   const now = cookiesOf(proven)
   assert.deepEqual(await stateOf(now), { app: true, passkeys: [], recovery_codes_left: 10, required_by: [] })
   const session = (await house.call('GET', '/api/auth/get-session', { cookie: now })).json<{
@@ -161,7 +161,7 @@ test('a recovery code lets in once, however it is typed; of two uses at once one
   const let_in = await post('/two-factor/verify-backup-code', { code: typed }, step)
   assert.equal(let_in.statusCode, 200, let_in.body)
   assert.ok(await isSignedIn(cookiesOf(let_in)))
-  assert.match((await mailTo(email, /recovery code/)).text, /used up/)
+  assert.match((await mailTo(email, /recovery code/)).text, /no longer works/)
   const again = await post('/two-factor/verify-backup-code', { code: first }, (await atTheStep(email)).step)
   assert.equal(again.data()['code'], 'INVALID_BACKUP_CODE')
 
@@ -219,7 +219,7 @@ test('taking the app down needs the password; then the password is enough again,
   assert.deepEqual([wrong.statusCode, wrong.data()['code']], [400, 'INVALID_PASSWORD'])
   assert.equal((await stateOf(cookie))['app'], true)
   assert.equal((await post('/two-factor/disable', { password: PASSWORD }, cookie)).statusCode, 200)
-  assert.match((await mailTo(email, /was removed/)).text, /not asked for any more/)
+  assert.match((await mailTo(email, /was removed/)).text, /no longer asks for its codes/)
   assert.deepEqual(await stateOf(cookie), { app: false, passkeys: [], recovery_codes_left: 0, required_by: [] })
   const reply = await post('/sign-in/email', { email, password: PASSWORD })
   assert.ok(await isSignedIn(cookiesOf(reply)))
@@ -236,18 +236,18 @@ test('taking the app down needs the password; then the password is enough again,
 test('each change of a second factor is told to its person by mail, but not the new name of a passkey', async () => {
   const { email, cookie } = await withApp()
   const nextMail = async () => (await mailbox.next(email)).text
-  assert.match(await nextMail(), /asks for a code of it/)
+  assert.match(await nextMail(), /signing in asks for its code/)
   await post('/two-factor/generate-backup-codes', { password: PASSWORD }, cookie)
-  assert.match(await nextMail(), /Those before them are no good/)
+  assert.match(await nextMail(), /The previous codes no longer work/)
   const asked = (await post('/passkey/ask', {}, cookie)).json<{ challenge: string; rp: { id: string } }>()
   const added = await post('/passkey/add', { name: 'Phone', response: newAuthenticator().make(asked) }, cookie)
-  assert.match(await nextMail(), /It is called Phone, and signs in/)
+  assert.match(await nextMail(), /It is called Phone and can sign in/)
   const { id } = added.data()
   assert.equal((await post('/passkey/rename', { id, name: 'Tablet' }, cookie)).statusCode, 200)
   assert.equal((await post('/passkey/remove', { id }, cookie)).statusCode, 200)
   assert.match(await nextMail(), /It was called Tablet/)
   await post('/two-factor/disable', { password: PASSWORD }, cookie)
-  assert.match(await nextMail(), /not asked for any more/)
+  assert.match(await nextMail(), /no longer asks for its codes/)
 })
 
 test('what was not begun is not confirmed, what is confirmed is not begun again, and a step is needed for a code', async () => {
