@@ -60,10 +60,13 @@ describe('sockets that were handed on', () => {
     const wrong: [Record<string, string>, RegExp][] = [
       [{ LISTEN_FDS: '1', LISTEN_PID: '8' }, /LISTEN_PID is another process/],
       [{ LISTEN_FDS: '1' }, /LISTEN_PID is another process/],
-      [{ LISTEN_FDS: '2', LISTEN_PID: '7' }, /has to name each of them once/],
-      [{ LISTEN_FDS: '2', LISTEN_PID: '7', LISTEN_FDNAMES: 'http:http' }, /has to name each of them once/],
-      [{ LISTEN_FDS: 'x', LISTEN_PID: '7', LISTEN_FDNAMES: 'http' }, /has to name each of them once/],
-      [{ LISTEN_FDS: '1', LISTEN_PID: '7', LISTEN_FDNAMES: 'sluice.socket' }, /each is named plain, http, https/],
+      [{ LISTEN_FDS: '2', LISTEN_PID: '7' }, /must name each of them once/],
+      [{ LISTEN_FDS: '2', LISTEN_PID: '7', LISTEN_FDNAMES: 'http:http' }, /must name each of them once/],
+      [{ LISTEN_FDS: 'x', LISTEN_PID: '7', LISTEN_FDNAMES: 'http' }, /must name each of them once/],
+      [
+        { LISTEN_FDS: '1', LISTEN_PID: '7', LISTEN_FDNAMES: 'sluice.socket' },
+        /each must be named one of plain, http, https/,
+      ],
     ]
     for (const [env, why] of wrong) {
       const lines: string[] = []
@@ -135,7 +138,10 @@ describe('doors that cannot be opened', () => {
     const app = Fastify()
     ends.push(() => app.close())
     const beside: Listener = { name: 'http', server: createServer(), port, host: '127.0.0.1', setting: 'HTTP_PORT' }
-    await assert.rejects(openListeners(app, anywhere, log, [beside]), /is taken: stop the program that uses it, or set HTTP_PORT/)
+    await assert.rejects(
+      openListeners(app, anywhere, log, [beside]),
+      /is taken: stop the program that uses it, or set HTTP_PORT/,
+    )
     assert.equal(await (await fetch(address)).text(), 'here')
   })
 })

@@ -446,7 +446,9 @@ describe('what else the route refuses', () => {
       const no = await refused(name, args, secret)
       assert.deepEqual([no['status'], no['code']], [403, 'campaign_scope_forbidden'], name)
       assert.ok(
-        String(no['hint']).startsWith(`This key is restricted to campaign ${mine.id}. Campaigns it creates are not added.`),
+        String(no['hint']).startsWith(
+          `This key is restricted to campaign ${mine.id}. Campaigns it creates are not added.`,
+        ),
       )
       assert.deepEqual([no['slug'], no['tier']], [undefined, undefined])
     }
@@ -481,7 +483,7 @@ describe('what else the route refuses', () => {
       assert.equal(foreign['status'], 404, `${endpoint.route} ${JSON.stringify(foreign)}`)
       assert.deepEqual(await refused(name, { ...args, [id]: toWireId(newId()) }, secret), foreign)
       assert.deepEqual(await refused(name, { ...args, [id]: '../offers' }, secret), foreign)
-      assert.match(String(foreign['hint']), new RegExp(`this ${id} .*, or it was deleted. .*From|from service_create`))
+      assert.match(String(foreign['hint']), new RegExp(`this ${id}, or it was deleted. .*From|from service_create`))
     }
     const clickId = await click(campaign)
     const no = await refused('report_conversion', { clickId, type: 'lead' }, secret)

@@ -119,7 +119,10 @@ test('of a running Sluice with its own database: restored into a fresh folder it
 
   await mkdir(fresh)
   copyFileSync(join(dataDir, 'secret'), join(fresh, 'secret'))
-  assert.match(await run('restore', { DATA_DIR: fresh }, file), /^Restored everything that Sluice \S+ acknowledged before 20/)
+  assert.match(
+    await run('restore', { DATA_DIR: fresh }, file),
+    /^Restored everything that Sluice \S+ acknowledged before 20/,
+  )
   assert.match(await run('reconcile', { DATA_DIR: fresh }), /./)
   const { sluice: again, said: saved } = await opened(ground, 1, { ...own, DATA_DIR: fresh })
   assert.match(saved, /Sluice \d+\.\d+\.\d+, last backup: 20\d\d-\d\d-\d\dT/)

@@ -33,11 +33,11 @@ const stored = async () =>
 
 test('the command takes a file in whole, the same file again changes nothing, and one that says otherwise is refused whole', async () => {
   const first = await importFile('\ufeffday,currency,usd_per_unit\n2026-03-02,EUR,1.0812\n2026-03-02,rub,0.0123\n')
-  assert.deepEqual([first.code, first.stdout], [0, '2 rates read, 2 of them new.\n'], first.stderr)
+  assert.deepEqual([first.code, first.stdout], [0, 'Read 2 rates, 2 of them new.\n'], first.stderr)
   const kept = ['2026-03-02,EUR,1.0812,import', '2026-03-02,RUB,0.0123,import']
   assert.deepEqual(await stored(), kept)
   const again = await importFile('currency,usd_per_unit,day\nEUR,1.08120,2026-03-02\n')
-  assert.deepEqual([again.code, again.stdout], [0, '1 rates read, 0 of them new.\n'])
+  assert.deepEqual([again.code, again.stdout], [0, 'Read 1 rates, 0 of them new.\n'])
   const otherwise = await importFile('day,currency,usd_per_unit\n2026-03-03,EUR,1.09\n2026-03-02,EUR,1.1\n')
   assert.equal(otherwise.code, 1)
   assert.match(otherwise.stderr, /^Sluice cannot start: .*an imported rate cannot change: line 3: 1\.0812 is stored\n$/)

@@ -50,7 +50,9 @@ test('a lost second factor is taken away with every session of the account, and 
   const lost = await guarded()
   const other = await guarded()
   assert.deepEqual(await stateOf(lost), [true, 1, 1, true])
-  assert.deepEqual(await resetSecondFactor(house.database.kysely, ` ${lost.email.toUpperCase()} `), { had_factor: true })
+  assert.deepEqual(await resetSecondFactor(house.database.kysely, ` ${lost.email.toUpperCase()} `), {
+    had_factor: true,
+  })
   assert.equal((await house.call('GET', '/api/sessions', { cookie: lost.cookie })).statusCode, 401)
   assert.deepEqual(await stateOf(lost), [false, 0, 0, false])
   assert.equal((await house.call('GET', '/api/sessions', { cookie: other.cookie })).statusCode, 200)
