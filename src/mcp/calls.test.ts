@@ -220,10 +220,10 @@ describe('each tool does what its route does', () => {
       String((await refused('create_click_flow', flow))['error']),
       /graph\/nodes\/1: has no field "operator"/,
     )
-    assert.match(String((await refused('create_funnel', funnel))['error']), /offers\/0: there is no "share" here/)
+    assert.match(String((await refused('create_funnel', funnel))['error']), /offers\/0: has no field "share"/)
     for (const [path, body, words] of [
-      ['/api/click-flows', flow, 'graph.nodes.1: there is no "operator" here'],
-      ['/api/funnels', funnel, 'offers.0: there is no "share" here'],
+      ['/api/click-flows', flow, 'graph.nodes.1: has no field "operator"'],
+      ['/api/funnels', funnel, 'offers.0: has no field "share"'],
     ] as const) {
       const reply = await house.call('POST', path, { key, body })
       assert.equal(reply.statusCode, 400)
@@ -491,7 +491,7 @@ describe('what else the route refuses', () => {
       [no['status'], no['error'], no['slug'], no['tier']],
       [403, 'click not found', undefined, undefined],
     )
-    assert.match(String(no['hint']), /Take clickId from service_list_clicks/)
+    assert.match(String(no['hint']), /Use the id from service_list_clicks/)
     for (const wrong of [
       { offer_id },
       { funnel_id: funnel.id, redirect_url: '' },

@@ -150,7 +150,7 @@ describe('what the transport refuses', () => {
         'service_list_campaigns',
         /no tool "service_list_campaigns"\. Similar: service_create_campaign, service_update_campaign, service_delete_campaign\. No tool lists/,
       ],
-      ['create_offer', /Near it: service_create_offer/],
+      ['create_offer', /Similar: service_create_offer/],
       ['service_read_funnel', /service_update_funnel.*No tool shows how a thing is set up: ask the person/],
       ['x', /no tool "x"\.$/],
     ] as const) {
@@ -288,7 +288,7 @@ describe('what the transport answers', () => {
       .set({ role: 'member' })
       .where('org_id', '=', org.org_id)
       .execute()
-    assert.match(await told(all), /Every tool refuses at present: the owner of this key must be owner or admin/)
+    assert.match(await told(all), /Every tool currently refuses: the owner of this key must be owner or admin/)
   })
 
   test('plain JSON without sessions, streams and headers for other origins, whatever the client says it accepts', async () => {

@@ -235,7 +235,7 @@ test('what is nested is closed: a field that is not known is named, with those t
   for (const name of ['create_funnel', 'update_funnel'])
     assert.match(
       toolNamed(name).requestFor({ funnel_id: 'x', offers: [member] }).objection?.error ?? '',
-      /arguments\/offers\/0: there is no "share" here/,
+      /arguments\/offers\/0: has no field "share"/,
     )
 })
 
