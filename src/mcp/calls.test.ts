@@ -222,8 +222,8 @@ describe('each tool does what its route does', () => {
     )
     assert.match(String((await refused('create_funnel', funnel))['error']), /offers\/0: has no field "share"/)
     for (const [path, body, words] of [
-      ['/api/click-flows', flow, 'graph.nodes.1: has no field "operator"'],
-      ['/api/funnels', funnel, 'offers.0: has no field "share"'],
+      ['/api/click-flows', flow, 'graph.nodes.1: there is no "operator" here'],
+      ['/api/funnels', funnel, 'offers.0: there is no "share" here'],
     ] as const) {
       const reply = await house.call('POST', path, { key, body })
       assert.equal(reply.statusCode, 400)
