@@ -4,7 +4,8 @@ import './words.ts'
 import { EventType } from './event-types.ts'
 import {
   COUNT_MEASURES,
-  EVENT_MEASURES,
+  EVENT_COUNTS,
+  EVENT_REVENUES,
   MONEY_MEASURES,
   SHARE_MEASURES,
   UNIQUE_VISITORS,
@@ -25,7 +26,8 @@ const measured = {
   ...fields(['cost', 'profit'], Money.nullable()),
   ...fields(UNIT_MEASURES, Money.nullable()),
   ...fields(SHARE_MEASURES, z.number().nullable()),
-  ...fields(EVENT_MEASURES, z.int()),
+  ...fields(EVENT_COUNTS, z.int()),
+  ...fields(EVENT_REVENUES, Money.nullable()),
   unique_visitors: z
     .int()
     .nullable()

@@ -47,15 +47,24 @@ export const MEASURES = [
   UNIQUE_VISITORS,
 ] as const
 
-/** Of each type of events, how many are approved; 0 where there are none. In no answer that does not ask for it. */
-export const EVENT_MEASURES = EVENT_TYPES.map(type => `events_${type}` as const)
+/** Of each type of events, how many are approved; 0 where there are none. */
+export const EVENT_COUNTS = EVENT_TYPES.map(type => `events_${type}` as const)
+/** Of each type of events, what the approved ones pay, as MONEY_MEASURES; null where a click that is no longer kept does not say it. */
+export const EVENT_REVENUES = EVENT_TYPES.map(type => `revenue_${type}` as const)
+export type EventRevenue = (typeof EVENT_REVENUES)[number]
+/** Both, in no answer that does not ask for them. */
+export const EVENT_MEASURES = [...EVENT_COUNTS, ...EVENT_REVENUES] as const
 export type EventMeasure = (typeof EVENT_MEASURES)[number]
 
 export const isEventMeasure = (name: string): name is EventMeasure =>
   (EVENT_MEASURES as readonly string[]).includes(name)
 
 /** The type of events that such a measure is of. */
-export const typeOfMeasure = (measure: EventMeasure): EventType => measure.slice('events_'.length) as EventType
+export const typeOfMeasure = (measure: EventMeasure): EventType => measure.slice(measure.indexOf('_') + 1) as EventType
+
+/** Whether it is the money of a type of events. */
+export const isEventRevenue = (name: string): name is EventRevenue =>
+  (EVENT_REVENUES as readonly string[]).includes(name)
 
 export const ALL_MEASURES = [...MEASURES, ...EVENT_MEASURES] as const
 export type Measure = (typeof ALL_MEASURES)[number]

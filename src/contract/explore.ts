@@ -134,7 +134,7 @@ export const ExploreQuestion = z
       description: 'Whether conversions, cr and cpa count those on hold as well as the approved ones',
     }),
     measures: z.array(z.enum(ALL_MEASURES)).min(1).optional().meta({
-      description: 'All but unique_visitors and events of single types unless given',
+      description: 'All but unique_visitors and those of single types of events unless given',
     }),
     unassigned: z.literal('apart').optional().meta({
       description:

@@ -3,7 +3,7 @@
  * and the glossary in docs/reading.md are made from it.
  */
 import { EVENT_TYPE_LABELS } from './event-types.ts'
-import { type EventMeasure, isEventMeasure, typeOfMeasure } from './explore-measures.ts'
+import { type EventMeasure, isEventMeasure, isEventRevenue, typeOfMeasure } from './explore-measures.ts'
 
 type Figure = {
   /** What it is called, in pickers and documents. */
@@ -244,6 +244,15 @@ export const figureOf = (key: FigureKey): Figure => (isEventMeasure(key) ? event
 
 function eventFigure(measure: EventMeasure): Figure {
   const label = EVENT_TYPE_LABELS[typeOfMeasure(measure)]
+  if (isEventRevenue(measure))
+    return {
+      name: `${label} revenue`,
+      unit: 'money',
+      counts: 'money',
+      of: 'one type',
+      means: `What the approved conversions of the type ${label} pay. No value where the clicks are no longer kept and only their revenue of all types is known.`,
+      day: 'click',
+    }
   return {
     name: `${label} events`,
     unit: 'count',

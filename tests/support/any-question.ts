@@ -6,7 +6,7 @@ import type { ExploreAnswer } from '../../src/contract/explore-answer.ts'
 import { type Measure, MEASURES } from '../../src/contract/explore-measures.ts'
 import { EXPLORE_DIMENSIONS, type ExploreDimension, operatorsOf } from '../../src/contract/explore-dimensions.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
-import { COUNTED_EVENTS } from './explore-measures.ts'
+import { COUNTED_EVENTS, COUNTED_REVENUES } from './explore-measures.ts'
 import { asRecounted, recountExplore } from './explore-recount.ts'
 import type { TestHouse } from './house.ts'
 
@@ -34,7 +34,7 @@ function anyFilter(keysOf: Ground['keysOf']): fc.Arbitrary<ExploreFilter> {
 
 const anyHaving: fc.Arbitrary<ExploreHaving[]> = fc.array(
   fc.record({
-    measure: fc.constantFrom<Measure>(...MEASURES, ...COUNTED_EVENTS),
+    measure: fc.constantFrom<Measure>(...MEASURES, ...COUNTED_EVENTS, ...COUNTED_REVENUES),
     op: fc.constantFrom(...COMPARISONS),
     value: fc.constantFrom('0', '1', '2', '3', '-0.2', '0.25', '0.5', '12.5', '-1', '1000000.000001'),
   }),
@@ -53,7 +53,7 @@ export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbit
       time_zone: fc.constantFrom(...ZONES),
       from: fc.oneof(fc.constant(first), fc.integer({ min: first, max: last })),
       length: fc.oneof(fc.constant(last - first), fc.integer({ min: 0, max: last - first })),
-      by: fc.constantFrom<Measure | 'key'>('key', ...MEASURES, ...COUNTED_EVENTS),
+      by: fc.constantFrom<Measure | 'key'>('key', ...MEASURES, ...COUNTED_EVENTS, ...COUNTED_REVENUES),
       having: fc.option(anyHaving, { nil: undefined }),
       havingAbove: fc.option(anyHaving, { nil: undefined, freq: 2 }),
       descending: fc.boolean(),
@@ -89,7 +89,7 @@ export function anyQuestion({ from: first, to: last, keysOf }: Ground): fc.Arbit
           filters,
           ...(having && { having }),
           sort: { by, descending },
-          measures: [...MEASURES, ...COUNTED_EVENTS],
+          measures: [...MEASURES, ...COUNTED_EVENTS, ...COUNTED_REVENUES],
           count_pending,
           ...(isCompared && !dimensions.includes('day') && { compare: 'before' as const }),
         },

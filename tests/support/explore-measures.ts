@@ -1,11 +1,18 @@
 // The figures of a recounted row: sums as the database has them, and what is divided. Exact but for shares.
 import type { ExploreMeasures } from '../../src/contract/explore-answer.ts'
 import type { ExploreHaving } from '../../src/contract/explore.ts'
-import { COST_MEASURES, type EventMeasure, type Measure, WITHOUT_COST } from '../../src/contract/explore-measures.ts'
+import {
+  COST_MEASURES,
+  type EventMeasure,
+  type EventRevenue,
+  type Measure,
+  WITHOUT_COST,
+} from '../../src/contract/explore-measures.ts'
 
 /** Of these types events are counted, the last of which no click has. */
 export const COUNTED_TYPES = ['lead', 'ftd', 'purchase', 'custom_1', 'first_dm'] as const
 export const COUNTED_EVENTS = COUNTED_TYPES.map(type => `events_${type}` as const satisfies EventMeasure)
+export const COUNTED_REVENUES = COUNTED_TYPES.map(type => `revenue_${type}` as const satisfies EventRevenue)
 
 const COUNTS = [
   'clicks',
@@ -26,7 +33,7 @@ const COUNTS = [
   'clicks_without_cost',
   ...COUNTED_EVENTS,
 ] as const
-const MONEY = ['revenue', 'revenue_pending', 'cost', 'revenue_without_cost'] as const
+const MONEY = ['revenue', 'revenue_pending', 'cost', 'revenue_without_cost', ...COUNTED_REVENUES] as const
 
 /** A row of the database: numbers as text. */
 export type Counted = { readonly [name in (typeof COUNTS)[number] | (typeof MONEY)[number] | 'visitors']: string }
@@ -40,7 +47,7 @@ export const SUMS = [
   'count(*) as clicks',
   'count(*) filter (where visitor_is_new) as new_visitors',
   ...reached,
-  ...['conversions', 'conversions_pending', 'conversions_rejected', ...COUNTED_EVENTS].map(
+  ...['conversions', 'conversions_pending', 'conversions_rejected', ...COUNTED_EVENTS, ...COUNTED_REVENUES].map(
     name => `coalesce(sum(${name}), 0) as ${name}`,
   ),
   ...['approved', 'pending', 'rejected', 'revenue', 'revenue_pending'].map(

@@ -81,8 +81,18 @@ const approved = (type: string) => `(
     where e.org_id = c.org_id and e.click_id = c.id and not e.test and e.type = '${type}'
       and coalesce((select r.status from event_revisions r where r.org_id = e.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') = 'approved'
   ) as events_${type}`
+const paid = (type: string) => `(
+    select sum(case r.status when 'approved' then r.amount else 0 end) from (
+      select coalesce(said.status, 'approved') as status, coalesce(said.amount, e.payout, 0) as amount
+      from events e left join lateral (
+        select status, amount from event_revisions where org_id = e.org_id and event_id = e.id order by seq desc limit 1
+      ) said on true
+      where e.org_id = c.org_id and e.click_id = c.id and not e.test and e.type = '${type}'
+    ) r
+  ) as revenue_${type}`
 const CONVERTED = [
   ...COUNTED_TYPES.map(approved),
+  ...COUNTED_TYPES.map(paid),
   converted('conversions', `= 'approved'`),
   converted('conversions_pending', `= 'pending'`),
   converted('conversions_rejected', `not in ('approved', 'pending')`),

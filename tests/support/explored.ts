@@ -34,6 +34,13 @@ const TEXTS = {
 } as const
 type Text = keyof typeof TEXTS
 
+/** A conversion; `amount` is what it pays if it is approved, 0 unless given. */
+export type Converted = {
+  readonly type: string
+  readonly status: 'approved' | 'pending' | 'rejected'
+  readonly amount?: string
+}
+
 export type ExploredClick = { readonly at: number } & { readonly [name in Text]?: string | null } & {
   readonly visitor_id?: string | null
   readonly is_new?: boolean
@@ -47,7 +54,7 @@ export type ExploredClick = { readonly at: number } & { readonly [name in Text]?
   readonly rejected?: number
   readonly revenue_pending?: string
   /** Its conversions, as the last word on each leaves them. */
-  readonly converted?: readonly { readonly type: string; readonly status: 'approved' | 'pending' | 'rejected' }[]
+  readonly converted?: readonly Converted[]
 }
 
 type Whole = { -readonly [K in keyof Required<ExploredClick>]: Required<ExploredClick>[K] } & { id: string }
@@ -142,13 +149,13 @@ async function storeClicks({ worker }: Pick<Database, 'worker'>, org_id: number,
     [org_id, JSON.stringify(rows)],
   )
   const events = clicks.flatMap(({ id, campaign, converted }) =>
-    converted.map(({ type, status }) => ({ id: newId(), click_id: id, campaign_id: campaign, type, status })),
+    converted.map(({ amount = '0', ...one }) => ({ id: newId(), click_id: id, campaign_id: campaign, amount, ...one })),
   )
   await worker.query(
     `with stored as (
-      insert into events (created_at, payout_is_explicit, person_id, source, test, id, click_id, campaign_id, type, org_id)
-      select now(), false, gen_random_uuid(), 'api', false, id, click_id, campaign_id, type, $1::int from json_to_recordset($2::json)
-        as event (id uuid, click_id uuid, campaign_id uuid, type text)
+      insert into events (created_at, payout_is_explicit, person_id, source, test, id, click_id, campaign_id, type, payout, org_id)
+      select now(), false, gen_random_uuid(), 'api', false, id, click_id, campaign_id, type, amount, $1::int from json_to_recordset($2::json)
+        as event (id uuid, click_id uuid, campaign_id uuid, type text, amount numeric)
     )
     insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
     select $1::int, id, 1, status, 0, 'dashboard', now() from json_to_recordset($2::json) as event (id uuid, status text)
@@ -157,14 +164,14 @@ async function storeClicks({ worker }: Pick<Database, 'worker'>, org_id: number,
   )
 }
 
-/** As a segment has them: how many of each type are approved, pending and rejected. */
+/** As a segment has them: how many of each type are approved, pending and rejected, and what the approved ones pay in millionths. */
 function conversionsOf({ converted }: Pick<Whole, 'converted'>): string | null {
   const types = [...new Set(converted.map(({ type }) => type))].sort()
-  const counts = types.map(type =>
-    ['approved', 'pending', 'rejected'].map(
-      status => converted.filter(one => one.type === type && one.status === status).length,
-    ),
-  )
+  const counts = types.map(type => {
+    const of = (status: string) => converted.filter(one => one.type === type && one.status === status)
+    const paid = of('approved').reduce((sum, { amount = '0' }) => sum + toUnits(amount, 6), 0n)
+    return [...['approved', 'pending', 'rejected'].map(status => of(status).length), paid]
+  })
   return types.length === 0 ? null : types.map((type, at) => `${type}:${counts[at]?.join(',')}`).join(' ')
 }
 
@@ -183,8 +190,8 @@ async function storeSegment(
   const count = (of: (row: Row) => number) => tracked.reduce((sum, row) => sum + row.sign * of(row), 0)
   await worker.query(
     `insert into segments (org_id, id, day, rows, taken, is_emptied, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost,
-      unread_costs, revenue_pending, approved, pending, rejected, body)
-    values ($1, $2, $3, $4, $5, false, $6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $7)`,
+      unread_costs, revenue_pending, approved, pending, rejected, without_amounts, body)
+    values ($1, $2, $3, $4, $5, false, $6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, $7)`,
     [org_id, newId(), day, rows.length, rows.filter(row => row.sign < 0).length, count(() => 1), bodyOf(rows, lacking)],
   )
 }

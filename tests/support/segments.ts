@@ -29,13 +29,16 @@ async function recounted({ reads }: Reads, secrets: Secrets, org_id: number): Pr
       case when cost_counts then (cost * 1000000000)::bigint end as cost, coalesce(cost_counts and cost is null, false) as unread_cost,
       coalesce(approved, 0) as approved, coalesce(pending, 0) as pending, coalesce(rejected, 0) as rejected,
       (coalesce(revenue_pending, 0) * 1000000)::bigint as revenue_pending, (
-        select string_agg(concat(type, ':', approved, ',', pending, ',', rejected), ' ' order by type collate "C") from (
+        select string_agg(concat(type, ':', approved, ',', pending, ',', rejected, ',', paid), ' ' order by type collate "C") from (
           select type, count(*) filter (where status = 'approved') as approved, count(*) filter (where status = 'pending') as pending,
-            count(*) filter (where status not in ('approved', 'pending')) as rejected
+            count(*) filter (where status not in ('approved', 'pending')) as rejected,
+            (coalesce(sum(amount) filter (where status = 'approved'), 0) * 1000000)::bigint as paid
           from (
-            select type, coalesce((
-              select r.status from event_revisions r where r.org_id = $1 and r.event_id = e.id order by seq desc limit 1), 'approved') as status
-            from events e where e.org_id = $1 and e.click_id = clicks.id
+            select type, coalesce(said.status, 'approved') as status, coalesce(said.amount, e.payout, 0) as amount
+            from events e left join lateral (
+              select r.status, r.amount from event_revisions r where r.org_id = $1 and r.event_id = e.id order by seq desc limit 1
+            ) said on true
+            where e.org_id = $1 and e.click_id = clicks.id
           ) stood group by type
         ) by_type
       ) as conversions

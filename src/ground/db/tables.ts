@@ -795,7 +795,7 @@ export interface ClickSheet {
   born_otherwise: string[] | null
   changes: string[] | null
   /**
-   * by type, approved, pending and rejected: 'ftd:0,1,0 lead:2,0,0'; null for a click without conversions
+   * by type, approved, pending, rejected, and millionths of a dollar that the approved ones pay: 'ftd:0,1,0,0 lead:2,0,0,12500000'; null for a click without conversions
    */
   conversions: string[] | null
   conversions_were: string[] | null
@@ -1791,6 +1791,10 @@ export interface Segments {
    */
   taken: number
   unread_costs: string
+  /**
+   * how many of its tracked rows earned something and do not say by which type; 1 where nobody has looked
+   */
+  without_amounts: Generated<string>
 }
 
 export interface Sessions {

@@ -1,10 +1,16 @@
 /**
- * The conversions of one click by type and status, as a text: `ftd:0,1,0 lead:2,0,0`. Types are in alphabetical order, each with how many are
- * approved, pending and rejected (with refunds and chargebacks). Equal conversions give equal texts. Null: the click has none.
+ * The conversions of one click by type and status, as a text: `ftd:0,1,0,0 lead:2,0,0,12500000`. Types are in alphabetical order, each with how many
+ * are approved, pending and rejected (with refunds and chargebacks), and what the approved ones pay in millionths of a US dollar. Equal conversions
+ * give equal texts. Null: the click has none. Processes of the version before write no amounts.
  */
 
-/** How many are approved, pending, rejected. */
-type StatusCounts = readonly [approved: number, pending: number, rejected: number]
+/** How many are approved, pending, rejected, and what the approved ones pay in millionths; undefined where the text does not say. */
+export type StatusCounts = readonly [
+  approved: number,
+  pending: number,
+  rejected: number,
+  millionths: bigint | undefined,
+]
 
 /** Counts by event type. */
 export type Conversions = ReadonlyMap<string, StatusCounts>
@@ -13,41 +19,54 @@ export function readConversions(text: string | null): Map<string, StatusCounts> 
   const found = new Map<string, StatusCounts>()
   for (const one of text === null || text === '' ? [] : text.split(' ')) {
     const [type = '', counts = ''] = one.split(':')
-    const [approved = 0, pending = 0, rejected = 0] = counts.split(',').map(Number)
-    found.set(type, [approved, pending, rejected])
+    const [approved, pending, rejected, millionths] = counts.split(',')
+    const amount = millionths === undefined ? undefined : BigInt(millionths)
+    found.set(type, [Number(approved ?? 0), Number(pending ?? 0), Number(rejected ?? 0), amount])
   }
   return found
 }
 
 export function writeConversions(conversions: Conversions): string | null {
-  const types = [...conversions].filter(([, counts]) => counts.some(count => count !== 0))
+  const types = [...conversions].filter(
+    ([, [approved, pending, rejected]]) => approved !== 0 || pending !== 0 || rejected !== 0,
+  )
   if (types.length === 0) return null
   return types
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([type, counts]) => `${type}:${counts.join(',')}`)
+    .map(([type, counts]) => `${type}:${counts.filter(count => count !== undefined).join(',')}`)
     .join(' ')
 }
 
 /** A copy with one conversion of a type more or fewer; `at` is 0 for approved, 1 for pending, 2 for rejected. */
 export function withOne(conversions: Conversions, type: string, at: 0 | 1 | 2, more: 1 | -1): Conversions {
-  const counts = [...(conversions.get(type) ?? [0, 0, 0])] as [number, number, number]
+  const [approved, pending, rejected, millionths] = conversions.get(type) ?? NONE
+  const counts: [number, number, number] = [approved, pending, rejected]
   counts[at] += more
-  return new Map(conversions).set(type, counts)
+  return new Map(conversions).set(type, [...counts, millionths])
 }
+
+/** A copy in which the approved conversions of a type pay `more` millionths more. */
+export function withAmount(conversions: Conversions, type: string, more: bigint): Conversions {
+  const [approved, pending, rejected, millionths = 0n] = conversions.get(type) ?? NONE
+  return new Map(conversions).set(type, [approved, pending, rejected, millionths + more])
+}
+
+const NONE: StatusCounts = [0, 0, 0, 0n]
 
 /** SQL conditions: which statuses count as pending and as rejected. All other events are approved. */
 export const IS_PENDING = (status: string) => `${status} = 'pending'`
 export const IS_REJECTED = (status: string) => `${status} in ('rejected', 'refunded', 'chargeback')`
 
-/** For a lateral join: the `status` of an event's last revision; no row without revisions. */
+/** For a lateral join: `status` and `amount` of an event's last revision; no row without revisions. */
 export const LAST_STATUS = (org: string, event: string) =>
-  `select status from event_revisions where org_id = ${org} and event_id = ${event} order by seq desc limit 1`
+  `select status, amount from event_revisions where org_id = ${org} and event_id = ${event} order by seq desc limit 1`
 
 /** SQL expression for the text of a click's conversions. */
 export const CONVERSIONS_OF = (org: string, click: string) => `(
-    select string_agg(type || ':' || (events - pending - rejected) || ',' || pending || ',' || rejected, ' ' order by type collate "C") from (
+    select string_agg(type || ':' || (events - pending - rejected) || ',' || pending || ',' || rejected || ',' || millionths, ' ' order by type collate "C") from (
       select e.type, count(*) as events, count(*) filter (where ${IS_PENDING('r.status')}) as pending,
-        count(*) filter (where ${IS_REJECTED('r.status')}) as rejected
+        count(*) filter (where ${IS_REJECTED('r.status')}) as rejected,
+        (coalesce(sum(case when r.status is null then e.payout when r.status = 'approved' then r.amount end), 0) * 1000000)::bigint as millionths
       from events e left join lateral (${LAST_STATUS(org, 'e.id')}) r on true
       where e.org_id = ${org} and e.click_id = ${click}
       group by e.type

@@ -7,7 +7,7 @@ import { toWireId } from '../../contract/ids.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
-import { withOne } from '../counters/conversions.ts'
+import { withAmount, withOne } from '../counters/conversions.ts'
 import { type ForeignAmount, amountInDollars, dayReceived } from './booked-rates.ts'
 import type { Changes } from './changes.ts'
 import type { Conversion, NetworkReference, Revision, NetworkVerdict } from './items.ts'
@@ -262,6 +262,7 @@ export class Judge {
     this.#changes.touch(this.#org_id, click)
     if (before !== null && isOtherStatus) click.conversions = withOne(click.conversions, type, countIndex(before), -1)
     if (isOtherStatus) click.conversions = withOne(click.conversions, type, countIndex(now), 1)
+    if (more !== 0n) click.conversions = withAmount(click.conversions, type, more)
     const revenue = (click.revenue ?? 0n) + more
     click.revenue = revenue === 0n ? null : revenue
     click.standing = standing

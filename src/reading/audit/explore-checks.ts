@@ -20,14 +20,14 @@ const STANDING = `
     union all
     select c.id from click_sheet, unnest(changes) as c where org_id = $1
   ), compared as (
-    select day, ${NUMBERS.join(', ')}, events, events_pending, events_rejected from segments where org_id = $1
+    select day, ${NUMBERS.join(', ')}, events, events_pending, events_rejected, without_amounts from segments where org_id = $1
     union all
-    select day, ${TAKEN}, 0, 0, 0 from report_day where org_id = $1 and dimension = 1
+    select day, ${TAKEN}, 0, 0, 0, 0 from report_day where org_id = $1 and dimension = 1
     union all
-    select day, ${TAKEN}, 0, 0, 0 from (${UNFOLDED}) unfolded
+    select day, ${TAKEN}, 0, 0, 0, 0 from (${UNFOLDED}) unfolded
     union all
     select ${dayOf('click_id')}, ${NUMBERS.map(() => '0').join(', ')}, -1, -(coalesce(status, '') = 'pending')::int,
-      -(coalesce(status, '') in ('rejected', 'refunded', 'chargeback'))::int
+      -(coalesce(status, '') in ('rejected', 'refunded', 'chargeback'))::int, 0
     from events e
     left join (
       select distinct on (event_id) event_id, status from event_revisions where org_id = $1 order by event_id, seq desc
@@ -39,7 +39,8 @@ const STANDING = `
     array(
       select day::text from compared
       where day >= ${FIRST_DAY} and not day = any(array(select ${dayOf('id')} from waiting))
-      group by day having ${IS_ANY} or sum(events) <> 0 or sum(events_pending) <> 0 or sum(events_rejected) <> 0 order by day desc limit ${MOST_DAYS}
+      group by day having ${IS_ANY} or sum(events) <> 0 or sum(events_pending) <> 0 or sum(events_rejected) <> 0 or sum(without_amounts) <> 0
+      order by day desc limit ${MOST_DAYS}
     ) as days`
 
 /** Asked in one statement, hence of one moment. */

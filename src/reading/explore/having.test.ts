@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type ExploredClick, seedExplored } from '../../../tests/support/explored.ts'
-import { startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { seedCampaign } from '../../../tests/support/visits.ts'
-import { DAY_MS } from '../../contract/days.ts'
+import { aClick, seedCampaign } from '../../../tests/support/visits.ts'
+import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { ExploreAnswer } from '../../contract/explore-answer.ts'
+import { storeClicks } from '../../intake/clicks/store.ts'
+import { openFolder } from '../reports/fold.ts'
+import { checkSegments } from '../segments/check.ts'
+import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
@@ -268,6 +272,107 @@ test('each type of events is a column: how many are approved, in rows, totals, s
   assert.deepEqual(body.split('\r\n')[1], '"DE","Germany",1,1')
   const stranger = await seedSignedIn(house)
   assert.deepEqual((await ask(stranger, { levels, measures })).event_types, [])
+})
+
+test('what each type of events pays is a column, which every verdict moves and by which rows are sorted and filtered', async () => {
+  const owner = await seedSignedIn(house)
+  const click = { ...aClick(house.ground.secrets.clickKey, owner.org_id, { sub1: 'zone' }), id: newId(Date.now()) }
+  const other = { ...aClick(house.ground.secrets.clickKey, owner.org_id, { sub1: 'other' }), id: newId(Date.now()) }
+  await storeClicks(house.database.clicks, [click, other])
+  const call = async (path: string, body: object) => {
+    const response = await house.call('POST', path, { cookie: owner.cookie, body })
+    assert.ok(response.statusCode < 300, response.body)
+    return String(response.data()['eventId'] ?? response.data()['event_id'] ?? response.data()['id'])
+  }
+  const convert = (type: string, payout: string, of = click) =>
+    call('/api/events', { clickId: toWireId(of.id), type, payout, nonce: payout })
+  const today = { date_from: dayOf(Date.now() - DAY_MS), date_to: new Date(Date.now() + DAY_MS).toISOString() }
+  const measures = ['revenue_ftd', 'revenue_lead', 'revenue', 'revenue_purchase']
+  const question = {
+    ...today,
+    levels: [{ dimension: 'sub1' }],
+    measures,
+    sort: { by: 'revenue_ftd', descending: true },
+  }
+  const told = async (more: object = {}) =>
+    (await ask(owner, { ...question, ...more })).rows.map(row => [
+      row.key,
+      row.revenue_ftd,
+      row.revenue_lead,
+      row.revenue,
+    ])
+  const sold = await convert('ftd', '40')
+  const led = await convert('lead', '2.5')
+  await convert('ftd', '0.000001', other)
+  const first = [
+    ['zone', '40.00', '2.50', '42.50'],
+    ['other', '0.000001', '0.00', '0.000001'],
+  ]
+  assert.deepEqual(await told(), first)
+  await sealAll(house.database.worker, house.ground.secrets)
+  assert.deepEqual(await told(), first, 'sealed')
+  const revise = (event: string, body: object) => call(`/api/events/${event}/revisions`, body)
+  await revise(sold, { status: 'approved', amount: '55.25' })
+  assert.deepEqual((await told())[0], ['zone', '55.25', '2.50', '57.75'])
+  await revise(led, { status: 'pending' })
+  await sealAll(house.database.worker, house.ground.secrets)
+  assert.deepEqual((await told())[0], ['zone', '55.25', '0.00', '55.25'])
+  await revise(sold, { status: 'refunded' })
+  await revise(led, { status: 'approved' })
+  assert.deepEqual((await told())[1], ['zone', '0.00', '2.50', '2.50'])
+  assert.deepEqual(await told({ having: [{ measure: 'revenue_lead', op: 'gte', value: '2.5' }] }), [
+    ['zone', '0.00', '2.50', '2.50'],
+  ])
+  const { body } = await house.call('POST', '/api/explore/csv', {
+    cookie: owner.cookie,
+    body: { ...question, columns: ['revenue_lead', { name: 'Share', formula: 'revenue_lead / revenue' }] },
+  })
+  assert.equal(body.split('\r\n')[2], '"zone","zone",2.50,1')
+})
+
+test('what an earlier version wrote without amounts is never told as 0: its days are built anew, and where they cannot be there is no figure', async () => {
+  const owner = await seedSignedIn(house)
+  const { org_id } = owner
+  const click = { ...aClick(house.ground.secrets.clickKey, org_id, { sub1: 'zone' }), id: newId(Date.now()) }
+  await storeClicks(house.database.clicks, [click])
+  await sealAll(house.database.worker, house.ground.secrets)
+  const body = { clickId: toWireId(click.id), type: 'ftd', payout: '40' }
+  assert.equal((await house.call('POST', '/api/events', { cookie: owner.cookie, body })).statusCode, 201)
+  const { worker } = house.database
+  await worker.query(`update click_sheet set conversions = '{"ftd:1,0,0"}' where org_id = $1 and changes is not null`, [
+    org_id,
+  ])
+  const question = {
+    date_from: dayOf(Date.now() - DAY_MS),
+    date_to: new Date(Date.now() + DAY_MS).toISOString(),
+    levels: [{ dimension: 'sub1' }],
+    measures: ['revenue', 'revenue_ftd', 'revenue_lead', 'events_ftd'],
+  }
+  const told = async () => {
+    const { totals, incomplete_days } = await ask(owner, question)
+    return [totals.revenue, totals.revenue_ftd, totals.revenue_lead, totals.events_ftd, incomplete_days]
+  }
+  const right = ['40.00', '40.00', '0.00', 1, []]
+  assert.deepEqual(await told(), right, 'waiting, it is told from the clicks')
+  await sealAll(worker, house.ground.secrets)
+  assert.deepEqual(await told(), right, 'sealed, it is told from the clicks')
+  const lacking = async () => {
+    const text = 'select sum(without_amounts)::int as rows from segments where org_id = $1'
+    return (await worker.query<{ rows: number }>(text, [org_id])).rows[0]?.rows
+  }
+  assert.equal(await lacking(), 1)
+  // As if nobody had to look: nothing says then that the day differs.
+  await worker.query('update segments set without_amounts = 0 where org_id = $1', [org_id])
+  assert.deepEqual(await told(), ['40.00', null, null, 1, []])
+  const having = [{ measure: 'revenue_ftd', op: 'ne', value: '1' }]
+  assert.deepEqual((await ask(owner, { ...question, having })).rows, [])
+  await worker.query('update segments set without_amounts = 1 where org_id = $1', [org_id])
+  const folder = openFolder(house.ground, DAY_MS)
+  await folder.foldAll()
+  await folder.close()
+  await checkSegments(house.ground)
+  assert.equal(await lacking(), 0)
+  assert.deepEqual(await told(), right, 'built anew')
 })
 
 test('a filter on a figure that is none is refused, and says where', async () => {

@@ -2,6 +2,7 @@
  * An answer by UTC day in another currency, for reading: each day's dollars by the rate that holds on that day, and totals that are the sums of
  * what is shown, as the report by day has them. The books stay in US dollars.
  */
+import { EVENT_REVENUES, type EventRevenue } from '../../contract/explore-measures.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import type { Context } from '../../ground/room.ts'
 import { inCurrency } from '../../money/rates/exact.ts'
@@ -13,7 +14,13 @@ import { ROOT } from './scan.ts'
 import type { Sums } from './sums.ts'
 
 /** Sums of money, and how many decimals each is kept with. */
-const MONEY = { revenue: 6, revenue_pending: 6, revenue_without_cost: 6, cost: 12 } as const
+const MONEY = {
+  revenue: 6,
+  revenue_pending: 6,
+  revenue_without_cost: 6,
+  cost: 12,
+  ...(Object.fromEntries(EVENT_REVENUES.map(name => [name, 6])) as Record<EventRevenue, 6>),
+} as const
 const NAMES = Object.keys(MONEY) as (keyof typeof MONEY)[]
 
 /** The sums with their money made anew. */

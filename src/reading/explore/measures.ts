@@ -1,6 +1,6 @@
 /** What sums come to: exact counts and amounts, and quotients of them. */
 import type { ExploreMeasures } from '../../contract/explore-answer.ts'
-import { type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore-measures.ts'
+import { isEventRevenue, type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore-measures.ts'
 import { fromUnits } from '../../contract/decimals.ts'
 import type { Question } from './question.ts'
 import { isOfCost, OF_KNOWN_COST, type Sums } from './sums.ts'
@@ -78,6 +78,7 @@ function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number
       // Not counted, where of some day nothing tells one visitor from another.
       return sums.unique_visitors === undefined ? null : Number(sums.unique_visitors)
     default:
-      return Number(sums[measure])
+      if (!isEventRevenue(measure)) return Number(sums[measure])
+      return sums.without_amounts === 0n ? amount(sums[measure], MILLIONTHS) : null
   }
 }

@@ -1,12 +1,16 @@
 // Random questions of Explore against a recount of the clicks themselves, by SQL that knows nothing of facts.
+import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { type Ask, anyQuestion, askerOf, assertAnswered } from '../../../tests/support/any-question.ts'
-import { type ExploredClick, seedExplored } from '../../../tests/support/explored.ts'
+import { type Converted, type ExploredClick, seedExplored } from '../../../tests/support/explored.ts'
+import { COUNTED_REVENUES } from '../../../tests/support/explore-measures.ts'
 import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
 import { type ExploreDimension, isObjectDimension } from '../../contract/explore-dimensions.ts'
+import { fromUnits, toUnits } from '../../contract/decimals.ts'
+import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
 import { LADDER } from '../../contract/ladder.ts'
 
 let house: TestHouse
@@ -20,43 +24,52 @@ const TO = Date.UTC(2026, 3, 2)
 
 const text = fc.constantFrom(null, 'a', 'A', 'b', "it's", '=1', 'ünï', '100%_')
 const id = (...ids: string[]) => fc.constantFrom(null, ...ids)
-const clicks: fc.Arbitrary<ExploredClick> = fc.record({
-  at: fc.integer({ min: FROM, max: TO }),
-  campaign: id(...campaigns),
-  offer: id(newId(6), newId(7)),
-  landing: id(newId(8)),
-  path: fc.constantFrom(null, 'v1>a>b', 'v2>c'),
-  ad_account: id(newId(9)),
-  bot: id(newId(10)),
-  geo: fc.constantFrom(null, 'DE', 'FR', 'UA'),
-  device: text,
-  os: text,
-  browser: text,
-  platform: fc.constantFrom(null, 'meta'),
-  sub1: text,
-  sub2: text,
-  sub5: fc.string({ unit: 'grapheme-ascii', maxLength: 2 }).map(some => some || null),
-  sub9: text,
-  ref_id: text,
-  visitor_id: fc.constantFrom(null, ...Array.from({ length: 40 }, (_, at) => newId(at + 1))),
-  is_new: fc.boolean(),
-  tracked: fc.boolean(),
-  stages: fc.constantFrom(1, 3, 7, 0b100011, 0b1100011, 0b1111111),
-  revenue: fc.constantFrom(null, '0', '12.5', '0.000001', '999999.999999'),
-  cost: fc.constantFrom(null, '0.5', '0.000000001', '3'),
-  cost_counts: fc.constantFrom(null, true),
-  approved: fc.nat(2),
-  pending: fc.nat(1),
-  rejected: fc.nat(2),
-  revenue_pending: fc.constantFrom('0', '7.25'),
-  converted: fc.array(
-    fc.record({
-      type: fc.constantFrom('lead', 'ftd', 'purchase', 'custom_1'),
-      status: fc.constantFrom('approved', 'pending', 'rejected'),
-    }),
-    { maxLength: 2 },
-  ),
-})
+const clicks: fc.Arbitrary<ExploredClick> = fc
+  .record({
+    at: fc.integer({ min: FROM, max: TO }),
+    campaign: id(...campaigns),
+    offer: id(newId(6), newId(7)),
+    landing: id(newId(8)),
+    path: fc.constantFrom(null, 'v1>a>b', 'v2>c'),
+    ad_account: id(newId(9)),
+    bot: id(newId(10)),
+    geo: fc.constantFrom(null, 'DE', 'FR', 'UA'),
+    device: text,
+    os: text,
+    browser: text,
+    platform: fc.constantFrom(null, 'meta'),
+    sub1: text,
+    sub2: text,
+    sub5: fc.string({ unit: 'grapheme-ascii', maxLength: 2 }).map(some => some || null),
+    sub9: text,
+    ref_id: text,
+    visitor_id: fc.constantFrom(null, ...Array.from({ length: 40 }, (_, at) => newId(at + 1))),
+    is_new: fc.boolean(),
+    tracked: fc.boolean(),
+    stages: fc.constantFrom(1, 3, 7, 0b100011, 0b1100011, 0b1111111),
+    cost: fc.constantFrom(null, '0.5', '0.000000001', '3'),
+    cost_counts: fc.constantFrom(null, true),
+    approved: fc.nat(2),
+    pending: fc.nat(1),
+    rejected: fc.nat(2),
+    revenue_pending: fc.constantFrom('0', '7.25'),
+    converted: fc.array(
+      fc.record({
+        type: fc.constantFrom('lead', 'ftd', 'purchase', 'custom_1'),
+        status: fc.constantFrom('approved', 'pending', 'rejected'),
+        amount: fc.constantFrom('0', '12.5', '0.000001', '999999.999999'),
+      }),
+      { maxLength: 3 },
+    ),
+  })
+  .map(click => ({ ...click, revenue: paidBy(click.converted) }))
+
+/** What is paid for a click: nothing, or the sum of what its approved conversions pay. */
+function paidBy(converted: readonly Converted[]): string | null {
+  const approved = converted.filter(({ status }) => status === 'approved')
+  const sum = approved.reduce((all, { amount = '0' }) => all + toUnits(amount, 6), 0n)
+  return sum === 0n ? null : fromUnits(sum, 6)
+}
 
 before(async () => {
   // Another process seals, merges and checks, if any: here the tests say what segments there are. sub5 has too many words to number them.
@@ -102,7 +115,21 @@ const keysOf = (dimension: ExploreDimension): fc.Arbitrary<string> => {
 const asked = anyQuestion({ from: FROM, to: TO, keysOf })
 
 // These clicks were never counted by a report.
-const ask: Ask = async question => ({ ...(await askerOf(house, cookie)(question)), incomplete_days: [] })
+const ask: Ask = async question => {
+  const answer = await askerOf(house, cookie)(question)
+  assertTypesAddUp(answer)
+  return { ...answer, incomplete_days: [] }
+}
+
+/** Of every row at every level, and of the totals: what the types of events pay is what all of them pay. */
+function assertTypesAddUp({ rows, totals, totals_without_having }: ExploreAnswer): void {
+  const assertRow = ({ children = [], before, ...row }: ExploreMeasures & Pick<ExploreRow, 'children' | 'before'>) => {
+    const sum = COUNTED_REVENUES.reduce((all, name) => all + toUnits(row[name] ?? 'not known', 6), 0n)
+    assert.equal(sum, toUnits(row.revenue ?? '', 6))
+    for (const one of [...children, ...(before === undefined ? [] : [before])]) assertRow(one)
+  }
+  for (const row of [...rows, totals, ...(totals_without_having ? [totals_without_having] : [])]) assertRow(row)
+}
 
 const isWhole = Boolean(process.env['SLUICE_TEST_ALL'])
 const RUNS = isWhole ? 300 : 20

@@ -1,5 +1,11 @@
 /** The sums that measures are made of, in SQL over the local files: which columns they are made in, and what rows are ordered by. */
-import { COST_MEASURES, type EventMeasure, type Measure, WITHOUT_COST } from '../../contract/explore-measures.ts'
+import {
+  COST_MEASURES,
+  type EventMeasure,
+  isEventRevenue,
+  type Measure,
+  WITHOUT_COST,
+} from '../../contract/explore-measures.ts'
 import { toUnits } from '../../contract/decimals.ts'
 import type { ExploreHaving } from '../../contract/explore.ts'
 import type { Found } from './engine.ts'
@@ -16,6 +22,7 @@ const MADE_IN: Readonly<Record<Exclude<Sum, Paired | EventMeasure>, string>> = {
   cost: 'cost',
   clicks_without_cost: 'without_cost',
   revenue_without_cost: 'revenue_without_cost',
+  without_amounts: 'without_amounts',
 }
 export type Sum =
   | 'clicks'
@@ -26,6 +33,7 @@ export type Sum =
   | 'cost'
   | 'clicks_without_cost'
   | 'revenue_without_cost'
+  | 'without_amounts'
   | Paired
   | EventMeasure
 
@@ -47,12 +55,15 @@ const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
   unique_visitors: [],
 }
 
+const madeOf = (measure: Measure): readonly Sum[] =>
+  isEventRevenue(measure) ? [measure, 'without_amounts'] : (MADE_OF[measure] ?? [measure as Sum])
+
 /** The sums that a question needs, clicks always among them. */
 export function sumsOfQuestion(question: Pick<Question, 'measures' | 'levels'>): Sum[] {
   const sorts = question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by]))
   const measures = [...question.measures, ...sorts]
   const costs: readonly Sum[] = measures.some(isOfCost) ? ['cost', ...WITHOUT_COST] : []
-  return [...new Set<Sum>(['clicks', ...measures.flatMap(measure => MADE_OF[measure] ?? [measure as Sum]), ...costs])]
+  return [...new Set<Sum>(['clicks', ...measures.flatMap(madeOf), ...costs])]
 }
 
 /** Whether this is made of the cost of clicks. */
@@ -127,7 +138,7 @@ function fractionOf(measure: Measure, count_pending: boolean): Fraction {
     case 'approval_rate':
       return { above: 'approved', below: 'approved + rejected', unit: COUNT }
     default:
-      return { above: measure, unit: COUNT }
+      return { above: measure, unit: isEventRevenue(measure) ? MILLIONTHS : COUNT }
   }
 }
 
@@ -136,6 +147,12 @@ export const OF_KNOWN_COST: readonly Measure[] = COST_MEASURES.filter(
   measure => !(WITHOUT_COST as readonly Measure[]).includes(measure),
 )
 const IS_COST_KNOWN = '(cost <> 0 or clicks_without_cost < clicks)'
+
+/** When a measure is known, of columns that hold sums; undefined: always. */
+function isKnown(measure: Measure): string | undefined {
+  if (OF_KNOWN_COST.includes(measure)) return IS_COST_KNOWN
+  return isEventRevenue(measure) ? 'without_amounts = 0' : undefined
+}
 
 /** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */
 export function orderOf(measure: Measure | 'key', count_pending: boolean): string {
@@ -147,7 +164,8 @@ export function orderOf(measure: Measure | 'key', count_pending: boolean): strin
       : fractionOf(measure, count_pending)
   const value = below === undefined ? above : `(${above})::double / nullif(${below}, 0)::double`
   // What is not known comes last.
-  return OF_KNOWN_COST.includes(measure) ? `case when ${IS_COST_KNOWN} then ${value} end` : value
+  const known = isKnown(measure)
+  return known === undefined ? value : `case when ${known} then ${value} end`
 }
 
 const SIGNS: Readonly<Record<ExploreHaving['op'], string>> = {
@@ -164,9 +182,10 @@ const PLACES = 6
 /** Whether a filter holds of columns that hold sums: of the exact figure, and of none that is null. */
 export function holds({ measure, op, value }: ExploreHaving, count_pending: boolean): string {
   const { above, below, unit } = fractionOf(measure, count_pending)
+  const known = isKnown(measure)
   const compared = `(${above})::hugeint * ${10 ** PLACES} ${SIGNS[op]} (${toUnits(value, PLACES) * unit})::hugeint`
   return [
-    ...(OF_KNOWN_COST.includes(measure) ? [IS_COST_KNOWN] : []),
+    ...(known === undefined ? [] : [known]),
     ...(below === undefined ? [compared] : [`(${below}) > 0`, `${compared} * (${below})`]),
   ].join(' and ')
 }

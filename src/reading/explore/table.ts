@@ -21,6 +21,9 @@ const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
   pending: 'pending::bigint',
 }
 
+/** What a click `earned` by type, where it earned something and an earlier version wrote its fact; else such as `ftd:0 lead:12500000`. */
+export const NO_AMOUNTS = '?'
+
 /** The columns, as they are read from segments: of tracked clicks, all sums with their sign. */
 export const COLUMNS = [
   'd::integer as d',
@@ -34,7 +37,11 @@ export const COLUMNS = [
     ([low, high]) =>
       `sign * (${COUNTED[low]} + ${COUNTED[high]} * ${PAIR_SIZE}) as ${nameOfPair([low, high] as never)}`,
   ),
-  'conversions',
+  // Amounts stand in a column of their own, so that there are few different texts of counts.
+  `regexp_replace(conversions, '(:[0-9]+,[0-9]+,[0-9]+),-?[0-9]+', '\\1', 'g') as conversions`,
+  `case when conversions is null or coalesce(revenue, 0) = 0 then null
+    when regexp_matches(conversions, ':[1-9][0-9]*,[0-9]+,[0-9]+( |$)') then ${quoted(NO_AMOUNTS)}
+    else regexp_replace(conversions, ':[0-9]+,[0-9]+,[0-9]+,?', ':', 'g') end as earned`,
   '(sign * rejected)::integer as rejected',
   ...['revenue', 'revenue_pending'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
   'sign * cost::bigint * 1000 as own_cost',

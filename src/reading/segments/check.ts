@@ -73,6 +73,7 @@ function numbersOf(was: '' | 'was_'): Record<string, string> {
     events: `${sign}${conversionsIn(was, [1, 2, 3])}`,
     events_pending: `${sign}${conversionsIn(was, [2])}`,
     events_rejected: `${sign}${conversionsIn(was, [3])}`,
+    without_amounts: `(e.${was}revenue::numeric <> 0 and e.${was}conversions ~ ':[1-9][0-9]*,[0-9]+,[0-9]+( |$)')::int`,
   }
 }
 

@@ -39,7 +39,7 @@ const change = fc.record(
     pending: fc.option(fc.nat(2)),
     rejected: fc.option(fc.nat(2)),
     revenue_pending: fc.option(fc.constantFrom('0', '7.25')),
-    conversions: fc.option(fc.constantFrom('lead:1,0,0', 'ftd:0,1,0 lead:2,0,1')),
+    conversions: fc.option(fc.constantFrom('lead:1,0,0,1000000', 'lead:1,0,0', 'ftd:0,1,0,0 lead:2,0,1,2500000')),
   },
   { requiredKeys: [] },
 )

@@ -1,12 +1,12 @@
 /**
  * What segments come to, day by day, and the same of what the report counts, for whoever holds one against the other: its counters, and the
- * conversions of `event_counts` with what is not counted there yet.
+ * conversions of `event_counts` with what is not counted there yet. The report has no `without_amounts`: a day with such rows is built anew.
  */
 import { dayOfId, PENDING_CHANGE, REJECTED_CHANGE, WAS } from '../reports/fold-events.ts'
 import { daysTaken, SLOT_NUMBERS } from '../reports/slots.ts'
 import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
 
-const EVENTS = ['events', 'events_pending', 'events_rejected'] as const
+const EVENTS = ['events', 'events_pending', 'events_rejected', 'without_amounts'] as const
 
 /** The sums that a segment has beside its body. */
 export const SEGMENT_NUMBERS = [...SLOT_NUMBERS, ...EVENTS]

@@ -1,7 +1,7 @@
 /** Rows of a day as they are stored: bodies, each beside what its tracked rows come to. */
 import { fromUnits } from '../../contract/decimals.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
-import { readConversions } from '../../intake/counters/conversions.ts'
+import { readConversions, type StatusCounts } from '../../intake/counters/conversions.ts'
 import { fromMillionths } from '../../money/billing/money.ts'
 import type { Row } from './facts.ts'
 import { encode, MOST_ROWS } from './parquet.ts'
@@ -36,6 +36,7 @@ function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>>
     events: 0,
     events_pending: 0,
     events_rejected: 0,
+    without_amounts: 0,
   }
   const money = { revenue: 0n, cost: 0n, revenue_pending: 0n }
   for (const row of rows) {
@@ -48,12 +49,16 @@ function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>>
     others.approved += sign * row.approved
     others.pending += sign * row.pending
     others.rejected += sign * row.rejected
-    if (row.conversions !== null)
-      for (const [approved, pending, rejected] of readConversions(row.conversions).values()) {
+    if (row.conversions !== null) {
+      const conversions = [...readConversions(row.conversions).values()]
+      // Whatever their sign: two rows that do not say an amount need not be of the same amount.
+      if (lacksAmounts(row, conversions)) others.without_amounts += 1
+      for (const [approved, pending, rejected] of conversions) {
         others.events += sign * (approved + pending + rejected)
         others.events_pending += sign * pending
         others.events_rejected += sign * rejected
       }
+    }
     money.revenue += size * (row.revenue ?? 0n)
     money.cost += size * (row.cost ?? 0n)
     money.revenue_pending += size * row.revenue_pending
@@ -66,3 +71,9 @@ function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>>
     revenue_pending: fromMillionths(money.revenue_pending),
   }
 }
+
+/** Whether a row earned something and does not say by which type: a process of an earlier version wrote it. */
+const lacksAmounts = ({ revenue }: Row, conversions: readonly StatusCounts[]): boolean =>
+  revenue !== null &&
+  revenue !== 0n &&
+  conversions.some(([approved, , , amount]) => approved !== 0 && amount === undefined)

@@ -7,6 +7,7 @@ import {
   ALL_MEASURES,
   EVENT_MEASURES,
   isEventMeasure,
+  isEventRevenue,
   MEASURES,
   type Measure,
   typeOfMeasure,
@@ -103,6 +104,7 @@ export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '
 function titleOf(measure: Measure): string {
   if (isEventMeasure(measure)) {
     const type = typeOfMeasure(measure)
+    if (isEventRevenue(measure)) return `${inWords(type)} revenue`
     // Beside the clicks that came to the stage.
     return IN_STAGES.includes(type) ? `${inWords(type)} events` : inWords(type)
   }
