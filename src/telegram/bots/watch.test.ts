@@ -183,7 +183,10 @@ test('a revoked token is noticed and told; a new one of the same bot goes on, an
     (await call('PATCH', `/api/bots/${id}`, { token: another.token })).body,
     new RegExp(`@${another.username}`),
   )
-  assert.match((await call('PATCH', `/api/bots/${id}`, { token: `${bot.id}:AAE-wrong` })).body, /no bot with this token/)
+  assert.match(
+    (await call('PATCH', `/api/bots/${id}`, { token: `${bot.id}:AAE-wrong` })).body,
+    /no bot with this token/,
+  )
   assert.equal(bot.hook, undefined)
   bot.rename('new_name_bot')
   const changed = await call('PATCH', `/api/bots/${id}`, { token: bot.token })
