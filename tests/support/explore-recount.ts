@@ -200,10 +200,14 @@ export async function recountExplore(db: Db, org_id: number, question: ExploreQu
   return {
     rows,
     totals: totalsOf(asked),
-    ...(left.length > 0 && { totals_without_having: totalsOf(whole) }),
+    ...(isFiltered(question) && { totals_without_having: totalsOf(whole) }),
     distinct,
   }
 }
+
+/** Whether it has filters on figures, also above a branch that is opened, where they leave every row. */
+const isFiltered = ({ levels, having = [] }: ExploreQuestion): boolean =>
+  [having, ...levels.map(level => level.having ?? [])].some(all => all.length > 0)
 
 async function askedOf(db: Db, question: ExploreQuestion, clicks: Clicks, before: Clicks | undefined): Promise<Asked> {
   const measures = question.measures ?? USUAL_MEASURES

@@ -19,7 +19,7 @@ export type Ground = {
 /** The same in the window that is asked for and in the period before, where it is compared with. */
 export type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
 
-export type Grounds = {
+type Grounds = {
   readonly ground: Ground
   readonly past: Ground | undefined
   /** Of so many visitors one is counted. */
