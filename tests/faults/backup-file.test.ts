@@ -109,7 +109,7 @@ test('of a running Sluice with its own database: restored into a fresh folder it
   const said = await run('backup', { DATA_DIR: dataDir }, file)
   assert.match(
     said,
-    /^\S+one.backup holds what was acknowledged before 20.*: \d+ rows of \d+ tables, files of journals: 0\./,
+    /^\S+one.backup contains everything acknowledged before 20.*: \d+ rows of \d+ tables, 0 journal files\./,
   )
   assert.match(said, new RegExp(`SECRET \\(${join(dataDir, 'secret')}\\) is not in it`))
   await busy(load)
@@ -175,7 +175,7 @@ test('a command that is not told what it needs, or told what is not there, says 
     assert.deepEqual([code, stdout], [1, ''])
     return stderr
   }
-  assert.match(await said('restore'), /^Sluice cannot start: say which file: npm run restore -- FILE\n$/)
+  assert.match(await said('restore'), /^Sluice cannot start: name the file: npm run restore -- FILE\n$/)
   assert.match(await said('restore', '/nowhere/x'), /^Sluice cannot start: \/nowhere\/x cannot be read: ENOENT.*\n$/)
   const file = join(dataDir, '../one.backup')
   assert.match(await said('backup', file, '/nowhere'), /^Sluice cannot start: there is no data folder \/nowhere\n$/)
@@ -203,7 +203,7 @@ test('a file of before signatures is refused, and with --unsigned taken with a w
   assert.match(await said(file), /^Sluice cannot start: \S+old.backup has no signature: .* restore it with --unsigned/)
   assert.match(
     await said(file, '--unsigned'),
-    /^Warning: \S+old.backup has no signature, so nobody can tell whether it was changed .*\nSluice cannot start: \S+journal is not empty/,
+    /^Warning: \S+old.backup has no signature, so changes made to it cannot be detected.*\nSluice cannot start: \S+journal is not empty/,
   )
-  assert.match(await said(file, '--signed'), /^Sluice cannot start: say which file/)
+  assert.match(await said(file, '--signed'), /^Sluice cannot start: name the file/)
 })
