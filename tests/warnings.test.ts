@@ -94,7 +94,7 @@ test('a campaign names macros of what was sent, and that a click flow has no fal
   assert.deepEqual(await warned('PATCH', at, { name: 'E' }), [])
   const published = await send('POST', `/api/click-flows/${String(flow['id'])}/publish`, {})
   assert.deepEqual(short(published.warnings), ['unknown_macros graph.nodes.2.url', 'no_fallback campaigns'])
-  assert.match(published.warnings[1]?.message ?? '', /: E\. .*Give the campaign a fallback/)
+  assert.match(published.warnings[1]?.message ?? '', /: E\. .*Give the campaigns a fallback/)
   await send('PATCH', at, { fallback_url: 'https://a.example/' })
   const again = await send('POST', `/api/click-flows/${String(flow['id'])}/publish`, {}, { key })
   assert.deepEqual(short(again.warnings), ['unknown_macros graph.nodes.2.url'])

@@ -219,7 +219,7 @@ describe('sockets of systemd', () => {
     const own = Number(/localhost:(\d+)$/m.exec(said())?.[1])
     assert.notEqual(own, port)
     assert.equal((await ask(own, '/healthz')).status, 200)
-    assert.equal(said().match(/sockets were handed on and are not used/g)?.length, 1)
+    assert.equal(said().match(/inherited sockets are not used/g)?.length, 1)
   })
 })
 
