@@ -157,7 +157,7 @@ test('a call that is worth nothing because its offer pays for another type is ke
     [row?.diagnosis, row?.error, row?.state, row?.event_id, row?.click_id, row?.status],
     [
       'paid_for_other_types',
-      'recorded as Purchase and worth nothing, because its offer pays for Lead',
+      'recorded as Purchase and worth nothing, because its offer pays on Lead',
       'recorded',
       data[0]?.id,
       click,
@@ -195,7 +195,7 @@ test('refused intake that is run again and is worth nothing says so', async () =
   const [row] = await kept(here)
   const ran = await send<refused.RefusedEvent>(here.owner, 'POST', `/api/refused-events/${row?.id}/run`, {})
   assert.deepEqual([ran.state, ran.diagnosis], ['recorded', 'paid_for_other_types'])
-  assert.match(ran.error, /worth nothing, because its offer pays for Lead/)
+  assert.match(ran.error, /worth nothing, because its offer pays on Lead/)
 })
 
 test('a call that is tried says whether the offer decides on its type', async () => {

@@ -63,7 +63,7 @@ test('a line that cannot be read is named', () => {
   const cases: [string, RegExp][] = [
     ['currency,usd_per_unit\nEUR,1\n', /its first line must have the titles day,currency,usd_per_unit/],
     ['day,currency,usd_per_unit\n', /there are no lines below the titles/],
-    ['day,currency,usd_per_unit\n2026-02-30,EUR,1\n', /line 2: “2026-02-30” is no day/],
+    ['day,currency,usd_per_unit\n2026-02-30,EUR,1\n', /line 2: “2026-02-30” is not a day/],
     ['day,currency,usd_per_unit\n2026-02-28,USD,1\n', /line 2: “USD” is not the code of a currency other than USD/],
     ['day,currency,usd_per_unit\n2026-02-28,EUR,"1,1"\n', /line 2: usd_per_unit must be a decimal/],
     ['day,currency,usd_per_unit\n2026-02-28,EUR,1\n2026-02-28,EUR,2\n', /line 3: line 2 has another rate of EUR/],

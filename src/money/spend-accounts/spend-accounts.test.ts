@@ -142,7 +142,7 @@ describe('an account', () => {
         body: { id_in: null },
       })
       assert.equal(reply.statusCode, 400, reply.body)
-      assert.match(String(reply.data()['error']), /whose the spend is/)
+      assert.match(String(reply.data()['error']), /assigned to no campaign/)
     })
     await syncDueAccounts(house.ground)
   })
