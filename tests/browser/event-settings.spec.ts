@@ -66,7 +66,7 @@ test('events are named, and CR follows the goal of the workspace and of a campai
   await page.goto('/campaigns?range=today&q=Evented')
   await expect(row('Evented shop')).toContainText('300.0%')
   await expect(page.getByLabel('Conversion')).toContainText('Goal: each campaign’s own')
-  await page.goto('/?range=today')
+  await page.goto('/report?range=today')
   const head = page.getByRole('columnheader', { name: 'Upsell' })
   await expect(head).toBeVisible()
   await expect(row('Evented shop').first()).toContainText('300.0%')

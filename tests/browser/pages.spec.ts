@@ -180,7 +180,7 @@ test('an invited person signs up by the link and sees what a member may not do',
   await theirs.goto(`/networks/${network.id}`)
   await expect(theirs.getByText(/\/postback\/\*{8}\?click_id=/)).toBeVisible()
   await expect(theirs.getByRole('button', { name: 'Copy', exact: true }).first()).toHaveAccessibleDescription(
-    /secret part is shown to owners and admins only/,
+    /only owners and admins see its secret part/,
   )
   await theirs.goto('/networks')
   await expect(theirs.getByRole('button', { name: 'Copy URL of Secretive' })).toHaveAttribute('aria-disabled', 'true')

@@ -29,7 +29,7 @@ test('a source is added from a template, changed, and its postback is off until 
   const rule = page.getByRole('dialog', { name: 'New postback rule' })
   await expect(rule.getByLabel('Address')).toHaveValue(/visitor_id=\{ref_id\}/)
   await expect(rule.getByLabel('Active')).not.toBeChecked()
-  await expect(rule).toContainText('What begins with YOUR_ is of your account')
+  await expect(rule).toContainText('Replace each YOUR_… with the value of your account')
   await rule.getByRole('button', { name: 'Add rule' }).click()
   const row = page.getByRole('row', { name: /^Lead/ })
   await expect(row).toContainText('Clicks from PropellerAds')
