@@ -164,17 +164,17 @@ test(
   },
 )
 
-test('the report of a campaign shows sub1 under its source’s name for it', DETAIL, async ({ page, owner }) => {
-  const source = await send(owner, 'POST', '/api/traffic-sources', {
-    name: 'ChangedObject zones',
-    template: 'propellerads',
-  })
+test('the overview of a campaign lists its zones, as its source calls them', DETAIL, async ({ page, owner }) => {
+  const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Named zones', template: 'propellerads' })
   const fields = { name: 'By zone', key: 'by-zone', destination, traffic_source_id: source.id }
   const { id } = await send(owner, 'POST', '/api/campaigns', fields)
   await owner.get('/c/by-zone?sub1=771', { maxRedirects: 0, headers: VISITOR })
+  const day = new Date().toISOString().slice(0, 10)
+  await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, amount: '5' })
   await page.goto(`/?range=today&campaign=${id}`)
-  await page.getByRole('link', { name: 'Zone (sub1)' }).click()
-  await expect(page.getByRole('columnheader', { name: 'Zone' })).toBeVisible()
+  const worst = page.getByRole('table', { name: 'Worst by profit' })
+  await expect(worst.getByRole('columnheader', { name: 'Zone' })).toBeVisible({ timeout: 60_000 })
+  await expect(worst.getByRole('row', { name: /^771/ })).toContainText('−5.00')
   await page.getByLabel('Campaign', { exact: true }).selectOption('')
-  await expect(page.getByRole('link', { name: 'sub1', exact: true })).toBeVisible()
+  await expect(worst.getByRole('columnheader', { name: 'Campaign' })).toBeVisible()
 })
