@@ -10,17 +10,17 @@ test('clicks are broken down level by level in place, narrowed by a row, and the
   owner,
   sluice,
 }) => {
-  // Other tests of this worker have made campaigns with the usual names.
-  const { wide } = await seedClicks(owner, sluice.address, ['Broad', 'Slim'])
+  // No other test of this worker makes campaigns whose names begin like these.
+  const { wide } = await seedClicks(owner, sluice.address, ['Sprawl', 'Sliver'])
   await page.goto('/report?range=today')
-  await expect(clicksOf(page, 'Broad')).toHaveText('3')
-  await expect(clicksOf(page, 'Slim')).toHaveText('1')
-  await expect(row(page, 'Broad')).toContainText('10.00')
+  await expect(clicksOf(page, 'Sprawl')).toHaveText('3')
+  await expect(clicksOf(page, 'Sliver')).toHaveText('1')
+  await expect(row(page, 'Sprawl')).toContainText('10.00')
 
   await page.getByRole('button', { name: 'Level', exact: true }).click()
   await page.getByRole('menuitemradio', { name: 'sub1' }).click()
   await expect(page).toHaveURL(/by=campaign%2Csub1/)
-  await page.getByRole('button', { name: 'Open Broad' }).click()
+  await page.getByRole('button', { name: 'Open Sprawl' }).click()
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
   await expect(clicksOf(page, 'zone-9')).toHaveText('1')
   await page.reload()
@@ -29,9 +29,9 @@ test('clicks are broken down level by level in place, narrowed by a row, and the
   await page.getByRole('button', { name: 'zone-7', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Not this' }).click()
   await expect(page.getByRole('group', { name: 'Filters' })).toContainText('sub1 is not zone-7')
-  await expect(clicksOf(page, 'Broad')).toHaveText('1')
+  await expect(clicksOf(page, 'Sprawl')).toHaveText('1')
   await page.goBack()
-  await expect(clicksOf(page, 'Broad')).toHaveText('3')
+  await expect(clicksOf(page, 'Sprawl')).toHaveText('3')
 
   await page.getByRole('button', { name: 'zone-7', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Show clicks' }).click()
