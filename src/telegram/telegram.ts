@@ -2,6 +2,7 @@
 import type { Clicks } from '../intake/clicks/clicks.ts'
 import type { Conversions } from '../intake/events/conversions.ts'
 import { type Ground, room } from '../ground/room.ts'
+import type { OpenPart } from '../ground/running.ts'
 import type { LiveCampaigns } from '../traffic/campaigns/live.ts'
 import { linkForClick } from '../traffic/invite-links/invite-links.ts'
 import { openLinkSweep } from '../traffic/invite-links/sweep.ts'
@@ -96,23 +97,20 @@ const taskRunners = (ground: Ground): TaskRunners => ({
   welcome: sendWelcome(ground, wanted => linkForClick(ground.db, wanted)),
 })
 
-/** Settings that tests and the benchmark change. */
-type RoundOptions = MakerOptions & { readonly sending?: Partial<SendTerms> | undefined }
+/** Settings that only tests and the bench change. */
+export type TelegramOptions = MakerOptions & { readonly sending?: Partial<SendTerms> | undefined }
 
-/** The periodic jobs of the Telegram rooms. */
-export const openTelegramRounds = (
-  ground: Ground,
-  { sending, ...makerOptions }: RoundOptions = {},
-): { close(): unknown }[] => [
-  openBotWatch(ground),
-  openBotNotices(ground),
-  openRelayRetention(ground),
-  openTasks(ground, taskRunners(ground)),
-  openTaskRetention(ground),
-  openLinkMaker(ground, makerOptions),
-  openLinkSweep(ground),
-  openChannelNotices(ground),
-  openBroadcastWorker(ground, sending),
-  openSendRetention(ground),
-  openAfterwards(ground),
+/** The periodic jobs and workers, which do not run with ROLE=serve. */
+export const telegramJobs = ({ sending, ...makerOptions }: TelegramOptions = {}): readonly OpenPart[] => [
+  openBotWatch,
+  openBotNotices,
+  openRelayRetention,
+  ground => openTasks(ground, taskRunners(ground)),
+  openTaskRetention,
+  ground => openLinkMaker(ground, makerOptions),
+  openLinkSweep,
+  openChannelNotices,
+  ground => openBroadcastWorker(ground, sending),
+  openSendRetention,
+  openAfterwards,
 ]

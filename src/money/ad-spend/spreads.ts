@@ -32,7 +32,7 @@ type SpreadScope = { readonly org_id: number; readonly campaign_id: string; read
 type CellClicks = { readonly day: string; readonly sub1: string; readonly clicks: number }
 
 /** Counts clicks; provided by `reading`, which this wing may not import. Days are UTC days. The window includes both ends. */
-type ClickCounts = {
+export type ClickCounts = {
   readonly clicksByCell: (reads: pg.Pool, scope: SpreadScope, window: Window) => Promise<CellClicks[]>
   /** The days on which clicks have a cost of their own. */
   readonly daysWithCost: (reads: pg.Pool, scope: SpreadScope, days: readonly string[]) => Promise<string[]>

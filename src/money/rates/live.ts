@@ -34,7 +34,7 @@ type OwnRateRow = {
   created_at: string
 }
 
-type LiveRates = {
+export type LiveRates = {
   /** US dollars per unit on a UTC day for an organization, as a decimal string; undefined if no rate is known. From memory. */
   readonly usdPerUnit: (org_id: number, currency: string, day: string) => string | undefined
   readonly close: () => Promise<void>

@@ -1,0 +1,58 @@
+/** Puts the rooms of people together for `house.ts`. */
+import type { Database } from '../ground/db/connect.ts'
+import { type Ground, type Person, room } from '../ground/room.ts'
+import type { TakePart } from '../ground/running.ts'
+import * as accounts from './accounts/accounts.ts'
+import * as accountsApi from './accounts/api.ts'
+import { openAttempts } from './accounts/attempts.ts'
+import * as avatars from './accounts/avatars.ts'
+import * as preferences from './accounts/preferences.ts'
+import * as keysApi from './keys/api.ts'
+import * as grants from './keys/grants.ts'
+import * as keys from './keys/keys.ts'
+import { openKeyUses } from './keys/uses.ts'
+import { openKeyReader } from './keys/verify.ts'
+import { activeMembershipOf } from './organizations/active-membership.ts'
+import * as organizationsApi from './organizations/api.ts'
+import * as invitations from './organizations/invitations.ts'
+import * as members from './organizations/members.ts'
+import * as organizations from './organizations/organizations.ts'
+import * as secondFactorApi from './second-factor/api.ts'
+import * as secondFactor from './second-factor/second-factor.ts'
+import * as signInApi from './sign-in/api.ts'
+import { openSignIn } from './sign-in/sign-in.ts'
+
+/** The endpoints, and how the gate finds out who calls and for which organization. */
+export function openPeople(ground: Ground, take: TakePart) {
+  const { database, db, log } = ground
+  const attempts = openAttempts()
+  const signIn = take(openSignIn(ground, attempts))
+  const uses = take(openKeyUses(database.worker, log))
+  const rooms = [
+    ...room(signInApi, signIn.deeds),
+    ...room(organizationsApi, {
+      ...organizations,
+      ...members,
+      ...invitations,
+      createInvitation: (context, call) => invitations.createInvitation({ ...context, attempts }, call),
+    }),
+    ...room(accountsApi, { ...accounts, ...preferences, ...avatars }),
+    ...room(secondFactorApi, secondFactor),
+    ...room(keysApi, { ...keys, ...grants }),
+  ]
+  return {
+    rooms,
+    identities: { verifyKey: keyVerifier(database, uses), whoIs: signIn.whoIs },
+    memberships: { activeMembershipOf: (person: Person) => activeMembershipOf(db, person) },
+  }
+}
+
+/** Reads a key and records its use. */
+function keyVerifier({ keys }: Database, uses: ReturnType<typeof openKeyUses>) {
+  const reader = openKeyReader(keys)
+  return async (secret: string) => {
+    const record = await reader.verify(secret)
+    if (record?.accepted) uses.note({ id: record.key_id })
+    return record
+  }
+}
