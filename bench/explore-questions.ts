@@ -54,7 +54,18 @@ const sketches = (campaigns: readonly string[]): readonly Sketch[] => {
   ]
 }
 
-const MEASURES = ['clicks', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd', 'revenue'] as const
+const MEASURES = [
+  'clicks',
+  'landed',
+  'started',
+  'registered',
+  'lead',
+  'deposit',
+  'ftd',
+  'revenue',
+  'cost',
+  'profit',
+] as const
 
 /** The questions over a window that ends at `to`; `days` where a question does not ask for fewer. */
 export function questionsOn(
