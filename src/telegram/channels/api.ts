@@ -12,52 +12,58 @@ export type ChannelKind = z.output<typeof Kind>
 
 const State = z.enum(['ready', 'no_rights', 'not_admin', 'gone']).meta({
   description:
-    'ready: the bot may make invite links. no_rights: it is an administrator without that right. not_admin: it is none. gone: Telegram knows no such chat any more.',
+    'ready: the bot may create invite links. no_rights: the bot is an administrator without that right. not_admin: the bot is no administrator. gone: the chat no longer exists at Telegram.',
 })
 export type ChannelState = z.output<typeof State>
 
 const CUSTOM = EVENT_TYPES.filter(type => type.startsWith('custom_'))
 
 const joinMode = z.enum(['open', 'request']).meta({
-  description: 'open: a link lets in. request: it asks to be let in, and so the bot may write to who asks',
+  description: 'open: a link lets people in. request: a link sends a request to join, and the bot may message the requester',
 })
 const onRequest = z
   .enum(['leave', 'approve'])
-  .meta({ description: 'What is done about a request by rule: leave it to people, or let in' })
+  .meta({ description: 'leave: requests wait for an admin. approve: the bot approves them' })
 const approveAfter = z
   .int()
   .min(0)
   .max(86_400)
-  .meta({ description: 'approve: so many seconds after the request, and after the message' })
-const linkDays = z.int().min(1).max(30).meta({ description: 'How long a link works that nobody has used' })
-const poolMin = z.int().min(10).max(5000).meta({ description: 'How many links are kept ready at least' })
+  .meta({ description: 'With on_request approve: seconds from the request to the approval, which also waits for the message' })
+const linkDays = z.int().min(1).max(30).meta({ description: 'After how many days an unused link expires' })
+const poolMin = z.int().min(10).max(5000).meta({ description: 'The minimum of links kept ready' })
 const sharedJoins = z.enum(['attribute', 'organic']).meta({
   description:
-    'What a join by the link counts for that clicks of a campaign share: for the newest of them, or for none',
+    'How a join by the campaign’s shared link counts. attribute: for the newest click that got the link. organic: for no click',
 })
-const leaveEvent = z.enum(CUSTOM as [string, ...string[]]).meta({ description: 'What a leave is recorded as' })
-const leaveWindow = z.int().min(1).max(8760).meta({ description: 'Only a leave within so many hours of the join' })
+const leaveEvent = z
+  .enum(CUSTOM as [string, ...string[]])
+  .meta({ description: 'The event type that a leave is recorded as; null: leaves are not recorded' })
+const leaveWindow = z
+  .int()
+  .min(1)
+  .max(8760)
+  .meta({ description: 'Only leaves within this many hours of the join are recorded; null: all' })
 
 export const Channel = z
   .object({
     id: Id,
-    bot_id: Id.meta({ description: 'The bot that is an administrator there and makes its links' }),
-    chat_id: z.string().meta({ description: 'The number Telegram knows it by' }),
+    bot_id: Id.meta({ description: 'The bot that is an administrator there and creates the links' }),
+    chat_id: z.string().meta({ description: 'The chat id at Telegram' }),
     title: z.string(),
-    username: z.string().nullable().meta({ description: 'Of a public one, without @' }),
+    username: z.string().nullable().meta({ description: 'The name of a public channel, without @' }),
     kind: Kind,
     is_public: z.boolean().meta({
       description:
-        'Whether anyone can open it by its name: such a join tells no link, so it is known by the person alone',
+        'Whether anyone can open it by its name. Telegram reports no link for joins by name, so only the person identifies their click',
     }),
     state: State,
-    state_reason: z.string().nullable().meta({ description: 'What is missing, in words' }),
+    state_reason: z.string().nullable().meta({ description: 'What is missing, as a sentence' }),
     member_count: z.number().int().nullable(),
     join_mode: joinMode,
     on_request: onRequest,
     approve_after_s: z.number().int(),
     request_message: Message.nullable().meta({
-      description: 'Sent to who asks to be let in, before the request is decided',
+      description: 'Sent to people who request to join, before the request is decided',
     }),
     link_days: z.number().int(),
     pool_min: z.number().int(),
@@ -65,13 +71,13 @@ export const Channel = z
     leave_event: z.string().nullable(),
     leave_window_h: z.number().int().nullable(),
     pool: z.object({
-      free: z.number().int().meta({ description: 'Links that no click has yet' }),
+      free: z.number().int().meta({ description: 'Links that are not given to a click yet' }),
       leased: z.number().int().meta({ description: 'Links that serving processes hold ready' }),
-      granted_24h: z.number().int().meta({ description: 'Clicks that were given one in the last 24 hours' }),
-      made_24h: z.number().int(),
-      waiting_until: Instant.nullable().meta({ description: 'Telegram has asked to make none until then' }),
+      granted_24h: z.number().int().meta({ description: 'Links given to clicks in the last 24 hours' }),
+      made_24h: z.number().int().meta({ description: 'Links created in the last 24 hours' }),
+      waiting_until: Instant.nullable().meta({ description: 'Telegram’s rate limit: no link is created until then' }),
     }),
-    checked_at: Instant.nullable().meta({ description: 'When Telegram was asked last' }),
+    checked_at: Instant.nullable().meta({ description: 'The last check at Telegram' }),
     created_at: Instant,
   })
   .meta({ id: 'Channel' })
@@ -85,7 +91,7 @@ const ChatId = z
       .trim()
       .regex(/^(-?\d{1,19}|@[A-Za-z]\w{3,63})$/, { message: 'must be a number such as -1001234567890, or @name' }),
   ])
-  .meta({ description: 'The number of a channel or group, or the @name of a public one' })
+  .meta({ description: 'The chat id of a channel or group, or the @name of a public one' })
 
 const ChannelDraft = z.object({ bot_id: Id, chat_id: ChatId })
 
@@ -116,7 +122,7 @@ export const listOfferedChats = endpoint({
   access: { session: 'member' },
   summary: 'List the channels and groups that can be added',
   description:
-    'Where one of your bots was made an administrator since it is here; and per bot the links that have its owner add it to another one with the right it needs.',
+    'Chats in which one of your bots became an administrator after it was added, and for each bot the Telegram links that add it to a channel or group with the right it needs.',
   reply: z.object({
     data: z.array(
       z.object({
@@ -125,7 +131,7 @@ export const listOfferedChats = endpoint({
         title: z.string(),
         username: z.string().nullable(),
         kind: Kind,
-        can_invite: z.boolean().meta({ description: 'Whether the bot may make invite links there' }),
+        can_invite: z.boolean().meta({ description: 'Whether the bot may create invite links there' }),
         seen_at: Instant,
       }),
     ),
@@ -133,8 +139,8 @@ export const listOfferedChats = endpoint({
       z.object({
         bot_id: Id,
         username: z.string(),
-        channel_link: z.string().meta({ description: 'Opens Telegram, where a channel is chosen' }),
-        group_link: z.string(),
+        channel_link: z.string().meta({ description: 'Opens Telegram to choose a channel' }),
+        group_link: z.string().meta({ description: 'Opens Telegram to choose a group' }),
       }),
     ),
   }),
@@ -153,7 +159,7 @@ export const createChannel = endpoint({
   access: { session: 'admin' },
   summary: 'Add a channel or group',
   description:
-    'Asks Telegram what it is and whether the bot is an administrator there who may invite users. One that was deleted is the same again, with its id and its members; one whose bot was deleted goes on over this one.',
+    'Checks at Telegram that the chat exists and that the bot is an administrator with the right to invite users. A deleted channel comes back with its id and members; a channel whose bot was deleted continues with this bot.',
   body: ChannelDraft,
   reply: Channel,
   status: 201,
@@ -172,7 +178,7 @@ export const updateChannel = endpoint({
   route: 'PATCH /api/channels/:id',
   access: { session: 'admin' },
   summary: 'Change the fields of a channel that are sent',
-  description: 'With another join_mode links are made anew: what is given from then on asks, or lets in.',
+  description: 'After a change of join_mode, new clicks get newly created links of that mode.',
   body: ChannelChanges,
   reply: Channel,
   refuses: ['object_not_found', 'invalid_request'],
@@ -181,7 +187,7 @@ export const updateChannel = endpoint({
 export const checkChannel = endpoint({
   route: 'POST /api/channels/:id/check',
   access: { session: 'admin' },
-  summary: 'Ask Telegram now how a channel is and what the bot may do there',
+  summary: 'Check a channel and the bot’s rights there at Telegram now',
   reply: Channel,
   refuses: ['object_not_found', 'bot_token_revoked', 'telegram_away'],
 })
@@ -191,7 +197,7 @@ export const deleteChannel = endpoint({
   access: { session: 'admin' },
   summary: 'Delete a channel',
   description:
-    'Campaigns that lead there go to their fallback. Links that were given work on at Telegram until they end, and what is known of its members stays.',
+    'Its campaigns send visitors to their fallback. Links that clicks have got keep working at Telegram until they expire. The records of its members stay.',
   reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })

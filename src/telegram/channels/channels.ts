@@ -1,6 +1,6 @@
 /**
- * Channels and groups that traffic is led into. Owns `channels` and `offered_chats`. A channel is its number at Telegram: deleted and added again it is
- * the same one, so that nobody joins it twice. An organization has it once, over one bot that is an administrator there.
+ * Channels and groups that campaigns lead into. Owns `channels` and `offered_chats`. The chat id identifies a channel: one that is deleted and added again
+ * is the same channel, so that nobody's join counts twice. An organization has a channel once, through one bot that is an administrator there.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -10,7 +10,7 @@ import { messageFault } from '../../contract/telegram-message.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { type Context, type Deed, idOf } from '../../ground/room.ts'
+import { type Context, type Deed, type Ground, idOf } from '../../ground/room.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { campaignsOnFallback } from '../../traffic/campaigns/on-fallback.ts'
 import { giveUpLinks } from '../../traffic/invite-links/making.ts'
@@ -49,20 +49,21 @@ export async function readChannel(
   { db, actor }: Context<typeof api.readChannel>,
   { params }: Call<typeof api.readChannel>,
 ) {
-  return await one(db, await liveChannel(db, actor.org_id, idOf(params.id)))
+  return await channelReply(db, await liveChannel(db, actor.org_id, idOf(params.id)))
 }
 
 const ABSENT =
-  'Make @bot an administrator there with the right to invite users: then the channel is offered by itself. Or look whether chat_id is its number, or its @name.'
-
-type Adding = Context<typeof api.createChannel>
+  'Make @bot an administrator there with the right to invite users; the channel is then offered automatically. Or check that chat_id is its id or its @name.'
 
 /**
- * Adds a channel where the bot may make links; one that was deleted is live again, with its id, and one whose bot was deleted goes on over this bot.
- * Refuses `object_not_found` for a bot that is not there, `invalid_request` for a chat that is a person's, `bot_not_admin`, `bot_token_revoked`,
- * `already_exists`, `channel_limit`, `telegram_away`.
+ * Adds a channel in which the bot may create links. A deleted channel is live again with its id; a channel whose bot was deleted continues with this bot.
+ * Refuses `object_not_found` for an unknown bot, `invalid_request` for a person's chat, `bot_not_admin`, `bot_token_revoked`, `already_exists`,
+ * `channel_limit`, `telegram_away`.
  */
-export async function createChannel(context: Adding, { body }: Call<typeof api.createChannel>) {
+export async function createChannel(
+  context: Context<typeof api.createChannel>,
+  { body }: Call<typeof api.createChannel>,
+) {
   const { db, actor } = context
   const { org_id } = actor
   const bot =
@@ -79,16 +80,20 @@ export async function createChannel(context: Adding, { body }: Call<typeof api.c
       ...(reason === null ? {} : { error: reason }),
       ...(chat === undefined ? { hint: ABSENT.replace('@bot', `@${bot.username}`) } : {}),
     })
-  const row = await store(db, org_id, { bot_id: body.bot_id, chat, seen })
+  const row = await storeChannel(db, org_id, { bot_id: body.bot_id, chat, seen })
   await announceChange(db, org_id, row.id)
-  return await one(db, row)
+  return await channelReply(db, row)
 }
 
-type Stored = { readonly bot_id: string; readonly chat: TelegramChat; readonly seen: ChatState }
+type CheckedChat = { readonly bot_id: string; readonly chat: TelegramChat; readonly seen: ChatState }
 
-async function store(db: Kysely<Tables>, org_id: number, { bot_id, chat, seen }: Stored): Promise<StoredChannel> {
+async function storeChannel(
+  db: Kysely<Tables>,
+  org_id: number,
+  { bot_id, chat, seen }: CheckedChat,
+): Promise<StoredChannel> {
   const now = new Date().toISOString()
-  const looked = { ...chat, bot_id, ...lookedOf(seen, now), look_at: null, state_at: null, deleted_at: null }
+  const columns = { ...chat, bot_id, ...checkColumns(seen, now), look_at: null, state_at: null, deleted_at: null }
   try {
     return await db.transaction().execute(async trx => {
       const orphan = await orphanOf(trx, org_id, chat.chat_id)
@@ -99,13 +104,13 @@ async function store(db: Kysely<Tables>, org_id: number, { bot_id, chat, seen }:
       if (before === undefined)
         return await trx
           .insertInto('channels')
-          .values({ org_id, id: newId(), ...looked, created_at: now, updated_at: now })
+          .values({ org_id, id: newId(), ...columns, created_at: now, updated_at: now })
           .returning(CHANNEL_COLUMNS)
           .$castTo<StoredChannel>()
           .executeTakeFirstOrThrow()
       return await trx
         .updateTable('channels')
-        .set({ ...looked, ...noticeColumns('ready'), ...(orphan && { waiting_until: null }), updated_at: NOW })
+        .set({ ...columns, ...noticeColumns('ready'), ...(orphan && { waiting_until: null }), updated_at: NOW })
         .where('org_id', '=', org_id)
         .where('id', '=', before.id)
         .returning(CHANNEL_COLUMNS)
@@ -128,7 +133,7 @@ const deletedOf = (trx: Transaction<Tables>, org_id: number, chat_id: string) =>
     .orderBy('deleted_at', 'desc')
     .executeTakeFirst()
 
-/** The chat's channel, where the bot it was added over was deleted. */
+/** The channel of the chat if its bot was deleted. */
 const orphanOf = (trx: Transaction<Tables>, org_id: number, chat_id: string) =>
   trx
     .selectFrom('channels as c')
@@ -147,7 +152,7 @@ const lookedOf = ({ state, reason, member_count }: ChatState, checked_at: string
   checked_at,
 })
 
-/** Two that add one at the same time wait for each other at the balance, which every organization has. */
+/** Locks the balance, which every organization has: parallel requests then count one after another. */
 async function requireRoom(trx: Transaction<Tables>, org_id: number): Promise<void> {
   await sql`select from balances where org_id = ${org_id} for update`.execute(trx)
   const { count } = await liveChannels(trx, org_id)
@@ -156,7 +161,7 @@ async function requireRoom(trx: Transaction<Tables>, org_id: number): Promise<vo
   if (Number(count) >= MOST_CHANNELS) refuse('channel_limit')
 }
 
-/** Changes the fields that are sent. Refuses `object_not_found`, and `invalid_request` for a message that cannot be sent. */
+/** Changes the fields in the body. Refuses `object_not_found`, and `invalid_request` for a message that cannot be sent. */
 export async function updateChannel(
   context: Context<typeof api.updateChannel>,
   { params, body }: Call<typeof api.updateChannel>,
@@ -172,14 +177,14 @@ export async function updateChannel(
       ? {}
       : { request_message: request_message === null ? null : JSON.stringify(request_message) }),
   }
-  if (Object.keys(changes).length === 0) return await one(db, now)
+  if (Object.keys(changes).length === 0) return await channelReply(db, now)
   const isAnotherMode = body.join_mode !== undefined && body.join_mode !== now.join_mode
   const write = isAnotherMode ? writeAndGiveUpLinks : writeChannel
   const row = await write(db, now, { ...changes, look_at: null })
-  return row === undefined ? refuse('object_not_found') : await one(db, row)
+  return row === undefined ? refuse('object_not_found') : await channelReply(db, row)
 }
 
-/** Asks Telegram now. Refuses `object_not_found`, `bot_token_revoked`, `telegram_away`. */
+/** Checks the channel at Telegram now. Refuses `object_not_found`, `bot_token_revoked`, `telegram_away`. */
 export async function checkChannel(
   context: Context<typeof api.checkChannel>,
   { params }: Call<typeof api.checkChannel>,
@@ -188,12 +193,12 @@ export async function checkChannel(
   const row = await liveChannel(db, actor.org_id, idOf(params.id))
   const seen = await refreshChannel(context, row)
   if ('ok' in seen) refuseFailure(seen)
-  return await one(db, await liveChannel(db, actor.org_id, row.id))
+  return await channelReply(db, await liveChannel(db, actor.org_id, row.id))
 }
 
 const AT_ONCE = 5
 
-/** Looking at a bot, which looks at its channels too. Those that Telegram says nothing of just then stay as they are. */
+/** The check of a bot, which then also checks its channels. A failed check leaves the remaining channels unchanged. */
 export const withChannelsChecked =
   (check: Deed<typeof checkBot>): Deed<typeof checkBot> =>
   async (context, call) => {
@@ -205,22 +210,23 @@ export const withChannelsChecked =
       .$castTo<StoredChannel>()
       .execute()
     for (let from = 0; from < rows.length; from += AT_ONCE) {
-      const looks = await Promise.all(rows.slice(from, from + AT_ONCE).map(row => refreshChannel(context, row)))
-      if (looks.some(seen => 'ok' in seen)) break
+      const states = await Promise.all(rows.slice(from, from + AT_ONCE).map(row => refreshChannel(context, row)))
+      if (states.some(seen => 'ok' in seen)) break
     }
     return bot
   }
 
-type Looking = Pick<Adding, 'db' | 'config' | 'secrets'>
-
-/** Asks how a channel is and writes it down; answers what was found, or why nothing was. */
-export async function refreshChannel(ground: Looking, row: StoredChannel): Promise<ChatState | Failure> {
+/** Reads the state of a channel at Telegram and stores it. Returns the state, or the failure of the call. */
+export async function refreshChannel(
+  ground: Pick<Ground, 'db' | 'config' | 'secrets'>,
+  row: StoredChannel,
+): Promise<ChatState | Failure> {
   const bot = await botCredentials(ground, row.org_id, row.bot_id)
   const seen: ChatState | Failure =
     bot === undefined
       ? {
           state: 'not_admin',
-          reason: 'Its bot was deleted. Add the channel again over another one.',
+          reason: 'Its bot was deleted. Add the channel again with another bot.',
           chat: undefined,
           member_count: null,
         }
@@ -231,22 +237,21 @@ export async function refreshChannel(ground: Looking, row: StoredChannel): Promi
   }
   const { chat } = seen
   if (chat !== undefined && chat.chat_id !== row.chat_id) await moveChannel(ground.db, row, chat.chat_id)
-  const isNews = seen.state !== row.state
   await writeChannel(ground.db, row, {
-    ...lookedOf(seen, new Date().toISOString()),
+    ...checkColumns(seen, new Date().toISOString()),
     ...(chat === undefined ? {} : { title: chat.title, username: chat.username, kind: chat.kind }),
-    ...(isNews ? { look_at: null, ...noticeColumns(seen.state) } : {}),
+    ...(seen.state === row.state ? {} : { look_at: null, ...noticeColumns(seen.state) }),
   })
   return seen
 }
 
-/** What owners are told by mail when a channel has come to be so. */
+/** The columns that make owners get a mail about a new state; none for `ready`. */
 export const noticeColumns = (state: api.ChannelState) =>
   state === 'ready'
     ? { notice: null, mailed_at: null }
     : { notice: 'rights' as const, mailed_at: null, claimed_until: null }
 
-/** Deletes softly. Its links are given to nobody any more; those that were are known as ever. */
+/** Deletes a channel softly. Clicks get none of its links any more; joins by links that clicks have got are still attributed. */
 export async function deleteChannel(
   context: Context<typeof api.deleteChannel>,
   { params }: Call<typeof api.deleteChannel>,
@@ -257,12 +262,12 @@ export async function deleteChannel(
   return { ok: true as const, id: row.id, campaigns_on_fallback: await campaignsOnFallback(context, 'channel', row.id) }
 }
 
-const one = async (db: Kysely<Tables>, row: StoredChannel): Promise<api.Channel> =>
+const channelReply = async (db: Kysely<Tables>, row: StoredChannel): Promise<api.Channel> =>
   (await channelReplies(db, row.org_id, [row]))[0] ?? refuse('object_not_found')
 
-/** The bot as it asks; undefined where it is not there. */
+/** The credentials of a bot; undefined if it does not exist or was deleted. */
 export async function botCredentials(
-  { db, secrets }: Pick<Adding, 'db' | 'secrets'>,
+  { db, secrets }: Pick<Ground, 'db' | 'secrets'>,
   org_id: number,
   id: string,
 ): Promise<BotCredentials | undefined> {

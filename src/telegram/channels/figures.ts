@@ -1,4 +1,4 @@
-/** What monitoring sees of channels: how many links wait for clicks, as this process has counted them last. */
+/** The metric of free invite links per channel, as this process last counted them. */
 import { Gauge } from 'prom-client'
 import { toWireId } from '../../contract/ids.ts'
 
@@ -8,4 +8,4 @@ const free = new Gauge({
   labelNames: ['channel'],
 })
 
-export const noteFree = (channel_id: string, count: number): void => free.set({ channel: toWireId(channel_id) }, count)
+export const setFreeLinks = (channel_id: string, count: number): void => free.set({ channel: toWireId(channel_id) }, count)

@@ -1,4 +1,4 @@
-/** What bots hear of channels and groups: that they were made administrators there or are none any more, and that a group has got another number. */
+/** Follows a bot's rights in channels and groups, and the new chat id of a group that becomes a supergroup. */
 import { fieldsOf } from '../../contract/json.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { UpdateListener } from '../bots/hook.ts'
@@ -8,22 +8,22 @@ import { type TelegramChat, chatIn, botRights } from './chat-state.ts'
 import { offerChat, stopOffering } from './offered.ts'
 import { channelOfChat, moveChannel, writeReportedState } from './rows.ts'
 
-/** Hears it. Told twice it is the same, and what is told late, with an older time of Telegram's, changes nothing. */
+/** Records such updates. Repeated updates and updates older than the stored state change nothing. */
 export function channelListener({ db }: Pick<Ground, 'db'>): UpdateListener {
   return async ({ org_id, id: bot_id }, { update_id, my_chat_member, message }) => {
-    const told = fieldsOf(my_chat_member)
-    const chat = chatIn(told['chat'])
-    const at = orderedTime(told['date'], update_id)
-    if (chat !== undefined) await standsThere(db, { org_id, bot_id, at }, chat, told['new_chat_member'])
+    const change = fieldsOf(my_chat_member)
+    const chat = chatIn(change['chat'])
+    const at = orderedTime(change['date'], update_id)
+    if (chat !== undefined) await recordBotRights(db, { org_id, bot_id, at }, chat, change['new_chat_member'])
     const { chat: from, migrate_to_chat_id } = fieldsOf(message)
     const group = chatIn(from)
     if (group !== undefined && typeof migrate_to_chat_id === 'number')
-      await moved(db, org_id, group.chat_id, String(migrate_to_chat_id))
+      await recordMove(db, org_id, group.chat_id, String(migrate_to_chat_id))
     return undefined
   }
 }
 
-async function standsThere(
+async function recordBotRights(
   db: Ground['db'],
   of: { org_id: number; bot_id: string; at: string },
   chat: TelegramChat,
@@ -39,19 +39,18 @@ async function standsThere(
   }
   if (channel.bot_id !== of.bot_id) return
   const { title, username: name, kind } = chat
-  const isNews = state !== channel.state
   const changes = {
     title,
     username: name,
     kind,
     state,
     state_reason: reason,
-    ...(isNews ? { look_at: null, waiting_until: null, ...noticeColumns(state) } : {}),
+    ...(state === channel.state ? {} : { look_at: null, waiting_until: null, ...noticeColumns(state) }),
   }
   await writeReportedState(db, channel, changes, of.at)
 }
 
-async function moved(db: Ground['db'], org_id: number, chat_id: string, to: string): Promise<void> {
+async function recordMove(db: Ground['db'], org_id: number, chat_id: string, to: string): Promise<void> {
   const channel = await channelOfChat(db, { org_id, chat_id })
   if (channel !== undefined) await moveChannel(db, channel, to)
 }

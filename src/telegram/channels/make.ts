@@ -1,4 +1,4 @@
-/** One call that makes a link, and what is kept of it. */
+/** Creates one invite link at Telegram and stores it. */
 import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
 import { fieldsOf } from '../../contract/json.ts'
@@ -10,31 +10,30 @@ import { callTelegram, type Failure } from '../bots/telegram.ts'
 import type { BotCredentials } from './chat-state.ts'
 import type { StoredChannel } from './rows.ts'
 
-export type Failed = Failure
+/** The pause between two calls, by channel id. It becomes shorter as long as Telegram accepts the calls. */
+export type LinkPaces = { readonly first_ms: number; readonly of: Map<string, number> }
 
-/** How long to wait between two calls, by the channel: it gets quicker as long as Telegram lets it. */
-export type Paces = { readonly first_ms: number; readonly of: Map<string, number> }
+const SHORTEN_BY = 0.9
+/** The shortest and the longest pause, as a share of the first one. */
+const SHORTEST = 0.2
+const LONGEST = 8
 
-const QUICKER = 0.9
-/** Of the first pause. */
-const QUICKEST = 0.2
-const SLOWEST = 8
-
-/** Telegram has said that this was too quick: however often, the pause stays one that a pool recovers at. */
-export function slowDown({ first_ms, of }: Paces, channel_id: string): void {
-  of.set(channel_id, Math.min(SLOWEST * first_ms, 2 * (of.get(channel_id) ?? first_ms)))
+/** Doubles the pause after a rate limit, up to a pause at which a pool still recovers. */
+export function slowDown({ first_ms, of }: LinkPaces, channel_id: string): void {
+  of.set(channel_id, Math.min(LONGEST * first_ms, 2 * (of.get(channel_id) ?? first_ms)))
 }
 
-/** Telegram has taken a call: back to the first pause in few steps, and beyond it carefully. */
-export function speedUp({ first_ms, of }: Paces, channel_id: string): void {
+/** Shortens the pause after an accepted call: quickly down to the first pause, then slowly. */
+export function speedUp({ first_ms, of }: LinkPaces, channel_id: string): void {
   const pause = of.get(channel_id) ?? first_ms
-  of.set(channel_id, pause > first_ms ? Math.max(first_ms, pause / 2) : Math.max(QUICKEST * first_ms, QUICKER * pause))
+  const shorter = pause > first_ms ? Math.max(first_ms, pause / 2) : Math.max(SHORTEST * first_ms, SHORTEN_BY * pause)
+  of.set(channel_id, shorter)
 }
 
-/** A link ends sooner here than at Telegram, whose clock is another one. */
+/** Sluice stops using a link before it expires at Telegram, whose clock may differ. */
 const SLACK_MS = 5 * MINUTE_MS
 
-type Wanted = {
+type LinkOrder = {
   readonly row: StoredChannel
   readonly bot: BotCredentials
   readonly campaign_id: string | null
@@ -42,14 +41,14 @@ type Wanted = {
 }
 
 /**
- * Makes a link for the pool, or the one that a campaign shares, which does not end. Its name is its id here. Answers why there is none; one that
- * was made without our hearing of it is nobody's, and ends by itself.
+ * Creates a link for the pool, or a campaign's shared link, which does not expire. The link's name at Telegram is its id here. Returns the failure if
+ * there is one. If Telegram's answer is lost, the link may exist there; it is never used and expires.
  */
 export async function makeLink(
   { db, config }: Pick<Ground, 'db' | 'config'>,
-  paces: Paces,
-  { row, bot, campaign_id, of_batch }: Wanted,
-): Promise<Failed | undefined> {
+  paces: LinkPaces,
+  { row, bot, campaign_id, of_batch }: LinkOrder,
+): Promise<Failure | undefined> {
   const { org_id, id: channel_id, chat_id, join_mode, link_days } = row
   const id = newId()
   const expire_date = campaign_id === null ? Math.floor((Date.now() + link_days * DAY_MS) / 1000) : undefined
@@ -61,7 +60,7 @@ export async function makeLink(
   })
   if (!answer.ok) return answer
   const { invite_link: url } = fieldsOf(answer.result)
-  if (typeof url !== 'string') return { ok: false, kind: 'unknown', description: 'Telegram’s answer holds no link' }
+  if (typeof url !== 'string') return { ok: false, kind: 'unknown', description: 'Telegram’s answer contains no link' }
   const expires_at = expire_date === undefined ? null : new Date(expire_date * 1000 - SLACK_MS).toISOString()
   const link = { org_id, id, channel_id, url, campaign_id, expires_at, chat_id, join_mode, of_batch }
   const isKept = await keepLink(db, link)

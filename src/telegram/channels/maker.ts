@@ -1,6 +1,6 @@
 /**
- * Makes invite links beforehand, so that no visitor waits for Telegram: of each channel as many as its busiest minutes need. One process at a time
- * makes them for a channel, one call after another, as fast as Telegram lets it. A link is never revoked: it ends by itself.
+ * Creates invite links ahead of clicks, so that no visitor waits for Telegram: for each channel as many as its busiest minutes need. One process at a
+ * time creates a channel's links, one call after another, as fast as Telegram accepts them. A link is never revoked; it expires.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sql } from 'kysely'
@@ -18,66 +18,70 @@ import {
   countFree,
 } from '../../traffic/invite-links/making.ts'
 import { checkSoon } from '../bots/check-soon.ts'
-import { noteFree } from './figures.ts'
-import { type Failed, makeLink, type Paces, slowDown } from './make.ts'
+import type { Failure } from '../bots/telegram.ts'
+import { setFreeLinks } from './figures.ts'
+import { type LinkPaces, makeLink, slowDown } from './make.ts'
 import { botCredentials, refreshChannel } from './channels.ts'
 import { CHANNEL_COLUMNS, moveChannel, type StoredChannel, writeChannel } from './rows.ts'
 
 const POLL_MS = 1000
-/** A process that is gone is taken for it after this. */
+/** Another process may claim the channel of a dead process after this. */
 const LEASE_MS = 30_000
-/** Looked at again so soon where links are used, else so late. */
+/** The pause between two counts of a channel whose links are used, and of any other channel. */
 const BUSY_MS = 2000
 const QUIET_MS = 30_000
-/** Between two counts so many are made. */
+/** Links created between two counts. */
 const PORTION = 10
-/** Of the links that were wanted. */
-const MOST_WANTED = 5000
-/** Of these the batches are larger. */
-const MANY = 1000
+/** The largest pool. */
+const MOST_LINKS = 5000
+/** From this pool size on, batches are larger. */
+const LARGE_POOL = 1000
+/** Owners get a mail when the pool falls below a tenth. */
 const LOW = 10
-/** Telegram says no, though the bot has the right: then it is tried again so late. */
+/** The retry pause if Telegram refuses although the bot has the right. */
 const REFUSED_MS = 10 * MINUTE_MS
+/** The first and the longest retry pause while Telegram is away. */
 const AWAY_MS = 5000
 const MOST_AWAY_MS = MINUTE_MS
+/** Channels that a process serves at a time. */
 const AT_ONCE = 20
 
-type Making = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'>
+type MakerGround = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'>
 type ChannelId = { readonly org_id: number; readonly id: string }
 
 const OPEN = `
   o.deleted_at is null and c.deleted_at is null and c.state = 'ready' and b.deleted_at is null and b.token_state = 'ok'
     and (b.send_after is null or b.send_after <= now())
     and (c.waiting_until is null or c.waiting_until <= now()) and (c.making_until is null or c.making_until <= now())`
-const OF_WHOM = `
+const OWNERS = `
   join bots b on b.org_id = c.org_id and b.id = c.bot_id
   join organizations o on o.org_id = c.org_id`
 
 const DUE = (among: Among) => `
   select c.org_id, c.id
   from channels c
-  ${OF_WHOM}
+  ${OWNERS}
   where ${OPEN} and (c.look_at is null or c.look_at <= now())${among('c.org_id')}${among('b.org_id')}
   limit ${AT_ONCE}`
 
-/** Channels into which a campaign leads since a moment ago, which has no link to share yet. */
-const LACKING = (among: Among) => `
+/** Channels with a campaign that has no shared link yet. */
+const WITHOUT_SHARED_LINK = (among: Among) => `
   select distinct c.org_id, c.id
   from campaigns k
   join channels c on c.org_id = k.org_id and c.id = (k.destination -> 'channel' ->> 'channel_id')::uuid
-  ${OF_WHOM}
+  ${OWNERS}
   left join channel_links l on l.org_id = k.org_id and l.channel_id = c.id and l.campaign_id = k.id
     and l.purpose = 'shared' and l.state <> 'dead'${among('l.org_id')}
   where ${OPEN} and k.deleted_at is null and k.status <> 'archived' and k.destination ->> 'channel' is not null
     and l.id is null${among('c.org_id')}${among('b.org_id')}${among('k.org_id')}
   limit ${AT_ONCE}`
 
-/** What tests set: how long it waits after its first call. */
+/** A setting for tests: the pause after the first call. */
 export type MakerOptions = { readonly link_pause_ms?: number | undefined }
 
-/** Makes links until it is closed; any number of processes may. */
-export function openLinkMaker(ground: Making, { link_pause_ms = 1000 }: MakerOptions = {}): Rounds {
-  const paces: Paces = { first_ms: link_pause_ms, of: new Map() }
+/** Creates links until it is closed. Any number of processes may run it. */
+export function openLinkMaker(ground: MakerGround, { link_pause_ms = 1000 }: MakerOptions = {}): Rounds {
+  const paces: LinkPaces = { first_ms: link_pause_ms, of: new Map() }
   const pauses = new Map<string, number>()
   const running = new Map<string, Promise<void>>()
   const rounds = openRounds(
@@ -86,18 +90,18 @@ export function openLinkMaker(ground: Making, { link_pause_ms = 1000 }: MakerOpt
     async signal => {
       const { worker } = ground.database
       const due = (await askEverywhere<ChannelId>(worker, DUE)).rows
-      const lacking = (await askEverywhere<ChannelId>(worker, LACKING)).rows
-      for (const channel of [...due, ...lacking]) {
+      const withoutSharedLink = (await askEverywhere<ChannelId>(worker, WITHOUT_SHARED_LINK)).rows
+      for (const channel of [...due, ...withoutSharedLink]) {
         if (signal.aborted || running.has(channel.id) || running.size >= AT_ONCE) continue
         const ran = makeFor(ground, { paces, pauses, signal }, channel)
           .catch((error: unknown) =>
-            ground.log.warn({ err: error }, 'links of a channel could not be made; it is tried again'),
+            ground.log.warn({ err: error }, 'could not create the links of a channel; retrying'),
           )
           .finally(() => running.delete(channel.id))
         running.set(channel.id, ran)
       }
     },
-    error => ground.log.warn({ err: error }, 'channels could not be looked at; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not look for channels that need links; retrying'),
   )
   return {
     async close() {
@@ -107,79 +111,80 @@ export function openLinkMaker(ground: Making, { link_pause_ms = 1000 }: MakerOpt
   }
 }
 
-type Going = { readonly paces: Paces; readonly pauses: Map<string, number>; readonly signal: AbortSignal }
+/** `pauses`: the next retry pause of channels for which Telegram is away. */
+type MakerRun = { readonly paces: LinkPaces; readonly pauses: Map<string, number>; readonly signal: AbortSignal }
 
-/** Makes what a channel lacks, if no other process does. */
-async function makeFor(ground: Making, going: Going, of: ChannelId): Promise<void> {
+/** Claims a channel and creates its missing links; does nothing if another process has claimed it. */
+async function makeFor(ground: MakerGround, run: MakerRun, of: ChannelId): Promise<void> {
   const token = newId()
   if (!(await claim(ground, of, token))) return
   let look_ms = QUIET_MS
   try {
     for (;;) {
-      const row = await held(ground, of, token)
-      if (row === undefined || going.signal.aborted) {
-        // As soon as links may be made again.
+      const row = await keepClaim(ground, of, token)
+      if (row === undefined || run.signal.aborted) {
+        // Due again as soon as links may be created again.
         look_ms = 0
         return
       }
-      const { isUsed, ...next } = await wantedOf(ground, row)
+      const { isUsed, ...next } = await missingLinks(ground, row)
       look_ms = isUsed ? BUSY_MS : QUIET_MS
-      if (next.wanted.length === 0) return
-      const met = await makeSome(ground, going, { of, token }, next)
-      if (met !== undefined) {
-        // As soon as the waiting is over.
+      if (next.links.length === 0) return
+      const stop = await makeSome(ground, run, { of, token }, next)
+      if (stop !== undefined) {
+        // Due again as soon as the pause is over.
         look_ms = 0
-        return await giveWay(ground, going, met.row, met.failed)
+        return await pauseAfterFailure(ground, run, stop.row, stop.failure)
       }
-      going.pauses.delete(row.id)
+      run.pauses.delete(row.id)
     }
   } finally {
-    await release(ground, of, token, going.signal.aborted ? 0 : look_ms)
+    await release(ground, of, token, run.signal.aborted ? 0 : look_ms)
   }
 }
 
-type Holding = { readonly of: ChannelId; readonly token: string }
-type Met = { readonly row: StoredChannel; readonly failed: Failed }
+type ChannelClaim = { readonly of: ChannelId; readonly token: string }
 
-/** Makes links one after another, each as the channel is by then; answers why it ended early. */
+/** Creates links one after another and reads the channel again before each. Returns the failure that ended it early. */
 async function makeSome(
-  ground: Making,
-  { paces, signal }: Going,
-  { of, token }: Holding,
-  { wanted, of_batch }: Omit<Wanted, 'isUsed'>,
-): Promise<Met | undefined> {
-  for (const campaign_id of wanted) {
-    const row = await held(ground, of, token)
+  ground: MakerGround,
+  { paces, signal }: MakerRun,
+  { of, token }: ChannelClaim,
+  { links, of_batch }: Omit<MissingLinks, 'isUsed'>,
+): Promise<{ row: StoredChannel; failure: Failure } | undefined> {
+  for (const campaign_id of links) {
+    const row = await keepClaim(ground, of, token)
     const bot = row && (await botCredentials(ground, row.org_id, row.bot_id))
     if (row === undefined || bot === undefined || signal.aborted) return undefined
-    const failed = await makeLink(ground, paces, { row, bot, campaign_id, of_batch })
-    if (failed !== undefined) return { row, failed }
+    const failure = await makeLink(ground, paces, { row, bot, campaign_id, of_batch })
+    if (failure !== undefined) return { row, failure }
     await sleep(paces.of.get(row.id) ?? paces.first_ms, undefined, { signal }).catch(() => {})
   }
   return undefined
 }
 
-type Wanted = { readonly wanted: (string | null)[]; readonly of_batch: number; readonly isUsed: boolean }
+/** `links`: an entry for each link, with its campaign or null for the pool. */
+type MissingLinks = { readonly links: (string | null)[]; readonly of_batch: number; readonly isUsed: boolean }
 
-/** The links to be made next: those that campaigns share first, by the campaign, then some of the pool. */
-async function wantedOf({ db }: Making, row: StoredChannel): Promise<Wanted> {
+/** The links to create next: shared links of campaigns first, then some for the pool. */
+async function missingLinks({ db }: MakerGround, row: StoredChannel): Promise<MissingLinks> {
   const of = { org_id: row.org_id, channel_id: row.id }
   const [free, busiest, lacking] = await Promise.all([
     countFree(db, of, row.link_days),
     busiestTenMinutes(db, of),
     campaignsWithoutLink(db, of),
   ])
-  noteFree(row.id, free)
-  const target = Math.min(MOST_WANTED, Math.max(row.pool_min, 2 * busiest))
-  await noteLow({ db }, row, busiest > 0 && free * LOW < target, free * 2 >= target)
+  setFreeLinks(row.id, free)
+  const target = Math.min(MOST_LINKS, Math.max(row.pool_min, 2 * busiest))
+  await requestPoolNotice({ db }, row, busiest > 0 && free * LOW < target, free * 2 >= target)
   const pool = Array.from({ length: Math.max(0, Math.min(PORTION, target - free)) }, () => null)
-  const of_batch = target >= MANY ? BATCH_OF_MANY : BATCH
-  return { wanted: [...lacking.map(({ campaign_id }) => campaign_id), ...pool], of_batch, isUsed: busiest > 0 }
+  const of_batch = target >= LARGE_POOL ? BATCH_OF_MANY : BATCH
+  return { links: [...lacking.map(({ campaign_id }) => campaign_id), ...pool], of_batch, isUsed: busiest > 0 }
 }
 
-/** Owners are told once that links run out, and again when they do so after there were enough. */
-async function noteLow(
-  { db }: Pick<Making, 'db'>,
+/** Requests one mail to owners when links run out, and another one only after there were enough again. */
+async function requestPoolNotice(
+  { db }: Pick<MakerGround, 'db'>,
   { org_id, id }: StoredChannel,
   isLow: boolean,
   isEnough: boolean,
@@ -194,39 +199,44 @@ async function noteLow(
       where org_id = ${org_id} and id = ${id} and notice = 'pool'`.execute(db)
 }
 
-/** After a call that failed: exactly as long as Telegram has asked for, or until a person may have mended what is wrong. */
-async function giveWay(ground: Making, { paces, pauses }: Going, row: StoredChannel, failed: Failed): Promise<void> {
+/** Pauses a channel after a failed call: exactly as long as a rate limit says, otherwise until the fault may be repaired. */
+async function pauseAfterFailure(
+  ground: MakerGround,
+  { paces, pauses }: MakerRun,
+  row: StoredChannel,
+  failure: Failure,
+): Promise<void> {
   const wait = async (ms: number, more: object = {}) =>
     void (await writeChannel(ground.db, row, {
       // Another channel of the bot may have been told to wait longer.
       waiting_until: sql<string>`greatest(waiting_until, ${await databaseTimeIn(ground.db, ms)}::timestamptz)`,
       ...more,
     }))
-  if (failed.kind === 'later') {
+  if (failure.kind === 'later') {
     slowDown(paces, row.id)
-    const asked_ms = Math.min(DAY_MS, (failed.retry_after ?? 1) * 1000)
-    await wait(asked_ms)
-    return await waitElsewhere(ground, row, asked_ms)
+    const limit_ms = Math.min(DAY_MS, (failure.retry_after ?? 1) * 1000)
+    await wait(limit_ms)
+    return await pauseOtherChannels(ground, row, limit_ms)
   }
-  if (failed.kind === 'token') {
+  if (failure.kind === 'token') {
     await checkSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
     return await wait(AWAY_MS)
   }
-  if (failed.kind === 'unsent' || failed.kind === 'unknown') {
+  if (failure.kind === 'unsent' || failure.kind === 'unknown') {
     const pause = pauses.get(row.id) ?? AWAY_MS
     pauses.set(row.id, Math.min(MOST_AWAY_MS, pause * 2))
     return await wait(pause)
   }
-  const { migrate_to_chat_id: to } = failed
+  const { migrate_to_chat_id: to } = failure
   if (to !== undefined && (await moveChannel(ground.db, row, to))) return
   const seen = await refreshChannel(ground, row)
-  // Where the right is missing it says so by now, and nothing is tried until Telegram tells otherwise.
+  // Without the right the channel is no longer ready, and nothing is tried until Telegram reports the right.
   if ('ok' in seen || seen.state === 'ready')
-    await wait(REFUSED_MS, { state_reason: `Telegram makes no link: ${failed.description}` })
+    await wait(REFUSED_MS, { state_reason: `Telegram creates no link: ${failure.description}` })
 }
 
-/** It is the bot that has called too often: its other channels wait as well. */
-async function waitElsewhere({ db }: Making, { org_id, id, bot_id }: StoredChannel, ms: number): Promise<void> {
+/** A rate limit is the bot's, so its other channels pause as well. */
+async function pauseOtherChannels({ db }: MakerGround, { org_id, id, bot_id }: StoredChannel, ms: number): Promise<void> {
   const until = await databaseTimeIn(db, ms)
   await sql`
     update channels set waiting_until = ${until}
@@ -234,7 +244,7 @@ async function waitElsewhere({ db }: Making, { org_id, id, bot_id }: StoredChann
       and (waiting_until is null or waiting_until < ${until})`.execute(db)
 }
 
-async function claim({ db }: Making, { org_id, id }: ChannelId, token: string): Promise<boolean> {
+async function claim({ db }: MakerGround, { org_id, id }: ChannelId, token: string): Promise<boolean> {
   const until = await databaseTimeIn(db, LEASE_MS)
   const { numAffectedRows } = await sql`
     update channels set making_token = ${token}, making_until = ${until}
@@ -244,8 +254,8 @@ async function claim({ db }: Making, { org_id, id }: ChannelId, token: string): 
   return numAffectedRows === 1n
 }
 
-/** Holds on to the channel, and reads it; undefined where another process has it by now, or none is to make links. */
-async function held({ db }: Making, { org_id, id }: ChannelId, token: string): Promise<StoredChannel | undefined> {
+/** Extends the claim and reads the channel; undefined if another process has claimed it, or if no links may be created now. */
+async function keepClaim({ db }: MakerGround, { org_id, id }: ChannelId, token: string): Promise<StoredChannel | undefined> {
   const until = await databaseTimeIn(db, LEASE_MS)
   const [row] = await db
     .updateTable('channels')
@@ -266,7 +276,7 @@ async function held({ db }: Making, { org_id, id }: ChannelId, token: string): P
   return row
 }
 
-async function release({ db }: Making, { org_id, id }: ChannelId, token: string, look_ms: number): Promise<void> {
+async function release({ db }: MakerGround, { org_id, id }: ChannelId, token: string, look_ms: number): Promise<void> {
   const look_at = await databaseTimeIn(db, look_ms)
   await sql`
     update channels set making_token = null, making_until = null, look_at = ${look_at}

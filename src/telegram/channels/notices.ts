@@ -1,4 +1,4 @@
-/** Mails to owners that a bot has lost its right in a channel, or that its invite links run out, each once. */
+/** Mails owners once when a bot loses its right in a channel or when invite links run out. */
 import { sql } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'

@@ -1,17 +1,17 @@
-/** Chats that can be added: where a bot was made an administrator, as Telegram has told; and the links by which its owner makes it one. */
+/** Chats that can be added as channels, because a bot became an administrator there, and the links that make a bot an administrator. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import type { TelegramChat } from './chat-state.ts'
 
-/** Nobody looks through more. */
+/** More would not be readable as a list. */
 const MOST_OFFERED = 100
 
 const addLink = (username: string, what: 'startchannel' | 'startgroup'): string =>
   `https://t.me/${username}?${what}&admin=invite_users`
 
-/** The chats that are offered, newest first, and a link per bot. */
+/** The offered chats, newest first, and the links of each bot. */
 export async function listOfferedChats({ db, actor }: Context<typeof api.listOfferedChats>) {
   const { org_id } = actor
   const [{ rows: data }, bots] = await Promise.all([
@@ -42,17 +42,17 @@ export async function listOfferedChats({ db, actor }: Context<typeof api.listOff
   }
 }
 
-/** `at` is Telegram's own time of it. */
-type Offered = { readonly org_id: number; readonly bot_id: string; readonly at: string }
+/** `at`: Telegram's time of the change. */
+type OfferChange = { readonly org_id: number; readonly bot_id: string; readonly at: string }
 
-/** Offers a chat from now on, as Telegram has told of it last. */
+/** Offers a chat, unless Telegram has reported something newer. */
 export async function offerChat(
   db: Kysely<Tables>,
-  { org_id, bot_id, at }: Offered,
+  { org_id, bot_id, at }: OfferChange,
   chat: TelegramChat,
   can_invite: boolean,
 ): Promise<void> {
-  const told = {
+  const columns = {
     title: chat.title,
     username: chat.username,
     kind: chat.kind,
@@ -61,16 +61,17 @@ export async function offerChat(
   }
   await db
     .insertInto('offered_chats')
-    .values({ org_id, bot_id, chat_id: chat.chat_id, ...told })
+    .values({ org_id, bot_id, chat_id: chat.chat_id, ...columns })
     .onConflict(on =>
-      on.columns(['org_id', 'bot_id', 'chat_id']).doUpdateSet(told).where('offered_chats.seen_at', '<=', at),
+      on.columns(['org_id', 'bot_id', 'chat_id']).doUpdateSet(columns).where('offered_chats.seen_at', '<=', at),
     )
     .execute()
 }
 
+/** Offers a chat no more, unless Telegram has reported something newer. */
 export async function stopOffering(
   db: Kysely<Tables>,
-  { org_id, bot_id, at }: Offered,
+  { org_id, bot_id, at }: OfferChange,
   chat_id: string,
 ): Promise<void> {
   await db

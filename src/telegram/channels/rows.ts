@@ -1,4 +1,4 @@
-/** A channel as it is kept. */
+/** Reads and writes rows of `channels`. Each write notifies the serving processes. */
 import { type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -32,12 +32,12 @@ export const CHANNEL_COLUMNS = [
   'deleted_at',
 ] as const satisfies (keyof Tables['channels'])[]
 
-/** A channel's row; `chat_id` is Telegram's number of it, as text. */
+/** A channel's row; `chat_id` is the chat id at Telegram, as text. */
 export type StoredChannel = Readonly<
-  Omit<Pick<Selectable<Tables['channels']>, (typeof CHANNEL_COLUMNS)[number]>, keyof Words> & Words
+  Omit<Pick<Selectable<Tables['channels']>, (typeof CHANNEL_COLUMNS)[number]>, keyof ChannelEnums> & ChannelEnums
 >
 
-type Words = {
+type ChannelEnums = {
   kind: ChannelKind
   state: ChannelState
   join_mode: 'open' | 'request'
@@ -45,11 +45,11 @@ type Words = {
   shared_joins: 'attribute' | 'organic'
 }
 
-/** Channels of the organization that are not deleted. */
+/** The channels of an organization that are not deleted. */
 export const liveChannels = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('channels').where('org_id', '=', org_id).where('deleted_at', 'is', null)
 
-/** One of them. Refuses `object_not_found`. */
+/** One channel that is not deleted. Refuses `object_not_found`. */
 export async function liveChannel(db: Kysely<Tables>, org_id: number, id: string): Promise<StoredChannel> {
   const row = await liveChannels(db, org_id)
     .select(CHANNEL_COLUMNS)
@@ -59,7 +59,7 @@ export async function liveChannel(db: Kysely<Tables>, org_id: number, id: string
   return row ?? refuse('object_not_found')
 }
 
-/** The channel of a chat, whichever bot of the organization tells of it; undefined where it is none of theirs. */
+/** The organization's channel with this chat id; undefined if there is none. */
 export async function channelOfChat(
   db: Kysely<Tables>,
   { org_id, chat_id }: { org_id: number; chat_id: number | string },
@@ -71,40 +71,45 @@ export async function channelOfChat(
     .executeTakeFirst()
 }
 
-/** When a row changes, by the database's clock: what processes look for. */
+/** The time of a change, by the database's clock: processes poll for newer rows. */
 export const NOW = sql<string>`now()`
 
-type Changes = Omit<Updateable<Tables['channels']>, 'waiting_until'> & {
+type ChannelUpdate = Omit<Updateable<Tables['channels']>, 'waiting_until'> & {
   waiting_until?: string | null | RawBuilder<string>
 }
 
-type Writing = Pick<StoredChannel, 'org_id' | 'id'>
+type ChannelKey = Pick<StoredChannel, 'org_id' | 'id'>
 
-/** Writes these columns of a channel that is not deleted, and tells every process. Undefined where it is gone. */
+/** Updates a channel that is not deleted and notifies every process; undefined if there is no such channel. */
 export async function writeChannel(
   db: Kysely<Tables>,
-  of: Writing,
-  changes: Changes,
+  of: ChannelKey,
+  changes: ChannelUpdate,
 ): Promise<StoredChannel | undefined> {
-  const row = await written(db, of, changes)
+  const row = await updateRow(db, of, changes)
   await announceChange(db, of.org_id, of.id)
   return row
 }
 
-/** The same by what Telegram tells of its state with this time, unless something newer is known. */
-export async function writeReportedState(db: Kysely<Tables>, of: Writing, changes: Changes, at: string): Promise<void> {
-  await written(db, of, { ...changes, state_at: at }, sql<boolean>`(state_at is null or state_at <= ${at})`)
+/** The same with a state that Telegram reported at `at`, unless a newer one is stored. */
+export async function writeReportedState(
+  db: Kysely<Tables>,
+  of: ChannelKey,
+  changes: ChannelUpdate,
+  at: string,
+): Promise<void> {
+  await updateRow(db, of, { ...changes, state_at: at }, sql<boolean>`(state_at is null or state_at <= ${at})`)
   await announceChange(db, of.org_id, of.id)
 }
 
-/** The same for a change after which its links lead elsewhere, or otherwise: they are given up with it, and none of the old kind comes after. */
+/** The same for a change that makes the channel's links unusable: in one transaction, gives them up and prevents new ones of the old kind. */
 export async function writeAndGiveUpLinks(
   db: Kysely<Tables>,
-  of: Writing,
-  changes: Changes,
+  of: ChannelKey,
+  changes: ChannelUpdate,
 ): Promise<StoredChannel | undefined> {
   const row = await db.transaction().execute(async trx => {
-    const changed = await written(trx, of, changes)
+    const changed = await updateRow(trx, of, changes)
     if (changed !== undefined) await giveUpLinks(trx, { org_id: of.org_id, channel_id: of.id })
     return changed
   })
@@ -112,7 +117,10 @@ export async function writeAndGiveUpLinks(
   return row
 }
 
-/** A group that has become a supergroup has another number, and none of its old links; the first call there shows what the bot may do. False where that is a channel already. */
+/**
+ * Gives a channel the new chat id of a group that has become a supergroup, and gives up its old links. The next call shows the bot's rights there. False
+ * if the new chat is a channel already.
+ */
 export async function moveChannel(db: Kysely<Tables>, row: StoredChannel, to: string): Promise<boolean> {
   if ((await channelOfChat(db, { org_id: row.org_id, chat_id: to })) !== undefined) return false
   const asReady = { state: 'ready', state_reason: null, notice: null, mailed_at: null, waiting_until: null }
@@ -120,10 +128,10 @@ export async function moveChannel(db: Kysely<Tables>, row: StoredChannel, to: st
   return true
 }
 
-async function written(
+async function updateRow(
   db: Kysely<Tables>,
-  { org_id, id }: Writing,
-  changes: Changes,
+  { org_id, id }: ChannelKey,
+  changes: ChannelUpdate,
   only: RawBuilder<boolean> = sql<boolean>`true`,
 ): Promise<StoredChannel | undefined> {
   return await db
@@ -138,7 +146,7 @@ async function written(
     .executeTakeFirst()
 }
 
-/** As it is shown. */
+/** Channels as the API returns them, with their pools. */
 export async function channelReplies(
   db: Kysely<Tables>,
   org_id: number,

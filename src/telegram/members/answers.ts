@@ -1,6 +1,6 @@
 /**
- * What a bot does about a request to join, as tasks: writes to the person, answers Telegram's question, lets them in or not. A message comes before the
- * decision, because nobody may be written to afterwards. Owns no table.
+ * Runs the tasks of requests to join: the message to the requester, the answer to Telegram's query, the approval or decline. The message comes before the
+ * decision, because Telegram allows none afterwards. Owns no table.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
@@ -23,46 +23,55 @@ import {
   type TaskBot,
   ARRIVAL_UNKNOWN,
 } from '../tasks/tasks.ts'
-import { requestTaskKey, writeDecision, writeReason } from './requests.ts'
+import { type RequestKey, requestTaskKey, writeDecision, writeReason } from './requests.ts'
 
-type Working = Pick<Ground, 'db' | 'config' | 'secrets'>
+type TaskGround = Pick<Ground, 'db' | 'config' | 'secrets'>
 
-const Asked = z.object({
+const TaskParameters = z.object({
   channel_id: z.string(),
   asked_at: z.string(),
-  /** Of a decision: rule, or who has made it. */
+  /** For a decision: `rule`, or the name of the person who made it. */
   by: z.string().default('rule'),
-  /** Of a message. */
+  /** For a message. */
   user_chat_id: z.string().default(''),
-  /** Of a question of Telegram's. */
+  /** For an answer to Telegram's query. */
   query_id: z.string().default(''),
 })
-type Asked = z.output<typeof Asked>
+type TaskParameters = z.output<typeof TaskParameters>
 
-/** What a task is about, as it stands now. */
-type About = { readonly asked: Asked; readonly channel: StoredChannel; readonly request: Request }
-type Request = { readonly id: string; readonly asked_at: string; readonly click_id: string | null }
-type Doing = (ground: Working, task: Task, bot: TaskBot, about: About, leaves: () => void) => Promise<TaskOutcome>
+/** The channel and the pending request of a task. */
+type PendingRequest = {
+  readonly asked: TaskParameters
+  readonly channel: StoredChannel
+  readonly request: { readonly id: string; readonly asked_at: string; readonly click_id: string | null }
+}
+type RequestTaskRunner = (
+  ground: TaskGround,
+  task: Task,
+  bot: TaskBot,
+  pending: PendingRequest,
+  leaves: () => void,
+) => Promise<TaskOutcome>
 
-/** The tasks of requests. What is no longer pending, or was asked anew, needs nothing. */
-export function requestTaskRunners(ground: Working): TaskRunners {
-  const onPending = (doing: Doing) => async (task: Task, bot: TaskBot, leaves: () => void) => {
-    const about = await aboutOf(ground.db, task)
-    return about === undefined ? { is: 'done' as const } : await doing(ground, task, bot, about, leaves)
+/** The runners of these tasks. A task is done if its request is no longer pending or was made again since. */
+export function requestTaskRunners(ground: TaskGround): TaskRunners {
+  const onPending = (run: RequestTaskRunner) => async (task: Task, bot: TaskBot, leaves: () => void) => {
+    const pending = await readPending(ground.db, task)
+    return pending === undefined ? { is: 'done' as const } : await run(ground, task, bot, pending, leaves)
   }
   return {
     request_message: onPending(sendToRequester),
     answer_query: onPending(answerQuery),
-    approve: onPending((...[ground, task, bot, about]) => decide('approve', ground, task, bot, about)),
-    decline: onPending((...[ground, task, bot, about]) => decide('decline', ground, task, bot, about)),
+    approve: onPending((_, task, bot, pending) => decide('approve', ground, task, bot, pending)),
+    decline: onPending((_, task, bot, pending) => decide('decline', ground, task, bot, pending)),
   }
 }
 
-async function aboutOf(
+async function readPending(
   db: Kysely<Tables>,
-  { org_id, telegram_user_id, asked: sent }: Task,
-): Promise<About | undefined> {
-  const asked = Asked.parse(sent)
+  { org_id, telegram_user_id, asked: parameters }: Task,
+): Promise<PendingRequest | undefined> {
+  const asked = TaskParameters.parse(parameters)
   const channel = await liveChannels(db, org_id)
     .select(CHANNEL_COLUMNS)
     .where('id', '=', asked.channel_id)
@@ -80,17 +89,16 @@ async function aboutOf(
   return channel === undefined || request === undefined ? undefined : { asked, channel, request }
 }
 
-/** Once: of a message whose answer was lost nobody knows whether it arrived. */
+/** Sends the message once. If Telegram's answer is lost, it may have arrived, so it is not sent again. */
 async function sendToRequester(
-  { db, config }: Working,
+  { db, config }: TaskGround,
   task: Task,
   bot: TaskBot,
-  about: About,
+  { channel, request, asked }: PendingRequest,
   leaves: () => void,
 ): Promise<TaskOutcome> {
-  const { channel, request, asked } = about
   const message = Message.safeParse(channel.request_message).data
-  if (message === undefined) return { is: 'gone', reason: 'the channel has no message for it' }
+  if (message === undefined) return { is: 'gone', reason: 'the channel has no message to requesters' }
   if (task.is_cut) return { is: 'failed', reason: ARRIVAL_UNKNOWN }
   const { values, links } = await filledFor(db, task, message, request.click_id)
   leaves()
@@ -108,9 +116,9 @@ async function sendToRequester(
   return afterFailure(answer)
 }
 
-/** What the macros stand for and where the buttons lead: of the click that the request was counted on, else the person's. */
-async function filledFor(db: Kysely<Tables>, task: Task, message: Message, counted: string | null) {
-  const { values, click } = await macroValues(db, task, counted ?? undefined)
+/** The macro values and channel links of the request's click, otherwise of the person's click. */
+async function filledFor(db: Kysely<Tables>, task: Task, message: Message, request_click: string | null) {
+  const { values, click } = await macroValues(db, task, request_click ?? undefined)
   const links = new Map<string, string>()
   if (click === undefined) return { values, links }
   const { id: click_id, campaign_id } = click
@@ -121,14 +129,13 @@ async function filledFor(db: Kysely<Tables>, task: Task, message: Message, count
   return { values, links }
 }
 
-/** Telegram asks the chat's guard and waits ten seconds: who is to be let in at once is, everybody else waits as without a guard. */
+/** Answers the query that Telegram sends to the chat's guard bot, within ten seconds: approves requests that need no wait, and queues all others. */
 async function answerQuery(
-  { db, config }: Working,
+  { db, config }: TaskGround,
   task: Task,
   { token }: TaskBot,
-  about: About,
+  { channel, asked }: PendingRequest,
 ): Promise<TaskOutcome> {
-  const { channel, asked } = about
   const { on_request, approve_after_s, request_message } = channel
   const isAtOnce = on_request === 'approve' && approve_after_s === 0 && request_message === null
   const answer = await callTelegram(config.telegramApiRoot, token, 'answerChatJoinRequestQuery', {
@@ -136,37 +143,37 @@ async function answerQuery(
     result: isAtOnce ? 'approve' : 'queue',
   })
   if (!answer.ok) return afterFailure(answer, { mayRepeat: true, refused: 'gone' })
-  if (isAtOnce) await writeDecision(db, placeOf(task, asked), asked.asked_at, { state: 'approved', by: 'rule' })
+  if (isAtOnce) await writeDecision(db, requestKeyOf(task, asked), asked.asked_at, { state: 'approved', by: 'rule' })
   return { is: 'done' }
 }
 
-const placeOf = ({ org_id, telegram_user_id }: Task, { channel_id }: Asked) => ({
+const requestKeyOf = ({ org_id, telegram_user_id }: Task, { channel_id }: TaskParameters): RequestKey => ({
   org_id,
   channel_id,
   telegram_user_id,
 })
 
-/** A message that is on its way is waited for in such steps, and after so long later again. */
+/** A decision waits for a message in steps, and after a while is retried later. */
 const STEP_MS = 50
 const PATIENCE_MS = 1500
 const BEHIND_MESSAGE_S = 1
 
 async function decide(
   decision: 'approve' | 'decline',
-  ground: Working,
+  ground: TaskGround,
   task: Task,
   { token }: TaskBot,
-  { channel, request, asked }: About,
+  { channel, request, asked }: PendingRequest,
 ): Promise<TaskOutcome> {
   const { db, config } = ground
-  if (!(await isBehind(db, task, requestTaskKey(request)))) return { is: 'again', after_s: BEHIND_MESSAGE_S }
-  // The answer to the question may have let them in since the request was read.
-  if ((await aboutOf(db, task)) === undefined) return { is: 'done' }
-  const place = placeOf(task, asked)
-  // What the bot may not do there it is not made to try again and again.
+  if (!(await isMessageTried(db, task, requestTaskKey(request)))) return { is: 'again', after_s: BEHIND_MESSAGE_S }
+  // The answer to the query may have approved the request since it was read.
+  if ((await readPending(db, task)) === undefined) return { is: 'done' }
+  const key = requestKeyOf(task, asked)
+  // Without the right every call would fail.
   if (channel.state !== 'ready') {
-    const reason = channel.state_reason ?? 'the bot may not let anybody in there'
-    await writeReason(db, place, reason)
+    const reason = channel.state_reason ?? 'the bot may not approve requests there'
+    await writeReason(db, key, reason)
     return { is: 'failed', reason }
   }
   const method = decision === 'approve' ? 'approveChatJoinRequest' : 'declineChatJoinRequest'
@@ -176,66 +183,69 @@ async function decide(
   })
   const state = decision === 'approve' ? ('approved' as const) : ('declined' as const)
   if (answer.ok) {
-    await writeDecision(db, place, asked.asked_at, { state, by: asked.by })
+    await writeDecision(db, key, asked.asked_at, { state, by: asked.by })
     return { is: 'done' }
   }
   return await afterRefusal(answer, {
     db,
-    place,
+    key,
     asked_at: asked.asked_at,
-    look: () => refreshChannel(ground, channel),
+    refresh: () => refreshChannel(ground, channel),
     move: to => moveChannel(db, channel, to),
   })
 }
 
 const NO_RIGHT =
   /not enough rights|no rights|CHAT_ADMIN_REQUIRED|administrator rights|not a member|was kicked|chat not found/i
-/** Its new number is told with it, or by an update of its own. */
+/** The new chat id comes with the refusal or in an update. */
 const MOVED = /upgraded to a supergroup/i
 const MOVED_S = 5
 
-type Refused = {
+type RefusedDecision = {
   readonly db: Kysely<Tables>
-  readonly place: Parameters<typeof writeReason>[1]
+  readonly key: RequestKey
   readonly asked_at: string
-  /** Asks Telegram how the channel is, and writes it down. */
-  readonly look: () => Promise<unknown>
-  /** It is this chat from now on. */
+  /** Reads the channel's state at Telegram and stores it. */
+  readonly refresh: () => Promise<unknown>
+  /** Gives the channel a new chat id. */
   readonly move: (to: string) => Promise<unknown>
 }
 
-/** Telegram's no is the end of it, in its words; a right that is missing is the channel's to get back. */
-async function afterRefusal(failure: Failure, { db, place, asked_at, look, move }: Refused): Promise<TaskOutcome> {
+/** Records Telegram's refusal as the end of the request, with its reason. A missing right leaves the request pending. */
+async function afterRefusal(
+  failure: Failure,
+  { db, key, asked_at, refresh, move }: RefusedDecision,
+): Promise<TaskOutcome> {
   const { kind, description, migrate_to_chat_id: to } = failure
   if (kind !== 'refused') return afterFailure(failure, { mayRepeat: true })
   if (to !== undefined) await move(to)
   if (MOVED.test(description)) return { is: 'again', after_s: MOVED_S }
   if (NO_RIGHT.test(description)) {
-    await look()
-    await writeReason(db, place, description)
+    await refresh()
+    await writeReason(db, key, description)
     return { is: 'failed', reason: description }
   }
   const isIn = /USER_ALREADY_PARTICIPANT/i.test(description)
   await writeDecision(
     db,
-    place,
+    key,
     asked_at,
     isIn ? { state: 'approved', by: 'telegram' } : { state: 'gone', by: 'telegram', reason: description },
   )
   return isIn ? { is: 'done' } : { is: 'gone', reason: description }
 }
 
-/** Waits for the message, or the answer to Telegram's question, that is due as well; says whether none is to come any more. */
-async function isBehind(db: Kysely<Tables>, task: Task, once_key: string): Promise<boolean> {
+/** Waits for a due message or query answer of the request; false if one is still to come. */
+async function isMessageTried(db: Kysely<Tables>, task: Task, once_key: string): Promise<boolean> {
   for (const until = performance.now() + PATIENCE_MS; ; ) {
-    const ahead = await aheadOf(db, task, once_key)
-    if (ahead === undefined) return true
-    if (!ahead.is_due || performance.now() > until) return false
+    const earlier = await earlierTask(db, task, once_key)
+    if (earlier === undefined) return true
+    if (!earlier.is_due || performance.now() > until) return false
     await sleep(STEP_MS)
   }
 }
 
-async function aheadOf(db: Kysely<Tables>, { org_id, bot_id }: Task, once_key: string) {
+async function earlierTask(db: Kysely<Tables>, { org_id, bot_id }: Task, once_key: string) {
   return await db
     .selectFrom('bot_tasks')
     .select(sql<boolean>`due_at <= now()`.as('is_due'))

@@ -1,6 +1,6 @@
 /**
- * Which click brought somebody into a channel, and how surely that is known: by a link that is this click's alone, by what the person has done before,
- * by the link that all of a campaign share. Owns no table. Reads `events`, `subscribers`, `bots` and `join_requests`.
+ * Attributes joins and requests to join to clicks, with a certainty: by a link given to one click alone, by an earlier action of the person, or by a
+ * campaign's shared link. Owns no table. Reads `events`, `subscribers`, `bots` and `join_requests`.
  */
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
@@ -16,7 +16,7 @@ import type { StoredChannel } from '../channels/rows.ts'
 import type { Certainty } from './api.ts'
 import { type EventChat, clickInLinkName, type UsedLink } from './chat-events.ts'
 
-/** Whom it is about, where. */
+/** A person in a chat, as a bot reported them. */
 export type PersonInChat = {
   readonly org_id: number
   readonly bot_id: string
@@ -24,7 +24,7 @@ export type PersonInChat = {
   readonly chat: EventChat
 }
 
-/** What of it lies outside of the room. */
+/** The parts that recording a join or a request needs. */
 export type JoinRecording = {
   readonly db: Kysely<Tables>
   readonly database: Pick<Database, 'away'>
@@ -32,19 +32,22 @@ export type JoinRecording = {
   readonly clicks: Pick<Clicks, 'isKept'>
 }
 
-/** How a click is known. */
-type Surely = Exclude<Certainty, 'organic'>
-type Way = { readonly click_id: string; readonly certainty: Surely; readonly link_id?: string | null }
-/** What somebody's join or request was counted on. */
-export type CountedClick = Way & { readonly event_id: string; readonly campaign_id: string | null }
+type ClickCertainty = Exclude<Certainty, 'organic'>
+type CandidateClick = {
+  readonly click_id: string
+  readonly certainty: ClickCertainty
+  readonly link_id?: string | null
+}
+/** The click on which a join or request was recorded. */
+export type CreditedClick = CandidateClick & { readonly event_id: string; readonly campaign_id: string | null }
 
-/** How long a start, a request or a launch says by which click a person has come. */
+/** How long a start, a request or a launch attributes later joins of the person. */
 const REMEMBERED_DAYS = 30
-/** How long after a click that was led to a shared link a join is taken for its. Clocks differ: by so much it may seem to come before. */
+/** How long after a click a join by its shared link counts for it. Clocks differ, so the join may seem to come this much before the click. */
 const SHARED_MS = HOUR_MS
 const AHEAD_MS = MINUTE_MS
 
-type Sought = PersonInChat & {
+type JoinToCount = PersonInChat & {
   readonly channel: StoredChannel
   readonly type: ChatType
   readonly link: UsedLink | undefined
@@ -52,25 +55,25 @@ type Sought = PersonInChat & {
 }
 
 /**
- * Counts a join or a request on the first click that there is of the ways it may be known by, once for ever; undefined where nobody knows of one.
- * Refuses `service_unavailable` while a click may still wait in a journal.
+ * Records a join or request on the surest click of the organization, once for ever; undefined if there is no click. Refuses `service_unavailable` while the
+ * click may still wait in a journal.
  */
-export async function countOnClick(recording: JoinRecording, sought: Sought): Promise<CountedClick | undefined> {
-  for await (const way of waysIn(recording, sought)) {
-    const counted = await countOn(recording, sought, sought.type, way)
-    if (counted !== undefined) return counted
+export async function countOnClick(recording: JoinRecording, join: JoinToCount): Promise<CreditedClick | undefined> {
+  for await (const candidate of candidateClicks(recording, join)) {
+    const credited = await countOn(recording, join, join.type, candidate)
+    if (credited !== undefined) return credited
   }
   return undefined
 }
 
-/** Counts it on this click; undefined for one that is not the organization's. Where it was counted before, it says on which. */
+/** Records it on this click; undefined if the organization has no such click. If it was recorded before, returns the click of that time. */
 export async function countOn(
   { conversions }: Pick<JoinRecording, 'conversions'>,
   { org_id, bot_id, telegram_user_id, chat }: PersonInChat,
   type: ChatType,
-  way: Way,
-): Promise<CountedClick | undefined> {
-  const { click_id, certainty } = way
+  candidate: CandidateClick,
+): Promise<CreditedClick | undefined> {
+  const { click_id, certainty } = candidate
   const payload = { ...chatPayload(chat), attribution: certainty }
   try {
     const { event } = await conversions.recordInChat({
@@ -83,8 +86,8 @@ export async function countOn(
       payload,
     })
     const { id: event_id, campaign_id } = event
-    if (event.click_id === click_id) return { ...way, event_id, campaign_id }
-    return { click_id: event.click_id, event_id, campaign_id, link_id: null, certainty: saidBy(event.payload) }
+    if (event.click_id === click_id) return { ...candidate, event_id, campaign_id }
+    return { click_id: event.click_id, event_id, campaign_id, link_id: null, certainty: certaintyIn(event.payload) }
   } catch (error) {
     if (isOrganic(error)) return undefined
     throw error
@@ -96,43 +99,43 @@ export const chatPayload = ({ id, title }: EventChat) => ({
   ...(title === undefined ? {} : { chat_title: title }),
 })
 
-/** Of an event of a version before, which did not say how its click was known: at least by the person. */
-function saidBy(payload: Readonly<Record<string, unknown>> | null): Surely {
-  const said = payload?.['attribution']
-  return said === 'link' || said === 'campaign' ? said : 'person'
+/** The certainty in an event's payload. Events of earlier versions have none: their click was known at least by the person. */
+function certaintyIn(payload: Readonly<Record<string, unknown>> | null): ClickCertainty {
+  const attribution = payload?.['attribution']
+  return attribution === 'link' || attribution === 'campaign' ? attribution : 'person'
 }
 
-/** The clicks that come into question, the surest first. */
-async function* waysIn(recording: JoinRecording, sought: Sought): AsyncGenerator<Way> {
+/** The possible clicks, the surest first. */
+async function* candidateClicks(recording: JoinRecording, join: JoinToCount): AsyncGenerator<CandidateClick> {
   const { db } = recording
-  const { org_id, channel, telegram_user_id, link } = sought
+  const { org_id, channel, telegram_user_id, link } = join
   const grant = link === undefined ? undefined : await grantOf(db, org_id, link)
   const isOurs = grant !== undefined && grant.channel_id === channel.id
   if (isOurs && grant.click_id !== undefined)
     yield { click_id: grant.click_id, certainty: 'link', link_id: grant.link_id }
-  // Whoever has a link of the pool was given it: by a click that is on its way out of a journal.
+  // A pool link that is in use was given to a click, which may still wait in a journal.
   else if (isOurs && grant.purpose === 'pool' && mayWait(recording, org_id))
     refuse('service_unavailable', { headers: { 'retry-after': '5' } })
   const named = grant === undefined ? clickInLinkName(link) : undefined
   if (named !== undefined) yield { click_id: named, certainty: 'link' }
-  const asked = sought.type === 'channel_join' ? await clickOfRequest(db, sought) : undefined
-  if (asked !== undefined) yield asked
+  const requested = join.type === 'channel_join' ? await clickOfRequest(db, join) : undefined
+  if (requested !== undefined) yield requested
   const person = await clickOfPerson(db, org_id, telegram_user_id)
   if (person !== undefined) yield { click_id: person, certainty: 'person' }
   if (!isOurs || grant.purpose !== 'shared' || channel.shared_joins === 'organic') return
-  const shared = await takeShared(db, sought, grant.link_id)
+  const shared = await claimSharedClick(db, join, grant.link_id)
   if (shared !== undefined) yield { click_id: shared, certainty: 'campaign', link_id: grant.link_id }
 }
 
-/** Whether clicks, with the links they were given, may be in a journal as of now: of this process, or of another one for a while after an outage. */
+/** Whether clicks and their links may wait in a journal: in this process's, or during and shortly after an outage in another process's. */
 const mayWait = ({ clicks, database }: JoinRecording, org_id: number): boolean =>
   clicks.isKept()(org_id) || database.away.since() !== undefined
 
-/** Who asked to be let in was known then already, and the link they are let in by is told to nobody. */
+/** The click of the person's request. Telegram does not report the link of a join that follows a request. */
 async function clickOfRequest(
   db: Kysely<Tables>,
-  { org_id, channel, telegram_user_id }: Sought,
-): Promise<Way | undefined> {
+  { org_id, channel, telegram_user_id }: JoinToCount,
+): Promise<CandidateClick | undefined> {
   const row = await db
     .selectFrom('join_requests')
     .select(['click_id', 'certainty', 'link_id'])
@@ -165,17 +168,17 @@ export async function clickOfPerson(
       union all
       select click_id, coalesce(click_at, started_at) from subscribers
       where org_id = ${org_id} and telegram_user_id = ${telegram_user_id} and click_id is not null
-    ) done
+    ) actions
     where at >= ${since}
     order by at desc
     limit 1`.execute(db)
   return rows[0]?.click_id
 }
 
-/** One at a time for a person: told of at two processes at once, a join takes one click. */
-async function takeShared(
+/** Claims a click that got the shared link. The lock makes a join that reaches two processes at once claim one click. */
+async function claimSharedClick(
   db: Kysely<Tables>,
-  { org_id, channel, telegram_user_id, type, at }: Sought,
+  { org_id, channel, telegram_user_id, type, at }: JoinToCount,
   link_id: string,
 ): Promise<string | undefined> {
   const since = new Date(Date.parse(at) - SHARED_MS).toISOString()

@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
-import type { CountedClick } from './attribution.ts'
+import type { CreditedClick } from './attribution.ts'
 
 type CreditedTable = 'channel_members' | 'join_requests'
 type PersonOfChannel = { readonly org_id: number; readonly channel_id: string; readonly telegram_user_id: string }
@@ -30,7 +30,7 @@ export async function creditClick(
   db: Kysely<Tables>,
   table: CreditedTable,
   { org_id, channel_id, telegram_user_id }: PersonOfChannel,
-  { click_id, campaign_id, certainty, link_id = null, event_id }: CountedClick,
+  { click_id, campaign_id, certainty, link_id = null, event_id }: CreditedClick,
 ): Promise<void> {
   await db
     .updateTable(table)

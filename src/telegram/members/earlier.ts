@@ -1,6 +1,6 @@
 /**
- * The members that a chat has when it becomes a channel: those whose joins were recorded while it was none. Who of them has left since nobody has seen,
- * so the report counts them as joins and not as stayers. Writes `channel_members`, which `members.ts` owns.
+ * Gives a new channel the members whose joins were recorded before it was added. Their later departures are unknown, so the report counts them as joins and
+ * not as stayers. Writes `channel_members`, which `members.ts` owns.
  */
 import { type Kysely, sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
@@ -9,7 +9,7 @@ import type { Deed, Ground } from '../../ground/room.ts'
 import type { createChannel } from '../channels/api.ts'
 import { neverForgotten } from '../subscribers/forgotten.ts'
 
-type Joined = {
+type EarlierJoin = {
   readonly id: string
   readonly telegram_user_id: string
   readonly click_id: string
@@ -20,24 +20,23 @@ type Joined = {
 
 const PORTION = 1000
 
-type Filling = Pick<Ground, 'db' | 'secrets'>
-type Place = { readonly org_id: number; readonly channel_id: string; readonly chat_id: string }
+type NewChannel = { readonly org_id: number; readonly channel_id: string; readonly chat_id: string }
 
 /**
- * Writes them once, a portion at a time; who is a member already stays as known, and who was forgotten stays so. The first join of each counts, if there
- * are several from versions before.
+ * Inserts these members in portions. Existing members stay unchanged, forgotten people stay forgotten. Earlier versions recorded several joins of one
+ * person; the first one counts.
  */
-async function fillMembers(ground: Filling, place: Place): Promise<void> {
+async function insertEarlierMembers(ground: Pick<Ground, 'db' | 'secrets'>, channel: NewChannel): Promise<void> {
   for (let last = '', full = true; full; ) {
-    const portion = await joinedAfter(ground.db, place, last)
+    const portion = await readJoinsAfter(ground.db, channel, last)
     const known = await neverForgotten(
       ground,
-      place.org_id,
+      channel.org_id,
       portion.map(({ telegram_user_id }) => telegram_user_id),
     )
-    await writeMembers(
+    await insertMembers(
       ground.db,
-      place,
+      channel,
       portion.filter(({ telegram_user_id }) => known.has(telegram_user_id)),
     )
     last = portion.at(-1)?.telegram_user_id ?? ''
@@ -45,8 +44,12 @@ async function fillMembers(ground: Filling, place: Place): Promise<void> {
   }
 }
 
-async function joinedAfter(db: Kysely<Tables>, { org_id, chat_id }: Place, last: string): Promise<Joined[]> {
-  const { rows } = await sql<Joined>`
+async function readJoinsAfter(
+  db: Kysely<Tables>,
+  { org_id, chat_id }: NewChannel,
+  last: string,
+): Promise<EarlierJoin[]> {
+  const { rows } = await sql<EarlierJoin>`
     select distinct on (e.telegram_user_id) e.id, e.telegram_user_id, e.click_id, e.campaign_id, e.created_at,
       coalesce(e.payload->>'attribution', case when exists (
         select from events s
@@ -60,16 +63,16 @@ async function joinedAfter(db: Kysely<Tables>, { org_id, chat_id }: Place, last:
   return rows
 }
 
-async function writeMembers(
+async function insertMembers(
   db: Kysely<Tables>,
-  { org_id, channel_id }: Place,
-  joined: readonly Joined[],
+  { org_id, channel_id }: NewChannel,
+  joins: readonly EarlierJoin[],
 ): Promise<void> {
-  if (joined.length === 0) return
+  if (joins.length === 0) return
   await db
     .insertInto('channel_members')
     .values(
-      joined.map(({ id: event_id, telegram_user_id, click_id, campaign_id, created_at, certainty }) => ({
+      joins.map(({ id: event_id, telegram_user_id, click_id, campaign_id, created_at, certainty }) => ({
         org_id,
         channel_id,
         telegram_user_id,
@@ -88,19 +91,17 @@ async function writeMembers(
     .execute()
 }
 
-/**
- * Adding a channel, which has these members at once; one that was there before has its own. It is added also where they cannot be written just then.
- */
+/** The same deed; a new channel then has its earlier members. A restored channel has its own. A failure here does not undo the adding. */
 export function withEarlierMembers(create: Deed<typeof createChannel>): Deed<typeof createChannel> {
   return async (context, call) => {
     const since = Date.now()
-    const made = await create(context, call)
+    const created = await create(context, call)
     const { actor, log } = context
-    if (Date.parse(made.created_at) < since) return made
-    const place = { org_id: actor.org_id, channel_id: made.id, chat_id: String(made.chat_id) }
-    await fillMembers(context, place).catch((error: unknown) =>
-      log.warn({ err: error }, 'the members that a channel had before could not be written'),
+    if (Date.parse(created.created_at) < since) return created
+    const channel = { org_id: actor.org_id, channel_id: created.id, chat_id: String(created.chat_id) }
+    await insertEarlierMembers(context, channel).catch((error: unknown) =>
+      log.warn({ err: error }, 'could not insert the earlier members of a new channel'),
     )
-    return made
+    return created
   }
 }

@@ -1,4 +1,4 @@
-/** The totals of every channel's report at once, for the list of channels and the overview. Owns no table. */
+/** The report totals of all channels in one answer, for the list of channels and the overview. Owns no table. */
 import type { Call } from '../../contract/endpoint.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { Context } from '../../ground/room.ts'
@@ -7,7 +7,7 @@ import { reportOfCampaigns } from '../../reading/reports/report.ts'
 import type * as api from './api.ts'
 import { costPerHead, reportWindow } from './report.ts'
 
-/** What came into each channel. Refuses `invalid_window`, `window_too_wide`. */
+/** The totals of each channel. Refuses `invalid_window`, `window_too_wide`. */
 export async function readChannelFigures(
   { database, actor }: Context<typeof api.readChannelFigures>,
   { query }: Call<typeof api.readChannelFigures>,
@@ -15,23 +15,25 @@ export async function readChannelFigures(
   const { org_id } = actor
   const { window } = reportWindow(query)
   const between = [org_id, new Date(window.from).toISOString(), new Date(window.to).toISOString()] as const
-  const { rows: channels } = await database.reads.query<Counts>(COUNTS, [...between])
-  const { rows: leading } = await database.reads.query<Leading>(LEADING, [...between])
-  const campaigns = [...new Set(leading.map(({ campaign_id }) => campaign_id))]
+  const { rows: channels } = await database.reads.query<ChannelCounts>(COUNTS, [...between])
+  const { rows: pairs } = await database.reads.query<CampaignOfChannel>(CAMPAIGNS, [...between])
+  const campaigns = [...new Set(pairs.map(({ campaign_id }) => campaign_id))]
   const report = await reportOfCampaigns({ database }, org_id, { dimension: 'campaign', window, campaigns })
   const byCampaign = new Map(report.rows.map(row => [row.key, row]))
-  const into = Map.groupBy(leading, ({ channel_id }) => channel_id)
+  const byChannel = Map.groupBy(pairs, ({ channel_id }) => channel_id)
   return {
     rows: channels.map(counts => {
-      const own = (into.get(counts.key) ?? []).flatMap(({ campaign_id }) => byCampaign.get(toWireId(campaign_id)) ?? [])
-      // Where a campaign's row was cut off, nobody knows what its channel has cost.
+      const own = (byChannel.get(counts.key) ?? []).flatMap(
+        ({ campaign_id }) => byCampaign.get(toWireId(campaign_id)) ?? [],
+      )
+      // A truncated report may lack campaigns of the channel, so its cost is unknown.
       const cost = report.truncated ? null : costOf(own)
       return { ...figuresOf(counts, cost), clicks: own.reduce((sum, { clicks }) => sum + clicks, 0) }
     }),
   }
 }
 
-type Counts = Readonly<
+type ChannelCounts = Readonly<
   Record<'requests' | 'joins' | 'organic' | 'left' | 'matured' | 'stayed' | 'link' | 'person' | 'campaign', number>
 > & { readonly key: string }
 
@@ -62,9 +64,10 @@ const COUNTS = `
   where c.org_id = $1 and c.deleted_at is null
   order by c.id desc`
 
-type Leading = { readonly channel_id: string; readonly campaign_id: string }
+type CampaignOfChannel = { readonly channel_id: string; readonly campaign_id: string }
 
-const LEADING = `
+/** The campaigns that lead into a channel now or brought joins or requests in the window. */
+const CAMPAIGNS = `
   select (destination->'channel'->>'channel_id')::uuid as channel_id, id as campaign_id from campaigns
   where org_id = $1 and destination->'channel'->>'channel_id' is not null
   union
@@ -80,7 +83,7 @@ const costOf = (rows: readonly { readonly cost?: string | undefined }[]): string
   return `${whole}.${fraction.padEnd(2, '0')}`
 }
 
-function figuresOf({ key, matured, stayed, link, person, campaign, ...counts }: Counts, cost: string | null) {
+function figuresOf({ key, matured, stayed, link, person, campaign, ...counts }: ChannelCounts, cost: string | null) {
   const { joins, organic } = counts
   return {
     key,

@@ -1,4 +1,4 @@
-/** Members and requests as people read them, and deciding about many of them. Owns no table; tasks are written through their room. */
+/** Lists of members and requests, and bulk decisions about requests. Owns no table; the room `tasks` writes the tasks. */
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
@@ -9,7 +9,7 @@ import { wakeTasks } from '../tasks/tasks.ts'
 import type * as api from './api.ts'
 import { DECISION_MS, requestTaskKey } from './requests.ts'
 
-/** Who is in a channel, and was. Refuses `object_not_found`. */
+/** Current and former members of a channel. Refuses `object_not_found`. */
 export async function listChannelMembers(
   { db, actor }: Context<typeof api.listChannelMembers>,
   { params, query }: Call<typeof api.listChannelMembers>,
@@ -35,7 +35,7 @@ export async function listChannelMembers(
   return await newestFirst(rows, query, 'm.id')
 }
 
-/** Who has asked to be let in. */
+/** Requests to join. */
 export async function listJoinRequests(
   { db, actor }: Context<typeof api.listJoinRequests>,
   { query }: Call<typeof api.listJoinRequests>,
@@ -57,7 +57,7 @@ export async function listJoinRequests(
 
 const PORTION = 1000
 
-/** Has the bot approve or decline what is pending and meant, a portion at a time. Refuses `object_not_found`. */
+/** Creates the bot's tasks that approve or decline the matching pending requests, in portions. Refuses `object_not_found`. */
 export async function decideJoinRequests(
   { db, actor }: Context<typeof api.decideJoinRequests>,
   { body }: Call<typeof api.decideJoinRequests>,
@@ -94,7 +94,7 @@ export async function decideJoinRequests(
         bot_id: channel.bot_id,
         telegram_user_id: request.telegram_user_id,
         kind: body.decision,
-        // Decided again it is another decision: the one before may have come to nothing.
+        // Each call is a decision of its own, because an earlier one may have failed.
         once_key: `${requestTaskKey(request)} ${decision_id}`,
         asked: { channel_id: channel.id, asked_at: new Date(request.asked_at).toISOString(), by: actor.name },
         due_at,

@@ -1,6 +1,6 @@
 /**
- * Who is in a channel, has been, and over which click they came. Owns `channel_members`. A person joins a channel once for ever: the row stays when they
- * leave, and who comes back has joined once. What is older by Telegram's own time changes nothing that is newer, and what is told again changes nothing.
+ * Current and former members of channels, with the clicks that brought them. Owns `channel_members`. A person has one row per channel, which stays when
+ * they leave, so a person who comes back counts as one join. Repeated updates and updates older than the row, by Telegram's time, change nothing.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
@@ -14,62 +14,62 @@ import { type UsedLink, wholeSecond } from './chat-events.ts'
 import { creditClick, markOrganic } from './credit.ts'
 
 type Member = Selectable<Tables['channel_members']>
-type Joined = PersonInChat & { readonly at: string; readonly link: UsedLink | undefined }
-type Left = PersonInChat & { readonly at: string; readonly kind: 'left' | 'kicked'; readonly wasIn: boolean }
-type Started = { readonly telegram_user_id: string; readonly click_id: string; readonly at: string }
+type Join = PersonInChat & { readonly at: string; readonly link: UsedLink | undefined }
+type Leave = PersonInChat & { readonly at: string; readonly kind: 'left' | 'kicked'; readonly wasIn: boolean }
+type StartOverClick = { readonly telegram_user_id: string; readonly click_id: string; readonly at: string }
 
-/** How long after a join a start may come that tells its click: updates about one person wait in queues of their own. */
-export const OVERTAKEN_MS = 10 * MINUTE_MS
+/** How long after a join a late start may still identify its click: Telegram delivers joins and starts in separate queues. */
+export const LATE_START_MS = 10 * MINUTE_MS
 const OLDEST_START_DAYS = 30
 
-/** Somebody is in. The row is written before anyone is looked for, so that of a join and a start that come at once one finds the other. */
-export async function noteJoin(recording: JoinRecording, channel: StoredChannel, joined: Joined): Promise<void> {
+/** Records a join. The row is written before a click is looked for, so that of a simultaneous join and start one finds the other. */
+export async function recordJoin(recording: JoinRecording, channel: StoredChannel, join: Join): Promise<void> {
   const { db } = recording
-  const member = await writeJoin(db, channel, joined)
+  const member = await writeJoin(db, channel, join)
   if (member.certainty === null) {
-    const counted = await countOnClick(recording, { ...joined, channel, type: 'channel_join' })
-    if (counted === undefined) await markOrganic(db, 'channel_members', member)
-    else await creditClick(db, 'channel_members', member, counted)
+    const credited = await countOnClick(recording, { ...join, channel, type: 'channel_join' })
+    if (credited === undefined) await markOrganic(db, 'channel_members', member)
+    else await creditClick(db, 'channel_members', member, credited)
   }
-  await recordLeave(recording, channel, joined)
+  await recordLeaveEvent(recording, channel, join)
 }
 
-/** Somebody is out, by themselves or put out. */
-export async function noteLeave(recording: JoinRecording, channel: StoredChannel, left: Left): Promise<void> {
-  const { at, kind, wasIn } = left
-  if (wasIn) await writeLeave(recording.db, channel, left)
+/** Records that a person left or was removed. */
+export async function recordLeave(recording: JoinRecording, channel: StoredChannel, leave: Leave): Promise<void> {
+  const { at, kind, wasIn } = leave
+  if (wasIn) await writeLeave(recording.db, channel, leave)
   else
     await recording.db
       .updateTable('channel_members')
       .set({ state: kind, state_at: at })
-      .where('org_id', '=', left.org_id)
+      .where('org_id', '=', leave.org_id)
       .where('channel_id', '=', channel.id)
-      .where('telegram_user_id', '=', left.telegram_user_id)
+      .where('telegram_user_id', '=', leave.telegram_user_id)
       .where('state_at', '<', at)
       .where('state', '<>', 'in')
       .execute()
-  await recordLeave(recording, channel, left)
+  await recordLeaveEvent(recording, channel, leave)
 }
 
-/** The person has started a bot over this click: a join that overtook the start, and whose click nobody knew, is counted on it. */
-export async function noteStartOfMember(
+/** Credits the click of a start to the person's joins that have no click and came shortly before the start's update. */
+export async function creditMember(
   recording: JoinRecording,
   bot: { readonly org_id: number; readonly bot_id: string },
-  started: Started,
+  start: StartOverClick,
 ): Promise<void> {
-  const { telegram_user_id, click_id } = started
-  for (const channel of await channelsOvertaken(recording.db, bot.org_id, started)) {
-    const somebody = { ...bot, telegram_user_id, chat: { id: Number(channel.chat_id), title: channel.title } }
-    const counted = await countOn(recording, somebody, 'channel_join', { click_id, certainty: 'person' })
-    if (counted === undefined) continue
-    const person = { org_id: bot.org_id, channel_id: channel.id, telegram_user_id }
-    await creditClick(recording.db, 'channel_members', person, counted)
-    await recordLeave(recording, channel, somebody)
+  const { telegram_user_id, click_id } = start
+  for (const channel of await channelsWithoutClick(recording.db, bot.org_id, start)) {
+    const person = { ...bot, telegram_user_id, chat: { id: Number(channel.chat_id), title: channel.title } }
+    const credited = await countOn(recording, person, 'channel_join', { click_id, certainty: 'person' })
+    if (credited === undefined) continue
+    const member = { org_id: bot.org_id, channel_id: channel.id, telegram_user_id }
+    await creditClick(recording.db, 'channel_members', member, credited)
+    await recordLeaveEvent(recording, channel, person)
   }
 }
 
-/** Channels the person has joined by nobody's click, at most so long before the start. */
-async function channelsOvertaken(db: Kysely<Tables>, org_id: number, { telegram_user_id, at }: Started) {
+/** Channels that the person joined without a click, at most `LATE_START_MS` before the start. */
+async function channelsWithoutClick(db: Kysely<Tables>, org_id: number, { telegram_user_id, at }: StartOverClick) {
   return await db
     .selectFrom('channel_members as m')
     .innerJoin('channels as c', join => join.onRef('c.org_id', '=', 'm.org_id').onRef('c.id', '=', 'm.channel_id'))
@@ -77,7 +77,7 @@ async function channelsOvertaken(db: Kysely<Tables>, org_id: number, { telegram_
     .where('m.org_id', '=', org_id)
     .where('m.telegram_user_id', '=', telegram_user_id)
     .where('m.event_id', 'is', null)
-    .where('m.joined_at', '>=', new Date(Date.parse(at) - OVERTAKEN_MS).toISOString())
+    .where('m.joined_at', '>=', new Date(Date.parse(at) - LATE_START_MS).toISOString())
     .where('m.joined_at', '<', new Date(Date.parse(at) + OLDEST_START_DAYS * 24 * HOUR_MS).toISOString())
     .where('c.deleted_at', 'is', null)
     .$castTo<StoredChannel>()
@@ -87,7 +87,7 @@ async function channelsOvertaken(db: Kysely<Tables>, org_id: number, { telegram_
 async function writeJoin(
   db: Kysely<Tables>,
   channel: StoredChannel,
-  { telegram_user_id, at }: Joined,
+  { telegram_user_id, at }: Join,
 ): Promise<Member> {
   const second = wholeSecond(at)
   const { rows } = await sql<Member>`
@@ -108,7 +108,7 @@ async function writeJoin(
 async function writeLeave(
   db: Kysely<Tables>,
   channel: StoredChannel,
-  { telegram_user_id, at, kind }: Left,
+  { telegram_user_id, at, kind }: Leave,
 ): Promise<void> {
   await sql`
     insert into channel_members as m (org_id, channel_id, telegram_user_id, id, state, state_at, left_at)
@@ -119,8 +119,8 @@ async function writeLeave(
     where m.state_at < excluded.state_at`.execute(db)
 }
 
-/** A leave soon after the join, where the channel's owner has given it an event: once per person, on the click of the join. */
-async function recordLeave(
+/** Records the channel's leave event if the person left within its window: once per person, on the click of the join. */
+async function recordLeaveEvent(
   { db, conversions }: JoinRecording,
   channel: StoredChannel,
   { org_id, bot_id, telegram_user_id, chat }: PersonInChat,
@@ -154,7 +154,7 @@ async function recordLeave(
       .where('leave_event_id', 'is', null)
       .execute()
   } catch (error) {
-    // The click may be kept no longer than its month.
+    // The click may have been deleted since.
     if (!isOrganic(error)) throw error
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What came into a channel, who stayed and what that cost. Owns no table. Reads `channel_members`, `join_requests`, `events`, `clicks` and `campaigns`;
- * clicks and cost are the report's own, of the campaigns that lead here, so that the two say the same of the same money.
+ * The report of a channel: joins, stayers and cost. Owns no table. Reads `channel_members`, `join_requests`, `events`, `clicks` and `campaigns`. Clicks and
+ * cost come from the main report, so that the two always agree.
  */
 import type pg from 'pg'
 import type { Call } from '../../contract/endpoint.ts'
@@ -13,10 +13,10 @@ import { reportOfCampaigns } from '../../reading/reports/report.ts'
 import { liveChannel } from '../channels/rows.ts'
 import * as api from './api.ts'
 
-type Figures = api.ChannelReport['totals']
-type Row = api.ChannelReport['rows'][number]
+type ReportFigures = api.ChannelReport['totals']
+type ReportRow = api.ChannelReport['rows'][number]
 
-/** The figures of a channel. Refuses `object_not_found`, `invalid_window`, `window_too_wide`. */
+/** The report of a channel. Refuses `object_not_found`, `invalid_window`, `window_too_wide`. */
 export async function readChannelReport(
   { db, database, actor }: Context<typeof api.readChannelReport>,
   { params, query }: Call<typeof api.readChannelReport>,
@@ -25,40 +25,40 @@ export async function readChannelReport(
   const { dimension } = query
   const channel = await liveChannel(db, org_id, idOf(params.id))
   const { window, date_from, date_to } = reportWindow(query)
-  const asked: Asked = { org_id, channel_id: channel.id, since: channel.created_at, dimension, window }
-  const people = await peopleOf(database.reads, asked)
-  const campaigns = await campaignsInto(database.reads, asked)
-  const money = await spentOn({ database }, org_id, [...campaigns.keys()].map(idOf), asked)
-  const rows = merged(people.rows, money, { dimension, campaigns })
+  const question = { org_id, channel_id: channel.id, since: channel.created_at, dimension, window }
+  const people = await countPeople(database.reads, question)
+  const campaigns = await readCampaigns(database.reads, question)
+  const traffic = await readTraffic({ database }, org_id, [...campaigns.keys()].map(idOf), question)
+  const rows = reportRows(people.rows, traffic, { dimension, campaigns })
   return {
     dimension,
     date_from,
     date_to,
     rows: rows.slice(0, MOST_ROWS),
-    totals: figuresOf(people.total, money.total),
+    totals: figuresOf(people.total, traffic.total),
     certainty: people.certainty,
-    not_broken_down: money.apart,
-    truncated: money.isCut || rows.length > MOST_ROWS,
+    not_broken_down: traffic.notBrokenDown,
+    truncated: traffic.isTruncated || rows.length > MOST_ROWS,
   }
 }
 
 const MOST_ROWS = 500
 
-type Asked = {
+type ChannelReportQuestion = {
   readonly org_id: number
   readonly channel_id: string
-  /** Whose join was recorded before was not seen leaving. */
+  /** When the channel was added: departures after earlier joins are unknown. */
   readonly since: string
   readonly dimension: api.ReportDimension
   readonly window: Window
 }
 
-/** Without a beginning so many days, with the last. */
+/** The default window, including its last day. */
 const USUAL_DAYS = 30
 
 type Bounds = { readonly date_from: string; readonly date_to: string }
 
-/** The first and last millisecond of the days; a moment is itself. */
+/** The window from the first millisecond of the first day to the last of the last day. A time is used as it is. */
 export function reportWindow({ date_from, date_to }: { [name in keyof Bounds]?: string | undefined }): Bounds & {
   window: Window
 } {
@@ -68,9 +68,8 @@ export function reportWindow({ date_from, date_to }: { [name in keyof Bounds]?: 
   return { window: possible(windowBetween(momentOf(first, 'date_from'), to)), date_from: first, date_to: last }
 }
 
-type Counts = {
+type PeopleCounts = {
   key: string
-  label: string | null
   requests: number
   joins: number
   organic: number
@@ -89,17 +88,17 @@ const KEYS: Record<api.ReportDimension, { key: string; asked: string; isOfClick:
   certainty: { key: `coalesce(m.certainty, 'organic')`, asked: `coalesce(m.certainty, 'organic')`, isOfClick: false },
 }
 
-/** Joins and requests of the days by key and in all. A join that nobody has looked for yet is organic as far as is known. */
-async function peopleOf(reads: pg.Pool, { org_id, channel_id, since, dimension, window }: Asked) {
+/** Joins and requests of the window, by key and in total. A join that is not attributed yet counts as organic. */
+async function countPeople(reads: pg.Pool, { org_id, channel_id, since, dimension, window }: ChannelReportQuestion) {
   const { key, asked, isOfClick } = KEYS[dimension]
   const clicks = isOfClick
     ? 'left join lateral (select sub1, geo from clicks where org_id = $1 and id = m.click_id limit 1) k on true'
     : ''
   const isOrganic = 'm.click_id is null'
-  // The row organic is about those without a click, every other figure about those with one.
-  const isMeant = dimension === 'certainty' ? 'true' : `not (${isOrganic})`
+  // The row organic counts joins without a click, every other figure joins with one.
+  const isCounted = dimension === 'certainty' ? 'true' : `not (${isOrganic})`
   const stays = api.STAYS.map(days => {
-    const matured = `${isMeant} and e.id is null and m.joined_at <= now() - interval '${days} days'`
+    const matured = `${isCounted} and e.id is null and m.joined_at <= now() - interval '${days} days'`
     const stayed = `(m.state = 'in' or m.left_at > m.joined_at + interval '${days} days')`
     return `count(*) filter (where ${matured})::int as matured_${days}, count(*) filter (where ${matured} and ${stayed})::int as stayed_${days}`
   })
@@ -111,11 +110,11 @@ async function peopleOf(reads: pg.Pool, { org_id, channel_id, since, dimension, 
     'left',
     ...api.STAYS.flatMap(days => [`matured_${days}`, `stayed_${days}`]),
   ]
-  const { rows } = await reads.query<Counts>(
+  const { rows } = await reads.query<PeopleCounts>(
     `select key, ${names.map(name => `sum("${name}")::int as "${name}"`).join(', ')} from (
-      select ${key} as key, 0 as requests, count(*) filter (where ${isMeant})::int as joins,
+      select ${key} as key, 0 as requests, count(*) filter (where ${isCounted})::int as joins,
         count(*) filter (where ${isOrganic})::int as organic,
-        count(*) filter (where ${isMeant} and m.state <> 'in')::int as "left", ${stays.join(', ')}
+        count(*) filter (where ${isCounted} and m.state <> 'in')::int as "left", ${stays.join(', ')}
       from channel_members m ${clicks}
       left join events e on e.org_id = $1 and e.id = m.event_id and e.created_at < $5
       where m.org_id = $1 and m.channel_id = $2 and m.joined_at >= $3 and m.joined_at <= $4
@@ -128,28 +127,32 @@ async function peopleOf(reads: pg.Pool, { org_id, channel_id, since, dimension, 
     ) counted group by key`,
     [org_id, channel_id, new Date(window.from).toISOString(), new Date(window.to).toISOString(), since],
   )
-  const { rows: sure } = await reads.query<{ certainty: api.Certainty; joins: number }>(
+  const { rows: certainties } = await reads.query<{ certainty: api.Certainty; joins: number }>(
     `select coalesce(certainty, 'organic') as certainty, count(*)::int as joins
     from channel_members
     where org_id = $1 and channel_id = $2 and joined_at >= $3 and joined_at <= $4
     group by 1`,
     [org_id, channel_id, new Date(window.from).toISOString(), new Date(window.to).toISOString()],
   )
-  const counted = new Map(sure.map(row => [row.certainty, row.joins]))
-  const certainty = { link: 0, person: 0, campaign: 0, organic: 0, ...Object.fromEntries(counted) }
-  const paid = dimension === 'certainty' ? rows.filter(row => row.key !== 'organic') : rows
-  const sum = (name: keyof Counts, of: readonly Counts[]) => of.reduce((all, row) => all + Number(row[name]), 0)
+  const joins = Object.fromEntries(certainties.map(row => [row.certainty, row.joins]))
+  const certainty = { link: 0, person: 0, campaign: 0, organic: 0, ...joins }
+  const withClick = dimension === 'certainty' ? rows.filter(row => row.key !== 'organic') : rows
+  const sum = (name: keyof PeopleCounts, of: readonly PeopleCounts[]) =>
+    of.reduce((all, row) => all + Number(row[name]), 0)
   const total = {
-    ...Object.fromEntries(names.map(name => [name, sum(name as keyof Counts, paid)])),
+    ...Object.fromEntries(names.map(name => [name, sum(name as keyof PeopleCounts, withClick)])),
     requests: sum('requests', rows),
     organic: sum('organic', rows),
     key: '',
-  } as Counts
+  } as PeopleCounts
   return { rows, total, certainty }
 }
 
-/** Campaigns that lead into the channel, and those that have brought somebody on these days, with their names. */
-async function campaignsInto(reads: pg.Pool, { org_id, channel_id, window }: Asked): Promise<Map<string, string>> {
+/** The names, by id, of campaigns that lead into the channel or brought joins or requests in the window. */
+async function readCampaigns(
+  reads: pg.Pool,
+  { org_id, channel_id, window }: ChannelReportQuestion,
+): Promise<Map<string, string>> {
   const { rows } = await reads.query<{ id: string; name: string }>(
     `select id, name from campaigns
     where org_id = $1 and (destination->'channel'->>'channel_id' = $2::text
@@ -164,44 +167,49 @@ async function campaignsInto(reads: pg.Pool, { org_id, channel_id, window }: Ask
   return new Map(rows.map(({ id, name }) => [toWireId(id), name]))
 }
 
-type Spent = { readonly clicks: number | null; readonly cost: string | null; readonly label?: string }
-type Money = {
-  readonly byKey: ReadonlyMap<string, Spent>
-  readonly total: Spent
-  readonly apart: string | null
-  readonly isCut: boolean
+type ClicksAndCost = { readonly clicks: number | null; readonly cost: string | null; readonly label?: string }
+type Traffic = {
+  readonly byKey: ReadonlyMap<string, ClicksAndCost>
+  readonly total: ClicksAndCost
+  readonly notBrokenDown: string | null
+  readonly isTruncated: boolean
 }
 
-async function spentOn(
+/** Clicks and cost of the campaigns, from the main report. */
+async function readTraffic(
   ground: Parameters<typeof reportOfCampaigns>[0],
   org_id: number,
   campaigns: readonly string[],
-  { dimension, window }: Asked,
-): Promise<Money> {
-  const ofAll = await reportOfCampaigns(ground, org_id, { dimension: 'campaign', window, campaigns })
-  const total = { clicks: ofAll.totals.clicks, cost: ofAll.totals.cost ?? null }
-  if (dimension === 'certainty') return { byKey: new Map(), total, apart: null, isCut: false }
+  { dimension, window }: ChannelReportQuestion,
+): Promise<Traffic> {
+  const byCampaign = await reportOfCampaigns(ground, org_id, { dimension: 'campaign', window, campaigns })
+  const total = { clicks: byCampaign.totals.clicks, cost: byCampaign.totals.cost ?? null }
+  if (dimension === 'certainty') return { byKey: new Map(), total, notBrokenDown: null, isTruncated: false }
   const report =
-    dimension === 'campaign' ? ofAll : await reportOfCampaigns(ground, org_id, { dimension, window, campaigns })
+    dimension === 'campaign' ? byCampaign : await reportOfCampaigns(ground, org_id, { dimension, window, campaigns })
   const byKey = new Map(report.rows.map(({ key, label, clicks, cost = null }) => [key, { label, clicks, cost }]))
-  return { byKey, total, apart: report.not_broken_down?.cost ?? null, isCut: report.truncated }
+  return { byKey, total, notBrokenDown: report.not_broken_down?.cost ?? null, isTruncated: report.truncated }
 }
 
-type Named = Pick<Asked, 'dimension'> & { readonly campaigns: ReadonlyMap<string, string> }
+type RowNames = Pick<ChannelReportQuestion, 'dimension'> & { readonly campaigns: ReadonlyMap<string, string> }
 
 const ORDER: readonly string[] = api.CERTAINTIES
 
-/** A row for each key there are people or clicks of: days by date, certainties from the surest, all else by joins. */
-function merged(counts: readonly Counts[], { byKey }: Money, { dimension, campaigns }: Named): Row[] {
+/** A row for each key that has people or clicks: days by date, certainties from the surest, all others by joins. */
+function reportRows(
+  counts: readonly PeopleCounts[],
+  { byKey }: Traffic,
+  { dimension, campaigns }: RowNames,
+): ReportRow[] {
   const people = new Map(
     counts.map(row => [dimension === 'campaign' && row.key !== '' ? toWireId(row.key) : row.key, row]),
   )
   const keys = new Set([...byKey.keys(), ...people.keys()])
   const nothing = dimension === 'certainty' ? { clicks: null, cost: null } : { clicks: 0, cost: costless(dimension) }
   const rows = [...keys].map(key => {
-    const spent = byKey.get(key)
-    const label = spent?.label ?? campaigns.get(key) ?? (key === '' ? '(none)' : key)
-    return { key, label, ...figuresOf(people.get(key), spent ?? nothing) }
+    const traffic = byKey.get(key)
+    const label = traffic?.label ?? campaigns.get(key) ?? (key === '' ? '(none)' : key)
+    return { key, label, ...figuresOf(people.get(key), traffic ?? nothing) }
   })
   if (dimension === 'day') return rows.toSorted((a, b) => (a.key < b.key ? -1 : 1))
   if (dimension === 'certainty') return rows.toSorted((a, b) => ORDER.indexOf(a.key) - ORDER.indexOf(b.key))
@@ -210,8 +218,8 @@ function merged(counts: readonly Counts[], { byKey }: Money, { dimension, campai
 
 const costless = (dimension: api.ReportDimension) => (dimension === 'geo' ? null : '0.00')
 
-function figuresOf(counts: Counts | undefined, { clicks, cost }: Spent): Figures {
-  const of = (name: Exclude<keyof Counts, 'key' | 'label'>) => counts?.[name] ?? 0
+function figuresOf(counts: PeopleCounts | undefined, { clicks, cost }: ClicksAndCost): ReportFigures {
+  const of = (name: Exclude<keyof PeopleCounts, 'key'>) => counts?.[name] ?? 0
   const joins = of('joins')
   const stays = { 1: stayOf(counts, 1), 7: stayOf(counts, 7), 30: stayOf(counts, 30) }
   const { matured, stayed } = stays[7]
@@ -228,12 +236,12 @@ function figuresOf(counts: Counts | undefined, { clicks, cost }: Spent): Figures
   }
 }
 
-const stayOf = (counts: Counts | undefined, days: (typeof api.STAYS)[number]) => ({
+const stayOf = (counts: PeopleCounts | undefined, days: (typeof api.STAYS)[number]) => ({
   matured: counts?.[`matured_${days}`] ?? 0,
   stayed: counts?.[`stayed_${days}`] ?? 0,
 })
 
-/** The cost times `times` over `heads`, to four places, half up; null where there are none or no cost is known. */
+/** `cost` × `times` / `heads`, to four places, half up; null without heads or cost. */
 export function costPerHead(cost: string | null, times: number, heads: number): string | null {
   if (cost === null || heads === 0 || toMillionths(cost) === 0n) return null
   const tenThousandths = (toMillionths(cost) * BigInt(times) * 2n + 100n * BigInt(heads)) / (200n * BigInt(heads))

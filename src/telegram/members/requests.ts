@@ -1,6 +1,6 @@
 /**
- * Who asks to be let into a channel, and what became of it. Owns `join_requests`. A person's request is recorded once for ever; asked again it stands
- * anew. What the bot does about it are tasks: the message first, which may be sent for five minutes, then the decision.
+ * Requests to join a channel and their results. Owns `join_requests`. A person's request is recorded as an event once for ever; a repeated request makes the
+ * same row pending again. The bot acts by tasks: first the message, which Telegram allows for five minutes, then the decision.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
@@ -9,73 +9,73 @@ import { CHANNEL_COLUMNS, type StoredChannel } from '../channels/rows.ts'
 import { insertTask, wakeTasks } from '../tasks/tasks.ts'
 import { countOn, countOnClick, type JoinRecording, type PersonInChat } from './attribution.ts'
 import { creditClick, markOrganic } from './credit.ts'
-import { OVERTAKEN_MS } from './members.ts'
+import { LATE_START_MS } from './members.ts'
 import { type UsedLink, wholeSecond } from './chat-events.ts'
 
-type Request = Selectable<Tables['join_requests']>
+type JoinRequestRow = Selectable<Tables['join_requests']>
 
-type Asked = PersonInChat & {
+type NewRequest = PersonInChat & {
   readonly at: string
   readonly link: UsedLink | undefined
   readonly user_chat_id: string
   readonly query_id: string | undefined
-  /** Whether a program of the owner's hears of it too. */
-  readonly isShared: boolean
-  /** Whether it is the channel's own bot that was asked: another one that is an administrator there too writes and decides nothing. */
+  /** Whether the owner's program receives the update too. */
+  readonly hasProgram: boolean
+  /** Whether the channel's own bot received it. Other bots that are administrators there send no message and decide nothing. */
   readonly isOwn: boolean
 }
 
-/** Telegram lets the bot write for five minutes. */
+/** Telegram allows a message for five minutes. */
 const MESSAGE_MS = 4 * 60_000
-/** It waits ten seconds for the answer to its question. */
+/** Telegram waits ten seconds for the answer to its query. */
 const QUERY_MS = 9_000
-/** A decision is tried so long: through a day without Telegram. */
+/** How long a decision is retried: long enough to outlast a day without Telegram. */
 export const DECISION_MS = 25 * 3_600_000
 
-/** Somebody asks to be let in. */
-export async function noteRequest(recording: JoinRecording, channel: StoredChannel, asked: Asked): Promise<void> {
+/** Records a request to join and creates its tasks. */
+export async function recordRequest(recording: JoinRecording, channel: StoredChannel, asked: NewRequest): Promise<void> {
   const { db } = recording
   const request = await writeRequest(db, channel, asked)
-  // An older one, told late.
+  // A late update of an older request.
   if (Date.parse(request.asked_at) !== Date.parse(wholeSecond(asked.at))) return
   if (request.certainty === null) {
-    const counted = await countOnClick(recording, { ...asked, channel, type: 'join_request' })
-    if (counted === undefined) await markOrganic(db, 'join_requests', request)
-    else await creditClick(db, 'join_requests', request, counted)
+    const credited = await countOnClick(recording, { ...asked, channel, type: 'join_request' })
+    if (credited === undefined) await markOrganic(db, 'join_requests', request)
+    else await creditClick(db, 'join_requests', request, credited)
   }
-  if (request.state === 'pending') await db.transaction().execute(trx => askForAnswers(trx, channel, request, asked))
+  if (request.state === 'pending') await db.transaction().execute(trx => createTasks(trx, channel, request, asked))
   wakeTasks(db)
 }
 
-/** Tasks of one request, each once however often Telegram tells of it. */
-async function askForAnswers(
+/** Creates the tasks of a request, each once however often Telegram repeats the update. */
+async function createTasks(
   trx: Kysely<Tables>,
   channel: StoredChannel,
-  request: Request,
-  asked: Asked,
+  request: JoinRequestRow,
+  asked: NewRequest,
 ): Promise<void> {
-  const { org_id, bot_id, telegram_user_id, user_chat_id, query_id, isShared, isOwn } = asked
+  const { org_id, bot_id, telegram_user_id, user_chat_id, query_id, hasProgram, isOwn } = asked
   const second = wholeSecond(asked.at)
   const after = (ms: number) => new Date(Date.parse(second) + ms).toISOString()
   const at_once = new Date(Math.min(Date.parse(second), Date.now())).toISOString()
   const once_key = requestTaskKey(request)
   const common = { org_id, bot_id, telegram_user_id, once_key }
   const isByRule = channel.on_request === 'approve'
-  const place = { channel_id: channel.id, asked_at: second }
+  const parameters = { channel_id: channel.id, asked_at: second }
   if (isOwn && channel.request_message !== null)
     await insertTask(trx, {
       ...common,
       kind: 'request_message',
-      asked: { ...place, user_chat_id },
+      asked: { ...parameters, user_chat_id },
       due_at: at_once,
       give_up_at: after(MESSAGE_MS),
     })
-  // What a program behind is to answer, it answers, unless its owner has left that to Sluice.
-  if (query_id !== undefined && (isByRule || !isShared))
+  // The owner's program answers the query, unless the channel approves automatically.
+  if (query_id !== undefined && (isByRule || !hasProgram))
     await insertTask(trx, {
       ...common,
       kind: 'answer_query',
-      asked: { ...place, query_id },
+      asked: { ...parameters, query_id },
       due_at: at_once,
       give_up_at: after(QUERY_MS),
     })
@@ -84,28 +84,28 @@ async function askForAnswers(
     await insertTask(trx, {
       ...common,
       kind: 'approve',
-      asked: { ...place, by: 'rule' },
+      asked: { ...parameters, by: 'rule' },
       due_at: delay_ms === 0 ? at_once : after(delay_ms + withinSecond(second)),
       give_up_at: after(delay_ms + DECISION_MS),
     })
 }
 
-/** How far into its second a request may have come: Telegram does not say, and nobody is let in too early. */
+/** How far into its second a request may have come. Telegram reports whole seconds, and no approval may come too early. */
 const withinSecond = (second: string): number => Math.min(Math.max(0, Date.now() - Date.parse(second)), 1000)
 
-/** What tasks of a request go by: who asks again later asks anew. */
-export const requestTaskKey = ({ id, asked_at }: Pick<Request, 'id' | 'asked_at'>): string =>
+/** The key of a request's tasks. A repeated request has another key. */
+export const requestTaskKey = ({ id, asked_at }: Pick<JoinRequestRow, 'id' | 'asked_at'>): string =>
   `${id} ${Date.parse(asked_at)}`
 
 async function writeRequest(
   db: Kysely<Tables>,
   channel: StoredChannel,
-  { telegram_user_id, at }: Asked,
-): Promise<Request> {
+  { telegram_user_id, at }: NewRequest,
+): Promise<JoinRequestRow> {
   const second = wholeSecond(at)
   const isByRule = channel.on_request === 'approve'
   const due_at = isByRule ? new Date(Date.parse(second) + channel.approve_after_s * 1000).toISOString() : null
-  const { rows } = await sql<Request>`
+  const { rows } = await sql<JoinRequestRow>`
     insert into join_requests as r (org_id, channel_id, telegram_user_id, id, state, asked_at, due_at)
     values (${channel.org_id}, ${channel.id}, ${telegram_user_id}, ${newId()}, 'pending', ${second}, ${due_at})
     on conflict (org_id, channel_id, telegram_user_id) do update
@@ -121,8 +121,8 @@ async function writeRequest(
   return request
 }
 
-/** The person has started a bot over this click: a request that overtook the start is counted on it. */
-export async function noteStartOfRequester(
+/** Credits the click of a start to the person's requests that have no event and came shortly before the start's update. */
+export async function creditRequester(
   recording: JoinRecording,
   bot: { readonly org_id: number; readonly bot_id: string },
   { telegram_user_id, click_id, at }: { telegram_user_id: string; click_id: string; at: string },
@@ -135,20 +135,20 @@ export async function noteStartOfRequester(
     .where('r.org_id', '=', bot.org_id)
     .where('r.telegram_user_id', '=', telegram_user_id)
     .where('r.event_id', 'is', null)
-    .where('r.asked_at', '>=', new Date(Date.parse(at) - OVERTAKEN_MS).toISOString())
+    .where('r.asked_at', '>=', new Date(Date.parse(at) - LATE_START_MS).toISOString())
     .where('c.deleted_at', 'is', null)
     .$castTo<StoredChannel>()
     .execute()
   for (const { id: channel_id, chat_id, title } of channels) {
-    const somebody = { ...bot, telegram_user_id, chat: { id: Number(chat_id), title } }
-    const counted = await countOn(recording, somebody, 'join_request', { click_id, certainty: 'person' })
-    const person = { org_id: bot.org_id, channel_id, telegram_user_id }
-    if (counted !== undefined) await creditClick(db, 'join_requests', person, counted)
+    const person = { ...bot, telegram_user_id, chat: { id: Number(chat_id), title } }
+    const credited = await countOn(recording, person, 'join_request', { click_id, certainty: 'person' })
+    const key = { org_id: bot.org_id, channel_id, telegram_user_id }
+    if (credited !== undefined) await creditClick(db, 'join_requests', key, credited)
   }
 }
 
-/** Whoever is in has been let in: by Telegram's own, unless it is known who decided. */
-export async function noteLetIn(
+/** Marks the request of a person who has joined as approved: in Telegram, unless a decision is recorded. */
+export async function markApproved(
   db: Kysely<Tables>,
   { id, org_id }: StoredChannel,
   telegram_user_id: string,
@@ -165,12 +165,15 @@ export async function noteLetIn(
     .execute()
 }
 
-type Place = Pick<Request, 'org_id' | 'channel_id' | 'telegram_user_id'>
+export type RequestKey = Pick<JoinRequestRow, 'org_id' | 'channel_id' | 'telegram_user_id'>
 
-/** What was decided of a request that is still the one meant. Telegram tells of a join at once, sometimes before it answers: then it was ours after all. */
+/**
+ * Records a decision, unless the person has requested again since. The update of a join may come before Telegram's answer to our approval; the request is
+ * then marked as decided in Telegram, and this corrects it.
+ */
 export async function writeDecision(
   db: Kysely<Tables>,
-  { org_id, channel_id, telegram_user_id }: Place,
+  { org_id, channel_id, telegram_user_id }: RequestKey,
   asked_at: string,
   decided: { state: 'approved' | 'declined' | 'gone'; by: string; reason?: string },
 ): Promise<void> {
@@ -182,10 +185,10 @@ export async function writeDecision(
       and (state = 'pending' or ${state} = 'approved' and (state = 'gone' or decided_by = 'telegram'))`.execute(db)
 }
 
-/** Why it could not be decided, while it waits on. */
+/** Records why a request could not be decided; it stays pending. */
 export async function writeReason(
   db: Kysely<Tables>,
-  { org_id, channel_id, telegram_user_id }: Place,
+  { org_id, channel_id, telegram_user_id }: RequestKey,
   reason: string,
 ): Promise<void> {
   await db
