@@ -37,7 +37,7 @@ import { miniAppDeeds } from './mini-apps/mini-apps.ts'
 import * as paymentsApi from './payments/api.ts'
 import { answerCheckout, checkoutListener } from './payments/checkout.ts'
 import { paymentListener } from './payments/listener.ts'
-import { openPaymentLooks } from './payments/looks.ts'
+import { openStarsReads } from './payments/looks.ts'
 import * as payments from './payments/payments.ts'
 import * as subscribersApi from './subscribers/api.ts'
 import { forgetSubscriber } from './subscribers/forget.ts'
@@ -69,7 +69,7 @@ export async function openTelegram(ground: Ground, { live, conversions, clicks, 
     memberListener(ground, { conversions, clicks }),
   ]
   const bots = await openBots(ground, conversions, listeners, answerCheckout(ground))
-  const starLists = ground.config.role === 'serve' ? undefined : openPaymentLooks({ ...ground, conversions })
+  const starsReads = ground.config.role === 'serve' ? undefined : openStarsReads({ ...ground, conversions })
   const updateBot = withNamesErased(bots.deeds.updateBot)
   const checkBot = channels.withChannelsChecked(bots.deeds.checkBot)
   const createChannel = withEarlierMembers(channels.createChannel)
@@ -85,7 +85,7 @@ export async function openTelegram(ground: Ground, { live, conversions, clicks, 
   return {
     furnished,
     async close() {
-      await starLists?.close()
+      await starsReads?.close()
       await bots.close()
     },
   }

@@ -34,7 +34,7 @@ test('people are imported on the owner’s word, found by state, and forgotten; 
   await importing.getByLabel('Bot', { exact: true }).selectOption({ label: '@subscribed_bot' })
   await importing.getByLabel('Telegram ids').fill('70000001\n70000002, x3')
   await importing.getByRole('button', { name: 'Import' }).click()
-  await expect(importing.getByText(/“x3” must be the number of a person/)).toBeVisible()
+  await expect(importing.getByText(/“x3” must be a Telegram user id/)).toBeVisible()
   await expect(importing.getByText('Confirm that they have started the bot.')).toBeVisible()
   await importing.getByLabel('Telegram ids').fill('70000001\n70000002')
   await importing.getByLabel('These people have started this bot').check()

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { readHtml } from '../../contract/telegram-html.ts'
 import { broadcastFault, channelsIn, type Message, messageFault } from '../../contract/telegram-message.ts'
 import { type FakeBot, startTelegram, type TelegramFake } from '../../../tests/support/telegram-fake/telegram-fake.ts'
-import { type Delivery, optOutCallback, sendMessage } from './messages.ts'
+import { type MessageDelivery, optOutCallback, sendMessage } from './messages.ts'
 
 const CHANNEL = '01890000-0000-7000-8000-000000000001'
 
@@ -18,7 +18,7 @@ describe('a message that is sent', () => {
   after(() => telegram.close())
 
   /** What Telegram was told, of a message to somebody who has written to the bot. */
-  async function sent(message: Message, about: Omit<Delivery, 'chat_id'> = { values: {} }) {
+  async function sent(message: Message, about: Omit<MessageDelivery, 'chat_id'> = { values: {} }) {
     const person = telegram.person()
     person.start(bot)
     const answer = await sendMessage(telegram.origin, bot.token, message, { chat_id: person.id, ...about })

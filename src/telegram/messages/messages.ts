@@ -1,4 +1,4 @@
-/** Messages that bots send by themselves, as calls of the Bot API: filled in for whom they go to. Owns no table. */
+/** Sends a bot's own messages by the Bot API, with macros and buttons for each recipient. Owns no table. */
 import { toWireId } from '../../contract/ids.ts'
 import { escapedHtml } from '../../contract/telegram-html.ts'
 import {
@@ -11,14 +11,14 @@ import {
 } from '../../contract/telegram-message.ts'
 import { callTelegram } from '../bots/telegram.ts'
 
-/** What macros stand for: ids as on the wire. Null is empty, of the name what the message says instead. */
+/** The values of macros; ids are wire ids. Null becomes empty; for the first name it becomes the text after the bar. */
 export type MessageValues = { readonly [M in MessageMacro | 'first_name']?: string | null }
 
 /**
- * To whom, and how. `links`: where the buttons of channels lead, by the channel's id (a uuid); a button without one is left out. `opt_out`: what the
- * button to unsubscribe says when it is pressed; where it is given and the message has none, one is added.
+ * The recipient and the options of one message. `links`: the channel links by channel id (uuid); a button without a link is left out. `opt_out`: the callback
+ * of the unsubscribe button, which is added if the message has none.
  */
-export type Delivery = {
+export type MessageDelivery = {
   readonly chat_id: string | number
   readonly values: MessageValues
   readonly links?: ReadonlyMap<string, string>
@@ -27,18 +27,18 @@ export type Delivery = {
   readonly is_test?: boolean
 }
 
-/** The callback of the button to unsubscribe; of a broadcast with its id (a uuid). 64 bytes at most are Telegram's. */
+/** The callback of the unsubscribe button, with the id (uuid) of a broadcast. Telegram allows 64 bytes. */
 export const optOutCallback = (broadcast_id?: string): string =>
   broadcast_id === undefined ? 'sluice:out' : `sluice:out:${toWireId(broadcast_id)}`
 
 const UNSUBSCRIBE: MessageButton = { text: 'Unsubscribe', opt_out: true }
 
-/** Sends it, ten seconds at most; never throws. */
+/** Sends a message within ten seconds; never throws. */
 export function sendMessage(
   root: string,
   token: string,
   message: Message,
-  delivery: Delivery,
+  delivery: MessageDelivery,
 ): ReturnType<typeof callTelegram> {
   const common = commonOf(message, delivery)
   if ('copy' in message) {
@@ -60,17 +60,17 @@ export function sendMessage(
   return callTelegram(root, token, 'sendDocument', { ...captioned, document: file })
 }
 
-/** A chat as the Bot API documents it: its number is one, and what is longer than JSON's numbers or a name stays a text. */
+/** A chat id as a number, as the Bot API documents it. A name, or a number beyond JSON's safe range, stays a string. */
 function numbered(chat_id: string | number): string | number {
   const number = typeof chat_id === 'string' && /^-?\d+$/.test(chat_id) ? Number(chat_id) : chat_id
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : chat_id
 }
 
-function commonOf(message: Message, { chat_id, values, links, opt_out, paid }: Delivery) {
+function commonOf(message: Message, { chat_id, values, links, opt_out, paid }: MessageDelivery) {
   const buttons = [...(message.buttons ?? [])]
   if (opt_out !== undefined && !buttons.flat().some(button => 'opt_out' in button)) buttons.push([UNSUBSCRIBE])
   const inline_keyboard = buttons
-    .map(row => row.flatMap(button => shownButton(button, values, links, opt_out)))
+    .map(row => row.flatMap(button => buttonFor(button, values, links, opt_out)))
     .filter(row => row.length > 0)
   return {
     chat_id: numbered(chat_id),
@@ -81,10 +81,10 @@ function commonOf(message: Message, { chat_id, values, links, opt_out, paid }: D
   }
 }
 
-function shownButton(
+function buttonFor(
   button: MessageButton,
   values: MessageValues,
-  links: Delivery['links'],
+  links: MessageDelivery['links'],
   opt_out: string | undefined,
 ): ({ text: string; url: string } | { text: string; callback_data: string })[] {
   const { text } = button
@@ -93,14 +93,14 @@ function shownButton(
   return url === undefined ? [] : [{ text, url }]
 }
 
-function filledWords(message: Message, { values, is_test }: Delivery): string {
+function filledWords(message: Message, { values, is_test }: MessageDelivery): string {
   const isPlain = 'format' in message && message.format === 'plain'
   const words = filled(wordsOf(message), values, isPlain ? value => value : escapedHtml)
   return is_test === true ? `[Test] ${words}` : words
 }
 
-const filled = (text: string, values: MessageValues, written: (value: string) => string): string =>
-  text.replace(MESSAGE_MACRO, (_, said: string, other = '') => {
-    const value = values[said.toLowerCase() as keyof MessageValues]
-    return value ? written(value.toWellFormed()) : other
+const filled = (text: string, values: MessageValues, escape: (value: string) => string): string =>
+  text.replace(MESSAGE_MACRO, (_, macro: string, fallback = '') => {
+    const value = values[macro.toLowerCase() as keyof MessageValues]
+    return value ? escape(value.toWellFormed()) : fallback
   })

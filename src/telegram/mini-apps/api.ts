@@ -1,4 +1,4 @@
-/** Mini Apps over HTTP: what an app's page posts when somebody has opened it. */
+/** Mini Apps over HTTP: the launch that an app's page posts. */
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done } from '../../contract/fields.ts'
 
@@ -8,11 +8,11 @@ export const launchMiniApp = endpoint({
   visit: true,
   hosts: 'any',
   takesRaw: true,
-  summary: 'Record that somebody has opened a Mini App of a bot',
+  summary: 'Record the launch of a Mini App',
   description:
-    'The body is Telegram.WebApp.initData as it stands, as text/plain, at most 8 KiB: it proves itself by its signature, and is taken for 24 hours. ' +
-    'The click is the one its start_param hands on, else that of the person’s newest start of the last 30 days; without one nothing is recorded. ' +
-    'Once per bot, person and click. Pages of any origin may call it; 20 calls a minute per address.',
+    'The body is the unchanged Telegram.WebApp.initData as text/plain, at most 8 KiB. Its signature authenticates it, and it is accepted for 24 hours. ' +
+    'The click is the one in start_param, otherwise that of the person’s newest start in the last 30 days; without a click nothing is recorded. ' +
+    'A launch is recorded once per bot, person and click. Pages of any origin may call this, 20 times a minute per address.',
   reply: Done,
   refuses: ['init_data_wrong', 'rate_limited', 'org_deleted', 'service_unavailable'],
 })

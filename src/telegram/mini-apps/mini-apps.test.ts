@@ -174,7 +174,7 @@ describe('what is refused', () => {
       [place.bot, good.replace('%22id%22%3A77', '%22id%22%3A78'), /not signed for this bot/],
       [place.bot, `${good}&chat_type=private`, /not signed/],
       [place.bot, ago(24 * 3600 + 5), /older than 24 hours/],
-      [place.bot, () => ago(-70), /of the future/],
+      [place.bot, () => ago(-70), /in the future/],
       [place.bot, signed(stranger.token, { start_param }), /not signed/],
       [stranger.bot, good, /not signed/],
       [gone.bot, signed(gone.token, { start_param }), /not signed/],

@@ -1,7 +1,6 @@
 /**
- * Mini Apps: pages that open inside Telegram. No update tells a bot of that, so the page itself does, with what Telegram has signed for it. A
- * launch is recorded once per bot, person and click. Owns no table. Reads bots,
- * organizations and events.
+ * Mini Apps: pages that open inside Telegram. Telegram sends no update for a launch, so the page posts it with Telegram's signature. A launch is recorded once
+ * per bot, person and click. Owns no table. Reads bots, organizations and events.
  */
 import { toUuid } from '../../contract/ids.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
@@ -19,7 +18,7 @@ import { type Launch, readInitData } from './signed-launch.ts'
 type MiniAppParts = {
   live: Pick<LiveCampaigns, 'object'>
   conversions: Pick<Conversions, 'recordOwn'>
-  /** Counts a call of a network; refuses `rate_limited` beyond the minute's. */
+  /** Counts a call against the network's limit per minute; refuses `rate_limited`. */
   spend: (network: string) => Promise<void>
 }
 
@@ -28,16 +27,16 @@ export function miniAppDeeds(parts: MiniAppParts): { launchMiniApp: Deed<typeof 
   return { launchMiniApp: (ground, visit) => answered(() => launch(parts, ground, visit)) }
 }
 
-/** Pages of any origin may read it: there is no cookie in it, and what is sent proves itself. */
-const TO_ANYONE = { 'access-control-allow-origin': '*', 'cache-control': 'no-store' }
+/** Pages of any origin may read the answer: the request carries no cookie and is authenticated by its signature. */
+const ANY_ORIGIN = { 'access-control-allow-origin': '*', 'cache-control': 'no-store' }
 
 async function answered(deed: () => Promise<void>): Promise<Answer> {
   try {
     await deed()
-    return { status: 200, headers: TO_ANYONE, body: { ok: true } }
+    return { status: 200, headers: ANY_ORIGIN, body: { ok: true } }
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    throw new Refusal(error.refusal, { ...error.detail, headers: { ...error.detail.headers, ...TO_ANYONE } })
+    throw new Refusal(error.refusal, { ...error.detail, headers: { ...error.detail.headers, ...ANY_ORIGIN } })
   }
 }
 
@@ -57,10 +56,10 @@ async function launch(parts: MiniAppParts, ground: Ground, { ip, params, body, h
   }
 }
 
-type Bot = { readonly org_id: number; readonly id: string }
+type LaunchedBot = { readonly org_id: number; readonly id: string }
 
-/** Refuses `init_data_wrong` for a launch that the bot's token has not signed, and `org_deleted`. */
-async function requireSigned({ db, secrets }: Ground, { org_id, id }: Bot, { isSignedBy }: Launch): Promise<void> {
+/** Refuses `init_data_wrong` for a launch that is not signed with the bot's token, and `org_deleted`. */
+async function requireSigned({ db, secrets }: Ground, { org_id, id }: LaunchedBot, { isSignedBy }: Launch): Promise<void> {
   const bot = await db
     .selectFrom('bots as b')
     .innerJoin('organizations as o', 'o.org_id', 'b.org_id')
@@ -73,11 +72,11 @@ async function requireSigned({ db, secrets }: Ground, { org_id, id }: Bot, { isS
   if (bot.deleted_at !== null) refuse('org_deleted')
 }
 
-/** A person of nobody's click has come by himself: nothing to record, as with a start. */
+/** Without a click the launch is organic: nothing is recorded, as with a start. */
 async function record(
   { conversions }: MiniAppParts,
   ground: Ground,
-  { org_id, id: bot_id }: Bot,
+  { org_id, id: bot_id }: LaunchedBot,
   launched: Launch,
 ): Promise<void> {
   const { telegram_user_id, start_param } = launched

@@ -1,8 +1,8 @@
-/** What Telegram says of money: whole numbers of a currency's smallest unit. Never through a float. */
+/** Converts Telegram's amounts, which are whole numbers of a currency's smallest unit. Never through a float. */
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 
-/** Telegram's own money. */
+/** The code of Telegram Stars. */
 export const STARS = 'XTR'
 
 const PLACES = 6
@@ -21,8 +21,8 @@ function placesOf(currency: string): number {
 }
 
 /**
- * What a payment is worth in US dollars, a decimal string: Stars by the bot's rate, dollars as they are; null for everything else, and for what no
- * conversion may pay.
+ * The payout of a payment in US dollars, a decimal string: Stars by the bot's rate, dollars as they are. Null for other currencies, and for amounts beyond
+ * the largest payout of a conversion.
  */
 export function payoutOf(currency: string, total_amount: number, stars_rate: string | null): string | null {
   const units =

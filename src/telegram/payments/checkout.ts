@@ -1,6 +1,6 @@
 /**
- * The question Telegram asks before a payment goes through, which must be answered within ten seconds. Answered only where Sluice alone has the bot and its
- * owner says so, and without the database: what is known of the bot is in memory.
+ * Answers the checkout query that Telegram sends before a payment, within ten seconds. Only in mode `own` with `accept_payments`, and without the database:
+ * the bot is in memory.
  */
 import { fieldsOf } from '../../contract/json.ts'
 import type { Ground } from '../../ground/room.ts'
@@ -9,7 +9,7 @@ import type { LiveBot } from '../bots/live.ts'
 import { countUnanswered } from '../bots/stars.ts'
 import { callWithin } from '../bots/telegram.ts'
 
-/** Twice, and what remains of the ten seconds is for the way here. */
+/** Two calls, and two of the ten seconds for the update's own delivery. */
 const DEADLINE_MS = 4000
 
 const queryOf = (update: Readonly<Record<string, unknown>>): string | undefined => {
@@ -17,15 +17,15 @@ const queryOf = (update: Readonly<Record<string, unknown>>): string | undefined 
   return typeof id === 'string' ? id : undefined
 }
 
-/** Lets payments through. Where two calls came to nothing, the hook's own answer makes the third. */
+/** Approves payments. If two calls get no answer, the hook's own answer is the third attempt. */
 export const answerCheckout =
   (ground: Pick<Ground, 'config' | 'secrets' | 'log'>): InstantReply =>
   (bot, update) => {
     const id = queryOf(update)
-    return id === undefined || bot.mode !== 'own' || !bot.accept_payments ? undefined : letThrough(ground, bot, id)
+    return id === undefined || bot.mode !== 'own' || !bot.accept_payments ? undefined : approve(ground, bot, id)
   }
 
-async function letThrough(
+async function approve(
   { config, secrets, log }: Pick<Ground, 'config' | 'secrets' | 'log'>,
   bot: LiveBot,
   pre_checkout_query_id: string,
@@ -33,23 +33,23 @@ async function letThrough(
   const params = { pre_checkout_query_id, ok: true as const }
   for (let tries = 0; tries < 2; tries += 1) {
     const { telegramApiRoot } = config
-    const said = await callWithin(
+    const answer = await callWithin(
       DEADLINE_MS,
       telegramApiRoot,
       secrets.open(bot.token),
       'answerPreCheckoutQuery',
       params,
     )
-    if (said.ok) return true
-    if (said.kind !== 'unknown' && said.kind !== 'unsent') {
-      log.warn({ bot: bot.id, said: said.description }, 'a payment could not be let through')
+    if (answer.ok) return true
+    if (answer.kind !== 'unknown' && answer.kind !== 'unsent') {
+      log.warn({ bot: bot.id, reason: answer.description }, 'could not approve a payment')
       return true
     }
   }
   return { method: 'answerPreCheckoutQuery', ...params }
 }
 
-/** Counts the questions of a bot that Sluice alone has and that it does not answer: its owner is to see that payments fail. */
+/** Counts checkout queries that nobody answers, so that the owner of a bot in mode `own` sees that payments fail. */
 export const checkoutListener =
   ({ db }: Pick<Ground, 'db'>): UpdateListener =>
   async (bot, update) => {

@@ -1,6 +1,6 @@
 /**
- * What Telegram has not told: once a day a bot's list of Stars is read for payments and refunds that are missing here, and subscriptions that have ended
- * without a word are cancelled. Only a list that was read after the end shows that nothing was paid.
+ * Finds payments and refunds that no update reported: reads a bot's list of Star transactions once a day. Also cancels subscriptions that ended without renewal
+ * or cancellation, once a list read after the end shows that there is no renewal.
  */
 import { sql } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
@@ -21,13 +21,13 @@ import {
   type PaymentRecording,
 } from './recording.ts'
 
-type Looking = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'> & Pick<PaymentRecording, 'conversions'>
+type StarsGround = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'> & Pick<PaymentRecording, 'conversions'>
 
 const POLL_MS = 2000
 const LEASE_MS = 10 * MINUTE_MS
 const AGAIN_MS = HOUR_MS
 const PAGE = 100
-/** What has just been paid is on its way here by itself. */
+/** The update of a newer payment may still be on its way. */
 const SETTLED_MS = MINUTE_MS
 const MOST_PAGES = 500
 
@@ -42,71 +42,71 @@ const DUE = (among: Among) => `
       select 1 from payments p where p.org_id = b.org_id and p.bot_id = b.id and p.currency = '${STARS}'))${among('b.org_id')}
   limit 20`
 
-/** Reads the lists that are due; answers whether any was read to its end. */
-async function lookAtDue(looking: Looking, signal: AbortSignal): Promise<boolean> {
+/** Reads the lists that are due; returns whether any was read to its end. */
+async function readDueLists(ground: StarsGround, signal: AbortSignal): Promise<boolean> {
   let isRead = false
-  const { rows } = await askEverywhere<PayingBot & { token: Buffer }>(looking.database.worker, DUE)
+  const { rows } = await askEverywhere<PayingBot & { token: Buffer }>(ground.database.worker, DUE)
   for (const { token, ...bot } of rows) {
     if (signal.aborted) break
-    const before = await claimStarsRead(looking.db, bot, LEASE_MS)
+    const before = await claimStarsRead(ground.db, bot, LEASE_MS)
     if (before === undefined) continue
-    const read = await readList(looking, bot, looking.secrets.open(token), { before, signal })
-    await recordStarsRead(looking.db, bot, read)
+    const read = await readList(ground, bot, ground.secrets.open(token), { before, signal })
+    await recordStarsRead(ground.db, bot, read)
     isRead ||= read.isWhole
   }
   return isRead
 }
 
-/** How far a list was read: `seen` entries are behind us, `isWhole` says whether that is all there are, and in `next_ms` it is read again. */
-type Read = { readonly seen: number; readonly isWhole: boolean; readonly next_ms: number }
+/** The progress in a list: `seen` entries are read, `isWhole` says whether these are all, and the next read is due in `next_ms`. */
+type ListProgress = { readonly seen: number; readonly isWhole: boolean; readonly next_ms: number }
 
 /**
- * Telegram says the list is in the order of time. What was there at the last look is skipped, up to a page of it; where the newest come first after
- * all, it is read from the front until a page holds nothing new. What could not be read to its end goes on where it was left.
+ * Reads a list from where the last read ended, with an overlap of one page: Telegram says that it is in the order of time. If the newest entries come first
+ * after all, reads from the front until a page holds nothing new. A list that could not be read to its end continues there next time.
  */
 async function readList(
-  looking: Looking,
+  ground: StarsGround,
   bot: PayingBot,
   token: string,
   { before, signal }: { before: number; signal: AbortSignal },
-): Promise<Read> {
+): Promise<ListProgress> {
   let offset = 0
   let seen = before
   let early: number | undefined
-  const cut = (next_ms: number): Read => ({ seen: Math.min(seen, early ?? seen), isWhole: false, next_ms })
-  const whole = (end: number): Read => {
+  const unfinished = (next_ms: number): ListProgress => ({ seen: Math.min(seen, early ?? seen), isWhole: false, next_ms })
+  const whole = (end: number): ListProgress => {
     const next_ms = early === undefined ? DAY_MS * (0.9 + Math.random() / 10) : SETTLED_MS
     return { seen: Math.min(end, early ?? end), isWhole: true, next_ms }
   }
   for (let page = 0; page < MOST_PAGES; page += 1) {
-    if (signal.aborted) return cut(0)
-    const said = await callTelegram(looking.config.telegramApiRoot, token, 'getStarTransactions', {
+    if (signal.aborted) return unfinished(0)
+    const answer = await callTelegram(ground.config.telegramApiRoot, token, 'getStarTransactions', {
       offset,
       limit: PAGE,
     })
-    if (!said.ok) return cut(Math.max(LEASE_MS, (said.retry_after ?? 0) * 1000))
-    const list = fieldsOf(said.result)['transactions']
+    if (!answer.ok) return unfinished(Math.max(LEASE_MS, (answer.retry_after ?? 0) * 1000))
+    const list = fieldsOf(answer.result)['transactions']
     const entries = Array.isArray(list) ? list.map(fieldsOf) : []
     const isRising = Number(entries.at(-1)?.['date'] ?? 0) >= Number(entries[0]?.['date'] ?? 0)
-    let isNews = false
+    let hasNew = false
     for (const [at, entry] of entries.entries()) {
-      const found = await takeIn(looking, bot, entry)
-      isNews ||= found === 'new'
-      // The newest first: they are in front the next time, too.
-      if (found === 'early') early ??= isRising ? offset + at : Number.POSITIVE_INFINITY
+      const result = await recordEntry(ground, bot, entry)
+      hasNew ||= result === 'new'
+      // In a list with the newest first, an early entry is in front next time too.
+      if (result === 'early') early ??= isRising ? offset + at : Number.POSITIVE_INFINITY
     }
     const end = offset + entries.length
     if (entries.length < PAGE) return whole(end)
-    if (!isRising && !isNews && before > 0) return whole(before)
+    if (!isRising && !hasNew && before > 0) return whole(before)
     offset = isRising ? Math.max(end, before - PAGE) : end
     if (isRising) seen = Math.max(before, offset)
   }
-  return cut(0)
+  return unfinished(0)
 }
 
-/** One entry of the list. `early`: it is not taken in yet. */
-async function takeIn(
-  looking: Looking,
+/** Records one entry. `early`: it is too new, a later read records it. */
+async function recordEntry(
+  ground: StarsGround,
   bot: PayingBot,
   entry: Readonly<Record<string, unknown>>,
 ): Promise<'new' | 'known' | 'early'> {
@@ -116,7 +116,7 @@ async function takeIn(
   if (typeof id !== 'string') return 'known'
   if (Date.parse(at) > Date.now() - SETTLED_MS) return 'early'
   if (isInvoice(to)) {
-    await noteRefund(looking.db, bot, { charge_id: id, at })
+    await noteRefund(ground.db, bot, { charge_id: id, at })
     return 'known'
   }
   const telegram_user_id = personId(from['user'])
@@ -126,11 +126,11 @@ async function takeIn(
   const isSubscription = typeof subscription_period === 'number' && subscription_period > 0
   const kind = !isSubscription
     ? 'one_off'
-    : (await hasPaidBefore(looking, bot, { telegram_user_id, payload, at }))
+    : (await hasPaidBefore(ground, bot, { telegram_user_id, payload, at }))
       ? 'renewal'
       : 'first'
   const expires_at = isSubscription ? new Date(Date.parse(at) + subscription_period * 1000).toISOString() : null
-  const isNew = await recordPayment(looking, bot, {
+  const isNew = await recordPayment(ground, bot, {
     telegram_user_id,
     charge_id: id,
     currency: STARS,
@@ -144,12 +144,12 @@ async function takeIn(
   return isNew ? 'new' : 'known'
 }
 
-/** Gifts, withdrawals and paid media are none. */
+/** Whether an entry is an invoice, and not a gift, a withdrawal or paid media. */
 const isInvoice = ({ type, transaction_type = 'invoice_payment' }: Readonly<Record<string, unknown>>): boolean =>
   type === 'user' && transaction_type === 'invoice_payment'
 
 async function hasPaidBefore(
-  { db }: Looking,
+  { db }: StarsGround,
   { org_id, id }: PayingBot,
   { telegram_user_id, payload, at }: { telegram_user_id: string; payload: string; at: string },
 ): Promise<boolean> {
@@ -160,7 +160,7 @@ async function hasPaidBefore(
   return rows.length > 0
 }
 
-/** Past their end for three days, in the list that was read since too, and neither renewed, cancelled nor given back. */
+/** Subscriptions that ended three days ago and were neither renewed, cancelled nor refunded, by a list that was read after these three days. */
 const ENDED = (among: Among) => `
   select p.org_id, p.bot_id, p.charge_id, p.telegram_user_id, p.payload_hash
   from payments p
@@ -175,32 +175,32 @@ const ENDED = (among: Among) => `
         and n.payload_hash = p.payload_hash and n.paid_at > p.paid_at)${among('p.org_id')}${among('b.org_id')}
   limit 100`
 
-type Ended = { org_id: number; bot_id: string; charge_id: string; telegram_user_id: string; payload_hash: Buffer }
+type EndedSubscription = { org_id: number; bot_id: string; charge_id: string; telegram_user_id: string; payload_hash: Buffer }
 
-/** Cancels what has ended without a word, each once: by its payment's number. */
-async function cancelEnded(looking: Looking): Promise<void> {
-  const { rows } = await askEverywhere<Ended>(looking.database.worker, ENDED)
+/** Cancels these subscriptions, each once by its payment's id. */
+async function cancelEnded(ground: StarsGround): Promise<void> {
+  const { rows } = await askEverywhere<EndedSubscription>(ground.database.worker, ENDED)
   for (const { org_id, bot_id, charge_id, telegram_user_id, payload_hash } of rows)
     await recordCancellation(
-      looking,
+      ground,
       { org_id, id: bot_id },
       { telegram_user_id, payload_hash, nonce: `ended ${charge_id}` },
     )
 }
 
-/** Looks until it is closed; any number of processes may. */
-export function openPaymentLooks(looking: Looking): Rounds {
+/** Reads lists until it is closed. Any number of processes may run it. */
+export function openStarsReads(ground: StarsGround): Rounds {
   let next_ended = 0
   return openRounds(
     'payments/looks',
     POLL_MS,
     async signal => {
-      const isRead = await lookAtDue(looking, signal)
+      const isRead = await readDueLists(ground, signal)
       if (signal.aborted) return
       if (!isRead && Date.now() < next_ended) return
-      await cancelEnded(looking)
+      await cancelEnded(ground)
       next_ended = Date.now() + AGAIN_MS / 60
     },
-    error => looking.log.warn({ err: error }, 'lists of Stars could not be read; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not read lists of Star transactions; retrying'),
   )
 }

@@ -1,4 +1,4 @@
-/** Payments, read. */
+/** Lists payments. */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
@@ -6,7 +6,7 @@ import type { Context } from '../../ground/room.ts'
 import { amountOf } from './amounts.ts'
 import type * as api from './api.ts'
 
-/** Payments of the organization, in the order they were heard of, newest first. */
+/** Payments of the organization in the order they were recorded, newest first. */
 export async function listPayments(
   { db, actor: { org_id } }: Context<typeof api.listPayments>,
   { query }: Call<typeof api.listPayments>,

@@ -1,7 +1,7 @@
 /**
- * How a payment becomes a conversion. Owns `payments`. A payment is its number at Telegram, in its bot: told again, or found afterwards in the list of
- * Stars, it is the same. It counts on the click its invoice names, a renewal on the click of the subscription's first payment, else on that of the person's
- * start; and what it is worth is what was paid, whatever the offer pays.
+ * Records payments as conversions. Owns `payments`. Bot and charge id identify a payment, so that a repeated update or an entry in the list of Stars is the
+ * same payment. It counts on the click in its invoice, for a renewal on the click of the subscription's first payment, otherwise on the click of the
+ * person's start. Its payout is the amount paid, not the offer's payout.
  */
 import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
@@ -18,7 +18,7 @@ export type PaymentRecording = Pick<Ground, 'db'> & { readonly conversions: Pick
 
 export type PayingBot = { readonly org_id: number; readonly id: string; readonly stars_rate: string | null }
 
-/** A payment as Telegram tells it. `total_amount` in the smallest unit of the currency; times ISO 8601. */
+/** A payment as Telegram reports it. `total_amount` is in the currency's smallest unit; times are ISO 8601. */
 export type Payment = {
   readonly telegram_user_id: string
   readonly charge_id: string
@@ -31,10 +31,10 @@ export type Payment = {
   readonly found_by: 'update' | 'look'
 }
 
-/** What an invoice was for; its text is the seller's own and is kept nowhere. */
+/** Identifies what an invoice was for. The payload itself is the seller's and is not stored. */
 export const payloadHash = (invoice_payload: string): Buffer => hash('sha256', invoice_payload, 'buffer')
 
-/** Records a payment and its conversion; false where it was recorded before. */
+/** Records a payment and its conversion; false if it was recorded before. */
 export async function recordPayment(
   { db, conversions }: PaymentRecording,
   bot: PayingBot,
@@ -58,7 +58,7 @@ export async function recordPayment(
     async () => await clickOfBotStart(db, person),
   ]
   const payout = payoutOf(currency, total_amount, bot.stars_rate)
-  const event = await recorded(conversions, clicks, {
+  const event = await recordOnFirstClick(conversions, clicks, {
     ...person,
     type: kind === 'renewal' ? 'subscription_renewed' : 'purchase',
     nonce: charge_id,
@@ -87,7 +87,7 @@ export async function recordPayment(
 
 type Person = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
 
-/** The click of the first payment of this person for the same thing. */
+/** The click of the person's first payment with the same payload. */
 async function firstClick(db: Kysely<Tables>, person: Person, payload_hash: Buffer): Promise<string | undefined> {
   const first = await db
     .selectFrom('payments')
@@ -103,7 +103,7 @@ async function firstClick(db: Kysely<Tables>, person: Person, payload_hash: Buff
   return first?.click_id ?? undefined
 }
 
-type Event = Person & {
+type PaymentEvent = Person & {
   readonly type: 'purchase' | 'subscription_renewed' | 'subscription_cancelled'
   readonly nonce: string
   readonly payload: Readonly<Record<string, unknown>>
@@ -111,13 +111,13 @@ type Event = Person & {
 }
 
 /**
- * The conversion, on the first of these clicks that there is: what an invoice says may look like a click's id and be an order's. Undefined for
- * somebody who came over no click of this organization.
+ * Records the conversion on the first of these clicks that exists: an id in an invoice may look like a click id and be an order's. Undefined if the person
+ * has no click of this organization.
  */
-async function recorded(
+async function recordOnFirstClick(
   conversions: PaymentRecording['conversions'],
   clicks: readonly (() => Promise<string | undefined>)[],
-  event: Event,
+  event: PaymentEvent,
 ): Promise<{ id: string; click_id: string } | undefined> {
   for (const clickOf of clicks) {
     const click_id = await clickOf()
@@ -132,7 +132,7 @@ async function recorded(
   return undefined
 }
 
-/** A payment was given back. What it was worth stays recorded; the row says since when it is not. */
+/** Records the time of a refund. The payout and the conversion stay as they were recorded. */
 export async function noteRefund(
   db: Kysely<Tables>,
   { org_id, id: bot_id }: Pick<PayingBot, 'org_id' | 'id'>,
@@ -150,7 +150,7 @@ export async function noteRefund(
 
 type Subscription = { readonly telegram_user_id: string; readonly payload_hash: Buffer }
 
-/** A subscription will not be renewed: it was cancelled, or ended without a word. `nonce` tells one time from another. */
+/** Records that a subscription was cancelled, or ended without renewal. `nonce` tells repeated cancellations apart. */
 export async function recordCancellation(
   { db, conversions }: PaymentRecording,
   { org_id, id: bot_id }: Pick<PayingBot, 'org_id' | 'id'>,
@@ -168,11 +168,11 @@ export async function recordCancellation(
     () => clickOfBotStart(db, person),
   ]
   const event = { ...person, type: 'subscription_cancelled', nonce, payload: {}, payout: null } as const
-  await recorded(conversions, clicks, event)
+  await recordOnFirstClick(conversions, clicks, event)
   await noteCancelled(db, { org_id, id: bot_id }, { telegram_user_id, payload_hash }, new Date().toISOString())
 }
 
-/** `at` null: it goes on after all. Of the subscription's payments, those that still run. */
+/** Sets the time of cancellation on the subscription's payments; null for a resumed subscription. */
 export async function noteCancelled(
   db: Kysely<Tables>,
   { org_id, id: bot_id }: Pick<PayingBot, 'org_id' | 'id'>,

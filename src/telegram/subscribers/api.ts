@@ -6,21 +6,21 @@ import { Done, Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
 import { Country } from '../../contract/telegram-audience.ts'
 
-const STANDINGS = ['reachable', 'blocked', 'gone', 'unreachable'] as const
-export type Reachability = (typeof STANDINGS)[number]
+const REACHABILITIES = ['reachable', 'blocked', 'gone', 'unreachable'] as const
+export type Reachability = (typeof REACHABILITIES)[number]
 
-/** Those who can be written to and want no broadcasts are told apart from those who can. */
-export const STATES = [...STANDINGS, 'opted_out'] as const
+/** `opted_out` replaces `reachable` for people who want no broadcasts. */
+export const STATES = [...REACHABILITIES, 'opted_out'] as const
 const State = z.enum(STATES).meta({
   description:
-    'reachable: the bot may write to them. opted_out: they asked for no more broadcasts. blocked: they have blocked the bot. gone: the account is deleted. unreachable: Telegram does not let the bot write to them',
+    'reachable: the bot may message them. opted_out: they want no more broadcasts. blocked: they have blocked the bot. gone: the account is deleted. unreachable: Telegram does not let the bot message them',
 })
 
 export const SOURCES = ['start', 'message', 'payment', 'mini_app', 'import'] as const
-const Source = z.enum(SOURCES).meta({ description: 'How Sluice first heard of the person' })
+const Source = z.enum(SOURCES).meta({ description: 'What made the person a subscriber' })
 export type Source = z.output<typeof Source>
 
-const PersonNumber = z.string().meta({ description: 'Telegram’s number of the person' })
+const PersonNumber = z.string().meta({ description: 'The person’s user id at Telegram' })
 
 export const Subscriber = z
   .object({
@@ -29,20 +29,20 @@ export const Subscriber = z
     telegram_user_id: PersonNumber,
     state: State,
     state_at: Instant.nullable().meta({
-      description: 'Telegram’s time of it; null: nothing has been heard since an import',
+      description: 'When Telegram last reported the state; null: not since an import',
     }),
     since: Instant.meta({
       description:
-        'Since when they are in this state, as far as it is known: when it was last told, else when Sluice first heard of the person',
+        'The start of the state as far as it is known: the opt-out, the last report of the state, or else created_at',
     }),
     opted_out_at: Instant.nullable(),
     source: Source,
-    created_at: Instant.meta({ description: 'When Sluice first heard of the person' }),
+    created_at: Instant.meta({ description: 'When the person became a subscriber' }),
     started_at: Instant.nullable().meta({ description: 'The newest start' }),
     last_seen_at: Instant.nullable(),
-    language: z.string().nullable().meta({ description: 'As the person’s app is set, such as en' }),
-    name: z.string().nullable().meta({ description: 'First name; only where the bot keeps names' }),
-    click_id: Id.nullable().meta({ description: 'The click of the newest start, launch or payment that named one' }),
+    language: z.string().nullable().meta({ description: 'The language of the person’s app, such as en' }),
+    name: z.string().nullable().meta({ description: 'First name; only if the bot keeps names' }),
+    click_id: Id.nullable().meta({ description: 'The click of the newest start, launch or payment that has one' }),
     campaign_id: Id.nullable(),
   })
   .meta({ id: 'Subscriber' })
@@ -52,7 +52,7 @@ const Moment = Instant.optional()
 export const listSubscribers = endpoint({
   route: 'GET /api/subscribers',
   access: { session: 'member' },
-  summary: 'List who bots may write to, newest first',
+  summary: 'List the subscribers of bots, newest first',
   query: z.object({
     ...paging,
     bot_id: Id.optional(),
@@ -60,19 +60,19 @@ export const listSubscribers = endpoint({
     source: z.enum(SOURCES).optional(),
     campaign_id: Id.optional(),
     language: z.string().min(1).max(35).optional(),
-    event: EventType.optional().meta({ description: 'Who has such a conversion on the click they came over' }),
-    has_no_event: EventType.optional().meta({ description: 'Who has none such on it' }),
-    geo: Country.optional().meta({ description: 'Whose click came from this country' }),
-    sub1: z.string().min(1).max(500).optional().meta({ description: 'Whose click has this sub1' }),
-    channel_in: Id.optional().meta({ description: 'Who is in this channel' }),
-    channel_not_in: Id.optional().meta({ description: 'Who is not in this channel' }),
-    started_from: Moment.meta({ description: 'Whose newest start is not before' }),
-    started_to: Moment.meta({ description: 'Whose newest start is before' }),
-    from: Moment.meta({ description: 'First heard of from then on' }),
-    to: Moment.meta({ description: 'And until then, inclusive' }),
+    event: EventType.optional().meta({ description: 'Their click has a conversion of this type' }),
+    has_no_event: EventType.optional().meta({ description: 'Their click has no conversion of this type' }),
+    geo: Country.optional().meta({ description: 'Their click came from this country' }),
+    sub1: z.string().min(1).max(500).optional().meta({ description: 'Their click has this sub1' }),
+    channel_in: Id.optional().meta({ description: 'They are in this channel' }),
+    channel_not_in: Id.optional().meta({ description: 'They are not in this channel' }),
+    started_from: Moment.meta({ description: 'Newest start at or after this time' }),
+    started_to: Moment.meta({ description: 'Newest start before this time' }),
+    from: Moment.meta({ description: 'created_at at or after this time' }),
+    to: Moment.meta({ description: 'created_at at or before this time' }),
     telegram_user_id: z
       .string()
-      .regex(/^\d{1,19}$/, { message: 'must be a number of Telegram’s' })
+      .regex(/^\d{1,19}$/, { message: 'must be a Telegram user id' })
       .optional(),
   }),
   reply: Page(Subscriber),
@@ -81,7 +81,7 @@ export const listSubscribers = endpoint({
 export const countSubscribers = endpoint({
   route: 'GET /api/subscribers/counts',
   access: { session: 'member' },
-  summary: 'How many subscribers each bot has, by state',
+  summary: 'Count the subscribers of each bot by state',
   reply: z.object({
     data: z.array(
       z.object({
@@ -91,7 +91,7 @@ export const countSubscribers = endpoint({
         blocked: z.number().int(),
         gone: z.number().int(),
         unreachable: z.number().int(),
-        started_7d: z.number().int().meta({ description: 'Whose newest start is of the last seven days' }),
+        started_7d: z.number().int().meta({ description: 'Subscribers whose newest start is in the last seven days' }),
       }),
     ),
   }),
@@ -102,13 +102,13 @@ const Step = z.object({ id: Id, at: Instant })
 export const readSubscriber = endpoint({
   route: 'GET /api/subscribers/:id',
   access: { session: 'member' },
-  summary: 'Read a subscriber, and what is known of the person',
-  description: 'The newest 100 of each kind.',
+  summary: 'Read a subscriber and the person’s history',
+  description: 'Each list holds the newest 100 entries.',
   reply: z.object({
     subscriber: Subscriber,
     bots: z
       .array(z.object({ id: Id, subscriber_id: Id, username: z.string(), state: State }))
-      .meta({ description: 'Every bot of the workspace that knows the person' }),
+      .meta({ description: 'Every bot that has this person as a subscriber' }),
     click: z
       .object({
         id: Id,
@@ -151,12 +151,12 @@ export const forgetSubscriber = endpoint({
   access: { session: 'admin' },
   summary: 'Forget a person',
   description:
-    'In every bot, channel and broadcast of the workspace. Payments lose the person; conversions and charges keep the number, because people are counted by it. Who writes to a bot again is a new subscriber.',
+    'Deletes the person from every bot, channel and broadcast of the organization and from its payments. Conversions and charges keep the user id, because people are counted by it. A person who messages a bot again is a new subscriber.',
   reply: Done,
   refuses: ['object_not_found'],
 })
 
-/** Of one call. */
+/** People per call. */
 export const MOST_IMPORTED = 50_000
 
 export const SubscriberImport = z.object({
@@ -165,22 +165,24 @@ export const SubscriberImport = z.object({
       z
         .union([z.number(), z.string().trim()])
         .transform(String)
-        .pipe(z.string().regex(/^[1-9]\d{0,15}$/, { message: 'must be the number of a person at Telegram' }))
-        .meta({ description: 'A number or a text of digits' }),
+        .pipe(z.string().regex(/^[1-9]\d{0,15}$/, { message: 'must be a Telegram user id' }))
+        .meta({ description: 'A number, or digits as a string' }),
     )
-    .min(1, { message: 'must hold somebody' })
-    .max(MOST_IMPORTED, { message: `may hold ${MOST_IMPORTED.toLocaleString('en-US')} people a call` })
-    .meta({ description: 'Telegram’s numbers of people' }),
-  started_the_bot: z.literal(true, { message: 'must be true: say that these people have started this very bot' }).meta({
-    description: 'Your word that these people have started this very bot: Telegram lets it write to no others',
-  }),
+    .min(1, { message: 'must not be empty' })
+    .max(MOST_IMPORTED, { message: `may hold ${MOST_IMPORTED.toLocaleString('en-US')} people per call` })
+    .meta({ description: 'User ids at Telegram' }),
+  started_the_bot: z
+    .literal(true, { message: 'must be true: confirm that these people have started this bot' })
+    .meta({
+      description: 'Confirms that these people have started this bot: Telegram lets it message no others',
+    }),
 })
 
 export const importSubscribers = endpoint({
   route: 'POST /api/bots/:id/subscribers',
   access: { session: 'admin' },
-  summary: 'Take in people who have started a bot before Sluice knew it',
-  description: 'Those who are known already stay as they are.',
+  summary: 'Import people who started a bot before it was added',
+  description: 'Existing subscribers stay unchanged.',
   body: SubscriberImport,
   reply: z.object({ added: z.number().int(), known: z.number().int() }),
   refuses: ['object_not_found', 'subscriber_limit'],

@@ -1,18 +1,18 @@
-/** Who of a bot’s subscribers something is for, as a condition of SQL. Reads subscribers, channel_members, clicks, events and broadcast_sends. */
+/** Audiences as SQL conditions on `subscribers`. Reads subscribers, channel_members, clicks, events and broadcast_sends. */
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Audience } from '../../contract/telegram-audience.ts'
 
-type Whose = { readonly org_id: number; readonly bot_id: string }
+type BotOfAudience = { readonly org_id: number; readonly bot_id: string }
 type Condition = RawBuilder<boolean>
 
-/** That a subscriber (`s`) of the organization is in the audience, as conditions that all hold. */
+/** Whether a subscriber (`s`) of the organization is in the audience and may be messaged. */
 export function audienceOf(org_id: number, audience: Audience): Condition {
   return sql<boolean>`${sql.join([isWritable(audience), ...audienceConditions(org_id, audience)], sql` and `)}`
 }
 
-/** The same, whether they may be written to or not. */
+/** The conditions of the audience alone; all must hold. */
 export const audienceConditions = (org_id: number, audience: Audience): readonly Condition[] => [
   ...ofPerson(audience),
   ...ofChannels(org_id, audience),
@@ -21,10 +21,10 @@ export const audienceConditions = (org_id: number, audience: Audience): readonly
   ...ofBroadcast(org_id, audience),
 ]
 
-/** That a subscriber (`s`) may be written to still: asked again before each message. */
+/** Whether a subscriber (`s`) may still be messaged; checked again before each message. */
 export function isWritable({ states = ['reachable'] }: Pick<Audience, 'states'>): Condition {
   const reached = states.filter(state => state !== 'opted_out')
-  // Who asked for no more is meant only where somebody says so.
+  // People who opted out are included only if the audience names them.
   const state = sql<boolean>`s.state = any(${reached.length === 0 ? ['reachable'] : reached})`
   return states.includes('opted_out') ? state : sql<boolean>`${state} and s.opted_out_at is null`
 }
@@ -62,7 +62,7 @@ function* ofEvents(org_id: number, { has_event, has_no_event }: Audience): Gener
 }
 
 function* ofBroadcast(org_id: number, { not_broadcast_id }: Audience): Generator<Condition> {
-  // Who was skipped there has not been written to.
+  // A skipped recipient got no message.
   if (not_broadcast_id !== undefined)
     yield sql`not exists (
       select 1 from broadcast_sends b
@@ -81,10 +81,10 @@ export type AudienceExample = {
 
 const EXAMPLES = 10
 
-/** How many these are. A large audience takes seconds, so it is counted beside the dashboard's reads. */
+/** The size of an audience. Counting a large one takes seconds, so it uses the worker's connections instead of the dashboard's. */
 export async function audienceSize(
   { db, worker }: { db: Kysely<Tables>; worker: pg.Pool },
-  { org_id, bot_id }: Whose,
+  { org_id, bot_id }: BotOfAudience,
   audience: Audience,
 ): Promise<number> {
   const { sql: text, parameters } = sql`
@@ -94,10 +94,10 @@ export async function audienceSize(
   return rows[0]?.count ?? 0
 }
 
-/** The newest of them. */
+/** The newest subscribers of an audience. */
 export async function audienceExamples(
   { db, worker }: { db: Kysely<Tables>; worker: pg.Pool },
-  { org_id, bot_id }: Whose,
+  { org_id, bot_id }: BotOfAudience,
   audience: Audience,
 ): Promise<AudienceExample[]> {
   const { sql: text, parameters } = sql`

@@ -1,6 +1,6 @@
 /**
- * Forgetting a person: in one transaction, so that he is forgotten everywhere or, where that fails, known everywhere. Conversions and charges keep his
- * number, because it is what people are counted and billed once by.
+ * Forgets a person in one transaction: everywhere or, if it fails, nowhere. Conversions and charges keep the person's user id, because people are counted
+ * and billed once by it.
  */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -35,7 +35,7 @@ export async function forgetSubscriber(
     await sql`update payments set telegram_user_id = null, payload_hash = null where org_id = ${org_id} and telegram_user_id = ${person}`.execute(
       trx,
     )
-    // Taken it stays, by somebody: else it would be counted for the next one.
+    // The click stays taken; otherwise it would count for the next join.
     await sql`
       update shared_grants set taken_by = 'forgotten' where org_id = ${org_id} and taken_by = ${person}`.execute(trx)
   })

@@ -1,31 +1,31 @@
-/** Who was forgotten. Owns `forgotten_people`, which knows people again by a hash of their number and names nobody. */
+/** Forgotten people. Owns `forgotten_people`, which recognizes them by a keyed hash of their user id. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 
-type Knowing = { readonly db: Kysely<Tables>; readonly secrets: Pick<Ground['secrets'], 'mac'> }
+type ForgottenGround = { readonly db: Kysely<Tables>; readonly secrets: Pick<Ground['secrets'], 'mac'> }
 
-const hashOf = ({ secrets }: Knowing, org_id: number, telegram_user_id: string): Buffer =>
+const hashOf = ({ secrets }: ForgottenGround, org_id: number, telegram_user_id: string): Buffer =>
   secrets.mac('forgotten person', `${org_id} ${telegram_user_id}`)
 
-/** Remembers that this person is to be unknown. */
-export async function noteForgotten(knowing: Knowing, org_id: number, telegram_user_id: string): Promise<void> {
+/** Marks a person as forgotten. */
+export async function noteForgotten(ground: ForgottenGround, org_id: number, telegram_user_id: string): Promise<void> {
   await sql`
     insert into forgotten_people (org_id, person_hash, forgotten_at)
-    values (${org_id}, ${hashOf(knowing, org_id, telegram_user_id)}, ${new Date().toISOString()})
-    on conflict do nothing`.execute(knowing.db)
+    values (${org_id}, ${hashOf(ground, org_id, telegram_user_id)}, ${new Date().toISOString()})
+    on conflict do nothing`.execute(ground.db)
 }
 
-/** Those of the people who were never forgotten. */
+/** The people in the list who were never forgotten. */
 export async function neverForgotten(
-  knowing: Knowing,
+  ground: ForgottenGround,
   org_id: number,
   people: readonly string[],
 ): Promise<ReadonlySet<string>> {
-  const hashes = people.map(person => hashOf(knowing, org_id, person))
+  const hashes = people.map(person => hashOf(ground, org_id, person))
   const { rows } = await sql<{ person_hash: Buffer }>`
     select person_hash from forgotten_people
-    where org_id = ${org_id} and person_hash = any(${hashes}::bytea[])`.execute(knowing.db)
+    where org_id = ${org_id} and person_hash = any(${hashes}::bytea[])`.execute(ground.db)
   const forgotten = new Set(rows.map(({ person_hash }) => person_hash.toString('hex')))
   return new Set(people.filter((_, at) => !forgotten.has(hashes[at]?.toString('hex') ?? '')))
 }

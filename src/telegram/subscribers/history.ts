@@ -1,4 +1,4 @@
-/** What else is known of a subscriber's person, from other rooms' tables. Events are those of his clicks that name him. */
+/** The history of a subscriber's person, from other rooms' tables. */
 import { type Kysely, sql } from 'kysely'
 import type { EventType } from '../../contract/event-types.ts'
 import { timeOfId } from '../../contract/ids.ts'
@@ -8,9 +8,9 @@ import type { STATES } from './api.ts'
 
 const MOST = 100
 
-type Of = { readonly org_id: number; readonly telegram_user_id: string; readonly click_id: string | null }
+type Person = { readonly org_id: number; readonly telegram_user_id: string; readonly click_id: string | null }
 
-const botsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
+const botsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (
     await sql<{ id: string; subscriber_id: string; username: string; state: (typeof STATES)[number] }>`
           select b.id, s.id as subscriber_id, b.username,
@@ -21,7 +21,7 @@ const botsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
           order by b.id`.execute(db)
   ).rows
 
-const clickOf = async (db: Kysely<Tables>, { org_id, click_id }: Of) => {
+const clickOf = async (db: Kysely<Tables>, { org_id, click_id }: Person) => {
   const { rows } = await sql<{
     id: string
     campaign_id: string | null
@@ -36,8 +36,8 @@ const clickOf = async (db: Kysely<Tables>, { org_id, click_id }: Of) => {
   return click === undefined ? null : { ...click, at: new Date(timeOfId(click.id)).toISOString() }
 }
 
-/** Of the clicks that any of his bots, payments and joins name; an event that names nobody may be another person's. */
-const eventsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
+/** Events of the person on the clicks of their starts, payments and joins, with events there that name no person, such as a sale from a network. */
+const eventsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (
     await sql<{ id: string; at: string; type: EventType; click_id: string; payout: string | null }>`
           select e.id, e.created_at as at, e.type, e.click_id, trim_scale(e.payout)::text as payout
@@ -50,7 +50,7 @@ const eventsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
           order by e.created_at desc limit ${sql.lit(MOST)}`.execute(db)
   ).rows
 
-const paymentsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
+const paymentsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (
     await sql<{
       id: string
@@ -66,7 +66,7 @@ const paymentsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) 
           order by paid_at desc limit ${sql.lit(MOST)}`.execute(db)
   ).rows.map(({ total_amount, ...row }) => ({ ...row, amount: amountOf(row.currency, Number(total_amount)) }))
 
-const tasksOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
+const tasksOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (
     await sql<{
       id: string
@@ -81,7 +81,7 @@ const tasksOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
           order by created_at desc limit ${sql.lit(MOST)}`.execute(db)
   ).rows
 
-const channelsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
+const channelsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (
     await sql<{
       id: string
@@ -98,7 +98,7 @@ const channelsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) 
           order by m.state_at desc limit ${sql.lit(MOST)}`.execute(db)
   ).rows
 
-const broadcastsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of) =>
+const broadcastsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (
     await sql<{ broadcast_id: string; name: string; at: string; state: string; reason: string | null }>`
           select d.broadcast_id, b.name, d.at, d.state, d.reason
@@ -109,8 +109,8 @@ const broadcastsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Of
           order by d.at desc limit ${sql.lit(MOST)}`.execute(db)
   ).rows
 
-/** The newest of each kind. */
-export async function historyOf(db: Kysely<Tables>, org_id: number, person: Omit<Of, 'org_id'>) {
+/** The newest entries of each kind. */
+export async function historyOf(db: Kysely<Tables>, org_id: number, person: Omit<Person, 'org_id'>) {
   const of = { org_id, ...person }
   const [bots, click, events, payments, tasks, channels, broadcasts] = await Promise.all([
     botsOf(db, of),

@@ -1,4 +1,4 @@
-/** People a bot knew before Sluice did: their numbers, on the word of the bot's owner. */
+/** Imports people who started a bot before it was added: their user ids, confirmed by the bot's owner. */
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
@@ -6,14 +6,14 @@ import { refuse } from '../../contract/refusals.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
 
-/** Of one bot. */
+/** Subscribers per bot. */
 const MOST = 5_000_000
-/** Of one statement, which has five seconds on whatever machine. */
+/** Rows per statement, so that it stays within its five seconds on a slow machine. */
 const PORTION = 10_000
-/** Of an import nothing is known yet: whatever Telegram tells is newer. */
-const NOTHING_HEARD = '1970-01-01T00:00:00Z'
+/** The state's time of imported people: every report of Telegram's is newer. */
+const NEVER_REPORTED = '1970-01-01T00:00:00Z'
 
-/** Adds who is not known yet. Refuses `object_not_found` and, where the bot would have more than five million, `subscriber_limit`: then nobody is added. */
+/** Adds people who are no subscribers yet. Refuses `object_not_found`, and `subscriber_limit` if the bot would have more than five million; then nothing is imported. */
 export async function importSubscribers(
   { db, actor }: Context<typeof api.importSubscribers>,
   { params, body }: Call<typeof api.importSubscribers>,
@@ -22,7 +22,7 @@ export async function importSubscribers(
   const bot_id = idOf(params.id)
   const people = [...new Set(body.user_ids)].sort((a, b) => (a < b ? -1 : 1))
   return await db.transaction().execute(async trx => {
-    // Held, so that two imports do not count the same room.
+    // Locks the bot, so that parallel imports count one after another.
     const bot = await sql`
       select 1 from bots where org_id = ${org_id} and id = ${bot_id} and deleted_at is null for update`.execute(trx)
     if (bot.rows.length === 0) refuse('object_not_found')
@@ -30,10 +30,10 @@ export async function importSubscribers(
     let added = 0
     for (let from = 0; from < people.length; from += PORTION) {
       const some = people.slice(from, from + PORTION)
-      // Returned, because a cluster counts those that were there as well.
+      // Counts returned rows, because the affected rows of a cluster include existing ones.
       const { rows: made } = await sql`
         insert into subscribers (org_id, bot_id, telegram_user_id, id, state, state_at, source, created_at)
-        select ${org_id}, ${bot_id}, person.number, person.id, 'reachable', ${NOTHING_HEARD}, 'import', ${now}
+        select ${org_id}, ${bot_id}, person.number, person.id, 'reachable', ${NEVER_REPORTED}, 'import', ${now}
         from unnest(${some}::text[], ${some.map(() => newId())}::uuid[]) as person (number, id)
         on conflict (org_id, bot_id, telegram_user_id) do nothing
         returning id`.execute(trx)

@@ -1,6 +1,6 @@
 /**
- * What a bot hears of people in private: that they can be written to, or cannot any more, and that they want no more broadcasts. What they write is read
- * for this alone, and kept nowhere.
+ * Follows from private updates whether a bot may message a person and whether they want broadcasts. Message texts are read for this alone and stored
+ * nowhere.
  */
 import { fieldsOf } from '../../contract/json.ts'
 import { clickOfStart } from '../../contract/telegram.ts'
@@ -21,24 +21,23 @@ import {
 import { requestWelcome } from './welcome.ts'
 
 type Fields = Readonly<Record<string, unknown>>
-type Hearing = Pick<Ground, 'db'>
 
 export const subscriberListener =
-  ({ db }: Hearing): UpdateListener =>
+  ({ db }: Pick<Ground, 'db'>): UpdateListener =>
   async (bot, update) => {
-    await hearMessage(db, bot, fieldsOf(update['message']))
-    await hearStanding(db, bot, fieldsOf(update['my_chat_member']))
-    return await hearButton(db, bot, fieldsOf(update['callback_query']))
+    await recordMessage(db, bot, fieldsOf(update['message']))
+    await recordBlock(db, bot, fieldsOf(update['my_chat_member']))
+    return await unsubscribe(db, bot, fieldsOf(update['callback_query']))
   }
 
 const START = /^\/start(?:@\w+)?(?:\s+(\S+))?\s*$/i
 
-async function hearMessage(db: Ground['db'], bot: LiveBot, message: Fields): Promise<void> {
+async function recordMessage(db: Ground['db'], bot: LiveBot, message: Fields): Promise<void> {
   const { text, chat, from, date, successful_payment, refunded_payment, write_access_allowed } = message
   const telegram_user_id = personId(from)
-  // That money went back is told in the person's chat, and nothing he has done.
-  const isHis = fieldsOf(chat)['type'] === 'private' && refunded_payment === undefined
-  if (telegram_user_id === undefined || !isHis) return
+  // A refund is reported as a message of the person, but the person did nothing.
+  const isPersons = fieldsOf(chat)['type'] === 'private' && refunded_payment === undefined
+  if (telegram_user_id === undefined || !isPersons) return
   const words = typeof text === 'string' ? text : ''
   const start = START.exec(words)
   const invoice = fieldsOf(successful_payment)['invoice_payload']
@@ -52,7 +51,7 @@ async function hearMessage(db: Ground['db'], bot: LiveBot, message: Fields): Pro
         : write_access_allowed !== undefined
           ? 'mini_app'
           : 'message'
-  const heard: PersonActivity = {
+  const activity: PersonActivity = {
     org_id: bot.org_id,
     bot_id: bot.id,
     telegram_user_id,
@@ -64,19 +63,19 @@ async function hearMessage(db: Ground['db'], bot: LiveBot, message: Fields): Pro
     name: bot.keep_names ? (storableText(first_name)?.slice(0, 64) ?? null) : null,
     click: await clickOfOrganization(db, bot.org_id, click_id),
   }
-  await recordActivity(db, heard)
-  if (start !== null) await requestWelcome(db, bot, heard)
+  await recordActivity(db, activity)
+  if (start !== null) await requestWelcome(db, bot, activity)
 }
 
-/** A word as it is compared: in small letters, a command without the bot's name behind it. */
+/** The text for comparison with opt-out words: in lower case, and a command without the bot's name. */
 const wordOf = (text: string): string => {
   const word = text.trim().toLowerCase()
   return word.startsWith('/') ? word.replace(/@\w+$/, '') : word
 }
 
-/** In a private chat this comes only when somebody blocks the bot, or no longer does. */
-async function hearStanding(db: Ground['db'], bot: LiveBot, told: Fields): Promise<void> {
-  const { chat, from, date, new_chat_member } = told
+/** In a private chat, `my_chat_member` comes only when the person blocks or unblocks the bot. */
+async function recordBlock(db: Ground['db'], bot: LiveBot, change: Fields): Promise<void> {
+  const { chat, from, date, new_chat_member } = change
   const telegram_user_id = personId(from)
   if (telegram_user_id === undefined || fieldsOf(chat)['type'] !== 'private') return
   const person = { org_id: bot.org_id, bot_id: bot.id, telegram_user_id }
@@ -88,31 +87,31 @@ async function hearStanding(db: Ground['db'], bot: LiveBot, told: Fields): Promi
   else await recordActivity(db, { ...person, at, source: 'message' })
 }
 
-/** Said to who has pressed it, in a line over the chat. */
-const OUT = 'You get no more messages of this kind. Send /start if you change your mind.'
+/** Shown to the person over the chat. */
+const UNSUBSCRIBED = 'You get no more messages of this kind. Send /start if you change your mind.'
 const BUTTON = /^sluice:out(?::[0-9a-hjkmnp-tv-z]{26})?$/
 
-/** Of buttons Sluice hears its own alone. In copy mode the program answers whatever is pressed. */
-async function hearButton(db: Ground['db'], bot: LiveBot, query: Fields): Promise<MethodCall | undefined> {
+/** Handles Sluice's own unsubscribe button. In copy mode the owner's program answers it. */
+async function unsubscribe(db: Ground['db'], bot: LiveBot, query: Fields): Promise<MethodCall | undefined> {
   const { id, from, data } = query
   const telegram_user_id = personId(from)
   const isOurs = typeof data === 'string' && BUTTON.test(data)
   if (telegram_user_id === undefined || typeof id !== 'string' || !isOurs) return undefined
-  // Telegram does not say when it was pressed; it tells of it for two and a half minutes at most.
+  // Telegram does not say when the button was pressed, but delivers this for two and a half minutes at most.
   await optOut(db, { org_id: bot.org_id, bot_id: bot.id, telegram_user_id }, new Date().toISOString())
   if (bot.mode === 'copy') return undefined
-  return { method: 'answerCallbackQuery', callback_query_id: id, text: OUT }
+  return { method: 'answerCallbackQuery', callback_query_id: id, text: UNSUBSCRIBED }
 }
 
-type Launched = SubscriberKey & {
+type MiniAppLaunch = SubscriberKey & {
   readonly at: string
   readonly click_id: string | undefined
   readonly may_write: boolean
   readonly language: string | null
 }
 
-/** A Mini App was opened by somebody: who lets the bot write to him there is a subscriber. */
-export async function recordLaunch(db: Ground['db'], { click_id, may_write, ...person }: Launched): Promise<void> {
+/** Records the launch of a Mini App as activity. A launch that lets the bot write makes the person a subscriber. */
+export async function recordLaunch(db: Ground['db'], { click_id, may_write, ...person }: MiniAppLaunch): Promise<void> {
   if (!may_write && !(await isSubscriber(db, person))) return
   await recordActivity(db, {
     ...person,

@@ -1,6 +1,6 @@
 /**
- * Who a bot may write to, as what Telegram tells shows it. Owns `subscribers`. Everything goes by Telegram's own time: what is told with an older time than
- * what is known changes nothing, because updates come late and out of order.
+ * The people whom a bot may message, as Telegram reports it. Owns `subscribers`. Updates come late and out of order, so Telegram's time decides: an update
+ * older than the stored state changes nothing.
  */
 import { type Kysely, sql } from 'kysely'
 import { newId } from '../../contract/ids.ts'
@@ -11,7 +11,7 @@ import type { updateBot } from '../bots/api.ts'
 import type { Failure } from '../bots/telegram.ts'
 import type { Source, Reachability } from './api.ts'
 
-const SAID: readonly (readonly [RegExp, Exclude<Reachability, 'reachable'>])[] = [
+const REFUSALS: readonly (readonly [RegExp, Exclude<Reachability, 'reachable'>])[] = [
   [/bot was blocked by the user/i, 'blocked'],
   [/user is deactivated/i, 'gone'],
   [
@@ -20,31 +20,31 @@ const SAID: readonly (readonly [RegExp, Exclude<Reachability, 'reachable'>])[] =
   ],
 ]
 
-/** Said of the chat a message is copied from, which Telegram looks at before it looks at whom the copy is for. */
-const OF_SOURCE = /chat not found|PEER_ID_INVALID/i
+/** Telegram checks the chat that a message is copied from before the recipient, so these may mean that chat. */
+const ABOUT_SOURCE = /chat not found|PEER_ID_INVALID/i
 
-/** What a message that Telegram refuses says about the person; undefined: nothing, it was the message's or the bot's fault. */
+/** The person's reachability after a refused message; undefined if the message or the bot is at fault. */
 export function reachabilityAfter(
   { kind, description }: Failure,
   message: Message,
 ): Exclude<Reachability, 'reachable'> | undefined {
-  if (kind !== 'refused' || ('copy' in message && OF_SOURCE.test(description))) return undefined
-  return SAID.find(([words]) => words.test(description))?.[1]
+  if (kind !== 'refused' || ('copy' in message && ABOUT_SOURCE.test(description))) return undefined
+  return REFUSALS.find(([pattern]) => pattern.test(description))?.[1]
 }
 
 /** A person in a bot. */
 export type SubscriberKey = { readonly org_id: number; readonly bot_id: string; readonly telegram_user_id: string }
 
-type Marked = SubscriberKey & {
+type ReachabilityReport = SubscriberKey & {
   readonly state: Reachability
-  /** When it was so (ISO 8601). */
+  /** The time of the state (ISO 8601). */
   readonly at: string
 }
 
-/** Writes how a person is to be reached by what Telegram tells of it, unless something newer is known. Who is no subscriber stays none. */
+/** Records a reachability that Telegram reports, unless a newer one is stored. Creates no subscriber. */
 export async function recordReachability(
   db: Kysely<Tables>,
-  { org_id, bot_id, telegram_user_id, state, at }: Marked,
+  { org_id, bot_id, telegram_user_id, state, at }: ReachabilityReport,
 ): Promise<void> {
   await sql`
     update subscribers set state = ${state}, state_at = ${at}
@@ -54,18 +54,18 @@ export async function recordReachability(
 }
 
 /**
- * A moment (ISO 8601) in whole seconds, as Telegram tells its own: what follows within the second is then not older, and of two things in one
- * second the one that is told later holds.
+ * The time (ISO 8601) in whole seconds, as Telegram reports its times. An update within the same second is then not older, and the later report of the
+ * second wins.
  */
 const inSeconds = (at: string): string => new Date(Math.floor(Date.parse(at) / 1000) * 1000).toISOString()
 
 /**
- * The same by what came of a message that was just sent. `at` is our own time of it: Telegram's clock, which states otherwise go by, may be a little
- * ahead of ours.
+ * Records the reachability that a message just sent has shown. `at` is our own time; Telegram's clock, by which other states are recorded, may be up to ten
+ * seconds ahead of it.
  */
 export async function markSubscriber(
   db: Kysely<Tables>,
-  { org_id, bot_id, telegram_user_id, state, at: moment }: Marked,
+  { org_id, bot_id, telegram_user_id, state, at: moment }: ReachabilityReport,
 ): Promise<void> {
   const at = inSeconds(moment)
   await sql`
@@ -74,10 +74,7 @@ export async function markSubscriber(
       and state_at <= ${at}::timestamptz + interval '10 seconds'`.execute(db)
 }
 
-/**
- * Somebody has pressed the button to unsubscribe, just now: Telegram tells such things for minutes alone. `moment` is our own time of it, so it is newer
- * than what is known even where clocks differ.
- */
+/** Opts a person out who has just pressed the unsubscribe button. `moment` is our own time; it counts as newer than the stored state even if clocks differ. */
 export async function optOut(
   db: Kysely<Tables>,
   { org_id, bot_id, telegram_user_id }: SubscriberKey,
@@ -90,23 +87,23 @@ export async function optOut(
     where org_id = ${org_id} and bot_id = ${bot_id} and telegram_user_id = ${telegram_user_id}`.execute(db)
 }
 
-/** What a person's own doing says of him. `at` is Telegram's time of it, ISO 8601. */
+/** An action of a person. `at` is Telegram's time of it, ISO 8601. */
 export type PersonActivity = SubscriberKey & {
   readonly at: string
   readonly source: Source
   readonly is_start?: boolean
   readonly opts_out?: boolean
   readonly language?: string | null
-  /** Undefined: it is not said. Null: the bot keeps none. */
+  /** Undefined: not reported. Null: the bot keeps no names. */
   readonly name?: string | null
-  /** The click that it names, of this organization. */
+  /** The click in the action, if it is this organization's. */
   readonly click?: { readonly id: string; readonly campaign_id: string | null } | undefined
 }
 
-/** Notes that a person can be written to, as what he has done shows; makes him a subscriber where he was none. */
-export async function recordActivity(db: Kysely<Tables>, heard: PersonActivity): Promise<void> {
-  const { org_id, bot_id, telegram_user_id, at, source, is_start, opts_out, language = null, name, click } = heard
-  // Of a bot that keeps none it is erased, whenever that was; else the newest holds.
+/** Records an action that shows that the bot may message the person; creates the subscriber if there is none. */
+export async function recordActivity(db: Kysely<Tables>, activity: PersonActivity): Promise<void> {
+  const { org_id, bot_id, telegram_user_id, at, source, is_start, opts_out, language = null, name, click } = activity
+  // A bot that keeps no names erases the name even by an old update; otherwise the newest name stays.
   const named =
     name === undefined
       ? sql`s.name`
@@ -137,7 +134,7 @@ export async function recordActivity(db: Kysely<Tables>, heard: PersonActivity):
       opt_changed_at = greatest(s.opt_changed_at, excluded.opt_changed_at)`.execute(db)
 }
 
-/** A click of the organization, as far as a subscriber keeps it; undefined where there is none. */
+/** The click with this id if it is the organization's. */
 export async function clickOfOrganization(
   db: Kysely<Tables>,
   org_id: number,
@@ -167,13 +164,12 @@ export async function isSubscriber(
   return row !== undefined
 }
 
-/** Forgets the names of a bot that keeps none any more. */
 async function eraseNames(db: Kysely<Tables>, { org_id, bot_id }: Omit<SubscriberKey, 'telegram_user_id'>) {
   await sql`
     update subscribers set name = null where org_id = ${org_id} and bot_id = ${bot_id} and name is not null`.execute(db)
 }
 
-/** The same deed; a bot that is told to keep no names has none afterwards. */
+/** The same deed; switching `keep_names` off erases the bot's stored names. */
 export const withNamesErased =
   (update: Deed<typeof updateBot>): Deed<typeof updateBot> =>
   async (context, call) => {

@@ -1,4 +1,4 @@
-/** Who bots may write to, read: a list, counts, and all that is known of one person. */
+/** Reads subscribers: the list, the counts, and one subscriber with the person's history. */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -25,32 +25,31 @@ const COLUMNS = [
   'campaign_id',
 ] as const
 
-type Row = Pick<Tables['subscribers'], Exclude<(typeof COLUMNS)[number], 'source'>> & {
+type SubscriberRow = Pick<Tables['subscribers'], Exclude<(typeof COLUMNS)[number], 'source'>> & {
   readonly source: api.Source
   readonly state: (typeof api.STATES)[number]
   readonly state_at: string | null
   readonly since: string
 }
 
-/** Who can be written to and wants nothing is told apart; who cannot, is what he is either way. */
 const STATE = sql<
-  Row['state']
+  SubscriberRow['state']
 >`case when state = 'reachable' and opted_out_at is not null then 'opted_out' else state end`
 
-/** An import has no time of Telegram's: it stands at the beginning of all times. */
-const TOLD_AT = sql<string | null>`case when state_at > '1970-01-02' then state_at end`
-const SINCE = sql<string>`coalesce(case when state = 'reachable' then opted_out_at end, ${TOLD_AT}, created_at)`
+/** Null for an import, whose `state_at` is 1970-01-01. */
+const REPORTED_AT = sql<string | null>`case when state_at > '1970-01-02' then state_at end`
+const SINCE = sql<string>`coalesce(case when state = 'reachable' then opted_out_at end, ${REPORTED_AT}, created_at)`
 
 const subscribersOf = (db: Kysely<Tables>, org_id: number) =>
   db
     .selectFrom('subscribers as s')
     .select(COLUMNS)
     .select(STATE.as('state'))
-    .select([TOLD_AT.as('state_at'), SINCE.as('since')])
+    .select([REPORTED_AT.as('state_at'), SINCE.as('since')])
     .where('s.org_id', '=', org_id)
-    .$castTo<Row>()
+    .$castTo<SubscriberRow>()
 
-/** What a query asks for in the words of audiences. */
+/** The conditions of a query that audiences have too, as an audience. */
 function audienceIn({
   event,
   has_no_event,
@@ -61,13 +60,13 @@ function audienceIn({
   started_from,
   started_to,
 }: Call<typeof api.listSubscribers>['query']): Audience {
-  const said = <Value>(value: Value | undefined) => (value === undefined ? undefined : [value])
+  const listOf = <Value>(value: Value | undefined) => (value === undefined ? undefined : [value])
   return {
-    has_event: said(event),
-    has_no_event: said(has_no_event),
-    geo: said(geo),
-    sub1: said(sub1),
-    channels: { in: said(channel_in), not_in: said(channel_not_in) },
+    has_event: listOf(event),
+    has_no_event: listOf(has_no_event),
+    geo: listOf(geo),
+    sub1: listOf(sub1),
+    channels: { in: listOf(channel_in), not_in: listOf(channel_not_in) },
     started_from,
     started_to,
   }
@@ -92,11 +91,11 @@ export async function listSubscribers(
   return await newestFirst(rows, query)
 }
 
-type Counts = { bot_id: string } & Record<(typeof api.STATES)[number] | 'started_7d', number>
+type SubscriberCounts = { bot_id: string } & Record<(typeof api.STATES)[number] | 'started_7d', number>
 
-/** Of every bot that is not deleted and has any. */
+/** The counts of every bot that has subscribers and is not deleted. */
 export async function countSubscribers({ db, actor: { org_id } }: Context<typeof api.countSubscribers>) {
-  const { rows } = await sql<Counts>`
+  const { rows } = await sql<SubscriberCounts>`
     select s.bot_id,
       count(*) filter (where s.state = 'reachable' and s.opted_out_at is null)::int as reachable,
       count(*) filter (where s.state = 'reachable' and s.opted_out_at is not null)::int as opted_out,
@@ -111,7 +110,7 @@ export async function countSubscribers({ db, actor: { org_id } }: Context<typeof
   return { data: rows }
 }
 
-/** A subscriber and what is known of the person. Refuses `object_not_found`. */
+/** A subscriber and the person's history. Refuses `object_not_found`. */
 export async function readSubscriber(
   { db, actor: { org_id } }: Context<typeof api.readSubscriber>,
   { params }: Call<typeof api.readSubscriber>,

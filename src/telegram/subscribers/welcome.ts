@@ -1,4 +1,4 @@
-/** The message that answers a start: once per person and day, sent by the bot's tasks, so that neither a restart nor a flood of starts loses or doubles it. */
+/** The message that answers a start, once per person and 24 hours. A task sends it, so that neither a restart nor a burst of starts loses or repeats it. */
 import { type Kysely, sql } from 'kysely'
 import { HOUR_MS } from '../../contract/days.ts'
 import { SUBS } from '../../contract/fields.ts'
@@ -20,10 +20,10 @@ import {
 } from '../tasks/tasks.ts'
 import { type PersonActivity, markSubscriber, reachabilityAfter } from './reachability.ts'
 
-/** After an hour nobody waits for it any more. */
+/** A welcome that is an hour late is of no use. */
 const GIVE_UP_MS = HOUR_MS
 
-/** Asks for it where Sluice alone has the bot. A program behind one says its own welcome. */
+/** Creates the task in mode `own`. In the other modes the bot's own program welcomes. */
 export async function requestWelcome(
   db: Kysely<Tables>,
   bot: LiveBot,
@@ -31,7 +31,7 @@ export async function requestWelcome(
 ): Promise<void> {
   if (bot.mode !== 'own' || !bot.has_welcome) return
   const { org_id, id: bot_id } = bot
-  const isAsked = await db.transaction().execute(async trx => {
+  const isCreated = await db.transaction().execute(async trx => {
     const { numAffectedRows } = await sql`
       update subscribers set welcomed_at = ${at}
       where org_id = ${org_id} and bot_id = ${bot_id} and telegram_user_id = ${telegram_user_id}
@@ -48,7 +48,7 @@ export async function requestWelcome(
       give_up_at: await databaseTimeIn(trx, GIVE_UP_MS),
     })
   })
-  if (isAsked) wakeTasks(db)
+  if (isCreated) wakeTasks(db)
 }
 
 type LinkFor = (asked: {
@@ -58,14 +58,14 @@ type LinkFor = (asked: {
   campaign_id: string | null
 }) => Promise<string | undefined>
 
-/** Sends it. `linkFor`: where a button that leads to a channel leads for a click. */
+/** The runner of the task. `linkFor` returns the channel link of a click, for a button that leads to a channel. */
 export const sendWelcome =
   ({ db, config }: Pick<Ground, 'db' | 'config'>, linkFor: LinkFor) =>
   async (task: Task, bot: TaskBot, leaves: () => void): Promise<TaskOutcome> => {
     if (task.is_cut) return { is: 'failed', reason: ARRIVAL_UNKNOWN }
     const { org_id, bot_id, telegram_user_id, asked } = task
     const message = await welcomeOf(db, bot)
-    if (message === undefined) return { is: 'gone', reason: 'the bot has no welcome any more' }
+    if (message === undefined) return { is: 'gone', reason: 'the bot no longer has a welcome message' }
     const click_id = typeof asked['click_id'] === 'string' ? asked['click_id'] : undefined
     const { values, click } = await macroValues(db, { org_id, bot_id, telegram_user_id }, click_id)
     const links = new Map<string, string>()
@@ -74,16 +74,16 @@ export const sendWelcome =
       if (link !== undefined) links.set(channel_id, link)
     }
     leaves()
-    const said = await sendMessage(config.telegramApiRoot, bot.token, message, {
+    const answer = await sendMessage(config.telegramApiRoot, bot.token, message, {
       chat_id: telegram_user_id,
       values,
       links,
     })
-    if (said.ok) return { is: 'done' }
-    const state = reachabilityAfter(said, message)
-    if (state === undefined) return afterFailure(said)
+    if (answer.ok) return { is: 'done' }
+    const state = reachabilityAfter(answer, message)
+    if (state === undefined) return afterFailure(answer)
     await markSubscriber(db, { org_id, bot_id, telegram_user_id, state, at: new Date().toISOString() })
-    return { is: 'gone', reason: said.description }
+    return { is: 'gone', reason: answer.description }
   }
 
 async function welcomeOf(db: Kysely<Tables>, { org_id, id }: TaskBot): Promise<Message | undefined> {
@@ -96,11 +96,11 @@ async function welcomeOf(db: Kysely<Tables>, { org_id, id }: TaskBot): Promise<M
   return row?.mode === 'own' ? ((row.welcome as Message | null) ?? undefined) : undefined
 }
 
-/** What macros stand for: the click of the start or the request, else the one that won the person. */
+/** The macro values for a person: from the given click, otherwise from the subscriber's click. */
 export async function macroValues(
   db: Kysely<Tables>,
   { org_id, bot_id, telegram_user_id }: { org_id: number; bot_id: string; telegram_user_id: string },
-  of_start: string | undefined,
+  of_click: string | undefined,
 ): Promise<{ values: MessageValues; click?: { id: string; campaign_id: string | null } }> {
   const person = await db
     .selectFrom('subscribers')
@@ -109,7 +109,7 @@ export async function macroValues(
     .where('bot_id', '=', bot_id)
     .where('telegram_user_id', '=', telegram_user_id)
     .executeTakeFirst()
-  const click_id = of_start ?? person?.click_id ?? undefined
+  const click_id = of_click ?? person?.click_id ?? undefined
   const first_name = person?.name ?? null
   if (click_id === undefined) return { values: { first_name } }
   const click = await db
