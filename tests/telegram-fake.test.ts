@@ -1,4 +1,4 @@
-// That the fake Bot API is as strict as Telegram: what every test of bots, channels and broadcasts leans on.
+// The fake Bot API is as strict as Telegram; every test of bots, channels and broadcasts relies on that.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Arrival, type Receiver, startReceiver } from './support/receiver.ts'
@@ -47,7 +47,7 @@ function hooked(about: Parameters<FakeBot['setHook']>[1] = {}): FakeBot {
 
 const numbers = () => program.arrivals.map(({ body }) => (JSON.parse(body) as { update_id: number }).update_id)
 
-test('a hook is told with its secret, one update of a chat after the other, and again until it has taken it', async () => {
+test('a webhook gets its secret, one update of a chat after the other, and repeats until it accepts', async () => {
   const bot = hooked()
   const [ann, bob] = [telegram.person(), telegram.person()]
   let refusals = 2
@@ -65,7 +65,7 @@ test('a hook is told with its secret, one update of a chat after the other, and 
   assert.equal(bot.pending, 0)
 })
 
-test('Retry-After is kept to, a query is given up after 150 seconds, and 410 for a day closes the hook', async () => {
+test('Retry-After is obeyed, a query is given up after 150 seconds, and 410 for a day removes the webhook', async () => {
   const bot = hooked()
   const ann = telegram.person()
   judge = () => ({ status: 503, headers: { 'retry-after': '100' } })
@@ -88,7 +88,7 @@ test('Retry-After is kept to, a query is given up after 150 seconds, and 410 for
   assert.equal(bot.hook, undefined)
 })
 
-test('one method in the body of an answer is executed, and only kinds that were asked for are told', async () => {
+test('one method in the body of an answer is executed, and only subscribed update types are sent', async () => {
   const bot = hooked({ allowed_updates: ['message'] })
   const ann = telegram.person()
   judge = () => ({ status: 200, body: JSON.stringify({ method: 'sendMessage', chat_id: ann.id, text: 'hi' }) })
@@ -104,11 +104,11 @@ test('one method in the body of an answer is executed, and only kinds that were 
   assert.deepEqual(
     telegram.calls.filter(({ token, via }) => token === bot.token && via === 'hook').map(({ status }) => status),
     [403],
-    'who has blocked the bot is not written to',
+    'a person who has blocked the bot gets no message',
   )
 })
 
-test('what is wrong is refused as Telegram does', async () => {
+test('wrong calls are refused as Telegram refuses them', async () => {
   const bot = hooked()
   const [ann, stranger] = [telegram.person(), telegram.person()]
   ann.start(bot)
@@ -148,7 +148,7 @@ test('what is wrong is refused as Telegram does', async () => {
     assert.equal((await call(as, method, params)).error_code, code, `${method} ${JSON.stringify(params)}`)
 })
 
-test('a requester may be written to for five minutes and until the request is decided; a payment answered late does not go through', async () => {
+test('a requester can be messaged for five minutes and until the request is decided; a payment approved late does not go through', async () => {
   const bot = hooked()
   const chat = telegram.chat()
   chat.promote(bot)
@@ -167,7 +167,7 @@ test('a requester may be written to for five minutes and until the request is de
   assert.equal((await call(bot, 'answerPreCheckoutQuery', { pre_checkout_query_id: query, ok: true })).error_code, 400)
 })
 
-test('more than one message a second to a chat, or thirty to all, is 429; faults come when they are asked for', async () => {
+test('more than one message a second to a chat, or thirty to all, is 429; faults come as prepared', async () => {
   const bot = hooked()
   const people = Array.from({ length: 31 }, () => telegram.person())
   for (const one of people) one.start(bot)

@@ -1,4 +1,4 @@
-// Links into Telegram and the parameters that come back by them: pure, so every form is tried.
+// Links into Telegram and the parameters that come back by them, in every form.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { newId, toWireId } from './ids.ts'
@@ -7,13 +7,13 @@ import { clickOfStart, faultOfApp, faultOfStart, LONGEST_START, telegramLink } f
 describe('a start parameter', () => {
   const uuid = newId()
   const id = toWireId(uuid)
-  test('hands on the click that it is, or that it ends with behind a - or _, in every form and case of an id', () => {
+  test('names the click that it is, or that it ends with after - or _, in every form and case of an id', () => {
     for (const form of [id, id.toUpperCase(), uuid, uuid.replaceAll('-', '')])
       for (const own of ['', 'promo-', 'promo_', '-', '__', 'a-b-c_', `${id}-`, 'x'.repeat(480) + '-'])
         assert.equal(clickOfStart(own + form), uuid, own + form)
   })
 
-  test('is not ours where the id stands in front, in the middle, or right behind a letter', () => {
+  test('names no click if the id is in front, in the middle, or right after a letter', () => {
     for (const text of [
       '',
       '-',
@@ -27,7 +27,7 @@ describe('a start parameter', () => {
       assert.equal(clickOfStart(text), undefined, text)
   })
 
-  test('that a link is given may have the owner’s own in front, of the letters and the length that Telegram hands on', () => {
+  test('of a link may have a prefix of the owner’s, with the letters and the length that Telegram passes on', () => {
     for (const start of ['{click_id}', 'promo-{click_id}', '_{click_id}', `${'a'.repeat(37)}-{click_id}`])
       assert.equal(faultOfStart('bot', start), undefined, start)
     const long = `${'a'.repeat(485)}-{click_id}`
@@ -48,13 +48,13 @@ describe('a start parameter', () => {
   })
 })
 
-test('the short name of a Mini App is one that BotFather gives', () => {
+test('the short name of a Mini App follows BotFather’s rules', () => {
   for (const app of ['app', 'Play_2', 'a'.repeat(30)]) assert.equal(faultOfApp(app), undefined, app)
   for (const app of ['', 'ab', 'a'.repeat(31), 'a b c', 'a/b/c', 'app?x', 'äpp'])
     assert.match(faultOfApp(app) ?? '', /3 to 30/)
 })
 
-test('links are those that Telegram documents, for people and for its apps', () => {
+test('links are as Telegram documents them, for people and for its apps', () => {
   const links = (place: Parameters<typeof telegramLink>[1]) => Object.values(telegramLink('Acme_bot', place))
   assert.deepEqual(links({ type: 'bot' }), [
     'https://t.me/Acme_bot?start={click_id}',

@@ -1,4 +1,4 @@
-// Into Telegram: a campaign and a click flow that lead there, the page that opens the app, and a Mini App that tells of its launch.
+// Into Telegram: a campaign and a click flow that lead there, the page that opens the app, and a Mini App that posts its launch.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import { expect, send, test } from './dashboard.ts'
 const userAgent =
   'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Mobile Safari/537.36'
 
-test('a campaign is led to a bot and then to a Mini App, and says what is recorded there', async ({ page, owner }) => {
+test('a campaign leads to a bot and then to a Mini App, and shows what is recorded there', async ({ page, owner }) => {
   const bot = await send(owner, 'POST', '/api/bots', { token: '9001:AAE-led', username: 'led_bot' })
   await page.goto('/campaigns/new')
   await page.getByLabel('Name', { exact: true }).fill('To the bot')
@@ -47,7 +47,7 @@ test('a campaign is led to a bot and then to a Mini App, and says what is record
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)
 })
 
-test('a way of a flow ends in a Mini App, on the canvas and in the table', async ({ page, owner }) => {
+test('a path of a flow ends in a Mini App, on the canvas and in the table', async ({ page, owner }) => {
   const bot = await send(owner, 'POST', '/api/bots', { token: '9002:AAE-flow', username: 'flow_app_bot' })
   const flow = await send(owner, 'POST', '/api/click-flows', {
     name: 'To the app',
@@ -77,7 +77,7 @@ test('a way of a flow ends in a Mini App, on the canvas and in the table', async
   await expect(page.getByLabel('Bot', { exact: true })).toHaveValue(String(bot.id))
 })
 
-test('the page that opens the app tries it, and leads on by its button', async ({ browser, owner, sluice }) => {
+test('the page that opens the app tries it, and has a button', async ({ browser, owner, sluice }) => {
   const bot = await send(owner, 'POST', '/api/bots', { token: '9003:AAE-page', username: 'page_bot' })
   const destination = { type: 'bot', bot_id: bot.id, open: 'page' }
   await send(owner, 'POST', '/api/campaigns', { name: 'By a page', key: 'by-a-page', destination })
@@ -99,7 +99,7 @@ test('the page that opens the app tries it, and leads on by its button', async (
   await context.close()
 })
 
-test('a Mini App on a site of its own tells of its launch, whether Telegram’s script is there or not', async ({
+test('a Mini App on a site of its own posts its launch, with or without Telegram’s script', async ({
   browser,
   owner,
   sluice,

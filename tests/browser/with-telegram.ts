@@ -1,4 +1,4 @@
-// A Sluice whose Bot API is a fake, which the test may speak to as `telegram`.
+// A Sluice with a fake Bot API, which the test has as `telegram`.
 import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
 import { test as plain } from './dashboard.ts'
 

@@ -49,7 +49,7 @@ async function clickOf(campaign_id: string) {
   return { wire: toWireId(String(id)), ...click }
 }
 
-test('a way ends at a bot with a parameter of its own, or in a Mini App, and the click is bound and earns as at any bot', async () => {
+test('a path ends at a bot with its own parameter, or in a Mini App, and the click is bound and earns as at any bot', async () => {
   const offer = await calls.offer('Campaigns')
   for (const [node, link] of [
     [{ type: 'bot', start: 'flow-{click_id}', link_host: 'telegram.me' }, 'https://telegram.me/Flow_bot?start=flow-ID'],
@@ -64,7 +64,7 @@ test('a way ends at a bot with a parameter of its own, or in a Mini App, and the
   }
 })
 
-test('a node may open the app by a page, at the click and behind a landing', async () => {
+test('a node can open the app by a page, at the click and behind a landing', async () => {
   const landing: FlowNode = { id: 'l', type: 'landing', landing_id: await calls.landing('Pre') }
   const app: FlowNode = { id: 'tg', type: 'mini_app', bot_id, app: 'play', open: 'page' }
   const { campaign } = await published(through(app))
@@ -81,7 +81,7 @@ test('a node may open the app by a page, at the click and behind a landing', asy
   assert.ok(onward.body.includes(`tg://resolve?domain=Flow_bot&amp;appname=play&amp;startapp=${wire}`))
 })
 
-test('a landing leads on to the place that the graph names, and to the bot alone where the graph has another by then', async () => {
+test('a landing leads on to the place in the graph, and to the bot alone if the graph has another place by then', async () => {
   const landing: FlowNode = { id: 'l', type: 'landing', landing_id: await calls.landing('Before') }
   const place: FlowNode = { id: 'tg', type: 'bot', bot_id, start: 'behind-{click_id}' }
   const { id, campaign } = await published(through(landing, place))
@@ -93,7 +93,7 @@ test('a landing leads on to the place that the graph names, and to the bot alone
   assert.equal((await get(`/o/${wire}`)).headers.location, `https://t.me/Flow_bot?start=${wire}`)
 })
 
-test('a deleted bot sends the way of its Mini App to the fallback, from the answer on', async () => {
+test('a deleted bot sends the path of its Mini App to the fallback at once', async () => {
   const leaving = await seedBot(house.database, owner.org_id, 'Leaving_bot', house.ground.secrets.seal('7:token'))
   await announceChange(house.ground.db, owner.org_id, leaving)
   const { campaign } = await published(through({ id: 'tg', type: 'mini_app', bot_id: toWireId(leaving) }))
@@ -104,7 +104,7 @@ test('a deleted bot sends the way of its Mini App to the fallback, from the answ
   assert.deepEqual([bound, path], [null, '1:entry>tg!'])
 })
 
-test('publishing refuses what no link can hold, and a bot that is not there, naming node and field', async () => {
+test('publishing refuses an invalid link and an unknown bot, naming node and field', async () => {
   const stranger = await seedSignedIn(house)
   const theirs = toWireId(await seedBot(house.database, stranger.org_id, 'Their_bot'))
   for (const [node, words] of [
@@ -122,7 +122,7 @@ test('publishing refuses what no link can hold, and a bot that is not there, nam
   }
 })
 
-test('trying a flow tells where a visitor goes, and that another parameter is another place', async () => {
+test('trying a flow shows where a visitor goes, and that another parameter is another place', async () => {
   const id = await calls.flow(through({ id: 'tg', type: 'mini_app', bot_id, app: 'play' }))
   await calls.publish(id)
   await calls.put(id, {

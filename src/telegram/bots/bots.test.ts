@@ -1,4 +1,4 @@
-// Adding, reading and deleting bots; whose they are, and that nobody else's program is made deaf.
+// Adding, reading and deleting bots without taking the webhook from another program.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
@@ -19,7 +19,7 @@ const codeOf = ({ statusCode, body }: { statusCode: number; body: string }) => [
   (JSON.parse(body) as { code?: string }).code,
 ]
 
-/** Whatever rows of the room say, as one text. */
+/** All rows of the room as one text. */
 async function stored(): Promise<string> {
   const { reads } = ground.house.database
   const { rows: bots } = await reads.query<{ all: string }>(
@@ -31,7 +31,7 @@ async function stored(): Promise<string> {
   return [...bots, ...hooks].map(({ all }) => all).join('')
 }
 
-test('a bot is added by its token alone, its hook set with a secret and a full list of updates, and its token kept from everyone', async () => {
+test('a bot is added by its token alone; its webhook gets a secret and all update types, and its token is shown to nobody', async () => {
   const { telegram, owner } = ground
   const bot = telegram.bot({ name: 'Coin Pulse' })
   const reply = await call('POST', '/api/bots', { token: bot.token })
@@ -85,7 +85,7 @@ test('a bot is added by its token alone, its hook set with a secret and a full l
   await call('DELETE', `/api/bots/${String(id)}`, undefined, owner)
 })
 
-test('what cannot be a bot is refused, leaves nothing behind and touches no hook', async () => {
+test('an invalid bot is refused, stores nothing and touches no webhook', async () => {
   const { telegram } = ground
   const bot = telegram.bot({ username: 'Sluice_Bot' })
   const fresh = telegram.bot({ username: 'Fresh_Bot' })
@@ -116,7 +116,7 @@ test('what cannot be a bot is refused, leaves nothing behind and touches no hook
   assert.ok(!telegram.methods(fresh).includes('setWebhook'))
 })
 
-test('another program’s hook is left alone and the three ways are said; asked to, Sluice takes it, and gives it back when the bot is deleted', async () => {
+test('another program’s webhook is left alone and the refusal names the three modes; with take_over Sluice takes it, and restores it when the bot is deleted', async () => {
   const { telegram } = ground
   const bot = telegram.bot()
   bot.setHook('https://owner.example/tg?x=1', { secret_token: 'theirs', allowed_updates: ['message', 'poll'] })
@@ -136,7 +136,7 @@ test('another program’s hook is left alone and the three ways are said; asked 
   assert.deepEqual(bot.allowed, ['message', 'poll'])
 })
 
-test('a deleted bot’s hook is removed where none was before, and left alone where somebody else has it by then', async () => {
+test('a deleted bot’s webhook is removed if there was none before, and left alone if another program has it by then', async () => {
   const { telegram } = ground
   const [one, two] = [telegram.bot(), telegram.bot()]
   const first = await ground.add(one)
@@ -158,7 +158,7 @@ test('a deleted bot’s hook is removed where none was before, and left alone wh
   assert.equal(update.statusCode, 401)
 })
 
-test('a bot that is deleted and added again is the same one, under another name too', async () => {
+test('a bot that is deleted and added again is the same bot, also under another name', async () => {
   const { telegram } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -170,7 +170,7 @@ test('a bot that is deleted and added again is the same one, under another name 
   assert.deepEqual(codeOf(await call('POST', '/api/bots', { token: bot.token })), [409, 'already_exists'])
 })
 
-test('a bot of before its number was kept is known again by the token it had', async () => {
+test('a bot stored before its Telegram id was is recognized by its token', async () => {
   const { telegram, house } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -183,7 +183,7 @@ test('a bot of before its number was kept is known again by the token it had', a
   assert.equal((await ground.add(bot)).id, id)
 })
 
-test('a bot is in one organization, which only Telegram’s word for the token can tell', async () => {
+test('a bot is in one organization; only a token that Telegram confirms reveals that', async () => {
   const { telegram } = ground
   const other = await ground.signIn()
   const bot = telegram.bot()
@@ -199,7 +199,7 @@ test('a bot is in one organization, which only Telegram’s word for the token c
   assert.deepEqual(codeOf(await call('POST', '/api/bots', { token: bot.token })), [409, 'bot_in_use'])
 })
 
-test('of two who add a bot at once one has it', async () => {
+test('if two organizations add a bot at once, one gets it', async () => {
   const { telegram } = ground
   const other = await ground.signIn()
   const bot = telegram.bot()
@@ -216,7 +216,7 @@ test('of two who add a bot at once one has it', async () => {
   assert.deepEqual(rows, [{ count: 1 }])
 })
 
-test('where Telegram cannot reach us it is asked who the bot is all the same, and no hook is set', async t => {
+test('without a public address the bot is still checked at Telegram, and no webhook is set', async t => {
   const { telegram } = ground
   const bot = telegram.bot()
   bot.setHook('https://owner.example/tg')
@@ -240,7 +240,7 @@ test('where Telegram cannot reach us it is asked who the bot is all the same, an
   assert.equal(bot.hook?.url, 'https://owner.example/tg')
 })
 
-test('while Telegram is away a bot is added by its name, without a look at its hook nobody takes it, and it is asked for later', async () => {
+test('while Telegram is away a bot is added by its name; its webhook is not taken, and is checked later', async () => {
   const { telegram } = ground
   const bot = telegram.bot()
   bot.setHook('https://owner.example')
@@ -260,7 +260,7 @@ test('while Telegram is away a bot is added by its name, without a look at its h
   assert.deepEqual([set.data()['hook_state'], set.data()['telegram_id']], ['set', String(bot.id)])
 })
 
-test('where the look at the hook fails after the token was confirmed, the hook is not taken', async () => {
+test('if the check of the webhook fails after the token was confirmed, the webhook is not taken', async () => {
   const { telegram } = ground
   const bot = telegram.bot()
   bot.setHook('https://owner.example')
@@ -269,7 +269,7 @@ test('where the look at the hook fails after the token was confirmed, the hook i
   assert.deepEqual([hook_state, bot.hook?.url], ['not_set', 'https://owner.example'])
 })
 
-test('setting the hook again keeps its secret, because updates on their way would be refused', async () => {
+test('setting the webhook again keeps its secret, so that updates on their way are accepted', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const secret = bot.hook?.secret
@@ -298,7 +298,7 @@ test("another organization's bot is as if it were not there", async () => {
   assert.ok(!(await call('GET', '/api/bots')).body.includes(id))
 })
 
-test('no key works on bots, whatever it holds, and a member only looks', async () => {
+test('no key works on bots, whatever its rights, and a member can only read', async () => {
   const { house, owner, telegram } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -325,7 +325,7 @@ test('no key works on bots, whatever it holds, and a member only looks', async (
   assert.equal((await call('GET', `/api/bots/${id}`)).data()['guard_hook'], false)
 })
 
-test('an organization has 50 bots', async () => {
+test('an organization can have 50 bots', async () => {
   const other = await ground.signIn()
   const { house, telegram } = ground
   const at = new Date().toISOString()

@@ -1,4 +1,4 @@
-// What Telegram tells, through the door, onto real clicks.
+// Updates from Telegram, through the door, recorded on real clicks.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -72,7 +72,7 @@ const clickOf = (id: string) =>
     .where('id', '=', toUuid(id) ?? '')
     .executeTakeFirstOrThrow()
 
-test('a start over a click is recorded once, raises the click and binds it to the bot, however often Telegram tells', async () => {
+test('a start over a click is recorded once, raises the click’s status and binds it to the bot, however often Telegram repeats it', async () => {
   const { org_id, bot, secret, click } = await place()
   const id = await click()
   for (const payload of [` ${id}`, ` ${id.toUpperCase()}`, `@Start_Bot ${id}`])
@@ -93,7 +93,7 @@ test('a start over a click is recorded once, raises the click and binds it to th
   assert.deepEqual(rows, [{ charges: 1 }])
 })
 
-test('a second click of the same person is no second start, another person is', async () => {
+test('a second click of the same person is no second start, another person’s is', async () => {
   const { org_id, bot, secret, click } = await place()
   const [one, two, three] = [await click(), await click(), await click()]
   await tell(bot, start(` ${one}`), secret)
@@ -128,7 +128,7 @@ test("the service's start and the sender's call are one event, whichever comes f
   }
 })
 
-test('what is no start over a click of the organization stores nothing and is answered 200', async () => {
+test('an update that is no start over a click of the organization stores nothing and is answered 200', async () => {
   const { org_id, bot, secret, click } = await place()
   const foreign = await (await place()).click()
   const own = await click()
@@ -156,7 +156,7 @@ test('what is no start over a click of the organization stores nothing and is an
   assert.deepEqual(await clickOf(own), { status: 0, bot_id: null, tracked: true })
 })
 
-test('nobody but Telegram is believed, and nobody learns which bots there are', async () => {
+test('an update without the bot’s secret is refused, and the refusal does not reveal which bots exist', async () => {
   const { org_id, bot, secret, click } = await place()
   const { secret: others } = await place()
   const update = start(` ${await click()}`)
@@ -172,7 +172,7 @@ test('nobody but Telegram is believed, and nobody learns which bots there are', 
   assert.deepEqual(await eventsOf(org_id), [])
 })
 
-test('for a deleted organization Telegram is told to come again', async () => {
+test('for a deleted organization Telegram is told to send the update again', async () => {
   const { org_id, bot, secret, click } = await place()
   const update = start(` ${await click()}`)
   const organizations = (deleted_at: string | null) =>
@@ -185,7 +185,7 @@ test('for a deleted organization Telegram is told to come again', async () => {
   assert.equal((await eventsOf(org_id)).length, 1)
 })
 
-test('while the database is away Telegram is told to come again, and then the start is recorded', async () => {
+test('while the database is away Telegram is told to send the update again, and the start is then recorded', async () => {
   const fresh = await freshDatabase()
   const proxy = await startProxy(fresh.connection)
   const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
@@ -242,7 +242,7 @@ const cancelled = (update_id: number, id: number, more: object = {}) => ({
   subscription: { user: person(id), invoice_payload: 'gold', state: 'canceled', ...more },
 })
 
-test('what someone does who started over a click is recorded on it, each thing once however often Telegram tells', async () => {
+test('actions of a person who started over a click are recorded on it, each once however often Telegram repeats them', async () => {
   const here = await place()
   const id = await here.click()
   await tell(here.bot, start(` ${id}`), here.secret)
@@ -284,7 +284,7 @@ test('what someone does who started over a click is recorded on it, each thing o
   assert.deepEqual(rows, [{ charges: 1 }], 'one person')
 })
 
-test('an invite link and an invoice name the click themselves, also for someone who never started', async () => {
+test('an invite link and an invoice name the click themselves, also for a person who never started', async () => {
   const { org_id, bot, secret, click } = await place()
   const [link, invoice] = [await click(), await click()]
   await tell(bot, joined(81, { invite_link: { invite_link: 'https://t.me/+x', name: link } }), secret)
@@ -298,7 +298,7 @@ test('an invite link and an invoice name the click themselves, also for someone 
   assert.equal((await clickOf(link)).bot_id, toUuid(bot))
 })
 
-test('an event that a sender reports stands beside the one Sluice reported itself', async () => {
+test('an event that a sender reports is recorded beside the one Sluice recorded itself', async () => {
   const here = await place()
   const { secret: key } = await seedKey(house.database, here, { rights: ['events'] })
   const id = await here.click()
@@ -309,7 +309,7 @@ test('an event that a sender reports stands beside the one Sluice reported itsel
   assert.equal((await eventsOf(here.org_id)).filter(({ type }) => type === 'channel_join').length, 2)
 })
 
-test('who leaves, is promoted, is a bot, or came over no click of the organization is answered 200 and not recorded', async () => {
+test('leaves, promotions, bots and people without a click of the organization are answered 200 and not recorded', async () => {
   const { org_id, bot, secret, click } = await place()
   const foreign = await (await place()).click()
   await tell(bot, start(` ${await click()}`), secret)

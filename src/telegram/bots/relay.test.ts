@@ -1,4 +1,4 @@
-// That the owner's program goes on hearing everything, whatever is away, and that Sluice hears it too.
+// Forwarding: the owner's program and Sluice both get every update, whatever is away.
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
@@ -24,7 +24,7 @@ after(async () => {
   await program.close()
 })
 
-/** A bot whose program had the hook, and is passed on to. */
+/** A bot in mode relay whose program had the webhook. */
 async function relayed(more: object = {}): Promise<{ bot: FakeBot; id: string }> {
   const bot = ground.telegram.bot()
   bot.setHook('https://owner.example/tg/hook?x=1', {
@@ -44,7 +44,7 @@ async function relayed(more: object = {}): Promise<{ bot: FakeBot; id: string }>
 
 const numbers = () => program.numbers()
 
-/** A campaign that leads to the bot; a click of it answers its id. */
+/** A campaign that leads to the bot; `click` returns the id of a new click. */
 async function clicksTo({ username }: FakeBot): Promise<() => Promise<string>> {
   const destination = { type: 'redirect', url: `https://t.me/${username}?start={click_id}` }
   const { key } = (await call('POST', '/api/campaigns', { name: 'Bot', destination })).data()
@@ -63,7 +63,7 @@ const eventsOf = async (id: string) => {
   return rows
 }
 
-test('in relay the hook is adopted with its list, and leaving relay for copy gives it back as it was', async () => {
+test('relay takes the webhook with its update types, and changing to copy restores it unchanged', async () => {
   const { bot, id } = await relayed()
   assert.equal(bot.hook?.url, `${PUBLIC}/hooks/telegram/${id}`)
   assert.equal(bot.hook?.max_connections, 100)
@@ -86,7 +86,7 @@ test('in relay the hook is adopted with its list, and leaving relay for copy giv
   assert.deepEqual([bot.hook?.url, bot.hook?.secret], ['https://owner.example/tg/hook?x=1', 'owners_secret'])
 })
 
-test('a thousand mixed updates with repeats: the program gets each once, the same bytes, its own secret; records equal those of own', async () => {
+test('of a thousand mixed and repeated updates the program gets each once, with the same bytes and its own secret; the records equal those of mode own', async () => {
   const { bot, id } = await relayed()
   const plain = ground.telegram.bot()
   const { id: own } = await ground.add(plain)
@@ -124,7 +124,7 @@ test('a thousand mixed updates with repeats: the program gets each once, the sam
   assert.equal(relayedEvents.length, people.length)
 })
 
-test('bytes are passed on as they came, whatever they are', async () => {
+test('bytes are forwarded unchanged, whatever they are', async () => {
   const { bot, id } = await relayed()
   const headers = { 'x-telegram-bot-api-secret-token': bot.hook?.secret ?? '' }
   const odd = Buffer.from(
@@ -138,7 +138,7 @@ test('bytes are passed on as they came, whatever they are', async () => {
   assert.equal(program.told[1]?.bytes.toString(), '{')
 })
 
-test('a method that the program answers with is executed by Telegram, and nothing else of its answer is passed back', async () => {
+test('a method in the program’s answer reaches Telegram, and nothing else of the answer does', async () => {
   const { telegram } = ground
   const { bot, id } = await relayed()
   const ann = telegram.person()
@@ -159,7 +159,7 @@ test('a method that the program answers with is executed by Telegram, and nothin
   assert.deepEqual([reply.statusCode, reply.data(), reply.headers['x-own']], [200, { ok: true }, undefined])
 })
 
-test('while the program is dead nothing is missing here, and afterwards it has everything, in order within a chat', async () => {
+test('while the program is down Sluice records everything, and afterwards the program gets everything, in order within a chat', async () => {
   const { telegram } = ground
   const { bot, id } = await relayed()
   const click = await clicksTo(bot)
@@ -189,7 +189,7 @@ test('while the program is dead nothing is missing here, and afterwards it has e
   assert.equal((await eventsOf(id)).length, 2)
 })
 
-test('what is no 2xx, or too long, is not taken: Telegram is told to come again, also for 410, and why is in the log', async () => {
+test('an answer that is no 2xx or too long does not accept the update: Telegram sends it again, also after 410, and the log has the reason', async () => {
   const { bot, id } = await relayed()
   const headers = { 'x-telegram-bot-api-secret-token': bot.hook?.secret ?? '' }
   const answers: [(response: ServerResponse) => void, number, number | null, RegExp][] = [
@@ -229,7 +229,7 @@ test('what is no 2xx, or too long, is not taken: Telegram is told to come again,
   assert.deepEqual(await log(), [])
 })
 
-test('after ten failures a program is left alone for a while, and what it is owed stays at Telegram', async () => {
+test('after ten failures a program is not called for a while, and its updates stay at Telegram', async () => {
   const { bot, id } = await relayed()
   program.answer = (_, response) => void response.writeHead(500).end()
   const headers = { 'x-telegram-bot-api-secret-token': bot.hook?.secret ?? '' }
@@ -243,7 +243,7 @@ test('after ten failures a program is left alone for a while, and what it is owe
   assert.equal(program.told.length, 10)
 })
 
-test('of one update that comes many times at once, also to two processes, the program is told once', async () => {
+test('an update that comes many times at once, also to two processes, is forwarded once', async () => {
   const { bot, id } = await relayed()
   const headers = { 'x-telegram-bot-api-secret-token': bot.hook?.secret ?? '' }
   const release = Promise.withResolvers<void>()
@@ -252,7 +252,7 @@ test('of one update that comes many times at once, also to two processes, the pr
     ground.house.call('POST', `/hooks/telegram/${id}`, { body: { update_id: 77, message: {} }, headers })
   const sent = Array.from({ length: 10 }, again)
   await eventually('it has come', () => program.told.length > 0)
-  // What another process is at looks like this.
+// The state of an update that another process is forwarding.
   await ground.house.database.reads.query('select 1')
   release.resolve()
   const codes = (await Promise.all(sent)).map(({ statusCode }) => statusCode)
@@ -277,7 +277,7 @@ test('of one update that comes many times at once, also to two processes, the pr
   assert.equal(program.told.length, 2)
 })
 
-test('kinds that the owner has not named, and answers to our own buttons, are not passed on', async () => {
+test('types that the owner has not listed, and presses of Sluice’s own buttons, are not forwarded', async () => {
   const { bot, id } = await relayed()
   await call('PATCH', `/api/bots/${id}`, { relay_types: ['callback_query', 'poll'] })
   assert.ok(bot.allowed?.includes('poll') && bot.allowed.includes('message'))
@@ -292,7 +292,7 @@ test('kinds that the owner has not named, and answers to our own buttons, are no
   )
 })
 
-test('a question before a payment reaches the program, and Sluice does not answer it', async () => {
+test('a checkout query reaches the program, and Sluice does not answer it', async () => {
   const { bot } = await relayed()
   const { telegram } = ground
   program.answer = (bytes, response) => {
@@ -308,7 +308,7 @@ test('a question before a payment reaches the program, and Sluice does not answe
   assert.deepEqual(
     program.told.map(({ bytes }) => bytes.includes('pre_checkout_query')),
     [true, false],
-    'the question, and then the payment',
+    'the query, and then the payment',
   )
   const answers = telegram.calls.filter(
     ({ token, method }) => token === bot.token && method === 'answerPreCheckoutQuery',
@@ -319,7 +319,7 @@ test('a question before a payment reaches the program, and Sluice does not answe
   )
 })
 
-test('in copy Telegram’s hook is never touched, a copy records, and only the newest secret is believed', async () => {
+test('in copy the webhook is never touched, a copy is recorded, and only the newest secret is accepted', async () => {
   const { telegram, house } = ground
   const bot = telegram.bot()
   bot.setHook('https://owner.example', { secret_token: 'theirs' })
@@ -409,7 +409,7 @@ test('a private address is refused and not called, unless the operator lists its
   await other.close()
 })
 
-test('what people write is in no table', async () => {
+test('message texts are in no table', async () => {
   const { bot } = await relayed()
   const marker = 'marker-5e1f0c'
   const ann = ground.telegram.person({ first_name: marker })

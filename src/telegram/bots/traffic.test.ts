@@ -1,4 +1,4 @@
-// Campaigns that lead into Telegram, from the address in the ad to what is recorded, through the door.
+// Campaigns that lead into Telegram, from the ad's address to the recorded event, through the door.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type BotPlace, startBotHouse, startUpdate } from '../../../tests/support/bot-place.ts'
@@ -21,7 +21,7 @@ async function campaign({ as }: Pick<BotPlace, 'as'>, destination: object, field
   return made.json() as { id: string; key: string }
 }
 
-/** Where a campaign leads that goes through these nodes, one after the other. */
+/** The destination of a campaign with a click flow of these nodes, one after the other. */
 async function through(calls: ReturnType<typeof flowCalls>, ...nodes: FlowNode[]) {
   const all: FlowNode[] = [{ id: 'entry', type: 'entry' }, ...nodes]
   const edges = nodes.map(({ id }, at) => ({ from: all[at]?.id ?? '', to: id }))
@@ -53,7 +53,7 @@ const eventsOf = ({ org_id }: BotPlace) =>
     .execute()
 
 describe('a campaign that leads to a bot', () => {
-  test('starts the bot with the click id, and the click is bound to the bot before anybody has started it', async () => {
+  test('starts the bot with the click id, and the click is bound to the bot before any start', async () => {
     const place = await on.place()
     const to = await campaign(place, { type: 'bot', bot_id: place.bot })
     const location = await locationOf(to)
@@ -62,7 +62,7 @@ describe('a campaign that leads to a bot', () => {
     assert.deepEqual(await clickOf(id), { bot_id: toUuid(place.bot), status: 0, offer_id: null, tracked: true })
   })
 
-  test('counts a start once, whether Telegram or the sender tells first, though the sender names no bot', async () => {
+  test('counts a start once, whether Telegram or the sender reports it first, also if the sender names no bot', async () => {
     for (const order of ['Telegram first', 'sender first']) {
       const place = await on.place()
       const { secret: key } = await seedKey(on.house.database, place, { rights: ['events'] })
@@ -85,7 +85,7 @@ describe('a campaign that leads to a bot', () => {
     }
   })
 
-  test('hands on a start of the owner’s own in front, which is read back from Telegram and from the sender alike', async () => {
+  test('passes on the owner’s own prefix of the start parameter, which is read back from Telegram and from the sender alike', async () => {
     for (const [start, own] of [
       ['promo-{click_id}', 'promo-'],
       ['summer_24_{click_id}', 'summer_24_'],
@@ -107,7 +107,7 @@ describe('a campaign that leads to a bot', () => {
     }
   })
 
-  test('a parameter is the name of a click for a start alone, and of nobody else’s click', async () => {
+  test('a start parameter names a click only for a start, and only a click of the organization', async () => {
     const [place, stranger] = [await on.place(), await on.place()]
     const { secret: key } = await seedKey(on.house.database, place, { rights: ['events'] })
     const own = paramOf(await locationOf(await campaign(place, { type: 'bot', bot_id: place.bot })), 'start')
@@ -125,7 +125,7 @@ describe('a campaign that leads to a bot', () => {
     assert.equal((await tally(on.house.database, place.org_id)).events, 0)
   })
 
-  test('earns for the offer of the campaign while it is open, and keeps its visitors when the offer is archived', async () => {
+  test('earns for the campaign’s offer while it is open, and keeps its visitors when the offer is archived', async () => {
     const place = await on.place()
     const offer = await on.house.call('POST', '/api/offers', {
       ...place.as,
@@ -152,7 +152,7 @@ describe('a campaign that leads to a bot', () => {
     })
   })
 
-  test('sends visitors to the fallback from the answer on when the bot is deleted, else there is nowhere to go', async () => {
+  test('sends visitors to the fallback as soon as the bot is deleted, and answers 404 without a fallback', async () => {
     const place = await on.place()
     const with_one = await campaign(
       place,
@@ -164,7 +164,7 @@ describe('a campaign that leads to a bot', () => {
     const calls = flowCalls(on.house, { ...place, ...place.as })
     const app: FlowNode = { id: 'app', type: 'mini_app', bot_id: place.bot }
     const by_flow = await campaign(place, await through(calls, app))
-    // Its landing is shown all the same, as it has no fallback.
+// Without a fallback its landing is still shown.
     const page: FlowNode = { id: 'page', type: 'landing', landing_id: await calls.landing('page') }
     const behind = await campaign(place, await through(calls, page, app))
     await campaign(place, { type: 'redirect', url: 'https://elsewhere.example/' })
@@ -186,7 +186,7 @@ describe('a campaign that leads to a bot', () => {
 })
 
 describe('a campaign that leads to a Mini App', () => {
-  test('opens the app with the click id, the main one or one by its short name, under either host', async () => {
+  test('opens the main app or one by its short name, with the click id, under either host', async () => {
     const place = await on.place()
     const { username } = place
     for (const [fields, link] of [
@@ -204,7 +204,7 @@ describe('a campaign that leads to a Mini App', () => {
 })
 
 describe('the page that opens the app', () => {
-  test('tries the app, shows the link, lets nothing in but itself, and stands for a click like any other', async () => {
+  test('tries the app, shows the link, loads nothing else, and counts as a click like any other', async () => {
     const place = await on.place()
     const to = await campaign(place, { type: 'mini_app', bot_id: place.bot, app: 'play', open: 'page' })
     const answer = await visit(to)
@@ -225,7 +225,7 @@ describe('the page that opens the app', () => {
     assert.equal(answer.body.match(/https?:/g)?.length, 1, 'the only address in it is the link')
   })
 
-  test('is what HEAD tells of, without a click; a paused campaign shows none', async () => {
+  test('answers HEAD without a click; a paused campaign shows no page', async () => {
     const place = await on.place()
     const to = await campaign(place, { type: 'bot', bot_id: place.bot, open: 'page' })
     const asked = await visit(to, 'HEAD')

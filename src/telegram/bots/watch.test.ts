@@ -1,4 +1,4 @@
-// That what happens to a bot's hook behind our back is noticed, told once, mended where it was asked for, and that what was taken is given back.
+// Watching webhooks: changes by others are noticed, mailed once, undone if the owner wants that, and taken webhooks are restored.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
@@ -27,7 +27,7 @@ const codeOf = ({ statusCode, body }: { statusCode: number; body: string }) => [
   statusCode,
   (JSON.parse(body) as { code?: string }).code,
 ]
-/** What is due in minutes is due now. */
+/** Makes the next check due now. */
 const hurry = async (id: string) => {
   await ground.house.database.kysely
     .updateTable('bots')
@@ -36,7 +36,7 @@ const hurry = async (id: string) => {
     .execute()
 }
 
-test('a hook that another program has taken is noticed, said with what helps, told by one mail, and taken back when asked', async () => {
+test('a stolen webhook is noticed, explained with a remedy, mailed once, and taken back on request', async () => {
   const { telegram, owner } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -59,7 +59,7 @@ test('a hook that another program has taken is noticed, said with what helps, to
   assert.equal(mailbox.mails.length, mails)
 })
 
-test('a hook that was removed is noticed, and what a program that polls needs is said', async () => {
+test('a removed webhook is noticed, and the error says what a polling program needs', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   bot.removeHook()
@@ -69,7 +69,7 @@ test('a hook that was removed is noticed, and what a program that polls needs is
   assert.match((await mailbox.next(ground.owner.email)).text, /removed/)
 })
 
-test('a guarded hook is taken back by itself three times an hour, and then waits for a person', async () => {
+test('a guarded webhook is taken back automatically three times an hour, and then waits for a person', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   assert.equal((await call('PATCH', `/api/bots/${id}`, { guard_hook: true })).data()['guard_hook'], true)
@@ -84,7 +84,7 @@ test('a guarded hook is taken back by itself three times an hour, and then waits
   assert.equal((await call('POST', `/api/bots/${id}/hook`)).data()['hook_state'], 'set')
 })
 
-test('a guarded hook that Telegram would not give back just then is taken back by the next look, without a mail', async () => {
+test('a guarded webhook that cannot be taken back while Telegram is away is taken back by the next check, without a mail', async () => {
   const { telegram, house } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -104,7 +104,7 @@ test('a guarded hook that Telegram would not give back just then is taken back b
   assert.equal((await check(id))['hook_state'], 'set')
 })
 
-test('a hook that could not be set at first is set by itself, another program’s never', async () => {
+test('a webhook that could not be set at first is set later, another program’s never', async () => {
   const { telegram, house, owner } = ground
   const [late, unknown, foreign] = [telegram.bot(), telegram.bot(), telegram.bot()]
   telegram.faults.next('setWebhook', { retry_after: 1 }, 1, late.token)
@@ -131,7 +131,7 @@ test('a hook that could not be set at first is set by itself, another program’
   assert.deepEqual([taken.data()['hook_state'], taken.data()['former_host']], ['set', 'owner.example'])
 })
 
-test('a revoked token is tried again by itself, and a page that says 429 is Telegram’s limit', async () => {
+test('a revoked token is tried again automatically, and a 429 without JSON is a rate limit', async () => {
   const { telegram, house } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -146,7 +146,7 @@ test('a revoked token is tried again by itself, and a page that says 429 is Tele
   await eventually('it is known again', async () => (await read(id))['token_state'] === 'ok')
 })
 
-test('a hook under an address that Sluice had before is set to the one it has', async () => {
+test('a webhook at an earlier address of Sluice is set to the current one', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   bot.setHook(`https://old.example/hooks/telegram/${id}`)
@@ -154,7 +154,7 @@ test('a hook under an address that Sluice had before is set to the one it has', 
   assert.equal(bot.hook?.url, `${PUBLIC}/hooks/telegram/${id}`)
 })
 
-test('what waits at Telegram and what went wrong there last is shown', async () => {
+test('the updates waiting at Telegram and its last error are shown', async () => {
   const { telegram, house } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -171,7 +171,7 @@ test('what waits at Telegram and what went wrong there last is shown', async () 
   assert.equal(typeof (await read(id))['hook_checked_at'], 'string')
 })
 
-test('a revoked token is noticed and told; a new one of the same bot goes on, another bot’s is refused', async () => {
+test('a revoked token is noticed and mailed; a new token of the same bot continues, another bot’s is refused', async () => {
   const { telegram, owner } = ground
   const [bot, another] = [telegram.bot(), telegram.bot()]
   const { id } = await ground.add(bot)
@@ -200,7 +200,7 @@ test('a revoked token is noticed and told; a new one of the same bot goes on, an
   telegram.faults.clear()
 })
 
-test('a token that is changed while the old one is being asked about stays good', async () => {
+test('a token that is changed during a check of the old one stays valid', async () => {
   const { telegram } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -217,7 +217,7 @@ test('a token that is changed while the old one is being asked about stays good'
   assert.equal((await read(id))['token_state'], 'ok')
 })
 
-test('nobody is counted twice by a new token, nor by deleting the bot and adding it again', async () => {
+test('neither a new token nor deleting and adding the bot again counts anybody twice', async () => {
   const { telegram, house, owner } = ground
   const bot = telegram.bot()
   const { id } = await ground.add(bot)
@@ -252,7 +252,7 @@ test('nobody is counted twice by a new token, nor by deleting the bot and adding
   assert.equal(await starts(), 2)
 })
 
-test('while Telegram is away the hook of a deleted bot is owed, passed on meanwhile, and given back as soon as it answers', async () => {
+test('while Telegram is away updates of a deleted bot are forwarded, and its webhook is restored as soon as Telegram answers', async () => {
   const { telegram } = ground
   const program = await startReceiver()
   const bot = telegram.bot()
@@ -276,7 +276,7 @@ test('while Telegram is away the hook of a deleted bot is owed, passed on meanwh
   await program.close()
 })
 
-test('a deleted organization gives its hooks back, and asks for them anew when it is restored', async () => {
+test('a deleted organization restores the previous webhooks, and takes them again when it is restored', async () => {
   const { telegram, house } = ground
   const other = await ground.signIn()
   const [plain, relayed, lost] = [telegram.bot(), telegram.bot(), telegram.bot()]

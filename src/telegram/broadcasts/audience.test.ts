@@ -1,4 +1,4 @@
-// Who a broadcast is for: every condition against SQL of its own, opt-outs between start and turn, what messages say of each, and what came afterwards.
+// Audiences of broadcasts: each condition against separate SQL, opt-outs after the start, personal buttons, and what recipients do afterwards.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
@@ -28,7 +28,7 @@ async function campaign() {
   return { id: made.id, key: String(made['key']) }
 }
 
-/** A click of the campaign; its id as it leaves with the redirect. */
+/** A click of the campaign; returns the id in the redirect. */
 async function click(of: { key: string }, sub1: string): Promise<string> {
   const { headers } = await ground.house.call('GET', `/c/${of.key}?sub1=${sub1}`, { headers: AGENT })
   return new URL(String(headers.location)).searchParams.get('c') ?? ''
@@ -46,7 +46,7 @@ async function count(bot: Bot, audience: object): Promise<number> {
   return Number((await at.did('POST', '/api/broadcasts/audience', { bot_id: bot.id, audience }))['count'])
 }
 
-/** The same, in plain SQL of the test's own; $1 is the organization, $2 the bot. */
+/** The same conditions in separate SQL; $1 is the organization, $2 the bot. */
 async function bySql(bot: Bot, where: string, values: unknown[] = []): Promise<number> {
   const text = `select count(*)::int as count from subscribers s left join clicks c on c.org_id = s.org_id and c.id = s.click_id
     where s.org_id = $1 and s.bot_id = $2 and ${where}`
@@ -54,7 +54,7 @@ async function bySql(bot: Bot, where: string, values: unknown[] = []): Promise<n
   return rows[0]?.count ?? -1
 }
 
-test('each condition of an audience comes to what SQL counts, alone and together', async () => {
+test('each condition of an audience finds what SQL counts, alone and combined', async () => {
   const bot = await at.bot()
   const [one, two] = [await campaign(), await campaign()]
   const clicks: string[] = []
@@ -127,7 +127,7 @@ test('each condition of an audience comes to what SQL counts, alone and together
   }
 })
 
-test('who was written to in a broadcast can be left out of the next', async () => {
+test('the recipients of a broadcast can be left out of the next', async () => {
   const bot = await at.bot()
   await at.people(bot, 4, n => ({ language: n === 0 ? 'uk' : 'en' }))
   const first = await at.started(bot, 1, { audience: { language: ['uk'] } })
@@ -135,7 +135,7 @@ test('who was written to in a broadcast can be left out of the next', async () =
   assert.equal(await count(bot, { not_broadcast_id: first }), 3)
 })
 
-test('prepared in portions, behind each other, everybody has one row', async () => {
+test('prepared in portions, every recipient has one row', async () => {
   const bot = await at.bot()
   await seedSubscribers(
     ground.house.database,
@@ -162,13 +162,13 @@ test('prepared in portions, behind each other, everybody has one row', async () 
   assert.equal((await at.did('POST', `/api/broadcasts/${id}/stop`)).counts.skipped, 5250)
 })
 
-test('who opts out or blocks the bot between the start and their turn is skipped, and left out next time', async () => {
+test('a person who opts out or blocks the bot after the start is skipped, and left out next time', async () => {
   const bot = await at.bot()
   await at.people(bot, 30)
   const id = await at.started(bot, 30, { per_second: 5 })
-  // From then on everybody has a row.
+// From then on every recipient has a row.
   await at.until(id, 'sending')
-  // Those whose turn comes last.
+// The last recipients.
   const last = db().selectFrom('subscribers').select('telegram_user_id').where('org_id', '=', bot.org_id)
   const two = await last.where('bot_id', '=', bot.uuid).orderBy('id', 'desc').limit(2).execute()
   const [out, blocked] = two.map(({ telegram_user_id }) => telegram_user_id)
@@ -261,7 +261,7 @@ test('recipients are deleted 90 days after the end, and the counts stay', async 
   assert.deepEqual([await rows(old), await rows(fresh)], [0, 2])
 })
 
-test('of somebody who is forgotten nothing says that they were written to, and the counts stay', async () => {
+test('no record shows that a forgotten person was a recipient, and the counts stay', async () => {
   const bot = await at.bot()
   const [person] = await at.people(bot, 2)
   const id = await at.started(bot, 2)

@@ -1,4 +1,4 @@
-// Broadcasts through the door: drafts, whom they are for, how people begin and end them, and what is refused.
+// Broadcasts through the door: drafts, audiences, starts and stops, and refusals.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
@@ -26,7 +26,7 @@ const refusal = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, body?: 
 }
 const sentTo = (bot: Bot) => at.chats(bot).length
 
-test('a draft keeps what was written, is changed field by field, listed, and deleted', async () => {
+test('a draft is stored, changed field by field, listed, and deleted', async () => {
   const bot = await at.bot()
   const written = {
     name: 'Winter',
@@ -66,7 +66,7 @@ test('a draft keeps what was written, is changed field by field, listed, and del
   assert.equal((await ground.call('GET', `/api/broadcasts/${made.id}`)).statusCode, 404)
 })
 
-test('more than Telegram takes for nothing is refused, unless it is paid', async () => {
+test('a speed above Telegram’s free limit is refused, unless the broadcast is paid', async () => {
   const bot = await at.bot()
   const body = { bot_id: bot.id, name: 'Fast', message: { text: 'Hello' }, per_second: 29 }
   assert.deepEqual((await ground.call('POST', '/api/broadcasts', body)).statusCode, 400)
@@ -75,7 +75,7 @@ test('more than Telegram takes for nothing is refused, unless it is paid', async
   await at.did('PATCH', `/api/broadcasts/${id}`, { paid: false, per_second: 28 })
 })
 
-test('an audience is counted with examples, how long it takes and what it costs', async () => {
+test('an audience is counted with examples, sending time and cost', async () => {
   const bot = await at.bot()
   await at.people(bot, 12, n => ({ language: n % 2 === 0 ? 'en-gb' : 'uk', ...(n === 0 ? { name: 'Ann' } : {}) }))
   const asked = await at.did('POST', '/api/broadcasts/audience', { bot_id: bot.id, per_second: 5 })
@@ -86,7 +86,7 @@ test('an audience is counted with examples, how long it takes and what it costs'
   assert.deepEqual([paid['count'], paid['stars']], [6, 1])
 })
 
-test('a message that cannot be sent is refused at the start with what is wrong, and nobody is written to', async () => {
+test('a message that cannot be sent is refused at the start with the fault, and nothing is sent', async () => {
   const bot = await at.bot()
   await at.people(bot, 2)
   for (const [message, words] of [
@@ -103,7 +103,7 @@ test('a message that cannot be sent is refused at the start with what is wrong, 
   assert.equal(sentTo(bot), 0)
 })
 
-test('an audience that is not what was seen is refused, and one that was seen to be nobody is done at once', async () => {
+test('an audience of another size than expected is refused, and an expected empty one is done at once', async () => {
   const bot = await at.bot()
   const nobody = await at.until(await at.started(bot, 0), 'done')
   assert.deepEqual([nobody.recipients, nobody.counts.sent], [0, 0])
@@ -122,7 +122,7 @@ test('an audience that is not what was seen is refused, and one that was seen to
   assert.equal((await at.until(id, 'done')).counts.sent, 20)
 })
 
-test('what is paid for is begun only by who confirms it, and each call says that it is paid', async () => {
+test('a paid broadcast starts only with the confirmation, and each of its calls is marked as paid', async () => {
   const bot = await at.bot()
   await at.people(bot, 70)
   const { id } = await at.draft(bot, { paid: true })
@@ -138,11 +138,11 @@ test('what is paid for is begun only by who confirms it, and each call says that
   assert.ok(sent.every(({ params }) => params['allow_paid_broadcast'] === true))
 })
 
-test('started twice at once it runs once', async () => {
+test('a broadcast started twice at once runs once', async () => {
   const bot = await at.bot()
   await at.people(bot, 6)
   const { id } = await at.draft(bot)
-  // Whoever comes when it is done already is told so.
+// A start after the end answers the ended broadcast.
   const start = () => ground.call('POST', `/api/broadcasts/${id}/start`, { expected_recipients: 6 })
   for (const { statusCode, body } of await Promise.all([start(), start(), start()]))
     assert.ok(statusCode === 200 || body.includes('broadcast_state'), body)
@@ -154,7 +154,7 @@ test('started twice at once it runs once', async () => {
   ])
 })
 
-test('pausing acts before the next group, resuming goes on, stopping skips the rest; said twice they do no harm', async () => {
+test('a pause acts before the next group, resuming continues, stopping skips the rest; repeating them is harmless', async () => {
   const bot = await at.bot()
   await at.people(bot, 60)
   const { id } = await at.draft(bot, { per_second: 10 })
@@ -166,7 +166,7 @@ test('pausing acts before the next group, resuming goes on, stopping skips the r
   const paused = await say('pause')
   assert.deepEqual([paused.state, (await say('pause')).state], ['paused', 'paused'])
   const then = sentTo(bot)
-  // Another bot's whole broadcast later it would have gone on, if it were not paused.
+// During another bot's whole broadcast it would have continued if it were not paused.
   const other = await at.bot()
   await at.people(other, 9)
   await at.until(await at.started(other, 9), 'done')
@@ -190,7 +190,7 @@ test('pausing acts before the next group, resuming goes on, stopping skips the r
   assert.deepEqual(await refusal('DELETE', `/api/broadcasts/${id}`), [409, 'broadcast_state'])
 })
 
-test('a scheduled one begins by itself at its time, and can be changed, taken back and stopped before', async () => {
+test('a scheduled broadcast starts at its time, and can be changed, unscheduled and stopped before', async () => {
   const bot = await at.bot()
   await at.people(bot, 3)
   const stopped = await at.started(bot, 3, { starts_at: LATER })
@@ -220,7 +220,7 @@ test('a scheduled one begins by itself at its time, and can be changed, taken ba
   assert.ok(ground.telegram.messages.some(({ bot: of, params }) => of === bot.fake.id && params['text'] === 'On time'))
 })
 
-test('what is confirmed at a start is not changed behind it: a scheduled one is a draft again', async () => {
+test('changing what was confirmed at the start makes a scheduled broadcast a draft again', async () => {
   const bot = await at.bot()
   await at.people(bot, 2)
   const { id } = await at.draft(bot, { starts_at: LATER, per_second: 10, audience: { language: ['en'], geo: ['DE'] } })
@@ -234,7 +234,7 @@ test('what is confirmed at a start is not changed behind it: a scheduled one is 
     assert.equal(await change(body), 'draft', JSON.stringify(body))
 })
 
-test('what is changed while it is started is started as it was confirmed, or not at all', async () => {
+test('a broadcast that is changed during its start is started as confirmed, or not at all', async () => {
   const bot = await at.bot()
   await at.people(bot, 2)
   for (let turn = 0; turn < 5; turn += 1) {
@@ -249,7 +249,7 @@ test('what is changed while it is started is started as it was confirmed, or not
   }
 })
 
-test('an end and a new try of those who are unknown at the same moment leave nobody behind', {
+test('resending unknown messages at the moment of the end leaves no recipient behind', {
   skip: isSharded && 'it looks at who waits on one server',
 }, async t => {
   const bot = await at.bot()
@@ -261,7 +261,7 @@ test('an end and a new try of those who are unknown at the same moment leave nob
   const { worker } = ground.house.database
   const client = await worker.connect()
   t.after(() => client.release(true))
-  // As it is before the sender has seen that nobody is left; and no process has the bot.
+// The state before the sender notices that no recipient is left; no process has claimed the bot.
   await client.query(
     `update bot_senders set lease_until = now() + interval '1 minute', token = token + 1 where bot_id = $1`,
     [bot.uuid],
@@ -272,7 +272,7 @@ test('an end and a new try of those who are unknown at the same moment leave nob
   await requeueUnknown(client, key)
   const ending = endIfDone(worker, key)
   await eventually('it waits', async () => {
-    // Not by the connection that holds: of a transaction the activity is what it first saw.
+// Not by the connection with the lock: within a transaction, pg_stat_activity does not change.
     const { rowCount } = await ground.house.database.reads.query(
       `select 1 from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock' and query like '%from broadcasts%'`,
@@ -285,7 +285,7 @@ test('an end and a new try of those who are unknown at the same moment leave nob
   await at.did('POST', `/api/broadcasts/${id}/stop`)
 })
 
-test('a bot that Telegram has never confirmed sends nothing, which is said at the start', async () => {
+test('the start of a broadcast is refused for a bot that Telegram has not confirmed', async () => {
   const bot = await at.bot()
   await at.people(bot, 1)
   const { id } = await at.draft(bot)
@@ -305,7 +305,7 @@ test('a bot that Telegram has never confirmed sends nothing, which is said at th
   )
 })
 
-test('a condition takes one value as well as several, and nothing that there is not', async () => {
+test('a condition takes one value or several, and invalid conditions are refused', async () => {
   const bot = await at.bot()
   const id = toWireId(newId())
   const one = {
@@ -324,7 +324,7 @@ test('a condition takes one value as well as several, and nothing that there is 
     assert.equal((await refusal('POST', '/api/broadcasts/audience', { bot_id: bot.id, audience: wrong }))[0], 400)
 })
 
-test('of a bot one is under way and twenty wait at most', async () => {
+test('one broadcast of a bot is sent at a time, and at most twenty wait', async () => {
   const bot = await at.bot()
   await at.people(bot, 1)
   const hour = (ahead: number) => `${String((new Date().getUTCHours() + ahead) % 24).padStart(2, '0')}:00`
@@ -347,7 +347,7 @@ test('of a bot one is under way and twenty wait at most', async () => {
   await at.did('POST', `/api/broadcasts/${running}/stop`)
 })
 
-test('a test goes to one subscriber, marked, and counts nowhere', async () => {
+test('a test goes to one subscriber, is marked, and is not counted', async () => {
   const bot = await at.bot()
   const [person, gone] = await at.people(bot, 2)
   const { id } = await at.draft(bot)
@@ -390,7 +390,7 @@ test('a test goes to one subscriber, marked, and counts nowhere', async () => {
   ])
 })
 
-test('a test hears of silence that Telegram has asked for, and asks for it', async () => {
+test('a test is refused during a rate limit, and a rate limit of a test applies to the bot', async () => {
   const bot = await at.bot()
   const [person] = await at.people(bot, 1)
   const { id } = await at.draft(bot)

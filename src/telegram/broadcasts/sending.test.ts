@@ -1,4 +1,4 @@
-// Broadcasts as Telegram sees them: who is written to, how fast, and what stops it.
+// Broadcasts as Telegram sees them: recipients, speed, and what stops them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
@@ -23,7 +23,7 @@ after(() => ground.end())
 
 const sum = (counts: object) => Object.values(counts).reduce((all: number, one: number) => all + one, 0)
 
-test('every reachable subscriber is written to exactly once, never faster than Telegram takes, and the counts add up', async () => {
+test('every reachable subscriber gets the message exactly once, never faster than Telegram allows, and the counts add up', async () => {
   const bot = await at.bot()
   const people = await at.people(bot, COUNT)
   people[3]?.block(bot.fake)
@@ -62,7 +62,7 @@ test('every reachable subscriber is written to exactly once, never faster than T
 const callsOf = ({ fake }: Awaited<ReturnType<typeof at.bot>>, method = 'sendMessage') =>
   ground.telegram.calls.filter(call => call.token === fake.token && call.method === method)
 
-test('where Telegram asks for silence the bot is silent that long and then slower, while other bots go on', async () => {
+test('after a rate limit the bot waits as long as Telegram asks and then sends slower, while other bots continue', async () => {
   const [bot, other] = [await at.bot(), await at.bot()]
   await at.people(bot, 30)
   await at.people(other, 150)
@@ -73,7 +73,7 @@ test('where Telegram asks for silence the bot is silent that long and then slowe
   const { counts } = await at.until(id, 'done')
   assert.equal(counts.sent, 30)
   const asked_at = callsOf(bot).find(({ status }) => status === 429)?.at ?? 0
-  // The first of three that leave side by side is the one that is refused.
+// The first of three parallel messages is the refused one.
   const later = callsOf(bot)[3]?.at ?? 0
   assert.ok(later >= asked_at + 2000, 'it was not silent')
   const during = callsOf(other).filter(({ at: when }) => when > asked_at && when < later)
@@ -82,7 +82,7 @@ test('where Telegram asks for silence the bot is silent that long and then slowe
   assert.equal((await at.until(others, 'done')).counts.sent, 150)
 })
 
-test('while Telegram is away one group is unknown at most, and then it goes on', async () => {
+test('while Telegram is away at most one group becomes unknown, and then sending continues', async () => {
   const bot = await at.bot()
   const people = await at.people(bot, 30)
   const id = await at.started(bot, 30)
@@ -107,7 +107,7 @@ test('while Telegram is away one group is unknown at most, and then it goes on',
   assert.equal(new Set(at.chats(bot)).size, 30)
 })
 
-test('while messages alone get no answer one is tried at a time, each after twice the pause', async () => {
+test('while only messages get no answer, one is tried at a time, each after twice the pause', async () => {
   const bot = await at.bot()
   await at.people(bot, 12)
   ground.telegram.faults.always('sendMessage', 502, bot.fake.token)
@@ -123,7 +123,7 @@ test('while messages alone get no answer one is tried at a time, each after twic
   assert.equal(counts.sent + counts.unknown, 12)
 })
 
-test('what Telegram has answered is written down also where its silence could not be noted at once', {
+test('Telegram’s answer is recorded even if its rate limit cannot be recorded at once', {
   skip: isSharded && 'it changes a table on one server',
 }, async () => {
   const bot = await at.bot()
@@ -154,7 +154,7 @@ test('a lost answer is not sent again unless that was asked for, and then once',
   ground.telegram.faults.clear()
 })
 
-test('what came of a message is what Telegram says of it, and only what surely was not sent waits again', () => {
+test('the outcome of a message follows Telegram’s answer, and only a message that was certainly not sent is queued again', () => {
   const [first, again] = [false, true].map(isAgain => ({
     telegram_user_id: '7',
     subscriber_id: 's',
@@ -185,7 +185,7 @@ test('what came of a message is what Telegram says of it, and only what surely w
   )
 })
 
-test('a message that Telegram refuses pauses after three with its words, and nobody else is tried or marked', async () => {
+test('three refusals of the message pause the broadcast with Telegram’s reason, and no other recipient is tried or marked', async () => {
   const bot = await at.bot()
   const [known] = await at.people(bot, 20)
   for (const [chat_id, words] of [
@@ -209,7 +209,7 @@ test('a message that Telegram refuses pauses after three with its words, and nob
   assert.equal(data.find(one => one.bot_id === bot.id)?.reachable, 20)
 })
 
-test('a token that Telegram refuses pauses the broadcast, and nobody is skipped or lost', async () => {
+test('a revoked token pauses the broadcast, and no recipient is skipped or lost', async () => {
   const bot = await at.bot()
   await at.people(bot, 10)
   bot.fake.revoke()
@@ -228,7 +228,7 @@ test('a token that Telegram refuses pauses the broadcast, and nobody is skipped 
   assert.equal((await at.until(id, 'done')).counts.sent, 10)
 })
 
-test('of several broadcasts of a bot one is sent at a time, and nobody is written to twice within a second', async () => {
+test('broadcasts of a bot are sent one at a time, and nobody gets two messages within a second', async () => {
   const bot = await at.bot()
   await at.people(bot, 9)
   const [one, two] = [
@@ -244,7 +244,7 @@ test('of several broadcasts of a bot one is sent at a time, and nobody is writte
   assert.ok(said.lastIndexOf('one') < said.indexOf('two'), said.join())
 })
 
-test('outside of its window and in quiet hours nothing is sent', async () => {
+test('outside its window and in quiet hours nothing is sent', async () => {
   const bot = await at.bot()
   await at.people(bot, 2)
   const hour = (ahead: number) => `${String((new Date().getUTCHours() + ahead) % 24).padStart(2, '0')}:00`

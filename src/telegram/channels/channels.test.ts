@@ -31,7 +31,7 @@ after(async () => {
 const uuid = (id: string): string => toUuid(id) ?? ''
 const db = () => ground.house.ground.db
 
-/** A chat the bot may make links in. */
+/** A chat in which the bot may create links. */
 function aChat(about: Parameters<BotGround['telegram']['chat']>[0] = {}, rights?: readonly string[]): FakeChat {
   const chat = ground.telegram.chat(about)
   chat.promote(bot, rights)
@@ -54,7 +54,7 @@ const mailed = (subject: RegExp) =>
 const hasFree = (id: string, count: number) =>
   eventually(`${count} links are free`, async () => (await read(id)).pool.free >= count)
 
-test('a channel is added by its number or its name, is listed, and its links are made by themselves', async () => {
+test('a channel is added by its id or its name, is listed, and gets its links automatically', async () => {
   const chat = aChat({ title: 'VIP deals', username: 'vip_deals' })
   const added = await add(chat, { chat_id: '@vip_deals' })
   const { title, username, kind, is_public, state, join_mode, link_days, pool_min, chat_id } = added
@@ -90,7 +90,7 @@ test('a channel is added by its number or its name, is listed, and its links are
   assert.deepEqual([again.statusCode, again.data()['code']], [409, 'already_exists'])
 })
 
-test('what keeps a channel from being added is said: which right is missing, or that there is no such chat', async () => {
+test('a refused channel comes with the reason: the missing right, or that there is no such chat', async () => {
   const post = async (chat_id: unknown, of = bot_id) => {
     const reply = await ground.call('POST', '/api/channels', { bot_id: of, chat_id })
     return [
@@ -119,7 +119,7 @@ test('what keeps a channel from being added is said: which right is missing, or 
   assert.deepEqual((await post(aChat().id)).slice(0, 2), [503, 'telegram_away'])
 })
 
-test('settings are changed field by field, and a message that cannot be sent is refused', async () => {
+test('fields are changed one by one, and a message that cannot be sent is refused', async () => {
   const { id } = await add(aChat({ type: 'supergroup' }))
   const change = (body: object) => ground.call('PATCH', `/api/channels/${id}`, body)
   const request_message = {
@@ -151,7 +151,7 @@ test('settings are changed field by field, and a message that cannot be sent is 
   assert.equal((await read(id)).on_request, 'approve')
 })
 
-test('with another join mode links are made anew, and none of the old ones is given', async () => {
+test('after a change of the join mode new links are created, and no old one is given out', async () => {
   const chat = aChat()
   const { id } = await add(chat)
   await ground.call('PATCH', `/api/channels/${id}`, { pool_min: 10 })
@@ -174,7 +174,7 @@ test('with another join mode links are made anew, and none of the old ones is gi
   assert.ok(batches.flatMap(({ words }) => linksOf(words)).every(link => names.has(toWireId(link.id))))
 })
 
-test('a deleted channel is gone, takes no link any more, and added again is the same one', async () => {
+test('a deleted channel is gone and gets no more links; added again it is the same channel', async () => {
   const chat = aChat()
   const { id } = await add(chat)
   assert.equal((await ground.call('DELETE', `/api/channels/${id}`)).statusCode, 200)
@@ -190,7 +190,7 @@ test('a deleted channel is gone, takes no link any more, and added again is the 
   assert.equal((await add(chat)).id, id)
 })
 
-test('a chat where a bot was made an administrator is offered by itself, until it is added or the bot is gone', async () => {
+test('a chat where a bot became an administrator is offered automatically, until it is added or the bot is gone', async () => {
   const chat = aChat({ title: 'Fresh' })
   const elsewhere = aChat({ title: 'Leaving' }, ['can_post_messages'])
   const offered = async () =>
@@ -216,7 +216,7 @@ test('a chat where a bot was made an administrator is offered by itself, until i
   )
 })
 
-test('a bot that loses its right is known to within a second of being told, and calls nothing in a loop; given back it goes on', async () => {
+test('a lost right is known within a second of the update, and no call is repeated; once restored, links are created again', async () => {
   const chat = aChat()
   const { id } = await add(chat)
   await hasFree(id, 10)
@@ -234,7 +234,7 @@ test('a bot that loses its right is known to within a second of being told, and 
   assert.equal((await read(id)).state_reason, null)
 })
 
-test('what Telegram tells late of the bot’s right changes nothing that is newer', async () => {
+test('a late update about the bot’s right does not undo a newer one', async () => {
   const chat = aChat()
   const { id } = await add(chat)
   await ground.telegram.settled()
@@ -259,14 +259,14 @@ test('what Telegram tells late of the bot’s right changes nothing that is newe
   assert.equal((await read(id)).state, 'not_admin')
 })
 
-test('a right that is missing without our being told is found by the first call, which is the last one', async () => {
+test('a lost right that no update reported is found by the first call, and no other call follows', async () => {
   const chat = aChat()
   const deaf = ground.telegram.bot()
   chat.promote(deaf)
   const added = await ground.add(deaf)
   const { id } = await add(chat, { bot_id: added.id })
   await hasFree(id, 50)
-  // Its own program hears of it instead.
+// Its own program gets the update instead.
   deaf.setHook('https://elsewhere.example/')
   chat.promote(deaf, ['can_post_messages'])
   const from = callsOf(chat).length
@@ -296,7 +296,7 @@ test('a right that is missing without our being told is found by the first call,
   await hasFree(id, 60)
 })
 
-test('a channel whose bot was deleted goes on over another one, with new links', async () => {
+test('a channel whose bot was deleted continues with another bot and new links', async () => {
   const chat = aChat()
   const first = ground.telegram.bot()
   const second = ground.telegram.bot()
@@ -319,7 +319,7 @@ test('a channel whose bot was deleted goes on over another one, with new links',
   )
 })
 
-test('after fifteen refusals in a row for haste the pause is still a short one, and soon the first again', () => {
+test('after fifteen rate limits in a row the pause is still short, and soon back at the first one', () => {
   const paces = { first_ms: 1000, of: new Map<string, number>() }
   const pause = () => paces.of.get('c')
   for (let n = 0; n < 15; n += 1) slowDown(paces, 'c')
@@ -333,7 +333,7 @@ test('after fifteen refusals in a row for haste the pause is still a short one, 
   assert.equal(pause(), 200)
 })
 
-test('a bot that Telegram has asked to be silent makes no links either, and one channel’s haste holds the bot’s others', async () => {
+test('a rate limit of the bot stops its link creation, and one channel’s rate limit pauses the bot’s other channels', async () => {
   const own = ground.telegram.bot()
   const [one, other] = [aChat(), aChat()]
   for (const chat of [one, other]) chat.promote(own)
@@ -347,7 +347,7 @@ test('a bot that Telegram has asked to be silent makes no links either, and one 
   await silent(3_600_000)
   const { id } = await add(one, { bot_id: added.id })
   const { id: other_id } = await add(other, { bot_id: added.id })
-  // What is added later has its links first.
+// A channel that is added later gets its links first.
   await hasFree((await add(aChat())).id, 50)
   assert.deepEqual([callsOf(one), callsOf(other)], [[], []])
   ground.telegram.faults.always('createChatInviteLink', { retry_after: 3600 }, own.token)
@@ -359,7 +359,7 @@ test('a bot that Telegram has asked to be silent makes no links either, and one 
   assert.ok(callsOf(one).length + callsOf(other).length <= 2)
 })
 
-test('a token that is nobody’s any more is found by the first link that is wanted', async () => {
+test('a revoked token is found by the first call for a link', async () => {
   const [chat, own] = [aChat(), ground.telegram.bot()]
   chat.promote(own)
   const added = await ground.add(own)
@@ -374,7 +374,7 @@ test('a token that is nobody’s any more is found by the first link that is wan
   assert.equal((await read(id)).state_reason, null)
 })
 
-test('Telegram that asks to wait is not called before that is over, and then the pool is filled by itself', async () => {
+test('Telegram is not called during a rate limit, and afterwards the pool fills up', async () => {
   const chat = aChat()
   ground.telegram.faults.next('createChatInviteLink', { retry_after: 2 }, 2)
   const { id } = await add(chat)
@@ -390,7 +390,7 @@ test('Telegram that asks to wait is not called before that is over, and then the
   }
 })
 
-test('links that end unused are replaced, and nothing is ever revoked', async () => {
+test('unused links that expire are replaced, and no link is ever revoked', async () => {
   const chat = aChat()
   const { id } = await add(chat)
   await ground.call('PATCH', `/api/channels/${id}`, { pool_min: 10 })
@@ -406,12 +406,12 @@ test('links that end unused are replaced, and nothing is ever revoked', async ()
   assert.deepEqual(callsOf(chat, 'revokeChatInviteLink'), [])
 })
 
-test('a group that becomes a supergroup keeps its channel, and its links are made anew', async () => {
+test('a group that becomes a supergroup stays the same channel, and its links are created again', async () => {
   const chat = aChat({ type: 'group' })
   const { id } = await add(chat)
   await hasFree(id, 50)
   const next = aChat({ type: 'supergroup' })
-  // As a call may have found meanwhile.
+// A call may have found this in the meantime.
   await db().updateTable('channels').set({ state: 'gone' }).where('id', '=', uuid(id)).execute()
   bot.tell({
     message: {
@@ -426,7 +426,7 @@ test('a group that becomes a supergroup keeps its channel, and its links are mad
   assert.equal((await read(id)).kind, 'supergroup')
 })
 
-test('what Telegram has not told of a group that moved, the first call does', async () => {
+test('a move to a supergroup that no update reported is found by the first call', async () => {
   const chat = aChat({ type: 'group' })
   const { id } = await add(chat)
   const next = aChat({ type: 'supergroup' })
@@ -436,7 +436,7 @@ test('what Telegram has not told of a group that moved, the first call does', as
   assert.deepEqual([state, kind], ['ready', 'supergroup'])
 })
 
-test('a campaign that leads into a channel has a link that its clicks share a moment after it is saved', async () => {
+test('a campaign that leads into a channel gets its shared link a moment after it is saved', async () => {
   const chat = aChat()
   const channel = await add(chat)
   const destination = { type: 'channel', channel_id: channel.id }
@@ -453,7 +453,7 @@ test('a campaign that leads into a channel has a link that its clicks share a mo
   await eventually('the link is there', async () => (await shared()) !== undefined)
   const link = await shared()
   assert.equal(link?.expires_at, null)
-  // What a process of a version before goes on by.
+// An earlier version's process reads this.
   await eventually('it is the address', async () => {
     const row = await db().selectFrom('campaigns').select('destination').where('id', '=', id).executeTakeFirstOrThrow()
     return (row.destination as { url: string }).url === link?.url
@@ -468,7 +468,7 @@ test('a campaign that leads into a channel has a link that its clicks share a mo
   assert.equal(other.statusCode, 400)
 })
 
-test('Telegram hangs: visitors are led on all the same, by links that are there and then by the shared one', async () => {
+test('while Telegram hangs visitors still get ready links and then the shared link', async () => {
   const chat = aChat()
   const { id } = await add(chat)
   const made = await ground.call('POST', '/api/campaigns', {
@@ -481,7 +481,7 @@ test('Telegram hangs: visitors are led on all the same, by links that are there 
     (await db().selectFrom('channel_links').select('url').where('campaign_id', '=', campaign_id).executeTakeFirst())
       ?.url
   await eventually('the shared link is there', async () => (await shared()) !== undefined)
-  // The process has some of its own, and has not found the pool empty a moment ago.
+// The process holds some links, and has not just found the pool empty.
   await eventually('links are held ready', async () => (await read(id)).pool.leased > 0)
   ground.telegram.faults.always('createChatInviteLink', 'hang')
   try {
@@ -505,11 +505,11 @@ test('Telegram hangs: visitors are led on all the same, by links that are there 
   } finally {
     ground.telegram.faults.clear()
   }
-  // It recovers by itself.
+// It recovers without help.
   await eventually('links are there again', async () => (await read(id)).pool.free >= 10)
 })
 
-test('owners are told by mail when links run out while visitors come, once until there are enough again', async () => {
+test('owners get one mail when links run out while visitors come, and another only after there were enough', async () => {
   const chat = aChat({ title: 'Busy' })
   const { id } = await add(chat)
   await hasFree(id, 50)
@@ -521,7 +521,7 @@ test('owners are told by mail when links run out while visitors come, once until
   ground.telegram.faults.always('createChatInviteLink', { retry_after: 1 })
   try {
     await give(48)
-    // Looked at soon where links are used, else half a minute later.
+// A channel whose links are used is counted soon, otherwise half a minute later.
     await db().updateTable('channels').set({ look_at: null }).where('id', '=', uuid(id)).execute()
     await mailed(/Busy: invite links run out/)
   } finally {

@@ -1,4 +1,4 @@
-// Joins and leaves as Telegram tells them, through the hook, each on the click that brought the person.
+// Joins and leaves from updates, through the webhook, each on the click that brought the person.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
@@ -20,7 +20,7 @@ const settled = () => ground.telegram.settled()
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Of whom the row is: state, certainty, times and click. */
+/** State, certainty, times and click of each member, by person. */
 const shown = async (place: ChannelPlace) =>
   (await place.members()).map(({ state, certainty, times, click_id }) => [
     state,
@@ -29,7 +29,7 @@ const shown = async (place: ChannelPlace) =>
     click_id === null ? null : toWireId(click_id),
   ])
 
-test('of many clicks with links of their own each join lands on its click, with certainty link', async () => {
+test('with a link for each click, each join counts on its click with certainty link', async () => {
   const place = await channelPlace(ground)
   const wanted = new Map<string, string>()
   for (let n = 0; n < 30; n += 1) {
@@ -55,7 +55,7 @@ test('of many clicks with links of their own each join lands on its click, with 
   }
 })
 
-test('a link named after a click is that click’s, and one of nobody’s goes by the person', async () => {
+test('a link named after a click counts for that click, and any other foreign link by the person', async () => {
   const place = await channelPlace(ground)
   const [named, started] = [await place.click(), await place.click()]
   const [first, second] = [ground.telegram.person(), ground.telegram.person()]
@@ -72,7 +72,7 @@ test('a link named after a click is that click’s, and one of nobody’s goes b
   ])
 })
 
-test('in a public channel a join without a link goes by the person’s start in another bot, else it is organic and no event', async () => {
+test('in a public channel a join without a link counts on the click of the person’s start in another bot, otherwise it is organic and no event', async () => {
   const place = await channelPlace(ground, { chat: { username: 'deals_public' }, is: { username: 'deals_public' } })
   const other = ground.telegram.bot()
   await ground.add(other, {}, place.owner)
@@ -91,7 +91,7 @@ test('in a public channel a join without a link goes by the person’s start in 
   )
 })
 
-test('a start of more than thirty days ago says nothing of a join', async () => {
+test('a start more than thirty days ago does not attribute a join', async () => {
   const place = await channelPlace(ground)
   const person = ground.telegram.person()
   person.start(place.fake, await place.click())
@@ -104,7 +104,7 @@ test('a start of more than thirty days ago says nothing of a join', async () => 
         : 'update subscribers set started_at = $2, click_at = $2 where org_id = $1',
       [place.org_id, old],
     )
-  // Starting again over no click does not make the old one new.
+// A new start without a click does not renew the old one.
   person.start(place.fake)
   await settled()
   person.join(place.chat)
@@ -112,7 +112,7 @@ test('a start of more than thirty days ago says nothing of a join', async () => 
   assert.deepEqual(await shown(place), [['in', 'organic', 1, null]])
 })
 
-test('a join that overtakes its start is counted after the start, one long before it is not', async () => {
+test('a join that comes shortly before its start is counted when the start comes, one long before it is not', async () => {
   const place = await channelPlace(ground)
   const [soon, late] = [ground.telegram.person(), ground.telegram.person()]
   const click = await place.click()
@@ -134,7 +134,7 @@ test('a join that overtakes its start is counted after the start, one long befor
   )
 })
 
-test('of a join and a start that come at once one always finds the other', async () => {
+test('of a simultaneous join and start one always finds the other', async () => {
   const place = await channelPlace(ground)
   const people = await Promise.all(
     Array.from({ length: 25 }, async () => ({ click: await place.click(), person: ground.telegram.person() })),
@@ -152,7 +152,7 @@ test('of a join and a start that come at once one always finds the other', async
   assert.equal((await place.events('channel_join')).length, people.length)
 })
 
-test('who leaves and comes back over another click has joined once and is charged once', async () => {
+test('a person who leaves and comes back over another click has joined once and is charged once', async () => {
   const place = await channelPlace(ground)
   const [first, second] = [await place.click(), await place.click()]
   const person = ground.telegram.person()
@@ -168,7 +168,7 @@ test('who leaves and comes back over another click has joined once and is charge
   assert.equal(await place.charges(), 1)
 })
 
-test('a leave within the window is recorded once as the event its channel names, on the click of the join; outside of it not', async () => {
+test('a leave within the window is recorded once as the channel’s leave event, on the click of the join; outside the window it is not', async () => {
   const place = await channelPlace(ground, { is: { leave_event: 'custom_3', leave_window_h: 24 } })
   const now = Math.floor(ground.telegram.now() / 1000)
   const [soon, late, kicked] = [await place.click(), await place.click(), await place.click()]
@@ -185,7 +185,7 @@ test('a leave within the window is recorded once as the event its channel names,
   const wanted = [soon, kicked].toSorted()
   const left = async () => (await place.events('custom_3')).map(({ click_id }) => toWireId(click_id)).toSorted()
   assert.deepEqual(await left(), wanted)
-  // Told again, and after a second coming, it stays one.
+// After a repeated update and a second leave it stays one event.
   tellLeave(place, people[0]!.id, now)
   tellJoin(place, people[0]!.id, { date: now + 10 })
   tellLeave(place, people[0]!.id, now + 20)
@@ -195,7 +195,7 @@ test('a leave within the window is recorded once as the event its channel names,
   assert.deepEqual(states.toSorted(), people.map(({ id }, n) => `${id} ${n === 2 ? 'kicked' : 'left'}`).toSorted())
 })
 
-test('updates that come late or again change nothing twice', async () => {
+test('late and repeated updates change nothing twice', async () => {
   const place = await channelPlace(ground)
   const click = await place.click()
   const { id } = ground.telegram.person()
@@ -230,7 +230,7 @@ test('within one second the later update counts', async () => {
   assert.deepEqual(await shown(place), [['left', 'organic', 1, null]])
 })
 
-test('by the link that a campaign shares a join takes the newest click that was led to it within the hour, each click once', async () => {
+test('a join by a shared link takes the newest click of the last hour that got the link, each click once', async () => {
   const place = await channelPlace(ground)
   const clicks = [await place.click(), await place.click()]
   const url = await place.link({ shared: clicks })
@@ -249,7 +249,7 @@ test('by the link that a campaign shares a join takes the newest click that was 
   const old = await channelPlace(ground)
   const granted_at = new Date(Date.now() - 61 * MINUTE_MS).toISOString()
   one.join(old.chat, await old.link({ shared: [await old.click()], granted_at }))
-  // A click of after the join has not brought it, however late the join is told.
+// A click after the join did not bring it, however late the update comes.
   const late = await channelPlace(ground)
   const afterwards = new Date(Date.now() + 2 * MINUTE_MS).toISOString()
   one.join(late.chat, await late.link({ shared: [await late.click()], granted_at: afterwards }))
@@ -259,19 +259,19 @@ test('by the link that a campaign shares a join takes the newest click that was 
   for (const where of [old, late, off]) assert.deepEqual(await shown(where), [['in', 'organic', 1, null]])
 })
 
-test('a shared link that Telegram says is revoked is given to nobody any more', async () => {
+test('a shared link that Telegram reports as revoked is no longer given out', async () => {
   const place = await channelPlace(ground)
   const click = await place.click()
   const url = await place.link({ shared: [click] })
   tellJoin(place, ground.telegram.person().id, { invite_link: { invite_link: url, name: '', is_revoked: true } })
   await settled()
   assert.deepEqual(await shown(place), [['in', 'campaign', 1, click]])
-  // The campaign may have got another one to share by now.
+// The campaign may have another shared link by now.
   const { rows } = await ground.house.database.reads.query('select state from channel_links where url = $1', [url])
   assert.deepEqual(rows, [{ state: 'dead' }])
 })
 
-test('an update told to two processes at once is one join, one member and one click of a shared link', async () => {
+test('an update that reaches two processes at once is one join, one member and one click of a shared link', async () => {
   const place = await channelPlace(ground)
   const clicks = await Promise.all(Array.from({ length: 5 }, () => place.click()))
   const invite = await place.link({ shared: clicks })
@@ -305,7 +305,7 @@ test('an update told to two processes at once is one join, one member and one cl
 })
 
 for (const isAdded of [true, false])
-  test(`a join that a version before has recorded under its click is not recorded again, in a ${isAdded ? 'channel' : 'chat that is none'}`, async () => {
+  test(`a join that an earlier version recorded by its click is not recorded again, in a ${isAdded ? 'channel' : 'chat that is no channel'}`, async () => {
     const place = await channelPlace(ground, { isAdded })
     const [first, second] = [await place.click(), await place.click()]
     const { id } = ground.telegram.person()
@@ -330,7 +330,7 @@ for (const isAdded of [true, false])
     await old.close()
   })
 
-test('a process of the version before beside this one records the same event for the same click', async () => {
+test('a process of the previous version beside this one records the same event for the same click', async () => {
   const place = await channelPlace(ground, { isAdded: false })
   const click = await place.click()
   const { id } = ground.telegram.person()
@@ -352,7 +352,7 @@ test('a process of the version before beside this one records the same event for
   assert.deepEqual(await place.members(), [])
 })
 
-test('in a chat that is no channel who comes back over another click has joined once too', async () => {
+test('in a chat that is no channel a person who comes back over another click has joined once too', async () => {
   const place = await channelPlace(ground, { isAdded: false })
   const [first, second] = [await place.click(), await place.click()]
   const { id } = ground.telegram.person()
@@ -366,7 +366,7 @@ test('in a chat that is no channel who comes back over another click has joined 
   )
 })
 
-test('while links that were given wait in a journal, a join by one is told again', async () => {
+test('while granted links wait in a journal, Telegram is told to send a join by one again', async () => {
   const place = await channelPlace(ground)
   const url = await place.link({})
   const { rows } = await ground.house.database.reads.query<{ id: string }>(
@@ -419,7 +419,7 @@ const tellLeave = (place: ChannelPlace, id: number, date: number, is = 'left') =
     }),
   )
 
-test('a chat that becomes a channel has the members whose joins were recorded before', async () => {
+test('a new channel has the members whose joins were recorded before', async () => {
   const place = await channelPlace(ground, { isAdded: false })
   const [named, started, erased] = [await place.click(), await place.click(), await place.click()]
   const [first, second, third] = [ground.telegram.person(), ground.telegram.person(), ground.telegram.person()]
@@ -430,7 +430,7 @@ test('a chat that becomes a channel has the members whose joins were recorded be
   tellJoin(place, second.id)
   tellJoin(place, third.id)
   await settled()
-  // Who was forgotten stays so, though the conversion is kept.
+// A forgotten person stays forgotten, though the conversion is kept.
   const { id: subscriber } = await ground.house.database.kysely
     .selectFrom('subscribers')
     .select('id')
@@ -445,11 +445,11 @@ test('a chat that becomes a channel has the members whose joins were recorded be
   assert.ok((await place.members()).every(({ telegram_user_id }) => telegram_user_id !== String(third.id)))
   const rows = (await shown(place)).map(String).toSorted()
   assert.deepEqual(rows, [`in,link,1,${named}`, `in,person,1,${started}`].toSorted())
-  // Told again, or come again over another click: nothing is counted twice.
+// Neither a repeated update nor a return over another click counts twice.
   tellJoin(place, first.id, { invite_link: { invite_link: 'https://t.me/+x', name: started } })
   await settled()
   assert.equal((await place.events('channel_join')).length, 3)
-  // One that is only added again has the members it has.
+// A restored channel keeps its members.
   const { db } = ground.house.ground
   await db.deleteFrom('channel_members').where('org_id', '=', place.org_id).execute()
   await ground.call('DELETE', `/api/channels/${String(added.data()['id'])}`, undefined, place.owner)

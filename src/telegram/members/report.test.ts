@@ -59,7 +59,7 @@ async function report(place: ChannelPlace, dimension: string, from = date_from, 
   return reply.json<ChannelReport>()
 }
 
-/** What it must say, by any column of the members' own. */
+/** The expected figures, by a column of the members. */
 async function recounted({ org_id, channel_id }: ChannelPlace, key: string) {
   const matured = (days: number) =>
     `sum(case when click_id is not null and extract(epoch from now() - joined_at) >= ${days} * 86400 then 1 else 0 end)::int`
@@ -94,7 +94,7 @@ async function costs({ org_id }: ChannelPlace, key: string): Promise<Map<string,
   return new Map(rows.map(row => [row.key, Number(row.cost)]))
 }
 
-test('joins, who stayed, and the cost of a join and of a stayer are what members and spend come to', async () => {
+test('joins, stayers and the costs per join and per stayer equal a recount of members and spend', async () => {
   const place = await busyPlace()
   for (const [dimension, key] of [
     ['day', `to_char(joined_at at time zone 'UTC', 'YYYY-MM-DD')`],
@@ -145,7 +145,7 @@ function assertPerHead({ cost, joins, stays, cost_per_join, cost_per_stayer }: C
   else assert.ok(Math.abs(Number(cost_per_stayer) - Number(cost) / joins / (stayed / matured)) <= 0.00005001)
 }
 
-test('the figures of all channels are the totals of each one’s report', async () => {
+test('the figures of all channels equal the totals of each channel’s report', async () => {
   const place = await busyPlace()
   const url = `/api/figures/channels?date_from=${date_from}&date_to=${date_to}`
   const { rows } = (await ground.call('GET', url, undefined, place.owner)).json<{ rows: Record<string, unknown>[] }>()
@@ -153,7 +153,7 @@ test('the figures of all channels are the totals of each one’s report', async 
   assert.deepEqual(rows, [{ key: toWireId(place.channel_id), ...totals, stays: { 7: totals.stays[7] }, certainty }])
 })
 
-test('by certainty the row organic counts those without a click, and only joins old enough count as matured', async () => {
+test('by certainty the row organic counts joins without a click, and only joins old enough count as matured', async () => {
   const place = await channelPlace(ground, { is: { created_at: LONG_AGO } })
   const now = Math.floor(Date.now() / 1000)
   const [link, young] = [ground.telegram.person(), ground.telegram.person()]
@@ -176,7 +176,7 @@ test('by certainty the row organic counts those without a click, and only joins 
   assert.deepEqual([totals.joins, totals.organic, totals.stays[7], totals.clicks], [2, 1, { matured: 1, stayed: 1 }, 2])
 })
 
-test('joins that were recorded before the channel was added are joins, and nobody says they stayed; what is told late counts by its day', async () => {
+test('joins recorded before the channel was added count as joins and not as stayers; a late update counts on its own day', async () => {
   const place = await channelPlace(ground)
   const date = Math.floor(Date.now() / 1000) - 8 * 86_400
   for (let n = 0; n < 2; n += 1) {
@@ -197,7 +197,7 @@ test('joins that were recorded before the channel was added are joins, and nobod
   const url = `/api/figures/channels?date_from=${date_from}&date_to=${date_to}`
   const { rows } = (await ground.call('GET', url, undefined, place.owner)).json<{ rows: { stays: unknown }[] }>()
   assert.deepEqual(rows[0]?.stays, { 7: { matured: 1, stayed: 1 } })
-  // Without days the last thirty; moments are themselves.
+// The default is the last thirty days; times are used as they are.
   const bare = `/api/channels/${toWireId(place.channel_id)}/report?dimension=day`
   const usual = (await ground.call('GET', bare, undefined, place.owner)).json<ChannelReport>()
   assert.deepEqual([usual.date_from, usual.date_to, usual.totals.joins], [dayOf(today - 29 * DAY_MS), date_to, 2])
@@ -207,7 +207,7 @@ test('joins that were recorded before the channel was added are joins, and nobod
   assert.equal(narrow.json<ChannelReport>().totals.joins, 2, narrow.body)
 })
 
-test('the list of members is narrowed by state, certainty, campaign and day, and paged', async () => {
+test('the list of members is filtered by state, certainty, campaign and day, and paged', async () => {
   const place = await channelPlace(ground)
   const now = Math.floor(Date.now() / 1000)
   const people = [ground.telegram.person(), ground.telegram.person(), ground.telegram.person()].map(({ id }) => id)
@@ -250,7 +250,7 @@ test('the list of members is narrowed by state, certainty, campaign and day, and
   )
 })
 
-test('windows that are none are refused', async () => {
+test('invalid windows are refused', async () => {
   const place = await channelPlace(ground)
   const url = (from: string, to: string, dimension = 'day') =>
     `/api/channels/${toWireId(place.channel_id)}/report?dimension=${dimension}&date_from=${from}&date_to=${to}`

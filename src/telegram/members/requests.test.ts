@@ -1,4 +1,4 @@
-// Requests to join: who asked over which click, the message before the decision, and what Telegram says no to.
+// Requests to join: their clicks, the message before the decision, and Telegram's refusals.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
@@ -17,7 +17,7 @@ const settled = () => ground.telegram.settled()
 const WELCOME = JSON.stringify({ text: 'Hello, your click is {click_id}', format: 'plain' })
 const APPROVE = { on_request: 'approve', request_message: WELCOME } as const
 
-/** What the bot has called of these methods, in order, with the person it was about. */
+/** The bot's calls of these methods, in order, with the person of each. */
 const called = ({ fake }: ChannelPlace) =>
   ground.telegram.calls
     .filter(({ token, method }) => token === fake.token && /^(send|approve|decline|answerChat)/.test(method))
@@ -33,7 +33,7 @@ const tasks = async ({ org_id }: ChannelPlace) =>
     .execute()
 const tasksEnded = (place: ChannelPlace) => async () => (await tasks(place)).every(({ state }) => state !== 'waiting')
 
-test('the message arrives before the approval, both at once, with the click of the link; the join lands on the same click', async () => {
+test('the message arrives before the approval, both at once, with the click of the link; the join counts on the same click', async () => {
   const place = await channelPlace(ground, { is: APPROVE })
   const click = await place.click()
   const person = ground.telegram.person()
@@ -58,14 +58,14 @@ test('the message arrives before the approval, both at once, with the click of t
   const [member] = await place.members()
   assert.deepEqual([member?.certainty, member?.state], ['link', 'in'])
   assert.equal(await place.charges(), 1)
-  // Both are due when they are asked for, and the approval waits for the message in hand: it takes no second turn.
+// Both are due at once, and the approval waits for the message instead of being retried.
   const done = new Map((await tasks(place)).map(task => [task.kind, task]))
   assert.deepEqual([...done.keys()].toSorted(), ['approve', 'request_message'])
   for (const { kind, tries, due_at, created_at } of done.values())
     assert.deepEqual([tries, Date.parse(due_at) <= Date.parse(created_at)], [1, true], kind)
 })
 
-test('of two bots in one channel the channel’s own alone writes and decides', async () => {
+test('of two bots in one channel only the channel’s own sends the message and decides', async () => {
   const place = await channelPlace(ground, { is: APPROVE })
   const other = ground.telegram.bot()
   await ground.add(other, {}, place.owner)
@@ -79,7 +79,7 @@ test('of two bots in one channel the channel’s own alone writes and decides', 
   assert.ok((await tasks(place)).every(({ bot_id }) => bot_id === place.bot_id))
 })
 
-test('a message that Telegram refuses or that is lost is not sent again, and the approval comes all the same', async () => {
+test('a refused or lost message is not sent again, and the approval still comes', async () => {
   for (const fault of ['accept_then_drop', 'refused'] as const) {
     const place = await channelPlace(ground, {
       is: fault === 'refused' ? { ...APPROVE, request_message: JSON.stringify({ text: '<b>open' }) } : APPROVE,
@@ -93,13 +93,13 @@ test('a message that Telegram refuses or that is lost is not sent again, and the
   }
 })
 
-test('with a delay it is approved at its time and not before, also over a restart', async () => {
+test('with a delay a request is approved at its time and not before, also after a restart', async () => {
   const place = await channelPlace(ground, { is: { on_request: 'approve', approve_after_s: 60 } })
   const [early, due] = [ground.telegram.person(), ground.telegram.person()]
   const at = Math.floor(Date.now() / 1000)
   place.fake.tell(askOf(place, early.id, at - 5))
   await settled()
-  // Telegram says the second they asked in: of the end of it nobody is sure.
+// Telegram reports whole seconds, so the request may have come at the end of its second.
   const [task] = await tasks(place)
   assert.equal(Date.parse(task?.due_at ?? ''), (at - 5 + 60 + 1) * 1000)
   const second = await openTestHouse(ground.house.database, {
@@ -107,7 +107,7 @@ test('with a delay it is approved at its time and not before, also over a restar
     TELEGRAM_API_ROOT: ground.telegram.origin,
   })
   assert.deepEqual([await states(place), called(place)], [['pending'], []])
-  // One of a minute ago is due at once, by whichever process is there.
+// A request of a minute ago is due at once, in any process.
   const link = await place.link({ asks: true })
   const before = Date.now()
   due.join(place.chat, link)
@@ -127,7 +127,7 @@ test('with a delay it is approved at its time and not before, also over a restar
   await second.end()
 })
 
-test('a clock of Telegram’s that is ahead holds no immediate approval back', async () => {
+test('a Telegram clock that is ahead does not delay an immediate approval', async () => {
   const place = await channelPlace(ground, { is: APPROVE })
   const { id } = ground.telegram.person()
   place.fake.tell(askOf(place, id, Math.floor(Date.now() / 1000) + 600))
@@ -135,7 +135,7 @@ test('a clock of Telegram’s that is ahead holds no immediate approval back', a
   await eventually('it is tried', () => called(place).includes(`approveChatJoinRequest ${id}`))
 })
 
-test('who has withdrawn is gone, in Telegram’s words, and is not tried again', async () => {
+test('a withdrawn request is gone with Telegram’s reason, and is not tried again', async () => {
   const place = await channelPlace(ground, { is: { on_request: 'approve', approve_after_s: 3600 } })
   const person = ground.telegram.person()
   person.join(place.chat, await place.link({ asks: true }))
@@ -150,20 +150,20 @@ test('who has withdrawn is gone, in Telegram’s words, and is not tried again',
   const [request] = await place.requests()
   assert.deepEqual([request?.state, request?.reason], ['gone', 'Bad Request: HIDE_REQUESTER_MISSING'])
   assert.deepEqual(called(place), [`approveChatJoinRequest ${person.id}`])
-  // Asked again, it stands anew, and is no second event. Telegram's times are whole seconds.
+// A repeated request is pending again and no second event. Telegram's times are whole seconds.
   ground.telegram.advance(1000)
   person.join(place.chat, await place.link({ asks: true }))
   await settled()
   assert.deepEqual(await states(place), ['pending'])
 })
 
-test('while the bot may not invite nobody is tried in a loop, and the channel says so', async () => {
+test('while the bot may not invite, no request is retried in a loop, and the channel shows the fault', async () => {
   const place = await channelPlace(ground)
   const people = Array.from({ length: 5 }, () => ground.telegram.person())
   for (const person of people) person.join(place.chat, await place.link({ asks: true }))
   await settled()
   await eventually('all have asked', async () => (await states(place)).length === 5)
-  // Without a word of Telegram's: the first refusal tells.
+// No update reports it; the first refusal does.
   place.chat.promote(place.fake, ['can_post_messages'])
   await settled()
   const from = ground.telegram.calls.length
@@ -179,7 +179,7 @@ test('while the bot may not invite nobody is tried in a loop, and the channel sa
   assert.deepEqual(rows, [{ state: 'no_rights' }])
 })
 
-test('silence that Telegram asks for is kept, and then it is approved', async () => {
+test('a rate limit is waited for, and then the request is approved', async () => {
   const place = await channelPlace(ground)
   const person = ground.telegram.person()
   person.join(place.chat, await place.link({ asks: true }))
@@ -190,7 +190,7 @@ test('silence that Telegram asks for is kept, and then it is approved', async ()
   assert.equal(called(place).length, 2)
 })
 
-test('a guard’s question is answered within ten seconds: let in at once, or put in the queue', async () => {
+test('a guard’s query is answered within ten seconds, with approve or queue', async () => {
   for (const [is, results] of [
     [{ on_request: 'approve' }, ['approve']],
     [APPROVE, ['queue']],
@@ -213,7 +213,7 @@ test('a guard’s question is answered within ten seconds: let in at once, or pu
   }
 })
 
-test('many are decided by a filter; what is decided is the bot’s to do, and each is done once', async () => {
+test('a filter decides many requests; the bot carries each decision out once', async () => {
   const place = await channelPlace(ground)
   const click = await place.click()
   const [paid, organic, third] = [ground.telegram.person(), ground.telegram.person(), ground.telegram.person()]
@@ -252,7 +252,7 @@ test('many are decided by a filter; what is decided is the bot’s to do, and ea
   assert.deepEqual((await decide(place, 'approve', { older_than_s: 3600 })).data(), { requests: 1 })
 })
 
-test('who is let in at Telegram itself is approved by Telegram', async () => {
+test('a request approved in Telegram is shown as approved by telegram', async () => {
   const place = await channelPlace(ground)
   const person = ground.telegram.person()
   person.join(place.chat, await place.link({ asks: true }))
@@ -266,7 +266,7 @@ test('who is let in at Telegram itself is approved by Telegram', async () => {
   assert.deepEqual([request?.state, request?.decided_by], ['approved', 'telegram'])
 })
 
-test('in copy and relay a question is the program’s behind, unless the channel approves by itself', async () => {
+test('in copy and relay the owner’s program answers a query, unless the channel approves automatically', async () => {
   const place = await channelPlace(ground)
   await ground.house.database.kysely
     .updateTable('bots')
@@ -282,7 +282,7 @@ test('in copy and relay a question is the program’s behind, unless the channel
   })
 })
 
-test('lists and decisions refuse channels of others, people who may not, and keys', async () => {
+test('lists and decisions refuse other organizations’ channels, members without the role, and keys', async () => {
   const [place, other] = [await channelPlace(ground), await channelPlace(ground)]
   const id = toWireId(place.channel_id)
   const urls = [

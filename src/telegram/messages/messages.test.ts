@@ -1,4 +1,4 @@
-// Messages are filled in for whom they go to, and what Telegram would refuse is found before.
+// Messages are filled in for each recipient, and faults that Telegram would refuse are found first.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { readHtml } from '../../contract/telegram-html.ts'
@@ -17,7 +17,7 @@ describe('a message that is sent', () => {
   })
   after(() => telegram.close())
 
-  /** What Telegram was told, of a message to somebody who has written to the bot. */
+/** The call that a message to a person causes. */
   async function sent(message: Message, about: Omit<MessageDelivery, 'chat_id'> = { values: {} }) {
     const person = telegram.person()
     person.start(bot)
@@ -27,7 +27,7 @@ describe('a message that is sent', () => {
     return { method, params: params as Record<string, unknown> }
   }
 
-  test('says of its recipient what its macros name: escaped in the text, encoded in addresses', async () => {
+  test('fills its macros with the recipient’s values: escaped in the text, encoded in URLs', async () => {
     const { method, params } = await sent(
       {
         text: 'Hi <b>{first_name|friend}</b> & {sub1}',
@@ -43,7 +43,7 @@ describe('a message that is sent', () => {
     })
   })
 
-  test('says something else where a name is not known, and a plain text is as it was written', async () => {
+  test('uses the fallback for an unknown name, and leaves a plain text unchanged', async () => {
     assert.equal((await sent({ text: '{first_name|friend}' })).params['text'], 'friend')
     const { params } = await sent(
       { text: '<b> {first_name|friend}', format: 'plain' },
@@ -52,7 +52,7 @@ describe('a message that is sent', () => {
     assert.deepEqual([params['text'], params['parse_mode']], ['<b> <A>', undefined])
   })
 
-  test('gets a button to unsubscribe where it has none of its own', async () => {
+  test('gets an unsubscribe button if it has none', async () => {
     const opt_out = optOutCallback(CHANNEL)
     assert.ok(Buffer.byteLength(opt_out) <= 64)
     const added = await sent({ text: 'News' }, { values: {}, opt_out })
@@ -63,7 +63,7 @@ describe('a message that is sent', () => {
     assert.deepEqual(own.params['reply_markup'], { inline_keyboard: [[{ text: 'Enough', callback_data: opt_out }]] })
   })
 
-  test('leads to channels by the links it is given, and leaves out buttons without one', async () => {
+  test('uses the given links for channel buttons, and leaves out buttons without a link', async () => {
     const message: Message = { text: 'Join', buttons: [[{ text: 'Join', channel_id: CHANNEL }]] }
     assert.deepEqual(channelsIn(message), [CHANNEL])
     const led = await sent(message, { values: {}, links: new Map([[CHANNEL, 'https://t.me/+abc']]) })
@@ -71,7 +71,7 @@ describe('a message that is sent', () => {
     assert.equal((await sent(message)).params['reply_markup'], undefined)
   })
 
-  test('names chats by their numbers, as numbers', async () => {
+  test('sends chat ids as numbers', async () => {
     const [ann, from] = [telegram.person(), telegram.person()]
     ann.start(bot)
     from.start(bot)
@@ -88,7 +88,7 @@ describe('a message that is sent', () => {
     assert.deepEqual([chat_id, from_chat_id], ['99999999999999999999', from.id])
   })
 
-  test('is a photo, a video, an animation or a document with a caption, silent and kept where that is asked', async () => {
+  test('is a photo, a video, an animation or a document with a caption, silent and protected if set so', async () => {
     for (const [kind, method] of [
       ['photo', 'sendPhoto'],
       ['video', 'sendVideo'],
@@ -159,7 +159,7 @@ describe('a message that Telegram would refuse', () => {
   ]
   for (const [what, message, said] of faults) test(what, () => assert.match(messageFault(message) ?? 'no fault', said))
 
-  test('and one that is at every limit is fine', () => {
+  test('a message at every limit has no fault', () => {
     assert.equal(messageFault({ text: `<b>${'&amp;'.repeat(4096)}</b>` }), undefined)
     assert.equal(
       messageFault({ text: '{smile', buttons: [[{ text: 'Go', url: 'tg://resolve?domain={sub1}' }]] }),
@@ -170,7 +170,7 @@ describe('a message that Telegram would refuse', () => {
   })
 })
 
-test('a message that gets a button to unsubscribe has sixty-three of its own at most', () => {
+test('a message that gets an unsubscribe button has at most sixty-three other buttons', () => {
   const row = Array.from({ length: 8 }, () => ({ text: 'Go', url: 'https://o.example/' }))
   const full = Array.from({ length: 8 }, () => row)
   assert.match(broadcastFault({ text: 'Hello', buttons: full }) ?? '', /65 buttons/)
@@ -180,7 +180,7 @@ test('a message that gets a button to unsubscribe has sixty-three of its own at 
   assert.equal(broadcastFault({ text: 'Hello', buttons: own }), undefined)
 })
 
-test('HTML is read as Telegram shows it', () => {
+test('HTML is parsed as Telegram parses it', () => {
   assert.deepEqual(readHtml('a<strong>b<a href="https://x.example/?a=1&amp;b=2">c</a></strong>&lt;&#33;'), {
     length: 5,
     pieces: ['a', { tag: 'b', inside: ['b', { tag: 'a', href: 'https://x.example/?a=1&b=2', inside: ['c'] }] }, '<!'],

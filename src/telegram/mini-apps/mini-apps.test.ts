@@ -23,7 +23,7 @@ after(() => on.close())
 
 type Fields = { start_param?: string; user?: object | undefined }
 
-/** initData as Telegram signs it. */
+/** initData with Telegram's signature. */
 const signed = (token: string, fields: Fields = {}, at = new Date()): string =>
   sign({ query_id: 'AAE', user: { id: 77, first_name: 'Ada' }, ...fields } as never, token, at)
 
@@ -60,7 +60,7 @@ const assertTaken = async (answer: Awaited<ReturnType<typeof post>>) =>
   assert.deepEqual([answer.statusCode, answer.data()], [200, { ok: true }])
 
 describe('a launch', () => {
-  test('over a click is recorded once per bot, person and click, however often and at once it is told', async () => {
+  test('over a click is recorded once per bot, person and click, also if it is posted many times at once', async () => {
     const place = await on.place()
     const click = await clicker(place, { start: 'promo-{click_id}' })
     const parameter = await click()
@@ -83,7 +83,7 @@ describe('a launch', () => {
     assert.equal((await launchesOf(place)).length, 4)
   })
 
-  test('binds a click to its bot that named none', async () => {
+  test('binds a click without a bot to its bot', async () => {
     const place = await on.place()
     const destination = { type: 'redirect', url: `https://t.me/${place.username}/play?startapp={click_id}` }
     const made = await on.house.call('POST', '/api/campaigns', { ...place.as, body: { name: 'Typed', destination } })
@@ -98,7 +98,7 @@ describe('a launch', () => {
     assert.equal(click?.bot_id, toUuid(place.bot))
   })
 
-  test('without a click of its own belongs to the person’s newest start, request or launch of 30 days, in whichever bot of the organization', async () => {
+  test('without a click of its own counts on the person’s newest start, request or launch within 30 days, in any bot of the organization', async () => {
     const place = await on.place()
     const other = await on.addBot(place.as)
     const click = await clicker(place)
@@ -133,7 +133,7 @@ describe('a launch', () => {
     await done(first, 31)
     await assertTaken(await launch())
     assert.equal((await found()).length, 2)
-    // A request to join says it as well.
+// A request to join counts too.
     const third = await click()
     const from = { id: 77, is_bot: false, first_name: 'Ada' }
     const invite_link = { invite_link: 'https://t.me/+x', name: third }
@@ -144,7 +144,7 @@ describe('a launch', () => {
     assert.deepEqual((await found()).at(-1), toUuid(third))
   })
 
-  test('of nobody’s click, of another organization’s, or of no person is organic: taken, and not recorded', async () => {
+  test('without a click of the organization or without a person is organic: accepted and not recorded', async () => {
     const [place, stranger] = [await on.place(), await on.place()]
     const theirs = await (await clicker(stranger))()
     const ours = await (await clicker(place))()
@@ -163,7 +163,7 @@ describe('a launch', () => {
 })
 
 describe('what is refused', () => {
-  test('401: tampered, old, of the future, of another token or bot, of no bot, too long; it is said to any page, and records nothing', async () => {
+  test('401: tampered, old, in the future, of another token or bot, of no bot, too long; any page may read the refusal, and nothing is recorded', async () => {
     const [place, stranger] = [await on.place(), await on.place()]
     const gone = await on.addBot(place.as)
     assert.equal((await on.house.call('DELETE', `/api/bots/${gone.bot}`, place.as)).statusCode, 200)
@@ -185,7 +185,7 @@ describe('what is refused', () => {
       [place.bot, `${good}&pad=${'x'.repeat(8192)}`, /at most 8192 bytes/],
       [place.bot, Buffer.from([0xff, 0xfe, 0x00]), /at most 8192 bytes/],
     ] as const) {
-      // What is just too far ahead is signed when it is sent.
+// A launch just too far ahead must be signed right before it is sent.
       const answer = await post(bot, typeof payload === 'function' ? payload() : payload)
       const { code, error, hint } = answer.data()
       assert.deepEqual([answer.statusCode, code], [401, 'init_data_wrong'], answer.body)
@@ -197,7 +197,7 @@ describe('what is refused', () => {
     await assertTaken(await post(place.bot, good))
   })
 
-  test('pages of any origin may read the answer, and none with a cookie', async () => {
+  test('pages of any origin may read the answer, without cookies', async () => {
     const place = await on.place()
     const answer = await post(place.bot, signed(place.token))
     assert.equal(answer.headers['access-control-allow-origin'], '*')
@@ -205,7 +205,7 @@ describe('what is refused', () => {
     assert.equal(answer.headers['set-cookie'], undefined)
   })
 
-  test('429: more than 20 a minute of one address, whatever it sends; others go on', async () => {
+  test('429: more than 20 a minute from one address, whatever it sends; other addresses are not affected', async () => {
     const place = await on.place()
     const from = '10.9.9.9'
     const answers = []
@@ -222,7 +222,7 @@ describe('what is refused', () => {
     await assertTaken(await post(place.bot, signed(place.token)))
   })
 
-  test('429: the addresses of one IPv6 /64 share the minute, and those of another have their own', async () => {
+  test('429: the addresses of one IPv6 /64 share the limit, and another /64 has its own', async () => {
     const place = await on.place()
     const from = (count: number, network = 'a') => ({ from: `2001:db8:0:${network}::${count.toString(16)}` })
     for (let count = 1; count <= 20; count += 1) await post(place.bot, 'junk', from(count))

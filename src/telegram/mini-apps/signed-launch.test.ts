@@ -1,4 +1,4 @@
-// The signature of a launch against another implementation of it, and every way it can be wrong.
+// The signature of a launch against another implementation, and every way it can be wrong.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isValid, sign } from '@telegram-apps/init-data-node'
@@ -23,7 +23,7 @@ const launchOf = (text: string, now = NOW) => {
 }
 
 describe('initData', () => {
-  test('that Telegram’s library signs is signed for us, with who and by which parameter', () => {
+  test('signed by Telegram’s library is accepted, with its person and parameter', () => {
     const launch = launchOf(signed({ start_param: 'promo-01h455vb4pex5vsknk084sn02q', signature: 'x'.repeat(86) }))
     assert.deepEqual(
       [launch.isSignedBy(TOKEN), launch.telegram_user_id, launch.start_param],
@@ -31,7 +31,7 @@ describe('initData', () => {
     )
   })
 
-  test('is judged as that library judges it, whatever names are in it and whatever is changed', () => {
+  test('is judged as the library judges it, whatever fields it has and whatever is changed', () => {
     const name = fc.string({ unit: 'binary', maxLength: 30 }).map(text => text.toWellFormed())
     const change = fc.option(fc.record({ at: fc.nat(), to: fc.constantFrom('a', '0', '%', '&', '=', '+') }))
     fc.assert(
@@ -47,7 +47,7 @@ describe('initData', () => {
     )
   })
 
-  test('of another token, or with anything added, taken or swapped, is not signed', () => {
+  test('of another token, or with anything added, removed or swapped, is not signed', () => {
     const text = signed({ start_param: 'x' })
     assert.equal(launchOf(signed({}, { token: '123456:AAE-another' })).isSignedBy(TOKEN), false)
     for (const sent of [
@@ -62,14 +62,14 @@ describe('initData', () => {
     }
   })
 
-  test('is taken for 24 hours, and from a clock that is a minute ahead, to the second', () => {
+  test('is accepted for 24 hours, and from a clock up to a minute ahead, to the second', () => {
     const text = signed()
     for (const now of [NOW, NOW + 24 * HOUR, NOW - 60 * SECOND]) assert.ok(launchOf(text, now).isSignedBy(TOKEN))
     assert.match(read(text, NOW + 24 * HOUR + SECOND) as string, /older than 24 hours/)
     assert.match(read(text, NOW - 61 * SECOND) as string, /in the future/)
   })
 
-  test('that is none is told apart, and none of it throws', () => {
+  test('that is malformed is recognized, and nothing throws', () => {
     for (const [body, words] of [
       [undefined, /a text of at most 8192 bytes/],
       [{ initData: signed() }, /a text of at most/],
@@ -84,7 +84,7 @@ describe('initData', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), bytes => void readInitData(bytes, NOW)))
   })
 
-  test('may name nobody: no user, a bot, or a number that none has', () => {
+  test('may name no person: no user, a bot, or an impossible id', () => {
     for (const user of [undefined, { id: 77, first_name: 'B', is_bot: true }, { id: 0, first_name: 'N' }]) {
       const launch = launchOf(signed({ user }))
       assert.deepEqual([launch.telegram_user_id, launch.isSignedBy(TOKEN)], [undefined, true])

@@ -1,4 +1,4 @@
-// Payments through bots: the question before them, what they count for, and what Telegram has not told.
+// Payments through bots: checkout queries, payouts, and payments that no update reported.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { botCampaign } from '../../../tests/support/bot-clicks.ts'
@@ -37,7 +37,7 @@ const eventsOf = (click: string) =>
 const answersTo = (token: string) =>
   ground.telegram.calls.filter(one => one.token === token && one.method === 'answerPreCheckoutQuery')
 
-/** A bot that sells; an offer that pays 40 dollars for everything, which is not what a payment counts for. */
+/** A bot that sells, and an offer that pays 40 dollars for everything, which is not a payment's payout. */
 async function selling(more: object = { accept_payments: true, stars_rate: '0.013' }, added: object = {}) {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot, added)
@@ -53,7 +53,7 @@ async function selling(more: object = { accept_payments: true, stars_rate: '0.01
   return { bot, id, to: await botCampaign(ground, id, { offer_id: offer.data()['id'] }) }
 }
 
-test('a payment is let through in time where Sluice alone has the bot and is to, and never otherwise', async t => {
+test('a payment is approved in time in mode own with accept_payments, and never otherwise', async t => {
   const program = await startReceiver()
   t.after(() => program.close())
   const on = await selling()
@@ -67,7 +67,7 @@ test('a payment is let through in time where Sluice alone has the bot and is to,
   )
   assert.equal((await paymentsOf(on.id)).length, 1)
   assert.deepEqual([answersTo(off.bot.token), answersTo(relayed.bot.token)], [[], []])
-  // Told again, as after an answer that was lost, it is the same question.
+// A repeated update, as after a lost answer, is the same query.
   for (let n = 0; n < 3; n += 1) {
     const told = await ground.house.call('POST', `/hooks/telegram/${off.id}`, {
       body: { update_id: 77_000, pre_checkout_query: { id: 'again', currency: 'XTR', total_amount: 5 } },
@@ -80,7 +80,7 @@ test('a payment is let through in time where Sluice alone has the bot and is to,
   assert.equal(program.arrivals.filter(({ body }) => body.includes('pre_checkout_query')).length, 1)
 })
 
-test('a call that was lost on its way is made again, and then stands in the answer to Telegram; the database is not needed', async () => {
+test('a lost approval is repeated, and then sent in the answer to Telegram; the database is not needed', async () => {
   const { bot, id } = await selling()
   const person = ground.telegram.person()
   ground.telegram.faults.next('answerPreCheckoutQuery', 'drop', 1, bot.token)
@@ -123,7 +123,7 @@ test('a call that was lost on its way is made again, and then stands in the answ
   assert.equal((await paymentsOf(id)).length, 3)
 })
 
-test('Stars count for what the bot’s rate says, exactly, and the offer’s payout does not apply', async () => {
+test('Stars are converted by the bot’s rate, exactly, and the offer’s payout does not apply', async () => {
   const { bot, id, to } = await selling()
   const click = await to.click()
   const ann = ground.telegram.person()
@@ -153,11 +153,11 @@ test('Stars count for what the bot’s rate says, exactly, and the offer’s pay
   assert.equal(unpaid.length, 2)
 })
 
-test('a renewal counts on the click of the first payment, also when another click has won the person since', async () => {
+test('a renewal counts on the click of the first payment, also if the person has another click since', async () => {
   const { bot, id, to } = await selling()
   const [first, later] = [await to.click(), await to.click()]
   const ann = ground.telegram.person()
-  // An invoice that names the click itself, for someone who has started nothing yet.
+// An invoice with the click id, for a person who has not started yet.
   bot.renew(ann, { payload: 'monthly', total_amount: 100, is_first: true })
   await ground.telegram.settled()
   assert.deepEqual(
@@ -186,7 +186,7 @@ test('a renewal counts on the click of the first payment, also when another clic
   assert.deepEqual([renewal?.['click_id'], renewal?.payout], [first, '1.3'])
 })
 
-test('an invoice whose text looks like a click and is none counts on the click of the person’s start', async () => {
+test('an invoice with an id that only looks like a click’s counts on the click of the person’s start', async () => {
   const { bot, id, to } = await selling()
   const click = await to.click()
   const ann = ground.telegram.person()
@@ -212,7 +212,7 @@ test('an invoice whose text looks like a click and is none counts on the click o
   assert.ok(types.includes('subscription_cancelled'))
 })
 
-test('a payment told again is one, a refund shows, and a cancellation is recorded on the subscription', async () => {
+test('a repeated payment is one payment, a refund is shown, and a cancellation is recorded on the subscription', async () => {
   const { bot, id, to } = await selling()
   const click = await to.click()
   const ann = ground.telegram.person()
@@ -249,13 +249,13 @@ test('a payment told again is one, a refund shows, and a cancellation is recorde
   )
 })
 
-/** Has the list of Stars read now, by a check of the bot. */
+/** Makes the list of Stars be read now, by a check of the bot. */
 async function look(id: string): Promise<void> {
   const db = ground.house.database.kysely
   const uuid = toUuid(id) ?? ''
   const from = ground.telegram.calls.length
   const isRead = () => ground.telegram.calls.slice(from).some(({ method }) => method === 'getStarTransactions')
-  // Again where a look that was under way before has said that it is done.
+// Repeated, because a read that was already running may have recorded its end.
   do {
     await db.updateTable('bots').set({ stars_looked_at: null }).where('id', '=', uuid).execute()
     assert.equal((await call('POST', `/api/bots/${id}/check`)).statusCode, 200)
@@ -266,7 +266,7 @@ async function look(id: string): Promise<void> {
   } while (!isRead())
 }
 
-test('a payment that Telegram has not told is found in the list of Stars, once, with its refund', async () => {
+test('a payment that no update reported is found in the list of Stars, once, with its refund', async () => {
   const { bot, id, to } = await selling()
   const click = await to.click()
   const ann = ground.telegram.person()
@@ -285,7 +285,7 @@ test('a payment that Telegram has not told is found in the list of Stars, once, 
   )
   const from = ground.telegram.calls.length
   bot.missed(ann, { payload: 'a last one', total_amount: 30, at: Date.now() - HOUR_MS })
-  // Just paid, so on its way here by itself.
+// Just paid, so its update may still be on its way.
   bot.missed(ann, { payload: 'just now', total_amount: 31, at: Date.now() })
   await look(id)
   assert.equal((await allPayments(id)).length, 232)
@@ -305,7 +305,7 @@ test('a payment that Telegram has not told is found in the list of Stars, once, 
   assert.deepEqual(
     reads.map(({ params }) => params['offset']),
     [0, 132, 232],
-    'what was read before is not read again',
+    'entries read before are not read again',
   )
 })
 
@@ -320,7 +320,7 @@ async function allPayments(id: string): Promise<PaymentRow[]> {
   return rows
 }
 
-test('a subscription that ended three days ago without a word is cancelled once; a renewed or cancelled one is not', async () => {
+test('a subscription that ended three days ago is cancelled once; a renewed or cancelled one is not', async () => {
   const { bot, id, to } = await selling()
   const MONTH_S = 2_592_000
   const ended = Date.now() - MONTH_S * 1000 - 4 * DAY_MS
@@ -347,7 +347,7 @@ test('a subscription that ended three days ago without a word is cancelled once;
   assert.deepEqual(await types('running'), ['bot_start', 'purchase'])
 })
 
-test('amounts are exact: Stars are whole, currencies have their own decimals, and nothing is worth more than a conversion may pay', () => {
+test('amounts are exact: Stars are whole, currencies have their own decimals, and no payout exceeds a conversion’s limit', () => {
   assert.deepEqual(
     [amountOf('XTR', 250), amountOf('USD', 1999), amountOf('JPY', 500), amountOf('KWD', 1234), amountOf('', 5)],
     ['250', '19.99', '500', '1.234', '0.05'],

@@ -1,4 +1,4 @@
-// What Telegram's refusals say of a person, and that older news does not undo newer.
+// Reachability from Telegram's refusals, and that older reports do not undo newer ones.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { freshDatabase } from '../../../tests/support/database.ts'
@@ -15,7 +15,7 @@ after(() => fresh.drop())
 const refused = (description: string, message: Message = { text: 'Hello' }) =>
   reachabilityAfter({ ok: false, kind: 'refused', description }, message)
 
-test('a refusal says blocked, gone or unreachable, and nothing of the person where the message is at fault', () => {
+test('a refusal means blocked, gone or unreachable, and nothing about the person if the message is at fault', () => {
   assert.equal(refused('Forbidden: bot was blocked by the user'), 'blocked')
   assert.equal(refused('Forbidden: user is deactivated'), 'gone')
   assert.equal(refused("Forbidden: bot can't initiate conversation with a user"), 'unreachable')
@@ -25,7 +25,7 @@ test('a refusal says blocked, gone or unreachable, and nothing of the person whe
   assert.equal(reachabilityAfter(lost, { text: 'Hello' }), undefined)
 })
 
-test('of a copy a chat that is not found is the one it is copied from', () => {
+test('for a copy, chat not found means the source chat', () => {
   const message: Message = { copy: { chat_id: -1001, message_id: 7 } }
   assert.equal(refused('Bad Request: chat not found', message), undefined)
   assert.equal(refused('Bad Request: message to copy not found', message), undefined)
@@ -33,7 +33,7 @@ test('of a copy a chat that is not found is the one it is copied from', () => {
   assert.equal(refused("Forbidden: bot can't initiate conversation with a user", message), 'unreachable')
 })
 
-test('what follows our own times within a second, as Telegram tells it in whole ones, holds', async () => {
+test('an update in the same second as our own time counts, though Telegram reports whole seconds', async () => {
   const db = fresh.database.kysely
   const person = { org_id: 1, bot_id: newId(), telegram_user_id: '78' }
   const [second, within] = ['2026-01-01T00:00:10.000Z', '2026-01-01T00:00:10.700Z']
@@ -55,7 +55,7 @@ test('what follows our own times within a second, as Telegram tells it in whole 
   assert.equal((await row()).state, 'reachable')
 })
 
-test('a name stays where none is told and the newest holds; where none is to be kept it is erased', async () => {
+test('a name stays if none is reported, the newest one counts, and it is erased if the bot keeps no names', async () => {
   const db = fresh.database.kysely
   const person = { org_id: 1, bot_id: newId(), telegram_user_id: '79', source: 'message' } as const
   const told = async (second: number, name?: string | null) => {
@@ -71,7 +71,7 @@ test('a name stays where none is told and the newest holds; where none is to be 
   assert.equal(await told(22, null), null)
 })
 
-test('a state is marked by its time, in its own bot and organization alone', async () => {
+test('a state is recorded by its time, only in its own bot and organization', async () => {
   const db = fresh.database.kysely
   const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
   const bot_id = newId()

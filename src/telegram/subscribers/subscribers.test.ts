@@ -1,4 +1,4 @@
-// Whom a bot may write to, as Telegram tells it and as its owner asks: through the hook and through the door.
+// Subscribers: by updates through the webhook, and by their owner's calls through the door.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { sign } from '@telegram-apps/init-data-node'
@@ -27,7 +27,7 @@ const codeOf = ({ statusCode, body }: { statusCode: number; body: string }) => [
   (JSON.parse(body) as { code?: string }).code,
 ]
 
-test('who starts a bot over a click is a subscriber who came over it, and who only writes is one without', async () => {
+test('a start over a click makes a subscriber with the click, and a message one without', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const to = await botCampaign(ground, id)
@@ -55,7 +55,7 @@ test('who starts a bot over a click is a subscriber who came over it, and who on
   assert.deepEqual([second?.['source'], second?.['click_id'], second?.['started_at']], ['message', null, null])
 })
 
-test('names are kept only where the bot is to keep them, and erased when it no longer is', async () => {
+test('names are stored only if the bot keeps names, and erased when it stops', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const ann = ground.telegram.person({ first_name: 'Annabel' })
@@ -67,7 +67,7 @@ test('names are kept only where the bot is to keep them, and erased when it no l
   assert.equal((await only(id))['name'], null)
 })
 
-test('blocked ones become blocked, unblocking brings them back, and late updates do not undo newer ones', async () => {
+test('a block makes a subscriber blocked, unblocking makes them reachable, and late updates do not undo newer ones', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const ann = ground.telegram.person()
@@ -78,7 +78,7 @@ test('blocked ones become blocked, unblocking brings them back, and late updates
   assert.equal((await only(id)).state, 'blocked')
   const from = { id: ann.id, is_bot: false, first_name: 'Ann', language_code: 'en' }
   const chat = { id: ann.id, type: 'private' }
-  // Written before the block, told after it.
+// Sent before the block, reported after it.
   bot.tell({ message: { message_id: 900, date: seconds() - 60, chat, from, text: 'late' } })
   await ground.telegram.settled()
   assert.equal((await only(id)).state, 'blocked')
@@ -92,7 +92,7 @@ test('blocked ones become blocked, unblocking brings them back, and late updates
   assert.equal((await only(id)).state, 'reachable')
 })
 
-test('a word opts out and a start opts in again, whoever runs the bot, by Telegram’s time', async t => {
+test('a word opts out and a start opts in again, in every mode, by Telegram’s time', async t => {
   const program = await startReceiver()
   t.after(() => program.close())
   for (const mode of ['own', 'relay', 'copy'] as const) {
@@ -128,7 +128,7 @@ test('a word opts out and a start opts in again, whoever runs the bot, by Telegr
   assert.equal(program.arrivals.filter(({ body }) => body.includes('Stop It')).length, 1, 'the word is passed on')
 })
 
-test('the button to unsubscribe is answered by us in own and relay and passed on to nobody; in copy it is noted alone', async t => {
+test('Sluice answers the unsubscribe button in own and relay and does not forward it; in copy it only records it', async t => {
   const program = await startReceiver()
   t.after(() => program.close())
   for (const mode of ['own', 'relay', 'copy'] as const) {
@@ -165,7 +165,7 @@ test('the button to unsubscribe is answered by us in own and relay and passed on
   )
 })
 
-test('a Mini App that was given leave to write makes a subscriber, and one that was not does not', async () => {
+test('a Mini App with permission to write makes a subscriber, and one without does not', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const launch = (user: object, start_param?: string) =>
@@ -203,7 +203,7 @@ test('a Mini App that was given leave to write makes a subscriber, and one that 
   assert.equal((await subscribersOf(ground, id)).find(one => one['telegram_user_id'] === '502')?.['source'], 'mini_app')
 })
 
-test('what happens in groups, and what bots do, makes no subscriber', async () => {
+test('updates in groups and of bots make no subscriber', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const from = { id: 900, is_bot: false, first_name: 'G' }
@@ -291,7 +291,7 @@ test('the list is filtered by bot, state, campaign, source, language, event and 
   assert.equal((await call('GET', '/api/subscribers?state=away')).statusCode, 400)
 })
 
-test('the page of a person tells their bots, click, events, payments and tasks', async () => {
+test('a subscriber’s answer shows the person’s bots, click, events, payments and tasks', async () => {
   const [bot, other] = [ground.telegram.bot(), ground.telegram.bot()]
   const { id } = await ground.add(bot)
   await ground.add(other)
@@ -348,7 +348,7 @@ test('another organization’s bots, people and payments are as if they were not
   assert.equal((await subscribersOf(ground, id)).length, 1)
 })
 
-test('an import takes in numbers once, on the owner’s word, and what Telegram tells later is newer', async () => {
+test('an import adds user ids once, with the owner’s confirmation, and any later report of Telegram’s is newer', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const ann = ground.telegram.person()
@@ -371,7 +371,7 @@ test('an import takes in numbers once, on the owner’s word, and what Telegram 
   assert.equal((await call('POST', url, { user_ids: [9], started_the_bot: true }, member)).statusCode, 403)
   const from = { id: 71, is_bot: false, first_name: 'X' }
   const chat = { id: 71, type: 'private' }
-  // Blocked long before the import; told only now.
+// Blocked long before the import, reported only now.
   const kicked = { user: { id: bot.id, is_bot: true }, status: 'kicked' }
   bot.tell({ my_chat_member: { chat, from, date: seconds() - 40_000, old_chat_member: {}, new_chat_member: kicked } })
   await ground.telegram.settled()
@@ -383,7 +383,7 @@ test('an import takes in numbers once, on the owner’s word, and what Telegram 
   assert.deepEqual((await send(most)).data(), { added: 50_000, known: 0 })
 })
 
-test('who is forgotten is nowhere any more but in what people are counted and billed by, and may come again', async () => {
+test('a forgotten person is nowhere but in the records that count and bill people, and may come again', async () => {
   const [bot, other] = [ground.telegram.bot(), ground.telegram.bot()]
   const { id } = await ground.add(bot)
   const { id: second } = await ground.add(other)
@@ -450,7 +450,7 @@ test('who is forgotten is nowhere any more but in what people are counted and bi
     assert.ok(before.includes(name), name)
   assert.equal((await call('DELETE', `/api/subscribers/${toWireId(subscriber_id)}`)).statusCode, 200)
   assert.deepEqual(codeOf(await call('DELETE', `/api/subscribers/${toWireId(subscriber_id)}`)), [404, 'not_found'])
-  // Conversions and charges: people are counted and billed once by their number.
+// Conversions and charges: people are counted and billed once by their user id.
   const kept = (await tables(ann.id)).filter(name => !['events', 'persons', 'person_keys'].includes(name))
   assert.deepEqual(kept, [])
   assert.equal((await subscribersOf(ground, second)).length, 1, 'the other bot knows the other person alone')

@@ -1,4 +1,4 @@
-// The message that answers a start: what is in it, how often, and what becomes of it when something is in the way.
+// The message that answers a start: its content, how often it is sent, and faults.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { botCampaign, subscribersOf } from '../../../tests/support/bot-clicks.ts'
@@ -43,7 +43,7 @@ const ended = (id: string, count = 1) =>
     return tasks.length === count && tasks.every(({ state }) => state !== 'waiting')
   })
 
-test('a start is answered with the welcome, which carries the start’s own click', async () => {
+test('a start is answered with the welcome, with the start’s own click in it', async () => {
   const { bot, id } = await welcoming({
     text: 'Hi <b>{first_name|friend}</b>, from {sub1}',
     buttons: [
@@ -68,7 +68,7 @@ test('a start is answered with the welcome, which carries the start’s own clic
   })
 })
 
-test('a button that leads to a channel carries a link that is given to the start’s own click', async () => {
+test('a channel button has a link that is given to the start’s own click', async () => {
   const db = ground.house.database.kysely
   const { org_id } = ground.owner
   const channel = await seedChannel(db, org_id)
@@ -93,7 +93,7 @@ test('a button that leads to a channel carries a link that is given to the start
   assert.deepEqual(grants.map(({ click_id }) => toWireId(click_id)).sort(), clicks.toSorted())
 })
 
-test('a bot that a program of its owner’s runs is welcomed by that program, not by us', async t => {
+test('a bot with a program of its owner’s sends no welcome', async t => {
   const program = await startReceiver()
   t.after(() => program.close())
   const relayed = await welcoming(WELCOME, { mode: 'relay', relay_url: program.origin })
@@ -110,14 +110,14 @@ test('a bot that a program of its owner’s runs is welcomed by that program, no
   }
 })
 
-test('it waits out the silence that Telegram asks for, and is sent afterwards by whichever process is there', async () => {
+test('a welcome waits during a rate limit, and any process sends it afterwards', async () => {
   const { bot, id } = await welcoming()
   ground.telegram.faults.next('sendMessage', { retry_after: 2 }, 1, bot.token)
   const ann = ground.telegram.person()
   const from = ground.telegram.calls.length
   ann.start(bot)
   let until = NaN
-  // Read once, because it is told only while it lasts.
+// Read once, because it is shown only while it lasts.
   await eventually('Telegram has asked for silence', async () => {
     until = Date.parse(String((await call('GET', `/api/bots/${id}`)).data()['silent_until']))
     return !Number.isNaN(until)
@@ -140,7 +140,7 @@ test('it waits out the silence that Telegram asks for, and is sent afterwards by
   assert.ok((message?.at ?? 0) - ahead >= until - 50, 'the silence was broken')
 })
 
-test('who cannot be written to is marked, and a message whose answer was lost is not sent twice', async () => {
+test('an unreachable person is marked, and a message whose answer was lost is not sent twice', async () => {
   const { bot, id } = await welcoming()
   const [ann, bob] = [ground.telegram.person(), ground.telegram.person()]
   ann.start(bot)
@@ -194,8 +194,8 @@ test('a welcome that Telegram would refuse is refused, with the reason', async (
   assert.equal((await call('PATCH', `/api/bots/${id}`, { welcome: null })).data()['welcome'], null)
 })
 
-// The last one, because the clock goes on by a day.
-test('it is sent once per person and 24 hours, however often Telegram tells of a start', async () => {
+// The last test, because it moves the clock by a day.
+test('a welcome is sent once per person and 24 hours, however often Telegram repeats a start', async () => {
   const { bot, id } = await welcoming()
   const ann = ground.telegram.person()
   for (let n = 0; n < 3; n += 1) ann.start(bot)

@@ -1,4 +1,4 @@
-// That what a bot is to do is done once, in time, by one process at a time, and that silence Telegram asks for is kept.
+// Tasks run once, in time, in one process at a time, and not during rate limits.
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
@@ -53,14 +53,14 @@ const ended = (bot: Bot) => async () => (await rows(bot)).every(({ state }) => s
 const running: { close(): Promise<void> }[] = []
 afterEach(async () => void (await Promise.all(running.splice(0).map(one => one.close()))))
 
-/** A process that does tasks of one kind. */
+/** A process that runs tasks of one kind. */
 function process(doing: (task: Task) => Promise<TaskOutcome>, poll_ms = 50) {
   const tasks = openTasks(ground.house.ground, { leave: doing }, { poll_ms })
   running.push(tasks)
   return tasks
 }
 
-test('a task is asked for once, and of several processes one does it', async () => {
+test('a task is created once, and one of several processes runs it', async () => {
   const bot = await newBot()
   const keys = Array.from({ length: 40 }, (_, n) => String(n).padStart(2, '0'))
   const isNew = await Promise.all([...keys, ...keys].map(key => ask(bot, key)))
@@ -79,7 +79,7 @@ test('a task is asked for once, and of several processes one does it', async () 
   )
 })
 
-test('a task is done at its time, at once where this process has asked for it, and not when it is too late', async () => {
+test('a task runs at its time, at once if this process created it, and not when it is too late', async () => {
   const bot = await newBot()
   await ask(bot, 'late', { in_ms: -2000, within_ms: -1000 })
   await ask(bot, 'later', { in_ms: 3_600_000, within_ms: 7_200_000 })
@@ -104,7 +104,7 @@ test('a task is done at its time, at once where this process has asked for it, a
   )
 })
 
-test('what a process left behind is taken over as cut, and what that process says afterwards is not heard', async () => {
+test('a dead process’s task is taken over as cut, and that process’s later outcome is not recorded', async () => {
   const bot = await newBot()
   await ask(bot, 'one')
   const frozen = Promise.withResolvers<TaskOutcome>()
@@ -133,7 +133,7 @@ test('what a process left behind is taken over as cut, and what that process say
   assert.deepEqual([row?.state, row?.reason, row?.tries], ['gone', 'by the second', 2])
 })
 
-test('silence that Telegram asks for holds for the whole bot, in every process, and for no other bot', async () => {
+test('a rate limit applies to the whole bot, in every process, and to no other bot', async () => {
   const [bot, other] = [await newBot(), await newBot()]
   const calls: string[] = []
   const doing = async ({ bot_id }: Task): Promise<TaskOutcome> => {
@@ -149,7 +149,7 @@ test('silence that Telegram asks for holds for the whole bot, in every process, 
   const before = ofBot()
   await ask(other, 'x')
   await eventually('the other bot goes on', ended(other))
-  // Of each process the three that it had in hand when it was told, and none after them.
+// Each process ends the three tasks it had claimed before the rate limit, and starts none after.
   assert.ok(ofBot() <= before + 6, 'the bot went on')
   assert.ok((await states(bot)).includes('waiting'))
   await eventually('nothing is in hand', async () => (await rows(bot)).every(({ lease_token }) => lease_token === null))
@@ -170,7 +170,7 @@ test('silence that Telegram asks for holds for the whole bot, in every process, 
   assert.ok((await states(bot)).every(state => state === 'done'))
 })
 
-test('what fails before its message is on its way is tried again soon, what fails after that is left in hand', async () => {
+test('a task that fails before its message leaves is retried soon, one that fails after that stays claimed', async () => {
   const bot = await newBot()
   for (const key of ['before', 'after']) await ask(bot, key)
   const worker = openTasks(ground.house.ground, {
@@ -190,7 +190,7 @@ test('what fails before its message is on its way is tried again soon, what fail
   assert.ok(Date.parse(String(before?.due_at)) > Date.parse(String(before?.created_at)) + 4000)
 })
 
-test('the next few begin no sooner than the bot’s speed lets them', async () => {
+test('tasks start no sooner than the bot’s speed allows', async () => {
   const bot = await newBot()
   const begun: number[] = []
   for (let n = 0; n < 6; n += 1) await ask(bot, String(n))
@@ -205,7 +205,7 @@ test('the next few begin no sooner than the bot’s speed lets them', async () =
   assert.ok((begun[3] ?? 0) - first >= 148, String(begun))
 })
 
-test('a token that Telegram refuses is noticed at once', async () => {
+test('a revoked token is noticed at once', async () => {
   const known = ground.telegram.bot()
   const { id } = await ground.add(known)
   const bot = { org_id: ground.owner.org_id, id: toUuid(id) ?? '' }
@@ -229,7 +229,7 @@ const silence = async ({ org_id, id }: Bot) =>
       .executeTakeFirstOrThrow()
   ).send_after
 
-test('a longer silence is not made shorter', async () => {
+test('a rate limit is never shortened', async () => {
   const bot = await newBot()
   const [long, short] = [await databaseTimeIn(db(), 60_000), await databaseTimeIn(db(), 1000)]
   await silenceBot(db(), bot, long)
@@ -237,7 +237,7 @@ test('a longer silence is not made shorter', async () => {
   assert.equal(Date.parse(String(await silence(bot))), Date.parse(long))
 })
 
-test('tasks of a bot that was deleted are over, and those of a revoked token wait for the new one', async () => {
+test('tasks of a deleted bot end, and those of a revoked token wait for the new one', async () => {
   const [deleted, revoked] = [await newBot(), await newBot()]
   await db()
     .updateTable('bots')
@@ -263,7 +263,7 @@ test('tasks of a bot that was deleted are over, and those of a revoked token wai
   await worker.close()
 })
 
-test('what came of a call says whether it is made again', () => {
+test('the outcome of a call decides whether it is repeated', () => {
   const failure = (kind: 'later' | 'unknown' | 'unsent' | 'refused', retry_after?: number) =>
     ({ ok: false, kind, description: 'words', ...(retry_after === undefined ? {} : { retry_after }) }) as const
   assert.deepEqual(afterFailure(failure('unknown')), { is: 'failed', reason: ARRIVAL_UNKNOWN })
@@ -274,7 +274,7 @@ test('what came of a call says whether it is made again', () => {
   assert.deepEqual(afterFailure(failure('refused'), { refused: 'gone' }), { is: 'gone', reason: 'words' })
 })
 
-test('tasks that have ended are dropped after a week, those that wait are not', async () => {
+test('ended tasks are deleted after a week, waiting ones are not', async () => {
   const bot = await newBot()
   for (const key of ['new', 'old']) await ask(bot, key)
   const worker = process(async () => DONE)

@@ -1,4 +1,4 @@
-// Destinations in Telegram as they are sent, stored and answered.
+// Destinations in Telegram: requests, rows and answers.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
@@ -27,7 +27,7 @@ const storedOf = async (id: string) =>
     .where('id', '=', toUuid(id) ?? '')
     .executeTakeFirstOrThrow()
 
-test('a destination is answered with everything said, and read back the same', async () => {
+test('a destination is answered with all its fields, and read back the same', async () => {
   for (const [sent, shown] of [
     [{ type: 'bot' }, { type: 'bot', start: null, open: 'direct', link_host: 't.me' }],
     [
@@ -52,14 +52,14 @@ test('a destination is answered with everything said, and read back the same', a
   }
 })
 
-test('it is stored as a redirect to its link, which the version before goes on by', async () => {
+test('a destination is stored as a redirect to its link, which the previous version can read', async () => {
   const made = await create({ type: 'mini_app', bot_id, app: 'play', start: 'x_{click_id}' })
   const { destination } = await storedOf(String(made.data()['id']))
   const { type, url } = destination as { type: string; url: string }
   assert.deepEqual([type, url], ['redirect', 'https://t.me/Acme_bot/play?startapp=x_{click_id}'])
 })
 
-test('a change is to another place, to an address and back; what is equal already is left as it is', async () => {
+test('a destination is changed to another place, to a URL and back; an equal one is left unchanged', async () => {
   const { id } = (await create({ type: 'redirect', url: 'https://shop.example/' })).json() as { id: string }
   const led = await patch(id, { destination: { type: 'bot', bot_id, start: 'a-{click_id}' } })
   assert.equal((led.data()['destination'] as { start: string }).start, 'a-{click_id}')
@@ -76,7 +76,7 @@ test('a change is to another place, to an address and back; what is equal alread
   assert.deepEqual(back.data()['destination'], { type: 'redirect', url: 'https://shop.example/' })
 })
 
-test('what no link can hold is refused, and says what to do', async () => {
+test('an invalid link is refused with a remedy', async () => {
   for (const [sent, words] of [
     [{ type: 'bot', bot_id, start: 'promo' }, /start: must end with \{click_id\}/],
     [{ type: 'bot', bot_id, start: 'promo{click_id}' }, /start: must have - or _ right before/],
@@ -93,7 +93,7 @@ test('what no link can hold is refused, and says what to do', async () => {
   }
 })
 
-test('a bot that is not there, deleted or another organization’s is no bot, for a new campaign and a change alike', async () => {
+test('an unknown, deleted or another organization’s bot is refused, for a new campaign and for a change', async () => {
   const gone = await seedBot(house.database, owner.org_id, 'Gone_bot')
   await house.call('DELETE', `/api/bots/${toWireId(gone)}`, owner)
   const stranger = await seedSignedIn(house)
@@ -109,7 +109,7 @@ test('a bot that is not there, deleted or another organization’s is no bot, fo
   assert.deepEqual(await storedOf(id), before)
 })
 
-test('a key that may make campaigns may name a bot in one', async () => {
+test('a key with the right to campaigns may name a bot in one', async () => {
   const { secret } = await seedKey(house.database, owner, { rights: ['campaigns'] })
   const made = await create({ type: 'bot', bot_id }, { key: secret })
   assert.equal(made.statusCode, 201, made.body)
