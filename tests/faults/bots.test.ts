@@ -68,7 +68,7 @@ const taken = (bot: FakeBot) =>
     return bot.pending === 0
   })
 
-/** What the program was told more than once. */
+/** How many updates the program got more than once. */
 function repeats(): number {
   const all = program.numbers()
   return all.length - new Set(all).size
@@ -85,30 +85,30 @@ test('killed in a stream of updates: the program misses none, and every start is
   const start = () =>
     startSluice({ ...env, PORT: String(port), DATABASE_URL: fresh.url, DATA_DIR: dataDir, LOG_LEVEL: 'silent' })
   telegram.reach(PUBLIC, `http://127.0.0.1:${port}`)
-  program.told.length = 0
+  program.updates.length = 0
   let sluice = await start()
   const kills = IS_LONG ? 5 : 1
   const sent = 500
-  let told = 0
-  const tell = (upTo: number) => {
-    for (; told < upTo; told += 1) {
-      const person = people[told % people.length] ?? assert.fail()
-      if (told < people.length) person.start(bot, clicks[told])
-      else person.say(bot, `message ${told}`)
+  let done = 0
+  const act = (upTo: number) => {
+    for (; done < upTo; done += 1) {
+      const person = people[done % people.length] ?? assert.fail()
+      if (done < people.length) person.start(bot, clicks[done])
+      else person.say(bot, `message ${done}`)
     }
   }
   for (let turn = 0; turn < kills; turn += 1) {
-    const before = program.told.length
-    tell(Math.floor((sent * (turn + 1)) / (kills + 1)))
+    const before = program.updates.length
+    act(Math.floor((sent * (turn + 1)) / (kills + 1)))
     telegram.advance(20_000)
-    await eventually('some have come', () => program.told.length > before + 10)
+    await eventually('some have come', () => program.updates.length > before + 10)
     await sluice.kill()
     sluice = await start()
   }
-  tell(sent)
+  act(sent)
   await taken(bot)
   assert.equal(new Set(program.numbers()).size, sent)
-  assert.ok(repeats() <= kills * 100, `${repeats()} were told again`)
+  assert.ok(repeats() <= kills * 100, `${repeats()} came again`)
   assert.equal(await startsOf(id), people.length)
   await sluice.stop()
   rmSync(dataDir, { recursive: true, force: true })
@@ -124,12 +124,12 @@ test('while the database is away the program goes on hearing, each update once, 
   const people = Array.from({ length: 10 }, () => telegram.person())
   const { bot, id, clicks } = await place(house, people.length)
   const asked = telegram.messages.length
-  program.told.length = 0
+  program.updates.length = 0
   program.answer = (_, response) =>
     void response.end(JSON.stringify({ method: 'sendMessage', chat_id: people[0]?.id, text: 'hi' }))
   for (const mode of ['cut', 'freeze'] as const) {
     proxy.set(mode)
-    const before = program.told.length
+    const before = program.updates.length
     for (const [n, person] of people.entries())
       if (mode === 'cut') person.start(bot, clicks[n])
       else person.say(bot, 'later')
@@ -141,7 +141,7 @@ test('while the database is away the program goes on hearing, each update once, 
     proxy.set('flow')
     await taken(bot)
   }
-  assert.equal(program.told.length, 2 * people.length, 'each was told once')
+  assert.equal(program.updates.length, 2 * people.length, 'each came once')
   await eventually('all is recorded', async () => (await startsOf(id)) === people.length)
   assert.ok(telegram.messages.length > asked, 'what the program answered meanwhile was passed back')
   await house.end()

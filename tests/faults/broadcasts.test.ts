@@ -9,7 +9,7 @@ import { connect } from '../../src/ground/db/connect.ts'
 import type { SendTerms } from '../../src/telegram/broadcasts/terms.ts'
 import { openBroadcastWorker } from '../../src/telegram/broadcasts/worker.ts'
 import { type BotGround, botGround } from '../support/bots.ts'
-import { type Bot, broadcasting, mostASecond, seedSubscribers } from '../support/broadcasts.ts'
+import { type BroadcastBot, broadcasting, mostASecond, seedSubscribers } from '../support/broadcasts.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { IS_LONG } from '../support/fault-ground.ts'
@@ -53,8 +53,8 @@ async function kill(child: ChildProcess): Promise<void> {
   await closed
 }
 
-const numberOf = ({ fake }: Bot) => ground.telegram.messages.filter(one => one.bot === fake.id).length
-const calls = ({ fake }: Bot, method = 'sendMessage') =>
+const numberOf = ({ fake }: BroadcastBot) => ground.telegram.messages.filter(one => one.bot === fake.id).length
+const calls = ({ fake }: BroadcastBot, method = 'sendMessage') =>
   ground.telegram.calls.filter(call => call.token === fake.token && call.method === method)
 
 /** Who is in the state, by their Telegram numbers. */
@@ -95,7 +95,7 @@ test('killed again and again nobody is written to twice, and who may be missing 
   assert.deepEqual(new Set([...sent, ...unknown]), new Set(people))
   assert.ok(sent.every(person => chats.includes(person)))
   assert.ok(mostASecond(calls(bot).map(call => call.at)) <= 28)
-  await at.did('POST', `/api/broadcasts/${id}/unknown`)
+  await at.call('POST', `/api/broadcasts/${id}/unknown`)
   const again = await at.until(id, 'done')
   assert.deepEqual([again.counts.sent, again.counts.unknown], [count, 0])
   assert.deepEqual(new Set(at.chats(bot)), new Set(people))
@@ -177,7 +177,7 @@ test('killed while the recipients are written down it goes on behind them: every
     [bot.org_id],
   )
   assert.equal(rows[0]?.count, 3000)
-  await at.did('POST', `/api/broadcasts/${id}/stop`)
+  await at.call('POST', `/api/broadcasts/${id}/stop`)
 })
 
 test('while the database is away nothing is sent but what was on its way, and nobody is written to twice', async () => {

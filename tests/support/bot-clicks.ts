@@ -1,14 +1,15 @@
-// Clicks that lead to a bot, as visitors make them; and what is read of people through the door.
+// Clicks that lead to a bot, as visitors make them, and subscribers as the API lists them.
 import assert from 'node:assert/strict'
 import { type BotGround, PUBLIC } from './bots.ts'
 import { BROWSER } from './visits.ts'
 
 export type BotCampaign = {
-  readonly id: string /** Makes a click; answers the parameter of its start, which is its id. */
+  readonly id: string
+  /** Makes a click; returns the parameter of its start, which is its id. */
   click(): Promise<string>
 }
 
-/** A campaign that leads to the bot, of the ground's owner. `query` is what its link carries. */
+/** Creates a campaign of the ground's owner that leads to the bot. */
 export async function botCampaign(
   { house, call }: BotGround,
   bot_id: string,
@@ -30,11 +31,11 @@ export async function botCampaign(
   }
 }
 
-export type SubscriberRow = Record<string, unknown> & { id: string; state: string }
+type ListedSubscriber = Record<string, unknown> & { id: string; state: string }
 
 /** The subscribers of a bot, newest first. */
-export async function subscribersOf({ call }: BotGround, bot_id: string, more = ''): Promise<SubscriberRow[]> {
+export async function subscribersOf({ call }: BotGround, bot_id: string, more = ''): Promise<ListedSubscriber[]> {
   const reply = await call('GET', `/api/subscribers?bot_id=${bot_id}${more}`)
   assert.equal(reply.statusCode, 200, reply.body)
-  return reply.data()['data'] as SubscriberRow[]
+  return reply.data()['data'] as ListedSubscriber[]
 }

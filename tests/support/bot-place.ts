@@ -1,11 +1,11 @@
-// An organization with a bot whose updates Sluice hears, and a Telegram on loopback that knows the bot by its token.
+// An organization with a bot whose updates reach Sluice, and a minimal Bot API on loopback that accepts any token.
 import assert from 'node:assert/strict'
 import { newId, openTestHouse, startHouse, type TestHouse } from './house.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 import { startReceiver } from './receiver.ts'
 
-/** Where these houses are: an address that Telegram could call. */
+/** BASE_URL of these houses: an address that Telegram could call. */
 export const BOT_ORIGIN = 'https://track.example.com'
 
 export type BotPlace = SignedIn & {
@@ -15,7 +15,7 @@ export type BotPlace = SignedIn & {
   username: string
 }
 
-/** A house beside such a Telegram, and what is done in it; on a database of its own unless one is given. */
+/** Starts a house with such a Bot API, on a database of its own unless one is given. */
 export async function startBotHouse(env: Record<string, string> = {}, database?: Database) {
   const secrets = new Map<string, string>()
   const telegram = await startReceiver(({ url, body }, response) => {
@@ -33,7 +33,7 @@ export async function startBotHouse(env: Record<string, string> = {}, database?:
   const house = await (database === undefined ? startHouse(settings) : openTestHouse(database, settings))
   return {
     house,
-    /** An organization with a bot of its own. */
+    /** Creates an organization with a bot. */
     async place(): Promise<BotPlace> {
       const owner = await seedSignedIn(house)
       const as = { headers: { origin: BOT_ORIGIN, cookie: `__Host-${owner.cookie}` } }
@@ -41,8 +41,8 @@ export async function startBotHouse(env: Record<string, string> = {}, database?:
       return { ...place, ...(await addBot(house, as)) }
     },
     addBot: (as: BotPlace['as']) => addBot(house, as),
-    /** Tells an update of the bot's, as Telegram does. */
-    tell: ({ bot, token }: Pick<BotPlace, 'bot' | 'token'>, update: object) =>
+    /** Posts an update of the bot, as Telegram does. */
+    sendUpdate: ({ bot, token }: Pick<BotPlace, 'bot' | 'token'>, update: object) =>
       house.call('POST', `/hooks/telegram/${bot}`, {
         body: update,
         headers: { 'x-telegram-bot-api-secret-token': secrets.get(token) ?? assert.fail('no hook was set') },
@@ -54,7 +54,7 @@ export async function startBotHouse(env: Record<string, string> = {}, database?:
   }
 }
 
-/** Its name goes by its number, which the token begins with. */
+/** The bot's name, from its id, with which the token begins. */
 const usernameOf = (token: string): string => `Acme_${token.split(':')[0]}_bot`
 
 let bots = 7000
@@ -67,7 +67,7 @@ async function addBot(house: TestHouse, as: BotPlace['as']): Promise<Pick<BotPla
   return { bot: String(made.data()['id']), token, username }
 }
 
-/** A person's `/start` with a parameter. */
+/** An update: a person's `/start` with a parameter. */
 export const startUpdate = (parameter: string, person = 77) => ({
   update_id: 1,
   message: {

@@ -1,4 +1,4 @@
-// A house that Telegram can reach, the fake Bot API it asks, and calls about bots as somebody signed in.
+// A house that Telegram can reach, the fake Bot API it calls, and API calls of a signed-in person.
 import assert from 'node:assert/strict'
 import type { LightMyRequestResponse } from 'fastify'
 import type { Database } from '../../src/ground/db/connect.ts'
@@ -7,7 +7,7 @@ import { openTestHouse, startHouse, type TestHouse } from './house.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 import { type FakeBot, startTelegram, type TelegramFake } from './telegram-fake/telegram-fake.ts'
 
-/** BASE_URL of such a house. */
+/** BASE_URL of this house. */
 export const PUBLIC = 'https://track.example.com'
 
 type Reply = LightMyRequestResponse & { data: () => Record<string, unknown> }
@@ -17,21 +17,21 @@ export type BotGround = {
   readonly telegram: TelegramFake
   readonly house: TestHouse
   readonly owner: SignedIn
-  /** A call as the owner, or as somebody else. */
+  /** A call as the owner, or as another person. */
   readonly call: (method: Method, url: string, body?: unknown, as?: SignedIn) => Promise<Reply>
-  /** Adds a bot of the fake's; answers what it is. */
+  /** Adds a bot of the fake's; returns the API's answer. */
   add(bot: FakeBot, more?: object, as?: SignedIn): Promise<Record<string, unknown> & { id: string }>
   signIn(...options: Parameters<typeof seedSignedIn> extends [unknown, ...infer Rest] ? Rest : never): Promise<SignedIn>
   end(): Promise<void>
 }
 
-/** Behind https the cookie has another name. */
+/** Signs a person in; with https the cookie has another name. */
 export async function signInAt(house: TestHouse, ...options: Parameters<BotGround['signIn']>): Promise<SignedIn> {
   const person = await seedSignedIn(house, ...options)
   return { ...person, cookie: `__Host-${person.cookie}` }
 }
 
-/** Starts both, on a database of their own unless one is given. The house listens, so that the fake's hooks reach it at BASE_URL. */
+/** Starts both, on a database of their own unless one is given. The house listens, so that the fake's updates reach it at BASE_URL. */
 export async function botGround(
   env: Record<string, string> = {},
   options: HouseOptions = {},

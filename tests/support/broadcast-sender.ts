@@ -1,4 +1,4 @@
-// A process that sends broadcasts, to be killed or stopped: `node broadcast-sender.ts <connection> <settings> <terms>`, each as JSON.
+// A process that sends broadcasts, for tests that kill or stop it: `node broadcast-sender.ts <connection> <settings> <terms>`, each as JSON.
 import { pino } from 'pino'
 import { readConfig } from '../../src/ground/config.ts'
 import { connect } from '../../src/ground/db/connect.ts'

@@ -1,4 +1,4 @@
-// Subscribers of a bot in any number, and broadcasts to them.
+// Seeds subscribers of a bot in any number, and makes broadcasts to them.
 import assert from 'node:assert/strict'
 import { newId, toUuid } from '../../src/contract/ids.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
@@ -6,8 +6,8 @@ import type { BotGround } from './bots.ts'
 import { eventually } from './eventually.ts'
 import type { FakeBot, FakePerson } from './telegram-fake/telegram-fake.ts'
 
-export type Bot = { readonly fake: FakeBot; readonly id: string; readonly org_id: number; readonly uuid: string }
-type Seeded = {
+export type BroadcastBot = { readonly fake: FakeBot; readonly id: string; readonly org_id: number; readonly uuid: string }
+type SubscriberSeed = {
   readonly telegram_user_id: string
   readonly click_id?: string | null
   readonly campaign_id?: string | null
@@ -18,11 +18,11 @@ type Seeded = {
   readonly opted_out_at?: string | null
 }
 
-/** Writes subscribers as the bot's updates would have. Answers their ids. */
+/** Inserts subscribers as the bot's updates would have. Returns their ids. */
 export async function seedSubscribers(
   database: Database,
-  { org_id, uuid: bot_id }: Pick<Bot, 'org_id' | 'uuid'>,
-  all: readonly Seeded[],
+  { org_id, uuid: bot_id }: Pick<BroadcastBot, 'org_id' | 'uuid'>,
+  all: readonly SubscriberSeed[],
 ): Promise<string[]> {
   const now = new Date().toISOString()
   const rows = all.map(one => ({
@@ -44,7 +44,7 @@ export async function seedSubscribers(
   return rows.map(({ id }) => id)
 }
 
-export type Shown = {
+type BroadcastReply = {
   id: string
   state: string
   pause_reason: string | null
@@ -52,55 +52,56 @@ export type Shown = {
   counts: Record<'recipients' | 'queued' | 'sent' | 'blocked' | 'gone' | 'failed' | 'unknown' | 'skipped', number>
 } & Record<string, unknown>
 
-/** What tests of broadcasts do, on a ground with bots. */
+/** The actions of broadcast tests, on a ground with bots. */
 export function broadcasting(ground: BotGround) {
   const { telegram, house, owner } = ground
-  const did = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown): Promise<Shown> => {
+  const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown): Promise<BroadcastReply> => {
     const reply = await ground.call(method, url, body)
     assert.ok(reply.statusCode < 300, `${method} ${url}: ${reply.statusCode} ${reply.body}`)
-    return reply.data() as Shown
+    return reply.data() as BroadcastReply
   }
-  const read = (id: string) => did('GET', `/api/broadcasts/${id}`)
+  const read = (id: string) => call('GET', `/api/broadcasts/${id}`)
   return {
-    did,
+    /** A call that must succeed. */
+    call,
     read,
-    /** A bot whose own program has the hook, so that updates of the fake's go nowhere by themselves. */
-    async bot(more: object = { mode: 'copy' }): Promise<Bot> {
+    /** A bot whose own program has the webhook, so that the fake's updates do not reach Sluice. */
+    async bot(more: object = { mode: 'copy' }): Promise<BroadcastBot> {
       const fake = telegram.bot()
       const { id } = await ground.add(fake, more)
       return { fake, id, org_id: owner.org_id, uuid: toUuid(id) ?? '' }
     },
-    /** People who have started the bot, and are its subscribers. */
-    async people(bot: Bot, count: number, more: (n: number) => Partial<Seeded> = () => ({})): Promise<FakePerson[]> {
+    /** People who have started the bot and are its subscribers. */
+    async people(bot: BroadcastBot, count: number, more: (n: number) => Partial<SubscriberSeed> = () => ({})): Promise<FakePerson[]> {
       const people = Array.from({ length: count }, () => telegram.person())
       for (const person of people) person.start(bot.fake)
       const seeded = people.map(({ id }, n) => ({ telegram_user_id: String(id), ...more(n) }))
       await seedSubscribers(house.database, bot, seeded)
       return people
     },
-    draft: (bot: Bot, more: object = {}) =>
-      did('POST', '/api/broadcasts', { bot_id: bot.id, name: 'News', message: { text: 'Hello' }, ...more }),
+    draft: (bot: BroadcastBot, more: object = {}) =>
+      call('POST', '/api/broadcasts', { bot_id: bot.id, name: 'News', message: { text: 'Hello' }, ...more }),
     start: (id: string, expected_recipients: number, more: object = {}) =>
-      did('POST', `/api/broadcasts/${id}/start`, { expected_recipients, ...more }),
-    /** Drafts and starts one. */
-    async started(bot: Bot, expected: number, more: object = {}): Promise<string> {
+      call('POST', `/api/broadcasts/${id}/start`, { expected_recipients, ...more }),
+    /** Creates and starts a broadcast. */
+    async started(bot: BroadcastBot, expected: number, more: object = {}): Promise<string> {
       const { id } = await this.draft(bot, more)
       await this.start(id, expected)
       return id
     },
-    /** Waits until it is in the state, for as long as it goes on, and answers it. */
-    async until(id: string, state: string): Promise<Shown> {
-      for (let shown = await read(id); ; ) {
-        if (shown.state === state) return shown
-        const before = JSON.stringify(shown.counts)
-        await eventually(`${state}, not ${shown.state}`, async () => {
-          shown = await read(id)
-          return shown.state === state || JSON.stringify(shown.counts) !== before
+    /** Waits until the broadcast has the state, as long as its counts change; returns it. */
+    async until(id: string, state: string): Promise<BroadcastReply> {
+      for (let broadcast = await read(id); ; ) {
+        if (broadcast.state === state) return broadcast
+        const before = JSON.stringify(broadcast.counts)
+        await eventually(`${state}, not ${broadcast.state}`, async () => {
+          broadcast = await read(id)
+          return broadcast.state === state || JSON.stringify(broadcast.counts) !== before
         })
       }
     },
-    /** Who has got it, by the fake's own word: each message's chat. */
-    chats: (bot: Bot) => telegram.messages.filter(one => one.bot === bot.fake.id).map(({ chat }) => chat),
+    /** The chat of each message the fake has got from the bot. */
+    chats: (bot: BroadcastBot) => telegram.messages.filter(one => one.bot === bot.fake.id).map(({ chat }) => chat),
   }
 }
 

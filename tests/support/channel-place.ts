@@ -1,4 +1,4 @@
-// An organization with a bot that is administrator of a channel, clicks of its campaigns, and invite links that were given to them.
+// An organization with a bot that is an administrator of a channel, clicks of its campaigns, and the invite links of these clicks.
 import assert from 'node:assert/strict'
 import { type Insertable, type Kysely, sql } from 'kysely'
 import { newId, toUuid, toWireId } from '../../src/contract/ids.ts'
@@ -10,7 +10,7 @@ import type { FakeBot, FakeChat } from './telegram-fake/telegram-fake.ts'
 
 const BROWSER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x64) Chrome/130.0.0.0' }
 
-type Settings = Partial<
+type ChannelColumns = Partial<
   Pick<
     Insertable<Tables['channels']>,
     | 'on_request'
@@ -28,30 +28,30 @@ export type ChannelPlace = {
   readonly owner: SignedIn
   readonly org_id: number
   readonly fake: FakeBot
-  /** The bot's id, and the channel's, as uuids. */
+  /** The ids of the bot and the channel are uuids. */
   readonly bot_id: string
   readonly chat: FakeChat
   readonly channel_id: string
   readonly campaign: { readonly id: string; readonly key: string }
-  /** A click, by its id as on the wire. */
+  /** Makes a click; returns its wire id. */
   click(key?: string): Promise<string>
   campaignOf(name: string, body?: object): Promise<{ id: string; key: string }>
-  /** An invite link at Telegram that was given to this click, or is the one its campaign's clicks share. */
+  /** Creates an invite link that was given to this click, or a shared link that was given to these clicks. */
   link(to: { click?: string; shared?: readonly string[]; asks?: boolean; granted_at?: string }): Promise<string>
-  /** What Sluice has recorded, starts left out. */
-  events(type?: string): Promise<Recorded[]>
+  /** The recorded events, without starts. */
+  events(type?: string): Promise<RecordedEvent[]>
   members(): Promise<Tables['channel_members'][]>
   requests(): Promise<Tables['join_requests'][]>
   charges(): Promise<number>
 }
-type Recorded = Pick<Tables['events'], 'id' | 'type' | 'click_id' | 'telegram_user_id'> & {
+type RecordedEvent = Pick<Tables['events'], 'id' | 'type' | 'click_id' | 'telegram_user_id'> & {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** A new organization; `is` changes the channel's settings. Without a channel the bot is administrator of a chat that nobody has added. */
+/** Creates an organization; `is` sets the channel's columns. With `isAdded: false` the bot is an administrator of a chat that is no channel. */
 export async function channelPlace(
   ground: BotGround,
-  { is = {}, chat: about = {}, isAdded = true }: { is?: Settings; chat?: object; isAdded?: boolean } = {},
+  { is = {}, chat: about = {}, isAdded = true }: { is?: ChannelColumns; chat?: object; isAdded?: boolean } = {},
 ): Promise<ChannelPlace> {
   const { telegram, house } = ground
   const db = house.database.kysely
@@ -93,25 +93,25 @@ export async function channelPlace(
   }
 }
 
-async function made({ telegram }: BotGround, { token }: FakeBot, params: object): Promise<string> {
+async function createLink({ telegram }: BotGround, { token }: FakeBot, params: object): Promise<string> {
   const response = await fetch(`${telegram.origin}/bot${token}/createChatInviteLink`, {
     method: 'POST',
     body: JSON.stringify(params),
   })
   const { result } = (await response.json()) as { result?: { invite_link: string } }
-  return result?.invite_link ?? assert.fail('the link was not made')
+  return result?.invite_link ?? assert.fail('the link was not created')
 }
 
 const uuid = (id: string): string => toUuid(id) ?? assert.fail(`${id} is no id`)
 
-type Linked = Pick<ChannelPlace, 'org_id' | 'fake' | 'chat' | 'channel_id' | 'campaign'>
+type LinkPlace = Pick<ChannelPlace, 'org_id' | 'fake' | 'chat' | 'channel_id' | 'campaign'>
 
-function linkMaker(ground: BotGround, { org_id, fake, chat, channel_id, campaign }: Linked): ChannelPlace['link'] {
+function linkMaker(ground: BotGround, { org_id, fake, chat, channel_id, campaign }: LinkPlace): ChannelPlace['link'] {
   const db = ground.house.database.kysely
   return async ({ click: to, shared, asks = false, granted_at }) => {
     const id = newId()
     const now = new Date().toISOString()
-    const url = await made(ground, fake, { chat_id: chat.id, name: toWireId(id), creates_join_request: asks })
+    const url = await createLink(ground, fake, { chat_id: chat.id, name: toWireId(id), creates_join_request: asks })
     await db
       .insertInto('channel_links')
       .values({
@@ -151,7 +151,7 @@ function readsOf(
 ): Pick<ChannelPlace, 'events' | 'members' | 'requests' | 'charges'> {
   return {
     events: async type => {
-      const { rows } = await sql<Recorded>`
+      const { rows } = await sql<RecordedEvent>`
         select id, type, click_id, telegram_user_id, payload from events
         where org_id = ${org_id} and type <> 'bot_start' and (${type ?? null}::text is null or type = ${type ?? null})
         order by created_at, id`.execute(db)

@@ -1,4 +1,4 @@
-// Channels and invite links put straight into the database, for tests of what becomes of them.
+// Seeds channels and invite links directly in the database.
 import { randomBytes, randomInt } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { newId } from '../../src/contract/ids.ts'
@@ -7,14 +7,12 @@ import type { Tables } from '../../src/ground/db/tables.ts'
 
 const DAY_MS = 86_400_000
 
-type Channel = { id: string; chat_id: string }
-
-/** A channel that is ready. Its bot is nobody unless given. */
+/** Inserts a channel in state `ready`, without an existing bot unless one is given. */
 export async function seedChannel(
   db: Kysely<Tables>,
   org_id: number,
   about: Partial<Pick<Tables['channels'], 'bot_id' | 'chat_id' | 'title' | 'username' | 'state'>> = {},
-): Promise<Channel> {
+): Promise<{ id: string; chat_id: string }> {
   const now = new Date().toISOString()
   const { id, chat_id } = await db
     .insertInto('channels')
@@ -35,7 +33,7 @@ export async function seedChannel(
   return { id, chat_id }
 }
 
-/** Links of a channel: free ones of its pool, or the one that a campaign shares. */
+/** Inserts links of a channel: free links of its pool, or a campaign's shared link. */
 export async function seedLinks(
   db: Kysely<Tables>,
   org_id: number,

@@ -60,7 +60,7 @@ const start = (payload: string, from: unknown = 77) => ({
   },
 })
 
-const tell = (bot: string, body: unknown, secret: string, on = house) =>
+const postUpdate = (bot: string, body: unknown, secret: string, on = house) =>
   on.call('POST', `/hooks/telegram/${bot}`, { body, headers: { 'x-telegram-bot-api-secret-token': secret } })
 
 const eventsOf = (org_id: number) =>
@@ -76,8 +76,8 @@ test('a start over a click is recorded once, raises the click’s status and bin
   const { org_id, bot, secret, click } = await place()
   const id = await click()
   for (const payload of [` ${id}`, ` ${id.toUpperCase()}`, `@Start_Bot ${id}`])
-    assert.deepEqual([(await tell(bot, start(payload), secret)).statusCode], [200])
-  await Promise.all(Array.from({ length: 20 }, () => tell(bot, start(` ${id}`), secret)))
+    assert.deepEqual([(await postUpdate(bot, start(payload), secret)).statusCode], [200])
+  await Promise.all(Array.from({ length: 20 }, () => postUpdate(bot, start(` ${id}`), secret)))
   const events = await eventsOf(org_id)
   assert.equal(events.length, 1)
   const [event] = events
@@ -96,9 +96,9 @@ test('a start over a click is recorded once, raises the click’s status and bin
 test('a second click of the same person is no second start, another person’s is', async () => {
   const { org_id, bot, secret, click } = await place()
   const [one, two, three] = [await click(), await click(), await click()]
-  await tell(bot, start(` ${one}`), secret)
-  await tell(bot, start(` ${two}`), secret)
-  await tell(bot, start(` ${three}`, 78), secret)
+  await postUpdate(bot, start(` ${one}`), secret)
+  await postUpdate(bot, start(` ${two}`), secret)
+  await postUpdate(bot, start(` ${three}`, 78), secret)
   const events = await eventsOf(org_id)
   assert.deepEqual(
     events.map(({ click_id }) => click_id).sort((a, b) => (a < b ? -1 : 1)),
@@ -111,13 +111,13 @@ test("the service's start and the sender's call are one event, whichever comes f
     const here = await place()
     const { secret: key } = await seedKey(house.database, here, { rights: ['events'] })
     const id = await here.click()
-    const told = () => tell(here.bot, start(` ${id}`), here.secret)
+    const post = () => postUpdate(here.bot, start(` ${id}`), here.secret)
     const sent = () =>
       house.call('POST', '/api/events', {
         key,
         body: { clickId: id, type: 'bot_start', payload: { telegram_user_id: 77, bot_username: '@start_bot' } },
       })
-    const replies = order === 'service first' ? [await told(), await sent()] : [await sent(), await told()]
+    const replies = order === 'service first' ? [await post(), await sent()] : [await sent(), await post()]
     assert.deepEqual(
       replies.map(({ statusCode }) => statusCode).sort((a, b) => a - b),
       [200, 201],
@@ -151,7 +151,7 @@ test('an update that is no start over a click of the organization stores nothing
     'text',
     null,
   ]
-  for (const update of updates) assert.equal((await tell(bot, update, secret)).statusCode, 200, JSON.stringify(update))
+  for (const update of updates) assert.equal((await postUpdate(bot, update, secret)).statusCode, 200, JSON.stringify(update))
   assert.deepEqual(await eventsOf(org_id), [])
   assert.deepEqual(await clickOf(own), { status: 0, bot_id: null, tracked: true })
 })
@@ -161,12 +161,12 @@ test('an update without the bot’s secret is refused, and the refusal does not 
   const { secret: others } = await place()
   const update = start(` ${await click()}`)
   const replies = [
-    await tell(bot, update, ''),
-    await tell(bot, update, `${secret}x`),
-    await tell(bot, update, others),
+    await postUpdate(bot, update, ''),
+    await postUpdate(bot, update, `${secret}x`),
+    await postUpdate(bot, update, others),
     await house.call('POST', `/hooks/telegram/${bot}`, { body: update }),
-    await tell(toWireId(newId()), update, secret),
-    await tell('x', update, secret),
+    await postUpdate(toWireId(newId()), update, secret),
+    await postUpdate('x', update, secret),
   ]
   for (const reply of replies) assert.deepEqual([reply.statusCode, reply.body], [401, replies[0]?.body])
   assert.deepEqual(await eventsOf(org_id), [])
@@ -178,10 +178,10 @@ test('for a deleted organization Telegram is told to send the update again', asy
   const organizations = (deleted_at: string | null) =>
     house.database.kysely.updateTable('organizations').set({ deleted_at }).where('org_id', '=', org_id).execute()
   await organizations(new Date().toISOString())
-  assert.equal((await tell(bot, update, secret)).statusCode, 409)
+  assert.equal((await postUpdate(bot, update, secret)).statusCode, 409)
   assert.deepEqual(await eventsOf(org_id), [])
   await organizations(null)
-  assert.equal((await tell(bot, update, secret)).statusCode, 200)
+  assert.equal((await postUpdate(bot, update, secret)).statusCode, 200)
   assert.equal((await eventsOf(org_id)).length, 1)
 })
 
@@ -195,10 +195,10 @@ test('while the database is away Telegram is told to send the update again, and 
   const { org_id, bot, secret, click } = await place(cut)
   const update = start(` ${await click()}`)
   proxy.set('cut')
-  const away = await tell(bot, update, secret, cut)
+  const away = await postUpdate(bot, update, secret, cut)
   assert.deepEqual([away.statusCode, away.data()['error']], [503, 'service unavailable'])
   proxy.set('flow')
-  await eventually('it is taken', async () => (await tell(bot, update, secret, cut)).statusCode === 200)
+  await eventually('it is taken', async () => (await postUpdate(bot, update, secret, cut)).statusCode === 200)
   const { rows } = await fresh.database.reads.query('select count(*)::int as starts from events where org_id = $1', [
     org_id,
   ])
@@ -245,7 +245,7 @@ const cancelled = (update_id: number, id: number, more: object = {}) => ({
 test('actions of a person who started over a click are recorded on it, each once however often Telegram repeats them', async () => {
   const here = await place()
   const id = await here.click()
-  await tell(here.bot, start(` ${id}`), here.secret)
+  await postUpdate(here.bot, start(` ${id}`), here.secret)
   const updates = [
     asked(77),
     joined(77),
@@ -257,7 +257,7 @@ test('actions of a person who started over a click are recorded on it, each once
     cancelled(20, 77),
     cancelled(30, 77),
   ]
-  const replies = await Promise.all([...updates, ...updates].map(update => tell(here.bot, update, here.secret)))
+  const replies = await Promise.all([...updates, ...updates].map(update => postUpdate(here.bot, update, here.secret)))
   assert.deepEqual([...new Set(replies.map(({ statusCode }) => statusCode))], [200])
   const events = (await eventsOf(here.org_id)).filter(({ type }) => type !== 'bot_start')
   assert.deepEqual(events.map(({ type }) => type).sort(), [
@@ -287,9 +287,9 @@ test('actions of a person who started over a click are recorded on it, each once
 test('an invite link and an invoice name the click themselves, also for a person who never started', async () => {
   const { org_id, bot, secret, click } = await place()
   const [link, invoice] = [await click(), await click()]
-  await tell(bot, joined(81, { invite_link: { invite_link: 'https://t.me/+x', name: link } }), secret)
-  await tell(bot, joined(82, { invite_link: { invite_link: 'https://t.me/+x', name: link } }), secret)
-  await tell(bot, paid(83, { telegram_payment_charge_id: 'five', invoice_payload: invoice }), secret)
+  await postUpdate(bot, joined(81, { invite_link: { invite_link: 'https://t.me/+x', name: link } }), secret)
+  await postUpdate(bot, joined(82, { invite_link: { invite_link: 'https://t.me/+x', name: link } }), secret)
+  await postUpdate(bot, paid(83, { telegram_payment_charge_id: 'five', invoice_payload: invoice }), secret)
   const events = await eventsOf(org_id)
   assert.deepEqual(
     events.map(({ type, click_id, telegram_user_id }) => [type, click_id, telegram_user_id].join(' ')).sort(),
@@ -302,8 +302,8 @@ test('an event that a sender reports is recorded beside the one Sluice recorded 
   const here = await place()
   const { secret: key } = await seedKey(house.database, here, { rights: ['events'] })
   const id = await here.click()
-  await tell(here.bot, start(` ${id}`), here.secret)
-  await tell(here.bot, joined(77), here.secret)
+  await postUpdate(here.bot, start(` ${id}`), here.secret)
+  await postUpdate(here.bot, joined(77), here.secret)
   const body = { clickId: id, type: 'channel_join', nonce: '-1001 77', payload: { telegram_user_id: 77 } }
   assert.equal((await house.call('POST', '/api/events', { key, body })).statusCode, 201)
   assert.equal((await eventsOf(here.org_id)).filter(({ type }) => type === 'channel_join').length, 2)
@@ -312,7 +312,7 @@ test('an event that a sender reports is recorded beside the one Sluice recorded 
 test('leaves, promotions, bots and people without a click of the organization are answered 200 and not recorded', async () => {
   const { org_id, bot, secret, click } = await place()
   const foreign = await (await place()).click()
-  await tell(bot, start(` ${await click()}`), secret)
+  await postUpdate(bot, start(` ${await click()}`), secret)
   const inside = { status: 'member', user: person(77) }
   const updates = [
     joined(77, { old_chat_member: inside, new_chat_member: { status: 'left', user: person(77) } }),
@@ -331,7 +331,7 @@ test('leaves, promotions, bots and people without a click of the organization ar
     { subscription: { user: person(77), state: 'canceled' } },
     { update_id: 1, chat_member: null, chat_join_request: 'x', subscription: [] },
   ]
-  for (const update of updates) assert.equal((await tell(bot, update, secret)).statusCode, 200, JSON.stringify(update))
+  for (const update of updates) assert.equal((await postUpdate(bot, update, secret)).statusCode, 200, JSON.stringify(update))
   assert.deepEqual(
     (await eventsOf(org_id)).map(({ type }) => type),
     ['bot_start'],

@@ -31,7 +31,7 @@ async function relayed(more: object = {}): Promise<{ bot: FakeBot; id: string }>
     secret_token: 'owners_secret',
     allowed_updates: ['message', 'edited_message', 'callback_query', 'pre_checkout_query', 'inline_query'],
   })
-  program.told.length = 0
+  program.updates.length = 0
   program.answer = (_, response) => void response.end('ok')
   const { id } = await ground.add(bot, {
     mode: 'relay',
@@ -104,8 +104,8 @@ test('of a thousand mixed and repeated updates the program gets each once, with 
       const update = {
         inline_query: { id: `${n}`, from: { id: person.id, is_bot: false, first_name: 'A' }, query: 'q', offset: '' },
       }
-      const number = bot.tell(update) ?? assert.fail()
-      if (n % 2 === 0) bot.tell({ ...update, update_id: number })
+      const number = bot.sendUpdate(update) ?? assert.fail()
+      if (n % 2 === 0) bot.sendUpdate({ ...update, update_id: number })
     }
   }
   await ground.telegram.settled()
@@ -116,8 +116,8 @@ test('of a thousand mixed and repeated updates the program gets each once, with 
     numbers().toSorted((a, b) => a - b),
     sent.toSorted((a, b) => a - b),
   )
-  assert.ok(program.told.every(({ secret }) => secret === 'owners_secret'))
-  assert.ok(program.told.some(({ bytes }) => bytes.includes('äöü 😀')))
+  assert.ok(program.updates.every(({ secret }) => secret === 'owners_secret'))
+  assert.ok(program.updates.some(({ bytes }) => bytes.includes('äöü 😀')))
   const [relayedEvents, ownEvents] = [await eventsOf(id), await eventsOf(own)]
   const inOrder = (rows: typeof ownEvents) => rows.map(row => Object.values(row).join(' ')).sort()
   assert.deepEqual(inOrder(relayedEvents), inOrder(ownEvents))
@@ -132,10 +132,10 @@ test('bytes are forwarded unchanged, whatever they are', async () => {
   )
   const reply = await ground.house.call('POST', `/hooks/telegram/${id}`, { payload: odd, headers })
   assert.equal(reply.statusCode, 200)
-  assert.ok(program.told[0]?.bytes.equals(odd))
+  assert.ok(program.updates[0]?.bytes.equals(odd))
   const broken = await ground.house.call('POST', `/hooks/telegram/${id}`, { payload: Buffer.from('{'), headers })
   assert.equal(broken.statusCode, 200)
-  assert.equal(program.told[1]?.bytes.toString(), '{')
+  assert.equal(program.updates[1]?.bytes.toString(), '{')
 })
 
 test('a method in the program’s answer reaches Telegram, and nothing else of the answer does', async () => {
@@ -169,7 +169,7 @@ test('while the program is down Sluice records everything, and afterwards the pr
   for (let n = 0; n < 3; n += 1) for (const person of people) person.say(bot, `later ${n}`)
   await eventually('starts are recorded', async () => (await eventsOf(id)).length === 2)
   telegram.advance(120_000)
-  program.told.length = 0
+  program.updates.length = 0
   program.answer = (_, response) => void response.end('ok')
   await telegram.settled()
   await eventually('everything is taken', async () => {
@@ -177,7 +177,7 @@ test('while the program is down Sluice records everything, and afterwards the pr
     await telegram.settled()
     return bot.pending === 0
   })
-  const texts = program.told.map(
+  const texts = program.updates.map(
     ({ bytes }) => (JSON.parse(bytes.toString()) as { message: { from: { id: number }; text: string } }).message,
   )
   for (const { id: person } of people) {
@@ -240,7 +240,7 @@ test('after ten failures a program is not called for a while, and its updates st
     })
     assert.equal(reply.statusCode, 502)
   }
-  assert.equal(program.told.length, 10)
+  assert.equal(program.updates.length, 10)
 })
 
 test('an update that comes many times at once, also to two processes, is forwarded once', async () => {
@@ -251,14 +251,14 @@ test('an update that comes many times at once, also to two processes, is forward
   const again = () =>
     ground.house.call('POST', `/hooks/telegram/${id}`, { body: { update_id: 77, message: {} }, headers })
   const sent = Array.from({ length: 10 }, again)
-  await eventually('it has come', () => program.told.length > 0)
+  await eventually('it has come', () => program.updates.length > 0)
 // The state of an update that another process is forwarding.
   await ground.house.database.reads.query('select 1')
   release.resolve()
   const codes = (await Promise.all(sent)).map(({ statusCode }) => statusCode)
   assert.deepEqual([...new Set(codes)], [200])
   assert.equal((await again()).statusCode, 200)
-  assert.equal(program.told.length, 1)
+  assert.equal(program.updates.length, 1)
   await ground.house.database.reads.query(
     `insert into relay_marks (org_id, bot_id, update_id, taken_until) values ($1, $2, 78, now() + interval '1 hour')`,
     [ground.owner.org_id, toUuid(id)],
@@ -274,7 +274,7 @@ test('an update that comes many times at once, also to two processes, is forward
       .statusCode,
     200,
   )
-  assert.equal(program.told.length, 2)
+  assert.equal(program.updates.length, 2)
 })
 
 test('types that the owner has not listed, and presses of Sluice’s own buttons, are not forwarded', async () => {
@@ -287,7 +287,7 @@ test('types that the owner has not listed, and presses of Sluice’s own buttons
   ann.press(bot, 1, 'sluice:opt-out')
   await ground.telegram.settled()
   assert.deepEqual(
-    program.told.map(({ bytes }) => bytes.includes('"for it"')),
+    program.updates.map(({ bytes }) => bytes.includes('"for it"')),
     [true],
   )
 })
@@ -306,7 +306,7 @@ test('a checkout query reaches the program, and Sluice does not answer it', asyn
   telegram.person().checkout(bot, { payload: 'x', total_amount: 5 })
   await telegram.settled()
   assert.deepEqual(
-    program.told.map(({ bytes }) => bytes.includes('pre_checkout_query')),
+    program.updates.map(({ bytes }) => bytes.includes('pre_checkout_query')),
     [true, false],
     'the query, and then the payment',
   )
@@ -383,21 +383,21 @@ test('a private address is refused and not called, unless the operator lists its
     (await add(other.url)).data()['hint'],
     'The operator of this server can list the host and port in RELAY_PRIVATE_HOSTS.',
   )
-  program.told.length = 0
+  program.updates.length = 0
   program.answer = (_, response) => void response.end('ok')
   const reply = await add(program.url)
   assert.equal(reply.statusCode, 201, reply.body)
   const id = String(reply.data()['id'])
-  const tell = (update_id: number, by = strict) =>
+  const post = (update_id: number, by = strict) =>
     by.call('POST', `/hooks/telegram/${id}`, {
       body: { update_id, message: {} },
       headers: { 'x-telegram-bot-api-secret-token': bot.hook?.secret ?? '' },
     })
-  assert.equal((await tell(1)).statusCode, 200)
-  assert.equal(program.told.length, 1)
+  assert.equal((await post(1)).statusCode, 200)
+  assert.equal(program.updates.length, 1)
   const unlisted = await openTestHouse(strict.database, { ...env, RELAY_PRIVATE_HOSTS: new URL(other.url).host })
-  assert.equal((await tell(2, unlisted)).statusCode, 502)
-  assert.equal(program.told.length, 1)
+  assert.equal((await post(2, unlisted)).statusCode, 502)
+  assert.equal(program.updates.length, 1)
   await unlisted.end()
   for (const url of ['http://[::1]:3001/hook', 'http://10.0.0.5/hook'])
     assert.equal(
@@ -415,7 +415,7 @@ test('message texts are in no table', async () => {
   const ann = ground.telegram.person({ first_name: marker })
   ann.say(bot, marker)
   await ground.telegram.settled()
-  assert.ok(program.told.some(({ bytes }) => bytes.includes(marker)))
+  assert.ok(program.updates.some(({ bytes }) => bytes.includes(marker)))
   const { reads } = ground.house.database
   const { rows: tables } = await reads.query<{ name: string }>(
     `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,

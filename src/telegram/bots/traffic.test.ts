@@ -67,13 +67,13 @@ describe('a campaign that leads to a bot', () => {
       const place = await on.place()
       const { secret: key } = await seedKey(on.house.database, place, { rights: ['events'] })
       const id = paramOf(await locationOf(await campaign(place, { type: 'bot', bot_id: place.bot })), 'start')
-      const told = () => on.tell(place, startUpdate(id))
+      const post = () => on.sendUpdate(place, startUpdate(id))
       const sent = () =>
         on.house.call('POST', '/api/events', {
           key,
           body: { clickId: id, type: 'bot_start', payload: { telegram_user_id: 77 } },
         })
-      const answers = order === 'sender first' ? [await sent(), await told()] : [await told(), await sent()]
+      const answers = order === 'sender first' ? [await sent(), await post()] : [await post(), await sent()]
       assert.deepEqual(
         answers.map(({ statusCode }) => statusCode),
         order === 'sender first' ? [201, 200] : [200, 201],
@@ -96,7 +96,7 @@ describe('a campaign that leads to a bot', () => {
       const parameter = paramOf(location, 'start')
       assert.equal(location, `https://t.me/${place.username}?start=${parameter}`)
       assert.match(parameter, new RegExp(`^${own}[0-9a-z]{26}$`))
-      await on.tell(place, startUpdate(parameter))
+      await on.sendUpdate(place, startUpdate(parameter))
       const sent = await on.house.call('POST', '/api/events', {
         key,
         body: { clickId: parameter, type: 'bot_start', payload: { telegram_user_id: 77 } },
@@ -120,8 +120,8 @@ describe('a campaign that leads to a bot', () => {
       const sent = await on.house.call('POST', '/api/events', { key, body })
       assert.deepEqual([sent.statusCode, Object.keys(sent.data())], [403, ['error']], sent.body)
     }
-    assert.equal((await on.tell(place, startUpdate(`promo-${theirs}`))).statusCode, 200)
-    assert.equal((await on.tell(place, startUpdate(`promo${own}`))).statusCode, 200)
+    assert.equal((await on.sendUpdate(place, startUpdate(`promo-${theirs}`))).statusCode, 200)
+    assert.equal((await on.sendUpdate(place, startUpdate(`promo${own}`))).statusCode, 200)
     assert.equal((await tally(on.house.database, place.org_id)).events, 0)
   })
 

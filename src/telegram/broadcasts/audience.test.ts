@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
-import { type Bot, broadcasting, seedSubscribers } from '../../../tests/support/broadcasts.ts'
+import { type BroadcastBot, broadcasting, seedSubscribers } from '../../../tests/support/broadcasts.ts'
 import { newId, seedKey, toWireId } from '../../../tests/support/house.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -24,7 +24,7 @@ const AGENT = { 'user-agent': 'Mozilla/5.0 (X11; Linux x64) Chrome/130.0.0.0' }
 
 async function campaign() {
   const destination = { type: 'redirect', url: 'https://offer.example/?c={click_id}' }
-  const made = await at.did('POST', '/api/campaigns', { name: 'Ads', destination })
+  const made = await at.call('POST', '/api/campaigns', { name: 'Ads', destination })
   return { id: made.id, key: String(made['key']) }
 }
 
@@ -42,12 +42,12 @@ async function convert(clickId: string, type: string, payout?: number) {
   assert.equal(reply.statusCode, 201, reply.body)
 }
 
-async function count(bot: Bot, audience: object): Promise<number> {
-  return Number((await at.did('POST', '/api/broadcasts/audience', { bot_id: bot.id, audience }))['count'])
+async function count(bot: BroadcastBot, audience: object): Promise<number> {
+  return Number((await at.call('POST', '/api/broadcasts/audience', { bot_id: bot.id, audience }))['count'])
 }
 
 /** The same conditions in separate SQL; $1 is the organization, $2 the bot. */
-async function bySql(bot: Bot, where: string, values: unknown[] = []): Promise<number> {
+async function bySql(bot: BroadcastBot, where: string, values: unknown[] = []): Promise<number> {
   const text = `select count(*)::int as count from subscribers s left join clicks c on c.org_id = s.org_id and c.id = s.click_id
     where s.org_id = $1 and s.bot_id = $2 and ${where}`
   const { rows } = await ground.house.database.reads.query<{ count: number }>(text, [bot.org_id, bot.uuid, ...values])
@@ -159,7 +159,7 @@ test('prepared in portions, every recipient has one row', async () => {
   const first = await list('')
   const second = await list(`&cursor=${first.next_cursor}`)
   assert.equal(new Set([...first.data, ...second.data].map(one => one.telegram_user_id)).size, 400)
-  assert.equal((await at.did('POST', `/api/broadcasts/${id}/stop`)).counts.skipped, 5250)
+  assert.equal((await at.call('POST', `/api/broadcasts/${id}/stop`)).counts.skipped, 5250)
 })
 
 test('a person who opts out or blocks the bot after the start is skipped, and left out next time', async () => {

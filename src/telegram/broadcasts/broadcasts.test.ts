@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
-import { type Bot, broadcasting } from '../../../tests/support/broadcasts.ts'
+import { type BroadcastBot, broadcasting } from '../../../tests/support/broadcasts.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, seedKey, toWireId } from '../../../tests/support/house.ts'
 import { isSharded } from '../../../tests/support/sharded.ts'
@@ -24,7 +24,7 @@ const refusal = async (method: 'POST' | 'PATCH' | 'DELETE', url: string, body?: 
   const reply = await ground.call(method, url, body)
   return [reply.statusCode, reply.data()['code']]
 }
-const sentTo = (bot: Bot) => at.chats(bot).length
+const sentTo = (bot: BroadcastBot) => at.chats(bot).length
 
 test('a draft is stored, changed field by field, listed, and deleted', async () => {
   const bot = await at.bot()
@@ -45,7 +45,7 @@ test('a draft is stored, changed field by field, listed, and deleted', async () 
   const made = await at.draft(bot, written)
   for (const [field, value] of Object.entries(written)) assert.deepEqual(made[field], value, field)
   assert.deepEqual([made.state, made['message_fault'], made['pace'], made.recipients], ['draft', null, 10, 0])
-  const changed = await at.did('PATCH', `/api/broadcasts/${made.id}`, {
+  const changed = await at.call('PATCH', `/api/broadcasts/${made.id}`, {
     name: 'Spring',
     window: null,
     per_second: null,
@@ -62,7 +62,7 @@ test('a draft is stored, changed field by field, listed, and deleted', async () 
     data.map(({ id }) => id),
     [other.id, made.id],
   )
-  await at.did('DELETE', `/api/broadcasts/${made.id}`)
+  await at.call('DELETE', `/api/broadcasts/${made.id}`)
   assert.equal((await ground.call('GET', `/api/broadcasts/${made.id}`)).statusCode, 404)
 })
 
@@ -72,17 +72,17 @@ test('a speed above Telegram’s free limit is refused, unless the broadcast is 
   assert.deepEqual((await ground.call('POST', '/api/broadcasts', body)).statusCode, 400)
   const { id } = await at.draft(bot, { per_second: 500, paid: true })
   assert.deepEqual(await refusal('PATCH', `/api/broadcasts/${id}`, { paid: false }), [400, undefined])
-  await at.did('PATCH', `/api/broadcasts/${id}`, { paid: false, per_second: 28 })
+  await at.call('PATCH', `/api/broadcasts/${id}`, { paid: false, per_second: 28 })
 })
 
 test('an audience is counted with examples, sending time and cost', async () => {
   const bot = await at.bot()
   await at.people(bot, 12, n => ({ language: n % 2 === 0 ? 'en-gb' : 'uk', ...(n === 0 ? { name: 'Ann' } : {}) }))
-  const asked = await at.did('POST', '/api/broadcasts/audience', { bot_id: bot.id, per_second: 5 })
+  const asked = await at.call('POST', '/api/broadcasts/audience', { bot_id: bot.id, per_second: 5 })
   assert.deepEqual([asked['count'], asked['seconds'], asked['stars']], [12, 3, null])
   assert.equal((asked['examples'] as unknown[]).length, 10)
   const english = { bot_id: bot.id, audience: { language: ['en'] }, paid: true }
-  const paid = await at.did('POST', '/api/broadcasts/audience', english)
+  const paid = await at.call('POST', '/api/broadcasts/audience', english)
   assert.deepEqual([paid['count'], paid['stars']], [6, 1])
 })
 
@@ -158,7 +158,7 @@ test('a pause acts before the next group, resuming continues, stopping skips the
   const bot = await at.bot()
   await at.people(bot, 60)
   const { id } = await at.draft(bot, { per_second: 10 })
-  const say = (word: string) => at.did('POST', `/api/broadcasts/${id}/${word}`)
+  const say = (word: string) => at.call('POST', `/api/broadcasts/${id}/${word}`)
   assert.deepEqual(await refusal('POST', `/api/broadcasts/${id}/pause`), [409, 'broadcast_state'])
   assert.deepEqual(await refusal('POST', `/api/broadcasts/${id}/resume`), [409, 'broadcast_state'])
   await at.start(id, 60)
@@ -196,7 +196,7 @@ test('a scheduled broadcast starts at its time, and can be changed, unscheduled 
   const stopped = await at.started(bot, 3, { starts_at: LATER })
   assert.deepEqual(await refusal('DELETE', `/api/broadcasts/${stopped}`), [409, 'broadcast_state'])
   for (let times = 0; times < 2; times += 1) {
-    const { state, ended_at } = await at.did('POST', `/api/broadcasts/${stopped}/stop`)
+    const { state, ended_at } = await at.call('POST', `/api/broadcasts/${stopped}/stop`)
     assert.deepEqual([state, ended_at === null], ['stopped', false])
   }
   assert.deepEqual(await refusal('POST', `/api/broadcasts/${stopped}/start`, { expected_recipients: 3 }), [
@@ -205,15 +205,15 @@ test('a scheduled broadcast starts at its time, and can be changed, unscheduled 
   ])
   const { id } = await at.draft(bot, { starts_at: LATER })
   assert.equal((await at.start(id, 3)).state, 'scheduled')
-  assert.equal((await at.did('PATCH', `/api/broadcasts/${id}`, { starts_at: null })).state, 'draft')
-  await at.did('PATCH', `/api/broadcasts/${id}`, { starts_at: LATER })
+  assert.equal((await at.call('PATCH', `/api/broadcasts/${id}`, { starts_at: null })).state, 'draft')
+  await at.call('PATCH', `/api/broadcasts/${id}`, { starts_at: LATER })
   await at.start(id, 3)
   assert.deepEqual(await refusal('PATCH', `/api/broadcasts/${id}`, { message: { text: '<b>' } }), [
     422,
     'broadcast_message_invalid',
   ])
   const soon = new Date(Date.now() + 500).toISOString()
-  await at.did('PATCH', `/api/broadcasts/${id}`, { starts_at: soon, message: { text: 'On time' } })
+  await at.call('PATCH', `/api/broadcasts/${id}`, { starts_at: soon, message: { text: 'On time' } })
   const { counts, started_at, started_by } = await at.until(id, 'done')
   assert.deepEqual([counts.recipients, counts.sent, typeof started_by], [3, 3, 'string'])
   assert.ok(String(started_at) >= soon)
@@ -226,7 +226,7 @@ test('changing what was confirmed at the start makes a scheduled broadcast a dra
   const { id } = await at.draft(bot, { starts_at: LATER, per_second: 10, audience: { language: ['en'], geo: ['DE'] } })
   const change = async (body: object) => {
     await at.start(id, 0, { confirmation: 'PAID' })
-    return (await at.did('PATCH', `/api/broadcasts/${id}`, body)).state
+    return (await at.call('PATCH', `/api/broadcasts/${id}`, body)).state
   }
   const kept = { name: 'Same', per_second: 9, paid: false, audience: { geo: 'DE', language: 'en' } }
   assert.equal(await change(kept), 'scheduled')
@@ -245,7 +245,7 @@ test('a broadcast that is changed during its start is started as confirmed, or n
     ])
     const { state, paid } = await at.read(id)
     assert.ok(state === 'draft' || paid === false, `it is ${state} and nobody has confirmed that it is paid`)
-    await at.did('POST', `/api/broadcasts/${id}/stop`)
+    await at.call('POST', `/api/broadcasts/${id}/stop`)
   }
 })
 
@@ -282,7 +282,7 @@ test('resending unknown messages at the moment of the end leaves no recipient be
   await client.query('commit')
   assert.equal(await ending, false)
   assert.equal((await at.read(id)).counts.queued, 1)
-  await at.did('POST', `/api/broadcasts/${id}/stop`)
+  await at.call('POST', `/api/broadcasts/${id}/stop`)
 })
 
 test('the start of a broadcast is refused for a bot that Telegram has not confirmed', async () => {
@@ -342,16 +342,16 @@ test('one broadcast of a bot is sent at a time, and at most twenty wait', async 
       409,
       'broadcast_limit',
     ])
-  await at.did('POST', `/api/broadcasts/${drafts[0]?.id ?? ''}/stop`)
+  await at.call('POST', `/api/broadcasts/${drafts[0]?.id ?? ''}/stop`)
   await at.start(last, 1)
-  await at.did('POST', `/api/broadcasts/${running}/stop`)
+  await at.call('POST', `/api/broadcasts/${running}/stop`)
 })
 
 test('a test goes to one subscriber, is marked, and is not counted', async () => {
   const bot = await at.bot()
   const [person, gone] = await at.people(bot, 2)
   const { id } = await at.draft(bot)
-  const sent = await at.did('POST', `/api/broadcasts/${id}/test`, { user: String(person?.id) })
+  const sent = await at.call('POST', `/api/broadcasts/${id}/test`, { user: String(person?.id) })
   assert.deepEqual(sent, { is_sent: true, reason: null })
   const [message] = ground.telegram.messages.filter(one => one.bot === bot.fake.id)
   assert.equal(message?.params['text'], '[Test] Hello')
@@ -372,7 +372,7 @@ test('a test goes to one subscriber, is marked, and is not counted', async () =>
     data.map(({ recipients }) => recipients),
     [0],
   )
-  const refused = await at.did('POST', `/api/broadcasts/${id}/test`, { user: String(gone?.id) })
+  const refused = await at.call('POST', `/api/broadcasts/${id}/test`, { user: String(gone?.id) })
   assert.deepEqual(refused, { is_sent: false, reason: 'Forbidden: bot was blocked by the user' })
   for (const body of [{ user: '1' }, { user: toWireId(newId()) }, { subscriber: toWireId(newId()) }])
     assert.equal((await ground.call('POST', `/api/broadcasts/${id}/test`, body)).statusCode, 404)

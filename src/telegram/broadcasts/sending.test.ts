@@ -101,7 +101,7 @@ test('while Telegram is away at most one group becomes unknown, and then sending
   const missing = people.map(person => person.id).filter(person => !at.chats(bot).includes(person))
   assert.deepEqual(new Set(unknown), new Set(missing))
   assert.equal(unknown.length, missing.length)
-  await at.did('POST', `/api/broadcasts/${id}/unknown`)
+  await at.call('POST', `/api/broadcasts/${id}/unknown`)
   const again = await at.until(id, 'done')
   assert.deepEqual([again.counts.sent, again.counts.unknown], [30, 0])
   assert.equal(new Set(at.chats(bot)).size, 30)
@@ -199,9 +199,9 @@ test('three refusals of the message pause the broadcast with Telegram’s reason
     assert.equal(pause_reason, words)
     assert.deepEqual([counts.failed, counts.queued], [3, 17])
     assert.equal(callsOf(bot, 'copyMessage').length - before, 3)
-    const tried = await at.did('POST', `/api/broadcasts/${id}/test`, { user: known?.id })
+    const tried = await at.call('POST', `/api/broadcasts/${id}/test`, { user: known?.id })
     assert.deepEqual(tried, { is_sent: false, reason: words })
-    await at.did('POST', `/api/broadcasts/${id}/stop`)
+    await at.call('POST', `/api/broadcasts/${id}/stop`)
   }
   const { data } = (await ground.call('GET', `/api/subscribers/counts`)).json<{
     data: { bot_id: string; reachable: number }[]
@@ -224,7 +224,7 @@ test('a revoked token pauses the broadcast, and no recipient is skipped or lost'
   const refused = await ground.call('POST', `/api/broadcasts/${id}/resume`)
   assert.deepEqual([refused.statusCode, refused.data()['code']], [409, 'bot_token_revoked'])
   assert.equal((await ground.call('PATCH', `/api/bots/${bot.id}`, { token: bot.fake.token })).statusCode, 200)
-  await at.did('POST', `/api/broadcasts/${id}/resume`)
+  await at.call('POST', `/api/broadcasts/${id}/resume`)
   assert.equal((await at.until(id, 'done')).counts.sent, 10)
 })
 
@@ -266,5 +266,5 @@ test('outside its window and in quiet hours nothing is sent', async () => {
     return rowCount === 1
   })
   assert.equal((await at.until(await at.started(bot, 2), 'done')).counts.sent, 2)
-  for (const id of shut) assert.equal((await at.did('POST', `/api/broadcasts/${id}/stop`)).counts.skipped, 2)
+  for (const id of shut) assert.equal((await at.call('POST', `/api/broadcasts/${id}/stop`)).counts.skipped, 2)
 })

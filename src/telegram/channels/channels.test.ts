@@ -238,8 +238,8 @@ test('a late update about the bot’s right does not undo a newer one', async ()
   const chat = aChat()
   const { id } = await add(chat)
   await ground.telegram.settled()
-  const tell = (status: string, date: number) =>
-    bot.tell({
+  const reportStatus = (status: string, date: number) =>
+    bot.sendUpdate({
       my_chat_member: {
         chat: { id: chat.id, type: 'channel', title: `Deals ${status}` },
         from: { id: 1, is_bot: false, first_name: 'O' },
@@ -249,12 +249,12 @@ test('a late update about the bot’s right does not undo a newer one', async ()
       } as object,
     })
   const now = Math.floor(ground.telegram.now() / 1000)
-  tell('administrator', now)
+  reportStatus('administrator', now)
   await eventually('the newer is known', async () => (await read(id)).title === 'Deals administrator')
-  tell('left', now - 60)
+  reportStatus('left', now - 60)
   await ground.telegram.settled()
   assert.deepEqual([(await read(id)).state, (await read(id)).title], ['ready', 'Deals administrator'])
-  tell('left', now)
+  reportStatus('left', now)
   await ground.telegram.settled()
   assert.equal((await read(id)).state, 'not_admin')
 })
@@ -413,7 +413,7 @@ test('a group that becomes a supergroup stays the same channel, and its links ar
   const next = aChat({ type: 'supergroup' })
 // A call may have found this in the meantime.
   await db().updateTable('channels').set({ state: 'gone' }).where('id', '=', uuid(id)).execute()
-  bot.tell({
+  bot.sendUpdate({
     message: {
       chat: { id: chat.id, type: 'group', title: 'Deals' },
       migrate_to_chat_id: next.id,

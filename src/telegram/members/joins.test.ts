@@ -62,9 +62,9 @@ test('a link named after a click counts for that click, and any other foreign li
   second.start(place.fake, started)
   await settled()
   const link = (name: string) => ({ invite_link: 'https://t.me/+aaaaaaaaaaaaaaaa', name })
-  tellJoin(place, first.id, { invite_link: link(named) })
+  sendJoin(place, first.id, { invite_link: link(named) })
   await settled()
-  tellJoin(place, second.id, { invite_link: link(toWireId(newId())) })
+  sendJoin(place, second.id, { invite_link: link(toWireId(newId())) })
   await settled()
   assert.deepEqual(await shown(place), [
     ['in', 'link', 1, named],
@@ -117,8 +117,8 @@ test('a join that comes shortly before its start is counted when the start comes
   const [soon, late] = [ground.telegram.person(), ground.telegram.person()]
   const click = await place.click()
   const now = Math.floor(ground.telegram.now() / 1000)
-  tellJoin(place, soon.id, { date: now - 9 * 60 })
-  tellJoin(place, late.id, { date: now - 11 * 60 })
+  sendJoin(place, soon.id, { date: now - 9 * 60 })
+  sendJoin(place, late.id, { date: now - 11 * 60 })
   await settled()
   assert.deepEqual(await place.events(), [])
   soon.start(place.fake, click)
@@ -140,7 +140,7 @@ test('of a simultaneous join and start one always finds the other', async () => 
     Array.from({ length: 25 }, async () => ({ click: await place.click(), person: ground.telegram.person() })),
   )
   for (const { click, person } of people) {
-    tellJoin(place, person.id)
+    sendJoin(place, person.id)
     person.start(place.fake, click)
   }
   await settled()
@@ -174,21 +174,21 @@ test('a leave within the window is recorded once as the channel’s leave event,
   const [soon, late, kicked] = [await place.click(), await place.click(), await place.click()]
   const people = [soon, late, kicked].map(click => ({ click, id: ground.telegram.person().id }))
   for (const [n, { click, id }] of people.entries())
-    tellJoin(place, id, {
+    sendJoin(place, id, {
       date: now - [23, 25, 1][n]! * 3600,
       invite_link: { invite_link: 'https://t.me/+x', name: click },
     })
   await settled()
-  for (const { id } of people.slice(0, 2)) tellLeave(place, id, now)
-  tellLeave(place, people[2]!.id, now, 'kicked')
+  for (const { id } of people.slice(0, 2)) sendLeave(place, id, now)
+  sendLeave(place, people[2]!.id, now, 'kicked')
   await settled()
   const wanted = [soon, kicked].toSorted()
   const left = async () => (await place.events('custom_3')).map(({ click_id }) => toWireId(click_id)).toSorted()
   assert.deepEqual(await left(), wanted)
 // After a repeated update and a second leave it stays one event.
-  tellLeave(place, people[0]!.id, now)
-  tellJoin(place, people[0]!.id, { date: now + 10 })
-  tellLeave(place, people[0]!.id, now + 20)
+  sendLeave(place, people[0]!.id, now)
+  sendJoin(place, people[0]!.id, { date: now + 10 })
+  sendLeave(place, people[0]!.id, now + 20)
   await settled()
   assert.deepEqual(await left(), wanted)
   const states = (await place.members()).map(({ telegram_user_id, state }) => `${telegram_user_id} ${state}`)
@@ -202,13 +202,13 @@ test('late and repeated updates change nothing twice', async () => {
   const at = Math.floor(ground.telegram.now() / 1000) - 600
   const link = { invite_link: { invite_link: 'https://t.me/+x', name: click } }
   const story = [
-    () => tellLeave(place, id, at + 60),
-    () => tellJoin(place, id, { date: at, ...link }),
-    () => tellJoin(place, id, { date: at, ...link }),
-    () => tellLeave(place, id, at + 60),
+    () => sendLeave(place, id, at + 60),
+    () => sendJoin(place, id, { date: at, ...link }),
+    () => sendJoin(place, id, { date: at, ...link }),
+    () => sendLeave(place, id, at + 60),
   ]
-  for (const tell of story) {
-    tell()
+  for (const send of story) {
+    send()
     await settled()
   }
   const [member] = await place.members()
@@ -224,8 +224,8 @@ test('within one second the later update counts', async () => {
   const place = await channelPlace(ground)
   const { id } = ground.telegram.person()
   const at = Math.floor(ground.telegram.now() / 1000)
-  tellJoin(place, id, { date: at })
-  tellLeave(place, id, at)
+  sendJoin(place, id, { date: at })
+  sendLeave(place, id, at)
   await settled()
   assert.deepEqual(await shown(place), [['left', 'organic', 1, null]])
 })
@@ -263,7 +263,7 @@ test('a shared link that Telegram reports as revoked is no longer given out', as
   const place = await channelPlace(ground)
   const click = await place.click()
   const url = await place.link({ shared: [click] })
-  tellJoin(place, ground.telegram.person().id, { invite_link: { invite_link: url, name: '', is_revoked: true } })
+  sendJoin(place, ground.telegram.person().id, { invite_link: { invite_link: url, name: '', is_revoked: true } })
   await settled()
   assert.deepEqual(await shown(place), [['in', 'campaign', 1, click]])
 // The campaign may have another shared link by now.
@@ -290,8 +290,8 @@ test('an update that reaches two processes at once is one join, one member and o
   }
   const headers = { 'x-telegram-bot-api-secret-token': place.fake.hook?.secret ?? '' }
   const url = `/hooks/telegram/${toWireId(place.bot_id)}`
-  const told = [ground.house, second, ground.house, second, ground.house, second]
-  const replies = await Promise.all(told.map(house => house.call('POST', url, { body, headers })))
+  const houses = [ground.house, second, ground.house, second, ground.house, second]
+  const replies = await Promise.all(houses.map(house => house.call('POST', url, { body, headers })))
   await second.end()
   assert.deepEqual([...new Set(replies.map(({ statusCode }) => statusCode))], [200])
   assert.equal((await place.events('channel_join')).length, 1)
@@ -310,7 +310,7 @@ for (const isAdded of [true, false])
     const [first, second] = [await place.click(), await place.click()]
     const { id } = ground.telegram.person()
     const old = openConversions(ground.house.ground)
-    const told = {
+    const join = {
       org_id: place.org_id,
       bot_id: place.bot_id,
       telegram_user_id: String(id),
@@ -318,9 +318,9 @@ for (const isAdded of [true, false])
       nonce: `${place.chat.id} ${id}`,
       payload: { chat_id: place.chat.id, chat_title: 'Deals' },
     }
-    const before = await old.recordOwn({ ...told, click_id: toUuid(first) ?? '' })
-    assert.equal(before.event.id, eventId(toUuid(first) ?? '', 'channel_join', ownNonce(told.nonce)))
-    tellJoin(place, id, { invite_link: { invite_link: 'https://t.me/+x', name: second } })
+    const before = await old.recordOwn({ ...join, click_id: toUuid(first) ?? '' })
+    assert.equal(before.event.id, eventId(toUuid(first) ?? '', 'channel_join', ownNonce(join.nonce)))
+    sendJoin(place, id, { invite_link: { invite_link: 'https://t.me/+x', name: second } })
     await settled()
     assert.deepEqual(
       (await place.events('channel_join')).map(({ id }) => id),
@@ -334,7 +334,7 @@ test('a process of the previous version beside this one records the same event f
   const place = await channelPlace(ground, { isAdded: false })
   const click = await place.click()
   const { id } = ground.telegram.person()
-  tellJoin(place, id, { invite_link: { invite_link: 'https://t.me/+x', name: click } })
+  sendJoin(place, id, { invite_link: { invite_link: 'https://t.me/+x', name: click } })
   await settled()
   const old = openConversions(ground.house.ground)
   const again = await old.recordOwn({
@@ -357,7 +357,7 @@ test('in a chat that is no channel a person who comes back over another click ha
   const [first, second] = [await place.click(), await place.click()]
   const { id } = ground.telegram.person()
   for (const name of [first, second]) {
-    tellJoin(place, id, { invite_link: { invite_link: 'https://t.me/+x', name } })
+    sendJoin(place, id, { invite_link: { invite_link: 'https://t.me/+x', name } })
     await settled()
   }
   assert.deepEqual(
@@ -408,10 +408,10 @@ function joinOf({ chat }: ChannelPlace, id: number, more: object = {}) {
   }
 }
 
-const tellJoin = (place: ChannelPlace, id: number, more: object = {}) => place.fake.tell(joinOf(place, id, more))
+const sendJoin = (place: ChannelPlace, id: number, more: object = {}) => place.fake.sendUpdate(joinOf(place, id, more))
 
-const tellLeave = (place: ChannelPlace, id: number, date: number, is = 'left') =>
-  place.fake.tell(
+const sendLeave = (place: ChannelPlace, id: number, date: number, is = 'left') =>
+  place.fake.sendUpdate(
     joinOf(place, id, {
       date,
       old_chat_member: { status: 'member', user: user(id) },
@@ -426,9 +426,9 @@ test('a new channel has the members whose joins were recorded before', async () 
   second.start(place.fake, started)
   third.start(place.fake, erased)
   await settled()
-  tellJoin(place, first.id, { invite_link: { invite_link: 'https://t.me/+x', name: named } })
-  tellJoin(place, second.id)
-  tellJoin(place, third.id)
+  sendJoin(place, first.id, { invite_link: { invite_link: 'https://t.me/+x', name: named } })
+  sendJoin(place, second.id)
+  sendJoin(place, third.id)
   await settled()
 // A forgotten person stays forgotten, though the conversion is kept.
   const { id: subscriber } = await ground.house.database.kysely
@@ -446,7 +446,7 @@ test('a new channel has the members whose joins were recorded before', async () 
   const rows = (await shown(place)).map(String).toSorted()
   assert.deepEqual(rows, [`in,link,1,${named}`, `in,person,1,${started}`].toSorted())
 // Neither a repeated update nor a return over another click counts twice.
-  tellJoin(place, first.id, { invite_link: { invite_link: 'https://t.me/+x', name: started } })
+  sendJoin(place, first.id, { invite_link: { invite_link: 'https://t.me/+x', name: started } })
   await settled()
   assert.equal((await place.events('channel_join')).length, 3)
 // A restored channel keeps its members.

@@ -36,13 +36,13 @@ async function busyPlace(): Promise<ChannelPlace & { other: string }> {
     if (n % 4 === 3) continue
     const joined_s = Math.floor((seeds[n]?.at ?? 0) / 1000) + 60
     const person = ground.telegram.person()
-    tell(place, person.id, { date: joined_s, invite_link: { invite_link: 'https://t.me/+x', name: toWireId(id) } })
+    sendJoin(place, person.id, { date: joined_s, invite_link: { invite_link: 'https://t.me/+x', name: toWireId(id) } })
     const stayed_d = [0.5, 3, 20, 40][n % 5]
     const left_s = joined_s + Math.round((stayed_d ?? 0) * 86_400)
     if (stayed_d !== undefined && left_s * 1000 < Date.now()) leave(place, person.id, left_s)
   }
   for (let n = 0; n < 6; n += 1)
-    tell(place, ground.telegram.person().id, { date: Math.floor((today - n * DAY_MS) / 1000) + 30 })
+    sendJoin(place, ground.telegram.person().id, { date: Math.floor((today - n * DAY_MS) / 1000) + 30 })
   for (let n = 0; n < 20; n += 3)
     await ground.house.database.worker.query(
       `insert into ad_spend (org_id, day, campaign_id, sub1, amount, source, updated_at) values ($1, $2, $3, '', $4, 'manual', now())`,
@@ -109,14 +109,14 @@ test('joins, stayers and the costs per join and per stayer equal a recount of me
     for (const { key: of, ...counts } of wanted) {
       const row: ChannelReport['totals'] = byKey.get(String(of)) ?? assert.fail(`${dimension} ${of} is missing`)
       const { joins, organic, left, stays } = row
-      const told = { joins, organic, left }
+      const shown = { joins, organic, left }
       const kept = Object.fromEntries(
         ([1, 7, 30] as const).flatMap(days => [
           [`m${days}`, stays[days].matured],
           [`s${days}`, stays[days].stayed],
         ]),
       )
-      assert.deepEqual({ ...told, ...kept }, counts, `${dimension} ${of}`)
+      assert.deepEqual({ ...shown, ...kept }, counts, `${dimension} ${of}`)
     }
     const summed = rows.reduce((all, { joins }) => all + joins, 0)
     assert.deepEqual([totals.joins, totals.organic], [summed, 6])
@@ -161,8 +161,8 @@ test('by certainty the row organic counts joins without a click, and only joins 
     [link, now - 8 * 86_400],
     [young, now - 6 * 86_400],
   ] as const)
-    tell(place, person.id, { date, invite_link: { invite_link: 'https://t.me/+x', name: await place.click() } })
-  tell(place, ground.telegram.person().id, { date: now - 8 * 86_400 })
+    sendJoin(place, person.id, { date, invite_link: { invite_link: 'https://t.me/+x', name: await place.click() } })
+  sendJoin(place, ground.telegram.person().id, { date: now - 8 * 86_400 })
   await ground.telegram.settled()
   const { rows, totals, certainty } = await report(place, 'certainty')
   assert.deepEqual(certainty, { link: 2, person: 0, campaign: 0, organic: 1 })
@@ -181,7 +181,7 @@ test('joins recorded before the channel was added count as joins and not as stay
   const date = Math.floor(Date.now() / 1000) - 8 * 86_400
   for (let n = 0; n < 2; n += 1) {
     const invite_link = { invite_link: 'https://t.me/+x', name: await place.click() }
-    tell(place, ground.telegram.person().id, { date, invite_link })
+    sendJoin(place, ground.telegram.person().id, { date, invite_link })
   }
   await ground.telegram.settled()
   const stays = async () => (await report(place, 'day')).totals.stays[7]
@@ -212,12 +212,12 @@ test('the list of members is filtered by state, certainty, campaign and day, and
   const now = Math.floor(Date.now() / 1000)
   const people = [ground.telegram.person(), ground.telegram.person(), ground.telegram.person()].map(({ id }) => id)
   const [first = 0, second = 0, third = 0] = people
-  tell(place, first, {
+  sendJoin(place, first, {
     date: now - 3 * 86_400,
     invite_link: { invite_link: 'https://t.me/+x', name: await place.click() },
   })
-  tell(place, second, { date: now })
-  tell(place, third, { date: now })
+  sendJoin(place, second, { date: now })
+  sendJoin(place, third, { date: now })
   leave(place, third, now + 1)
   await ground.telegram.settled()
   const list = async (query: string) => {
@@ -267,8 +267,8 @@ test('invalid windows are refused', async () => {
 
 const user = (id: number) => ({ id, is_bot: false, first_name: 'Ann' })
 
-function tell({ fake, chat }: ChannelPlace, id: number, more: object): void {
-  fake.tell({
+function sendJoin({ fake, chat }: ChannelPlace, id: number, more: object): void {
+  fake.sendUpdate({
     chat_member: {
       chat: { id: chat.id, type: 'channel', title: 'Deals' },
       from: user(id),
@@ -280,7 +280,7 @@ function tell({ fake, chat }: ChannelPlace, id: number, more: object): void {
 }
 
 const leave = (place: ChannelPlace, id: number, date: number) =>
-  tell(place, id, {
+  sendJoin(place, id, {
     date,
     old_chat_member: { status: 'member', user: user(id) },
     new_chat_member: { status: 'left', user: user(id) },

@@ -97,7 +97,7 @@ test('with a delay a request is approved at its time and not before, also after 
   const place = await channelPlace(ground, { is: { on_request: 'approve', approve_after_s: 60 } })
   const [early, due] = [ground.telegram.person(), ground.telegram.person()]
   const at = Math.floor(Date.now() / 1000)
-  place.fake.tell(askOf(place, early.id, at - 5))
+  place.fake.sendUpdate(askOf(place, early.id, at - 5))
   await settled()
 // Telegram reports whole seconds, so the request may have come at the end of its second.
   const [task] = await tasks(place)
@@ -130,7 +130,7 @@ test('with a delay a request is approved at its time and not before, also after 
 test('a Telegram clock that is ahead does not delay an immediate approval', async () => {
   const place = await channelPlace(ground, { is: APPROVE })
   const { id } = ground.telegram.person()
-  place.fake.tell(askOf(place, id, Math.floor(Date.now() / 1000) + 600))
+  place.fake.sendUpdate(askOf(place, id, Math.floor(Date.now() / 1000) + 600))
   await settled()
   await eventually('it is tried', () => called(place).includes(`approveChatJoinRequest ${id}`))
 })

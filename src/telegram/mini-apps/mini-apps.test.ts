@@ -103,8 +103,8 @@ describe('a launch', () => {
     const other = await on.addBot(place.as)
     const click = await clicker(place)
     const [first, second] = [await click(), await click()]
-    await on.tell(place, startUpdate(first))
-    await on.tell(other, startUpdate(second))
+    await on.sendUpdate(place, startUpdate(first))
+    await on.sendUpdate(other, startUpdate(second))
     const done = async (over: string, days: number) => {
       const at = new Date(Date.now() - days * 86_400_000).toISOString()
       const { kysely } = on.house.database
@@ -139,7 +139,7 @@ describe('a launch', () => {
     const invite_link = { invite_link: 'https://t.me/+x', name: third }
     const chat = { id: -100_777, type: 'channel', title: 'Deals' }
     const date = Math.floor(Date.now() / 1000)
-    await on.tell(place, { update_id: 9, chat_join_request: { chat, from, user_chat_id: 77, date, invite_link } })
+    await on.sendUpdate(place, { update_id: 9, chat_join_request: { chat, from, user_chat_id: 77, date, invite_link } })
     await assertTaken(await launch())
     assert.deepEqual((await found()).at(-1), toUuid(third))
   })
@@ -148,7 +148,7 @@ describe('a launch', () => {
     const [place, stranger] = [await on.place(), await on.place()]
     const theirs = await (await clicker(stranger))()
     const ours = await (await clicker(place))()
-    await on.tell(stranger, startUpdate(theirs, 79))
+    await on.sendUpdate(stranger, startUpdate(theirs, 79))
     for (const fields of [
       {},
       { start_param: theirs },

@@ -69,11 +69,11 @@ test('a payment is approved in time in mode own with accept_payments, and never 
   assert.deepEqual([answersTo(off.bot.token), answersTo(relayed.bot.token)], [[], []])
 // A repeated update, as after a lost answer, is the same query.
   for (let n = 0; n < 3; n += 1) {
-    const told = await ground.house.call('POST', `/hooks/telegram/${off.id}`, {
+    const posted = await ground.house.call('POST', `/hooks/telegram/${off.id}`, {
       body: { update_id: 77_000, pre_checkout_query: { id: 'again', currency: 'XTR', total_amount: 5 } },
       headers: { 'x-telegram-bot-api-secret-token': off.bot.hook?.secret ?? '' },
     })
-    assert.equal(told.statusCode, 200)
+    assert.equal(posted.statusCode, 200)
   }
   const unanswered = async (id: string) => (await call('GET', `/api/bots/${id}`)).data()['unanswered_payments']
   assert.deepEqual([await unanswered(on.id), await unanswered(off.id), await unanswered(relayed.id)], [0, 2, 0])
@@ -230,7 +230,7 @@ test('a repeated payment is one payment, a refund is shown, and a cancellation i
   }
   const from = { id: ann.id, is_bot: false, first_name: 'Ann' }
   for (let n = 0; n < 5; n += 1)
-    bot.tell({ message: { message_id: 50, date: 1, chat: { id: ann.id, type: 'private' }, from, successful_payment } })
+    bot.sendUpdate({ message: { message_id: 50, date: 1, chat: { id: ann.id, type: 'private' }, from, successful_payment } })
   await ground.telegram.settled()
   assert.equal((await paymentsOf(id)).length, 1)
   bot.cancel(ann, 'vip')

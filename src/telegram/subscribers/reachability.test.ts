@@ -58,17 +58,17 @@ test('an update in the same second as our own time counts, though Telegram repor
 test('a name stays if none is reported, the newest one counts, and it is erased if the bot keeps no names', async () => {
   const db = fresh.database.kysely
   const person = { org_id: 1, bot_id: newId(), telegram_user_id: '79', source: 'message' } as const
-  const told = async (second: number, name?: string | null) => {
+  const nameAfter = async (second: number, name?: string | null) => {
     const at = `2026-01-01T00:00:${second}.000Z`
     await recordActivity(db, { ...person, at, ...(name === undefined ? {} : { name }) })
     return (await db.selectFrom('subscribers').select('name').where('bot_id', '=', person.bot_id).executeTakeFirst())
       ?.name
   }
-  assert.equal(await told(20, 'Ann'), 'Ann')
-  assert.equal(await told(25), 'Ann')
-  assert.equal(await told(21, 'Old'), 'Ann')
-  assert.equal(await told(25, 'Anna'), 'Anna')
-  assert.equal(await told(22, null), null)
+  assert.equal(await nameAfter(20, 'Ann'), 'Ann')
+  assert.equal(await nameAfter(25), 'Ann')
+  assert.equal(await nameAfter(21, 'Old'), 'Ann')
+  assert.equal(await nameAfter(25, 'Anna'), 'Anna')
+  assert.equal(await nameAfter(22, null), null)
 })
 
 test('a state is recorded by its time, only in its own bot and organization', async () => {

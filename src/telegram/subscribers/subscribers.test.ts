@@ -79,7 +79,7 @@ test('a block makes a subscriber blocked, unblocking makes them reachable, and l
   const from = { id: ann.id, is_bot: false, first_name: 'Ann', language_code: 'en' }
   const chat = { id: ann.id, type: 'private' }
 // Sent before the block, reported after it.
-  bot.tell({ message: { message_id: 900, date: seconds() - 60, chat, from, text: 'late' } })
+  bot.sendUpdate({ message: { message_id: 900, date: seconds() - 60, chat, from, text: 'late' } })
   await ground.telegram.settled()
   assert.equal((await only(id)).state, 'blocked')
   ground.telegram.advance(5000)
@@ -87,7 +87,7 @@ test('a block makes a subscriber blocked, unblocking makes them reachable, and l
   await ground.telegram.settled()
   assert.equal((await only(id)).state, 'reachable')
   const kicked = { user: { id: bot.id, is_bot: true }, status: 'kicked' }
-  bot.tell({ my_chat_member: { chat, from, date: seconds() - 30, old_chat_member: {}, new_chat_member: kicked } })
+  bot.sendUpdate({ my_chat_member: { chat, from, date: seconds() - 30, old_chat_member: {}, new_chat_member: kicked } })
   await ground.telegram.settled()
   assert.equal((await only(id)).state, 'reachable')
 })
@@ -119,7 +119,7 @@ test('a word opts out and a start opts in again, in every mode, by Telegram’s 
       assert.equal((await only(id)).state, 'reachable', mode)
     }
     const from = { id: ann.id, is_bot: false, first_name: 'Ann' }
-    bot.tell({
+    bot.sendUpdate({
       message: { message_id: 9, date: seconds() - 3600, chat: { id: ann.id, type: 'private' }, from, text: '/stop' },
     })
     await ground.telegram.settled()
@@ -190,7 +190,7 @@ test('a Mini App with permission to write makes a subscriber, and one without do
     ['501', 'mini_app', 'pt-br', click, 'reachable'],
   )
   const from = { id: 502, is_bot: false, first_name: 'B' }
-  bot.tell({
+  bot.sendUpdate({
     message: {
       message_id: 1,
       date: seconds(),
@@ -207,10 +207,10 @@ test('updates in groups and of bots make no subscriber', async () => {
   const bot = ground.telegram.bot()
   const { id } = await ground.add(bot)
   const from = { id: 900, is_bot: false, first_name: 'G' }
-  bot.tell({
+  bot.sendUpdate({
     message: { message_id: 1, date: seconds(), chat: { id: -100, type: 'supergroup' }, from, text: '/start' },
   })
-  bot.tell({
+  bot.sendUpdate({
     message: {
       message_id: 2,
       date: seconds(),
@@ -373,7 +373,7 @@ test('an import adds user ids once, with the owner’s confirmation, and any lat
   const chat = { id: 71, type: 'private' }
 // Blocked long before the import, reported only now.
   const kicked = { user: { id: bot.id, is_bot: true }, status: 'kicked' }
-  bot.tell({ my_chat_member: { chat, from, date: seconds() - 40_000, old_chat_member: {}, new_chat_member: kicked } })
+  bot.sendUpdate({ my_chat_member: { chat, from, date: seconds() - 40_000, old_chat_member: {}, new_chat_member: kicked } })
   await ground.telegram.settled()
   assert.deepEqual(
     (await subscribersOf(ground, id, '&state=blocked')).map(row => row['telegram_user_id']),

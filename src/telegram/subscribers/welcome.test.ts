@@ -210,7 +210,7 @@ test('a welcome is sent once per person and 24 hours, however often Telegram rep
   const from = { id: ann.id, is_bot: false, first_name: 'Ann' }
   const date = Math.floor(ground.telegram.now() / 1000)
   const message = { message_id: 77, date, chat: { id: ann.id, type: 'private' }, from, text: '/start' }
-  for (let n = 0; n < 3; n += 1) bot.tell({ message })
+  for (let n = 0; n < 3; n += 1) bot.sendUpdate({ message })
   await ground.telegram.settled()
   await ended(id, 2)
   assert.equal(sentBy(bot).length, 2)

@@ -1,11 +1,11 @@
-// Methods of the fake Bot API about the bot itself: who it is, its hook, what is left to be fetched, its Stars.
+// Methods of the fake Bot API about the bot itself: its user, webhook, pending updates and Stars.
 import { type BotState, botUser, fail, seconds, type World, words } from './world.ts'
 
 export type Params = Readonly<Record<string, unknown>>
 export type Method = (world: World, bot: BotState, params: Params) => unknown
 
 const PORTS = ['', '443', '80', '88', '8443']
-const KINDS: readonly string[] =
+const UPDATE_TYPES: readonly string[] =
   `message edited_message channel_post edited_channel_post business_connection business_message edited_business_message
   deleted_business_messages guest_message stopped_message_generation message_reaction message_reaction_count inline_query chosen_inline_result
   callback_query shipping_query pre_checkout_query purchased_paid_media poll poll_answer my_chat_member chat_member chat_join_request chat_boost
@@ -36,7 +36,7 @@ export const BOT_METHODS: Readonly<Record<string, Method>> = {
       fail(400, 'Bad Request: secret token contains unallowed characters')
     const connections = Number(max_connections)
     if (!(connections >= 1 && connections <= 100)) fail(400, 'Bad Request: max_connections must be from 1 to 100')
-    keepAllowed(bot, allowed_updates)
+    setAllowed(bot, allowed_updates)
     if (drop_pending_updates === true) bot.pending.length = 0
     const secret = secret_token === undefined ? undefined : words(secret_token)
     bot.hook = { url: words(url), secret, max_connections: connections, set_at: world.now() }
@@ -69,7 +69,7 @@ export const BOT_METHODS: Readonly<Record<string, Method>> = {
         409,
         "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
       )
-    keepAllowed(bot, allowed_updates)
+    setAllowed(bot, allowed_updates)
     const from = Number(offset ?? 0)
     const kept = bot.pending.filter(({ update }) => update.update_id >= from)
     bot.pending.splice(0, bot.pending.length, ...kept)
@@ -110,14 +110,14 @@ export const BOT_METHODS: Readonly<Record<string, Method>> = {
   },
 }
 
-/** What is left out keeps the list there was. */
-function keepAllowed(bot: BotState, sent: unknown): void {
+/** Sets the subscribed update types; without a list the previous one stays. */
+function setAllowed(bot: BotState, sent: unknown): void {
   if (sent === undefined) return
   const list = Array.isArray(sent)
     ? sent.map(String)
     : fail(400, "Bad Request: can't parse allowed_updates JSON object")
-  const unknown = list.find(kind => !KINDS.includes(kind))
-  // Telegram leaves unknown kinds out in silence; whoever sends one has misspelt it.
+  const unknown = list.find(kind => !UPDATE_TYPES.includes(kind))
+  // Telegram ignores unknown types; here they are refused, because they are misspelt.
   if (unknown !== undefined) fail(400, `Bad Request: there are no updates ${unknown}`)
   bot.allowed = list
 }

@@ -1,13 +1,13 @@
-// Methods of the fake Bot API about channels and groups: rights, invite links, members, requests to join.
+// Methods of the fake Bot API for channels and groups: rights, invite links, members, requests to join.
 import { randomBytes } from 'node:crypto'
 import type { Method } from './bot-methods.ts'
-import { joined, linkShown } from './membership.ts'
+import { joined, linkJson } from './membership.ts'
 import {
   type BotState,
   botUser,
   type ChatState,
   chatOf,
-  chatShown,
+  chatJson,
   fail,
   type Link,
   requireRight,
@@ -23,7 +23,7 @@ export const CHAT_METHODS: Readonly<Record<string, Method>> = {
     const chat = chatOf(world, chat_id)
     const isInside = chat.admins.has(bot.id) || chat.username !== undefined
     return isInside
-      ? { ...chatShown(chat), accent_color_id: 0, max_reaction_count: 11 }
+      ? { ...chatJson(chat), accent_color_id: 0, max_reaction_count: 11 }
       : fail(403, `Forbidden: bot is not a member of the ${chat.type} chat`)
   },
 
@@ -36,12 +36,12 @@ export const CHAT_METHODS: Readonly<Record<string, Method>> = {
     const chat = chatOf(world, chat_id)
     const id = Number(user_id)
     if (id !== bot.id && !chat.admins.has(bot.id)) fail(400, 'Bad Request: member list is inaccessible')
-    return memberShown(world, chat, id)
+    return memberJson(world, chat, id)
   },
 
   getChatAdministrators(world, _, { chat_id }) {
     const chat = chatOf(world, chat_id)
-    return [...chat.admins.keys()].map(id => memberShown(world, chat, id))
+    return [...chat.admins.keys()].map(id => memberJson(world, chat, id))
   },
 
   createChatInviteLink(world, bot, params) {
@@ -57,18 +57,18 @@ export const CHAT_METHODS: Readonly<Record<string, Method>> = {
       ...linkFields(world, params),
     }
     world.links.set(url, link)
-    return linkShown(world, link)
+    return linkJson(world, link)
   },
 
   editChatInviteLink(world, bot, params) {
     const link = ownLink(world, bot, params)
-    return linkShown(world, Object.assign(link, linkFields(world, params)))
+    return linkJson(world, Object.assign(link, linkFields(world, params)))
   },
 
   revokeChatInviteLink(world, bot, params) {
     const link = ownLink(world, bot, params)
     link.is_revoked = true
-    return linkShown(world, link)
+    return linkJson(world, link)
   },
 
   approveChatJoinRequest(world, bot, { chat_id, user_id }) {
@@ -104,7 +104,7 @@ export const CHAT_METHODS: Readonly<Record<string, Method>> = {
   },
 }
 
-function memberShown(world: World, chat: ChatState, id: number) {
+function memberJson(world: World, chat: ChatState, id: number) {
   const bot = world.bots.get(id)
   const rights = chat.admins.get(id)
   if (bot !== undefined && rights !== undefined)

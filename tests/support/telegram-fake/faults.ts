@@ -1,28 +1,28 @@
-// What goes wrong on demand at the fake Bot API.
+// PreparedFault faults of the fake Bot API.
 
 /**
- * `drop`: the connection is cut before anything happens. `accept_then_drop`: it happens, and nobody is told. `hang`: no answer until the faults
- * are cleared, and nothing happens. A number: that status, with an HTML page as a proxy's. `retry_after`: 429.
+ * `drop`: the connection is cut and the call is not run. `accept_then_drop`: the call is run and the connection is cut. `hang`: no answer until the faults are
+ * cleared, and the call is not run. A number: that status with an HTML page, as from a proxy. `retry_after`: 429.
  */
 export type Fault = 'drop' | 'accept_then_drop' | 'hang' | number | { readonly retry_after: number }
 
-type Prepared = { readonly method: string; readonly fault: Fault; readonly token: string | undefined; left: number }
+type PreparedFault = { readonly method: string; readonly fault: Fault; readonly token: string | undefined; left: number }
 
 export type Faults = {
-  /** The next `times` calls of the method (`*`: of any) end so; of this token alone where it is given. */
+  /** The next `times` calls of the method (`*`: any) get this fault; with `token` only that bot's calls. */
   next(method: string, fault: Fault, times?: number, token?: string): void
-  /** All calls of the method end so, until `clear`. */
+  /** All calls of the method get this fault until `clear`. */
   always(method: string, fault: Fault, token?: string): void
-  /** No more faults; calls that hang are cut. */
+  /** Removes all faults and cuts hanging calls. */
   clear(): void
-  /** The fault of a call, which is then used up. */
+  /** The fault of a call; counts as one of its `times`. */
   take(method: string, token: string): Fault | undefined
   /** Resolves when the faults are cleared. */
   cleared(): Promise<void>
 }
 
 export function openFaults(): Faults {
-  let prepared: Prepared[] = []
+  let prepared: PreparedFault[] = []
   let clearing = Promise.withResolvers<void>()
   const add = (method: string, fault: Fault, left: number, token: string | undefined) =>
     void prepared.push({ method, fault, left, token })

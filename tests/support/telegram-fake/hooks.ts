@@ -1,34 +1,34 @@
-// How the fake tells bots' hooks: the secret's header, order within a queue only, repeats until a 2xx, Retry-After, giving up by age, and the one
-// method that the body of an answer may hold.
+// Sends updates to webhooks: with the secret's header, in order within a queue, repeated until a 2xx, with Retry-After, given up by age. Runs the one method
+// that the body of an answer may hold.
 import { request } from 'undici'
-import type { BotState, Pending, Told, UpdateType, World } from './world.ts'
+import type { BotState, Pending, UpdateDraft, UpdateType, World } from './world.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Queries are of no use later. */
+/** Telegram gives up on queries after this. */
 const QUERY_MS = 150_000
 const ANSWER_MS = 60_000
-/** What is not told unless it is asked for by name. */
-const UNASKED: readonly string[] = ['chat_member', 'message_reaction', 'message_reaction_count']
+/** Update types that are sent only to bots that subscribe to them by name. */
+const OPT_IN_TYPES: readonly string[] = ['chat_member', 'message_reaction', 'message_reaction_count']
 const QUERIES: readonly string[] = ['callback_query', 'pre_checkout_query', 'shipping_query']
-/** Never to be called in the body of an answer. */
+/** Methods that cannot be called in the body of an answer. */
 const NOT_IN_ANSWERS = /^(get|setWebhook|deleteWebhook|logOut|close)/
 
-/** Whether the bot hears of this kind. */
-export const isAskedFor = ({ allowed }: BotState, type: string): boolean =>
-  allowed === undefined || allowed.length === 0 ? !UNASKED.includes(type) : allowed.includes(type)
+/** Whether the bot gets updates of this type. */
+const isSubscribed = ({ allowed }: BotState, type: string): boolean =>
+  allowed === undefined || allowed.length === 0 ? !OPT_IN_TYPES.includes(type) : allowed.includes(type)
 
-/** Puts an update into the bot's queue, with a number of its own unless it has one. Undefined: the bot has not asked for the kind. */
-export function tell(world: World, bot: BotState, told: Told): number | undefined {
-  const type = Object.keys(told).find(key => key !== 'update_id') as UpdateType
-  if (!isAskedFor(bot, type)) return undefined
-  const update_id = told.update_id ?? bot.next_update++
-  const update = { update_id, ...told }
+/** Queues an update of the bot, with the next id unless it has one. Returns the id; undefined if the bot does not subscribe to the type. */
+export function enqueueUpdate(world: World, bot: BotState, draft: UpdateDraft): number | undefined {
+  const type = Object.keys(draft).find(key => key !== 'update_id') as UpdateType
+  if (!isSubscribed(bot, type)) return undefined
+  const update_id = draft.update_id ?? bot.next_update++
+  const update = { update_id, ...draft }
   const now = world.now()
   bot.pending.push({
     update,
     bytes: JSON.stringify(update),
-    queue: queueOf(type, told[type] as Fields),
+    queue: queueOf(type, draft[type] as Fields),
     gives_up_at: now + (QUERIES.includes(type) ? QUERY_MS : DAY_MS),
     tries: 0,
     due_at: now,
@@ -40,14 +40,14 @@ export function tell(world: World, bot: BotState, told: Told): number | undefine
 
 type Fields = { chat?: { id: number }; from?: { id: number }; user?: { id: number } }
 
-/** Messages per chat, what is about members and requests per user. */
+/** Messages are queued per chat, member updates and requests per user. */
 function queueOf(type: UpdateType, { chat, from, user }: Fields): string {
   if (type === 'chat_member' || type === 'chat_join_request') return `${type} ${from?.id}`
   if (type.includes('message') || type.includes('post')) return `messages ${chat?.id}`
   return `${type} ${chat?.id ?? from?.id ?? user?.id}`
 }
 
-/** Opens the deliveries of all bots. `close` lets none begin any more. */
+/** Opens the sending of updates for all bots. After `close` no attempt begins. */
 export function openHooks(world: World) {
   const timers = new Map<number, NodeJS.Timeout>()
   const under_way = new Set<Promise<void>>()
@@ -76,7 +76,7 @@ export function openHooks(world: World) {
 
   return {
     pump,
-    /** When the next attempt is due that is not under way, over all bots. */
+    /** When the next attempt of any bot is due that is not under way. */
     nextDue(): number | undefined {
       const due = [...world.bots.values()]
         .filter(({ hook }) => hook !== undefined)
@@ -92,7 +92,7 @@ export function openHooks(world: World) {
   }
 }
 
-/** The first of each queue; what waits behind it is not tried. */
+/** The first update of each queue; those behind it wait. */
 function headsOf({ pending }: BotState): Pending[] {
   const heads = new Map<string, Pending>()
   for (const one of pending) if (!heads.has(one.queue)) heads.set(one.queue, one)
@@ -111,7 +111,7 @@ async function attempt(world: World, bot: BotState, one: Pending): Promise<void>
   const at = world.now()
   bot.attempts.push({ update_id: one.update.update_id, at, status })
   one.is_under_way = false
-  // The hook was set anew meanwhile: what the old one said of it counts all the same.
+  // The answer counts even if the webhook was set again in the meantime.
   if (status >= 200 && status < 300) {
     bot.gone_since = undefined
     const place = bot.pending.indexOf(one)
@@ -126,9 +126,9 @@ async function attempt(world: World, bot: BotState, one: Pending): Promise<void>
   if (bot.gone_since !== undefined && at - bot.gone_since >= 23 * HOUR_MS) bot.hook = undefined
 }
 
-type Answered = { status: number; body: string; retry_after: number; error?: string }
+type WebhookAnswer = { status: number; body: string; retry_after: number; error?: string }
 
-async function post(world: World, url: string, secret: string | undefined, bytes: string): Promise<Answered> {
+async function post(world: World, url: string, secret: string | undefined, bytes: string): Promise<WebhookAnswer> {
   const { origin, host, pathname, search } = new URL(url)
   try {
     const { statusCode, body, headers } = await request(`${world.reach.get(origin) ?? origin}${pathname}${search}`, {
@@ -147,7 +147,7 @@ async function post(world: World, url: string, secret: string | undefined, bytes
   }
 }
 
-/** Runs what the body asks for; how that went is told to nobody, as at Telegram. */
+/** Runs the method in the body. Nobody gets its result, as at Telegram. */
 function runAnswer(world: World, bot: BotState, body: string): void {
   let asked: { method?: unknown }
   try {

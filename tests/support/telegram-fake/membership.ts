@@ -1,9 +1,9 @@
-// Who is in a channel or group at the fake Bot API, and what the bots there hear of it.
-import { tell } from './hooks.ts'
+// Membership of channels and groups at the fake Bot API, and the updates about it.
+import { enqueueUpdate } from './hooks.ts'
 import {
   botUser,
   type ChatState,
-  chatShown,
+  chatJson,
   cut,
   fail,
   type Link,
@@ -14,8 +14,8 @@ import {
   type World,
 } from './world.ts'
 
-/** A link as its maker sees it; other administrators see the beginning of its address. */
-export function linkShown(
+/** A link as its creator sees it; other administrators see only the beginning of its URL. */
+export function linkJson(
   world: World,
   { url, creator, name, expires_at, member_limit, creates_join_request, is_revoked }: Link,
   to = creator,
@@ -38,43 +38,43 @@ export const personOf = (world: World, id: number): PersonState =>
 
 type Change = { readonly was: string; readonly is: string; readonly link?: Link | undefined; readonly by?: number }
 
-/** Tells every administrator bot that a person is now something else there. */
-export function tellMember(world: World, chat: ChatState, id: number, { was, is, link, by = id }: Change): void {
+/** Sends every administrator bot the change of a person's status there. */
+export function sendMemberUpdate(world: World, chat: ChatState, id: number, { was, is, link, by = id }: Change): void {
   const user = personUser(personOf(world, id))
   const from = by === id ? user : { id: by, is_bot: false, first_name: 'Admin' }
   for (const bot_id of chat.admins.keys()) {
     const bot = world.bots.get(bot_id)
     if (bot === undefined) continue
-    tell(world, bot, {
+    enqueueUpdate(world, bot, {
       chat_member: {
-        chat: chatShown(chat),
+        chat: chatJson(chat),
         from,
         date: seconds(world.now()),
         old_chat_member: { status: was, user },
         new_chat_member: { status: is, user, ...(is === 'kicked' ? { until_date: 0 } : {}) },
-        ...(link === undefined ? {} : { invite_link: linkShown(world, link, bot_id) }),
+        ...(link === undefined ? {} : { invite_link: linkJson(world, link, bot_id) }),
       },
     })
   }
 }
 
-/** The person is in, by the link if by any. A public chat takes them in without it, as clients do. */
+/** Lets a person in, by a link if there is one. In a public chat the link is not reported, as with Telegram's apps. */
 export function joined(world: World, chat: ChatState, id: number, link: Link | undefined): void {
   if (chat.members.has(id)) return
   chat.members.add(id)
-  const told = chat.username === undefined ? link : undefined
-  told?.inside.add(id)
-  tellMember(world, chat, id, { was: 'left', is: 'member', link: told })
+  const reported = chat.username === undefined ? link : undefined
+  reported?.inside.add(id)
+  sendMemberUpdate(world, chat, id, { was: 'left', is: 'member', link: reported })
 }
 
-/** Out by themselves, or put out; the seat of a link with a limit is free again. */
+/** Lets a person leave, or removes them; a link with a limit then has a free seat again. */
 export function left(world: World, chat: ChatState, id: number, is: 'left' | 'kicked'): void {
   if (!chat.members.delete(id)) return
   for (const link of world.links.values()) if (link.chat === chat.id) link.inside.delete(id)
-  tellMember(world, chat, id, { was: 'member', is, ...(is === 'kicked' ? { by: 1 } : {}) })
+  sendMemberUpdate(world, chat, id, { was: 'member', is, ...(is === 'kicked' ? { by: 1 } : {}) })
 }
 
-/** The link as somebody who opens it finds it. */
+/** A link that a person opens. Fails for a revoked, expired or full one. */
 export function usableLink(world: World, url: string): Link {
   const link = world.links.get(url) ?? fail(400, 'INVITE_HASH_EXPIRED')
   const isOver = link.expires_at !== undefined && link.expires_at <= world.now()
@@ -83,7 +83,7 @@ export function usableLink(world: World, url: string): Link {
   return link
 }
 
-/** Asks to be let in; the bots that may invite hear of it, and may write to the person for five minutes. */
+/** Adds a request to join; bots with the right to invite get the update and may message the person for five minutes. */
 export function requested(world: World, chat: ChatState, id: number, link: Link | undefined): void {
   const person = personOf(world, id)
   if (chat.members.has(id) || chat.requests.has(id)) return
@@ -94,36 +94,36 @@ export function requested(world: World, chat: ChatState, id: number, link: Link 
     const bot = world.bots.get(bot_id)
     if (bot === undefined || !rights.has('can_invite_users')) continue
     person.asked.set(bot_id, { chat: chat.id, at })
-    tell(world, bot, {
+    enqueueUpdate(world, bot, {
       chat_join_request: {
-        chat: chatShown(chat),
+        chat: chatJson(chat),
         from: personUser(person),
         user_chat_id: id,
         date: seconds(at),
-        ...(link === undefined ? {} : { invite_link: linkShown(world, link, bot_id) }),
+        ...(link === undefined ? {} : { invite_link: linkJson(world, link, bot_id) }),
         ...(chat.guard === bot_id ? { query_id } : {}),
       },
     })
   }
 }
 
-type Standing = 'left' | 'kicked' | 'member' | 'administrator'
+type MemberStatus = 'left' | 'kicked' | 'member' | 'administrator'
 
-/** Tells a bot what it is to a chat: with a person, blocked or not; elsewhere, administrator or not. */
-export function tellOwn(
+/** Sends a bot the change of its own status: blocked or not by a person, administrator or not in a chat. */
+export function sendOwnMemberUpdate(
   world: World,
   bot_id: number,
   where: ChatState | PersonState,
-  was: Standing,
-  is: Standing,
+  was: MemberStatus,
+  is: MemberStatus,
 ): void {
   const bot = world.bots.get(bot_id)
   if (bot === undefined) return
   const isPerson = 'first_name' in where
   const rights = isPerson ? [] : [...(where.admins.get(bot_id) ?? [])]
-  tell(world, bot, {
+  enqueueUpdate(world, bot, {
     my_chat_member: {
-      chat: isPerson ? privateChat(where) : chatShown(where),
+      chat: isPerson ? privateChat(where) : chatJson(where),
       from: isPerson ? personUser(where) : { id: 1, is_bot: false, first_name: 'Admin' },
       date: seconds(world.now()),
       old_chat_member: { status: was, user: botUser(bot) },

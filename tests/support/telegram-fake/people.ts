@@ -1,7 +1,7 @@
-// What a test holds of the fake Bot API: bots, chats and people that do something.
+// The bots, chats and people of the fake Bot API, with the actions that tests make them do.
 import { randomInt } from 'node:crypto'
-import { tell } from './hooks.ts'
-import { joined, left, requested, tellOwn, usableLink } from './membership.ts'
+import { enqueueUpdate } from './hooks.ts'
+import { joined, left, requested, sendOwnMemberUpdate, usableLink } from './membership.ts'
 import { head, paid } from './send-methods.ts'
 import {
   type Attempt,
@@ -11,41 +11,41 @@ import {
   newToken,
   personUser,
   type PersonState,
-  type Told,
+  type UpdateDraft,
   type World,
 } from './world.ts'
 
 export type FakeBot = {
   readonly id: number
   readonly username: string
-  /** The one that holds now. */
+  /** The current token. */
   readonly token: string
   readonly hook: Readonly<Hook> | undefined
-  /** What Telegram tells; undefined: all but three. */
+  /** The subscribed update types; undefined: all but three. */
   readonly allowed: readonly string[] | undefined
-  /** How many updates wait for the hook. */
+  /** The number of updates that wait for the webhook. */
   readonly pending: number
-  /** Every attempt to tell the hook something. */
+  /** All attempts to send updates to the webhook. */
   readonly attempts: readonly Attempt[]
-  /** Tells the bot's hook an update; answers its number, undefined where the bot has not asked for the kind. */
-  tell(update: Told): number | undefined
-  /** BotFather's revoke: the old token is nobody's, the hook is gone. Answers the new one. */
+  /** Sends an update to the bot's webhook. Returns its id; undefined if the bot does not subscribe to the type. */
+  sendUpdate(update: UpdateDraft): number | undefined
+  /** Revokes the token as BotFather does; the webhook is removed. Returns the new token. */
   revoke(): string
   rename(username: string): void
-  /** Another program sets its hook, or polls. */
+  /** Sets the webhook as another program does. */
   setHook(
     url: string,
     about?: { secret_token?: string; allowed_updates?: readonly string[]; max_connections?: number },
   ): void
   removeHook(): void
-  /** A month of a subscription is paid, or it is told to be over. */
+  /** Pays a month of a subscription. Returns the charge id. */
   renew(
     person: FakePerson,
     payment: { payload: string; total_amount: number; currency?: string; is_first?: boolean },
   ): string
   cancel(person: FakePerson, payload: string, state?: 'canceled' | 'active' | 'failed'): void
   refund(charge_id: string): void
-  /** A payment in Stars that the bot is never told of: it stands in its list alone. `at` in Unix milliseconds. */
+  /** Adds a payment in Stars without an update, so that it is only in the list of Stars. `at` in Unix milliseconds. */
   missed(
     person: FakePerson,
     payment: { payload: string; total_amount: number; at: number; period_s?: number; refunded_at?: number },
@@ -55,39 +55,39 @@ export type FakeBot = {
 export type FakeChat = {
   readonly id: number
   readonly members: ReadonlySet<number>
-  /** Makes the bot an administrator with these rights, or with others. */
+  /** Makes the bot an administrator with these rights. */
   promote(bot: FakeBot, rights?: readonly string[]): void
   demote(bot: FakeBot, is?: 'left' | 'kicked' | 'member'): void
-  /** Asks this bot about requests to join itself. */
+  /** Sends queries about requests to join to this bot. */
   guardBy(bot: FakeBot | undefined): void
   setUsername(username: string | undefined): void
-  /** It is this supergroup from now on, and bots are not told. */
+  /** Turns the group into this supergroup without an update. */
   migrate(to: FakeChat): void
 }
 
 export type FakePerson = {
   readonly id: number
-  /** Presses start, over a link with a payload or without. */
+  /** Presses Start, by a link with a payload or without. */
   start(bot: FakeBot, payload?: string): void
   say(bot: FakeBot, text: string): void
-  /** Presses a button of a message; answers the query's id. */
+  /** Presses a button of a message. Returns the query's id. */
   press(bot: FakeBot, message_id: number, data: string): string
   block(bot: FakeBot): void
   unblock(bot: FakeBot): void
   deactivate(): void
-  /** Opens a link: is in, or has asked to be. Without one, joins a public chat. @throws TelegramError for a link that is over */
+  /** Joins or requests to join by a link; without one joins a public chat. Throws TelegramError for an unusable link. */
   join(chat: FakeChat, link?: string): void
   leave(chat: FakeChat): void
   kickedFrom(chat: FakeChat): void
   withdraw(chat: FakeChat): void
-  /** Begins a payment; the bot is asked before it goes through. Answers the query's id. */
+  /** Begins a payment, which sends the bot a checkout query. Returns its id. */
   checkout(bot: FakeBot, invoice: { payload: string; total_amount: number; currency?: string }): string
 }
 
 const stateOf = (world: World, { id }: { id: number }): BotState => world.bots.get(id) ?? missing()
 const chatState = (world: World, { id }: { id: number }): ChatState => world.chats.get(id) ?? missing()
 const missing = (): never => {
-  throw new Error('this is of another fake')
+  throw new Error('this belongs to another fake')
 }
 
 export function makeBot(
@@ -133,13 +133,13 @@ export function makeBot(
     get pending() {
       return bot.pending.length
     },
-    tell: update => tell(world, bot, update),
+    sendUpdate: update => enqueueUpdate(world, bot, update),
     ...ofOthers(world, bot),
     ...ofMoney(world, bot),
   }
 }
 
-/** What its owner, BotFather and other programs do with it. */
+/** Actions of its owner, BotFather and other programs. */
 function ofOthers(world: World, bot: BotState): Pick<FakeBot, 'revoke' | 'rename' | 'setHook' | 'removeHook'> {
   return {
     revoke() {
@@ -168,7 +168,7 @@ function ofMoney(world: World, bot: BotState): Pick<FakeBot, 'renew' | 'cancel' 
     },
     cancel(person, payload, state = 'canceled') {
       const found = world.people.get(person.id) ?? missing()
-      tell(world, bot, { subscription: { user: personUser(found), invoice_payload: payload, state } })
+      enqueueUpdate(world, bot, { subscription: { user: personUser(found), invoice_payload: payload, state } })
     },
     missed({ id: user }, payment) {
       const charge_id = `charge-${bot.id}-${bot.payments.length + 1}`
@@ -186,7 +186,7 @@ function ofMoney(world: World, bot: BotState): Pick<FakeBot, 'renew' | 'cancel' 
         invoice_payload: payload,
         telegram_payment_charge_id: charge_id,
       }
-      tell(world, bot, { message: { ...head(world, bot, world.people.get(user) ?? missing()), refunded_payment } })
+      enqueueUpdate(world, bot, { message: { ...head(world, bot, world.people.get(user) ?? missing()), refunded_payment } })
     },
   }
 }
@@ -214,11 +214,11 @@ export function makeChat(
     promote(bot, rights = ['can_invite_users', 'can_post_messages']) {
       const was = chat.admins.has(bot.id) ? 'administrator' : 'left'
       chat.admins.set(bot.id, new Set(rights))
-      tellOwn(world, bot.id, chat, was, 'administrator')
+      sendOwnMemberUpdate(world, bot.id, chat, was, 'administrator')
     },
     demote(bot, is = 'left') {
       chat.admins.delete(bot.id)
-      tellOwn(world, bot.id, chat, 'administrator', is)
+      sendOwnMemberUpdate(world, bot.id, chat, 'administrator', is)
     },
     guardBy(bot) {
       chat.guard = bot?.id
@@ -260,10 +260,10 @@ function inPrivate(
   person: PersonState,
 ): Omit<FakePerson, 'id' | 'join' | 'leave' | 'kickedFrom' | 'withdraw'> {
   const say = (bot: FakeBot, words: string) => {
-    if (person.blocked.delete(bot.id)) tellOwn(world, bot.id, person, 'kicked', 'member')
+    if (person.blocked.delete(bot.id)) sendOwnMemberUpdate(world, bot.id, person, 'kicked', 'member')
     person.wrote_to.add(bot.id)
     const state = stateOf(world, bot)
-    tell(world, state, { message: { ...head(world, state, person), text: words } })
+    enqueueUpdate(world, state, { message: { ...head(world, state, person), text: words } })
   }
   return {
     say,
@@ -273,15 +273,15 @@ function inPrivate(
       const id = `${person.id}${state.callbacks.size + 1}`
       state.callbacks.set(id, { asked_at: world.now(), is_answered: false })
       const message = { message_id, date: 0, chat: { id: person.id, type: 'private' } }
-      tell(world, state, { callback_query: { id, from: personUser(person), message, chat_instance: '1', data } })
+      enqueueUpdate(world, state, { callback_query: { id, from: personUser(person), message, chat_instance: '1', data } })
       return id
     },
     block(bot) {
       person.blocked.add(bot.id)
-      tellOwn(world, bot.id, person, 'member', 'kicked')
+      sendOwnMemberUpdate(world, bot.id, person, 'member', 'kicked')
     },
     unblock(bot) {
-      if (person.blocked.delete(bot.id)) tellOwn(world, bot.id, person, 'kicked', 'member')
+      if (person.blocked.delete(bot.id)) sendOwnMemberUpdate(world, bot.id, person, 'kicked', 'member')
     },
     deactivate() {
       person.is_deactivated = true
@@ -291,7 +291,7 @@ function inPrivate(
       const id = `${bot.id}${state.checkouts.size + 1}`
       const payment = { user: person.id, payload, total_amount, currency }
       state.checkouts.set(id, { asked_at: world.now(), user: person.id, payment })
-      tell(world, state, {
+      enqueueUpdate(world, state, {
         pre_checkout_query: { id, from: personUser(person), currency, total_amount, invoice_payload: payload },
       })
       return id

@@ -1,11 +1,11 @@
-// Methods of the fake Bot API that send, and that answer what people pressed: what a message may be, who may be written to, how fast.
+// Methods of the fake Bot API that send messages and answer queries, with Telegram's limits of content, recipients and speed.
 import type { Method, Params } from './bot-methods.ts'
-import { tell } from './hooks.ts'
+import { enqueueUpdate } from './hooks.ts'
 import { type BotState, fail, type PersonState, personUser, privateChat, seconds, type World, words } from './world.ts'
 
 const ANSWER_MS = 10_000
 const REQUESTER_MS = 300_000
-/** A second, all chats; a second, one chat; paid. */
+/** Messages per second to all chats, free and paid. To one chat it is one. */
 const FREE_A_SECOND = 30
 const PAID_A_SECOND = 1000
 
@@ -39,7 +39,7 @@ export const SEND_METHODS: Readonly<Record<string, Method>> = {
 
   copyMessage(world, bot, params) {
     const { from_chat_id, message_id } = params
-    // Before it is looked at whom the copy is for.
+    // Telegram checks the source before the recipient.
     requireSource(world, bot, Number(from_chat_id))
     const isThere = world.messages.some(
       one => one.chat === Number(from_chat_id) && one.message_id === Number(message_id),
@@ -77,7 +77,7 @@ export const SEND_METHODS: Readonly<Record<string, Method>> = {
   },
 }
 
-/** What a hook hears of a payment that went through. */
+/** Adds a payment and sends its update. Returns the charge id. */
 export function paid(
   world: World,
   bot: BotState,
@@ -102,7 +102,7 @@ export function paid(
     ...(isRecurring ? { period_s: 2_592_000 } : {}),
   })
   if (currency === 'XTR') bot.balance += total_amount
-  tell(world, bot, {
+  enqueueUpdate(world, bot, {
     message: {
       ...head(world, bot, person),
       successful_payment: {
@@ -118,7 +118,7 @@ export function paid(
   return charge_id
 }
 
-/** The head of a private message by a person. */
+/** The common fields of a person's private message. */
 export const head = (world: World, bot: BotState, person: PersonState) => ({
   message_id: bot.next_message++,
   date: seconds(world.now()),
@@ -173,7 +173,7 @@ function keepPace(world: World, bot: BotState, chat: number, isPaid: boolean): v
 
 const TAGS = /^(b|strong|i|em|u|ins|s|strike|del|code|pre|a|span|tg-spoiler|tg-emoji|blockquote)$/
 
-/** Limits hold for what is shown, without tags and with entities as one letter. */
+/** Checks the length of the displayed text: without tags, and with an entity as one letter. */
 function length(params: Params, field: 'text' | 'caption', most: number, isNeeded: boolean): void {
   const value = params[field]
   if (value === undefined && !isNeeded) return

@@ -1,5 +1,5 @@
-// The Bot API on loopback, strict about what it is asked (TELEGRAM_API_ROOT leads here). A test makes bots, chats and people, lets people do
-// something, and reads what bots were told and have called. Time is the fake's own and goes on when a test says so.
+// A fake Bot API on loopback for TELEGRAM_API_ROOT, as strict as Telegram. A test creates bots, chats and people, lets people act, and reads the calls,
+// messages and webhook attempts. The fake has its own clock, which a test can move.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,23 +17,23 @@ export type { Call, Message } from './world.ts'
 export type TelegramFake = {
   /** For TELEGRAM_API_ROOT. */
   readonly origin: string
-  /** Every call, refused or not, in the order of arrival. */
+  /** All calls in the order of arrival, including refused ones. */
   readonly calls: readonly Call[]
-  /** Messages that were sent. */
+  /** All sent messages. */
   readonly messages: readonly Message[]
   readonly faults: Faults
   bot(about?: { username?: string; name?: string; token?: string }): FakeBot
   chat(about?: { type?: 'channel' | 'supergroup' | 'group'; title?: string; username?: string }): FakeChat
   person(about?: { first_name?: string; username?: string; language_code?: string }): FakePerson
-  /** Hooks of a public origin are called at another one, such as the loopback address of a house. */
+  /** Sends updates for webhooks of a public origin to another origin, such as the loopback address of a house. */
   reach(publicOrigin: string, at: string): void
   /** Unix milliseconds by the fake's clock. */
   now(): number
-  /** Lets time pass: what has become due is told at once. */
+  /** Moves the clock and sends updates that are due. */
   advance(ms: number): void
-  /** Lets time pass until every hook has taken, or Telegram has given up, all there was; at most `within_ms` of the fake's time. */
+  /** Moves the clock until every update is accepted or given up; at most `within_ms` of the fake's time. */
   settled(within_ms?: number): Promise<void>
-  /** Names of the methods called by a bot since `from`, in order. */
+  /** The methods that a bot has called since call number `from`, in order. */
   methods(bot: FakeBot, from?: number): string[]
   close(): Promise<void>
 }
@@ -41,7 +41,7 @@ export type TelegramFake = {
 const METHODS: Readonly<Record<string, Method>> = { ...BOT_METHODS, ...CHAT_METHODS, ...SEND_METHODS }
 const DAY_MS = 86_400_000
 
-/** Starts it. It listens until it is closed. */
+/** Starts the fake. It listens until it is closed. */
 export async function startTelegram(): Promise<TelegramFake> {
   const world = openWorld()
   const hooks = openHooks(world.world)

@@ -1,27 +1,27 @@
-// What the fake Bot API knows: bots, chats, people and a clock of its own. Its parts change it; nothing here answers calls.
+// The state of the fake Bot API: bots, chats, people and its own clock. Other files change it and answer calls.
 import { randomBytes } from 'node:crypto'
 import type { Update } from '@grammyjs/types'
 import type { Faults } from './faults.ts'
 
 export type UpdateType = Exclude<keyof Update, 'update_id'>
-/** An update as a test writes it: of its fields only those that matter. */
-export type Told = { readonly [Type in UpdateType]?: object } & { readonly update_id?: number }
+/** An update as a test writes it, with only the fields that matter. */
+export type UpdateDraft = { readonly [Type in UpdateType]?: object } & { readonly update_id?: number }
 
-/** A call of the Bot API as it arrived. `via` hook: it stood in the body that a hook was answered with. */
+/** A call of the Bot API. `via` hook: it came in the body of a webhook's answer. */
 export type Call = {
   readonly at: number
   readonly method: string
   readonly token: string
   readonly params: Readonly<Record<string, unknown>>
   readonly via: 'http' | 'hook'
-  /** What it was answered; 0 while it was not, or when the connection was cut instead. */
+  /** The status of the answer; 0 without one, also if the connection was cut. */
   status: number
   description?: string
 }
 
 export type Hook = { url: string; secret: string | undefined; max_connections: number; set_at: number }
 
-/** An update that waits for its hook, or is on its way. */
+/** An update that waits for the webhook or is on its way. */
 export type Pending = {
   readonly update: Readonly<Record<string, unknown>> & { update_id: number }
   readonly bytes: string
@@ -33,7 +33,7 @@ export type Pending = {
   is_under_way: boolean
 }
 
-/** What a hook answered to one attempt; status 0: nothing. */
+/** The webhook's answer to one attempt; status 0: none. */
 export type Attempt = { readonly update_id: number; readonly at: number; readonly status: number }
 
 export type Payment = {
@@ -43,7 +43,7 @@ export type Payment = {
   readonly total_amount: number
   readonly payload: string
   readonly at: number
-  /** Of a subscription, in seconds. */
+  /** The period of a subscription in seconds. */
   readonly period_s?: number
   refunded_at?: number
 }
@@ -54,7 +54,7 @@ export type BotState = {
   username: string
   name: string
   hook: Hook | undefined
-  /** Undefined: never said, which is all but three. */
+  /** The subscribed update types; undefined: all but three. */
   allowed: readonly string[] | undefined
   readonly pending: Pending[]
   readonly attempts: Attempt[]
@@ -62,7 +62,7 @@ export type BotState = {
   gone_since: number | undefined
   next_update: number
   next_message: number
-  /** Times of what was sent lately, for the limits. */
+  /** The messages of the last second, for the limits. */
   readonly sent: { at: number; chat: number }[]
   readonly payments: Payment[]
   readonly checkouts: Map<
@@ -82,7 +82,7 @@ export type Link = {
   member_limit: number | undefined
   creates_join_request: boolean
   is_revoked: boolean
-  /** Who is in by it. */
+  /** The members who joined by it. */
   readonly inside: Set<number>
 }
 
@@ -95,9 +95,9 @@ export type ChatState = {
   readonly admins: Map<number, Set<string>>
   readonly members: Set<number>
   readonly requests: Map<number, { asked_at: number; query_id: string | undefined; link: Link | undefined }>
-  /** The bot that is asked about requests itself. */
-  /** The supergroup that it has become. */
+  /** The supergroup that the group has become. */
   moved_to: number | undefined
+  /** The bot that gets queries about requests. */
   guard: number | undefined
 }
 
@@ -106,11 +106,11 @@ export type PersonState = {
   readonly first_name: string
   readonly username: string | undefined
   readonly language_code: string
-  /** Bots this person has written to, and those that are blocked. */
+  /** Bots this person has messaged. */
   readonly wrote_to: Set<number>
   readonly blocked: Set<number>
   is_deactivated: boolean
-  /** When a bot may write to them without having been written to: a request to join, by the chat it is for. */
+  /** Requests to join by bot: they let a bot write to a person who has not messaged it. */
   readonly asked: Map<number, { chat: number; at: number }>
 }
 
@@ -131,13 +131,13 @@ export type World = {
   readonly messages: Message[]
   readonly calls: Call[]
   readonly faults: Faults
-  /** Where public origins lead in this test. */
+  /** The real origins of public origins in this test. */
   readonly reach: Map<string, string>
   /** Unix milliseconds by the fake's clock. */
   readonly now: () => number
-  /** Looks at what is due; set by the part that delivers. */
+  /** Sends due updates; set by hooks.ts. */
   pump(bot: BotState): void
-  /** Runs one method; set by the part that knows them. */
+  /** Runs one method. */
   run(bot: BotState, method: string, params: Readonly<Record<string, unknown>>): unknown
 }
 
@@ -156,17 +156,17 @@ export function fail(code: number, description: string, parameters?: Readonly<Re
   throw new TelegramError(code, description, parameters)
 }
 
-/** A parameter as text; what is neither text nor a number is none. */
+/** A parameter as text; empty if it is neither text nor a number. */
 export const words = (sent: unknown): string => (typeof sent === 'string' || typeof sent === 'number' ? `${sent}` : '')
 
 export const seconds = (ms: number): number => Math.floor(ms / 1000)
 
 export const newToken = (id: number): string => `${id}:AA${randomBytes(25).toString('base64url').slice(0, 33)}`
 
-/** The first characters of a link another administrator made, as Telegram shows it. */
+/** The beginning of a URL, as Telegram shows another administrator's link. */
 export const cut = (url: string): string => `${url.slice(0, 20)}…`
 
-/** The chat of an id or of an @name; a person's private chat has the person's number. */
+/** The chat with this id or @name. */
 export function chatOf(world: World, sent: unknown): ChatState {
   const found =
     typeof sent === 'string' && sent.startsWith('@')
@@ -177,7 +177,7 @@ export function chatOf(world: World, sent: unknown): ChatState {
   return found ?? fail(400, 'Bad Request: chat not found')
 }
 
-/** Refuses a bot that is no administrator there, or has not the right. */
+/** Refuses a bot that is no administrator there or lacks the right. */
 export function requireRight(bot: BotState, chat: ChatState, right: string, words: string): void {
   if (chat.admins.get(bot.id)?.has(right) !== true) fail(400, `Bad Request: ${words}`)
 }
@@ -192,7 +192,7 @@ export const personUser = ({ id, first_name, username, language_code }: PersonSt
   language_code,
 })
 
-export const chatShown = ({ id, type, title, username }: ChatState) => ({
+export const chatJson = ({ id, type, title, username }: ChatState) => ({
   id,
   type,
   title,
