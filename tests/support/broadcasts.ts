@@ -6,7 +6,12 @@ import type { BotGround } from './bots.ts'
 import { eventually } from './eventually.ts'
 import type { FakeBot, FakePerson } from './telegram-fake/telegram-fake.ts'
 
-export type BroadcastBot = { readonly fake: FakeBot; readonly id: string; readonly org_id: number; readonly uuid: string }
+export type BroadcastBot = {
+  readonly fake: FakeBot
+  readonly id: string
+  readonly org_id: number
+  readonly uuid: string
+}
 type SubscriberSeed = {
   readonly telegram_user_id: string
   readonly click_id?: string | null
@@ -55,7 +60,11 @@ type BroadcastReply = {
 /** The actions of broadcast tests, on a ground with bots. */
 export function broadcasting(ground: BotGround) {
   const { telegram, house, owner } = ground
-  const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: unknown): Promise<BroadcastReply> => {
+  const call = async (
+    method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+    url: string,
+    body?: unknown,
+  ): Promise<BroadcastReply> => {
     const reply = await ground.call(method, url, body)
     assert.ok(reply.statusCode < 300, `${method} ${url}: ${reply.statusCode} ${reply.body}`)
     return reply.data() as BroadcastReply
@@ -72,7 +81,11 @@ export function broadcasting(ground: BotGround) {
       return { fake, id, org_id: owner.org_id, uuid: toUuid(id) ?? '' }
     },
     /** People who have started the bot and are its subscribers. */
-    async people(bot: BroadcastBot, count: number, more: (n: number) => Partial<SubscriberSeed> = () => ({})): Promise<FakePerson[]> {
+    async people(
+      bot: BroadcastBot,
+      count: number,
+      more: (n: number) => Partial<SubscriberSeed> = () => ({}),
+    ): Promise<FakePerson[]> {
       const people = Array.from({ length: count }, () => telegram.person())
       for (const person of people) person.start(bot.fake)
       const seeded = people.map(({ id }, n) => ({ telegram_user_id: String(id), ...more(n) }))

@@ -151,7 +151,8 @@ test('an update that is no start over a click of the organization stores nothing
     'text',
     null,
   ]
-  for (const update of updates) assert.equal((await postUpdate(bot, update, secret)).statusCode, 200, JSON.stringify(update))
+  for (const update of updates)
+    assert.equal((await postUpdate(bot, update, secret)).statusCode, 200, JSON.stringify(update))
   assert.deepEqual(await eventsOf(org_id), [])
   assert.deepEqual(await clickOf(own), { status: 0, bot_id: null, tracked: true })
 })
@@ -331,7 +332,8 @@ test('leaves, promotions, bots and people without a click of the organization ar
     { subscription: { user: person(77), state: 'canceled' } },
     { update_id: 1, chat_member: null, chat_join_request: 'x', subscription: [] },
   ]
-  for (const update of updates) assert.equal((await postUpdate(bot, update, secret)).statusCode, 200, JSON.stringify(update))
+  for (const update of updates)
+    assert.equal((await postUpdate(bot, update, secret)).statusCode, 200, JSON.stringify(update))
   assert.deepEqual(
     (await eventsOf(org_id)).map(({ type }) => type),
     ['bot_start'],

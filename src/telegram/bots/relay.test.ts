@@ -252,7 +252,7 @@ test('an update that comes many times at once, also to two processes, is forward
     ground.house.call('POST', `/hooks/telegram/${id}`, { body: { update_id: 77, message: {} }, headers })
   const sent = Array.from({ length: 10 }, again)
   await eventually('it has come', () => program.updates.length > 0)
-// The state of an update that another process is forwarding.
+  // The state of an update that another process is forwarding.
   await ground.house.database.reads.query('select 1')
   release.resolve()
   const codes = (await Promise.all(sent)).map(({ statusCode }) => statusCode)

@@ -164,7 +164,7 @@ describe('a campaign that leads to a bot', () => {
     const calls = flowCalls(on.house, { ...place, ...place.as })
     const app: FlowNode = { id: 'app', type: 'mini_app', bot_id: place.bot }
     const by_flow = await campaign(place, await through(calls, app))
-// Without a fallback its landing is still shown.
+    // Without a fallback its landing is still shown.
     const page: FlowNode = { id: 'page', type: 'landing', landing_id: await calls.landing('page') }
     const behind = await campaign(place, await through(calls, page, app))
     await campaign(place, { type: 'redirect', url: 'https://elsewhere.example/' })

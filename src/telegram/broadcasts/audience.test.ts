@@ -166,9 +166,9 @@ test('a person who opts out or blocks the bot after the start is skipped, and le
   const bot = await at.bot()
   await at.people(bot, 30)
   const id = await at.started(bot, 30, { per_second: 5 })
-// From then on every recipient has a row.
+  // From then on every recipient has a row.
   await at.until(id, 'sending')
-// The last recipients.
+  // The last recipients.
   const last = db().selectFrom('subscribers').select('telegram_user_id').where('org_id', '=', bot.org_id)
   const two = await last.where('bot_id', '=', bot.uuid).orderBy('id', 'desc').limit(2).execute()
   const [out, blocked] = two.map(({ telegram_user_id }) => telegram_user_id)

@@ -142,7 +142,7 @@ test('a broadcast started twice at once runs once', async () => {
   const bot = await at.bot()
   await at.people(bot, 6)
   const { id } = await at.draft(bot)
-// A start after the end answers the ended broadcast.
+  // A start after the end answers the ended broadcast.
   const start = () => ground.call('POST', `/api/broadcasts/${id}/start`, { expected_recipients: 6 })
   for (const { statusCode, body } of await Promise.all([start(), start(), start()]))
     assert.ok(statusCode === 200 || body.includes('broadcast_state'), body)
@@ -166,7 +166,7 @@ test('a pause acts before the next group, resuming continues, stopping skips the
   const paused = await say('pause')
   assert.deepEqual([paused.state, (await say('pause')).state], ['paused', 'paused'])
   const then = sentTo(bot)
-// During another bot's whole broadcast it would have continued if it were not paused.
+  // During another bot's whole broadcast it would have continued if it were not paused.
   const other = await at.bot()
   await at.people(other, 9)
   await at.until(await at.started(other, 9), 'done')
@@ -261,7 +261,7 @@ test('resending unknown messages at the moment of the end leaves no recipient be
   const { worker } = ground.house.database
   const client = await worker.connect()
   t.after(() => client.release(true))
-// The state before the sender notices that no recipient is left; no process has claimed the bot.
+  // The state before the sender notices that no recipient is left; no process has claimed the bot.
   await client.query(
     `update bot_senders set lease_until = now() + interval '1 minute', token = token + 1 where bot_id = $1`,
     [bot.uuid],
@@ -272,7 +272,7 @@ test('resending unknown messages at the moment of the end leaves no recipient be
   await requeueUnknown(client, key)
   const ending = endIfDone(worker, key)
   await eventually('it waits', async () => {
-// Not by the connection with the lock: within a transaction, pg_stat_activity does not change.
+    // Not by the connection with the lock: within a transaction, pg_stat_activity does not change.
     const { rowCount } = await ground.house.database.reads.query(
       `select 1 from pg_stat_activity
        where datname = current_database() and wait_event_type = 'Lock' and query like '%from broadcasts%'`,

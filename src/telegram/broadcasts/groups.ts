@@ -40,7 +40,7 @@ const AGAIN_MS = 500
 /** Attempts to record outcomes while the process is closing. */
 const CLOSING_TRIES = 10
 
-type Sent = { readonly recipient: Recipient; readonly answer: SendAnswer }
+type AnsweredSend = { readonly recipient: Recipient; readonly answer: SendAnswer }
 
 /** Sends the groups of one bot in one process. */
 export class GroupSender {
@@ -132,7 +132,7 @@ export class GroupSender {
     if (last + CHAT_MS > now) await sleep(last + CHAT_MS - now)
   }
 
-  async #send(recipient: Recipient, outgoing: OutgoingMessage, fillings: MessageFillings): Promise<Sent> {
+  async #send(recipient: Recipient, outgoing: OutgoingMessage, fillings: MessageFillings): Promise<AnsweredSend> {
     const answer = await sendOne(this.#ground, outgoing, recipient, fillings)
     this.#parts.pace.answered(performance.now())
     this.#chats.set(recipient.telegram_user_id, performance.now())
@@ -158,7 +158,7 @@ export class GroupSender {
   }
 
   /** Updates the state of subscribers by Telegram's answers, such as blocked. */
-  async #mark(sent: readonly Sent[], message: Message): Promise<void> {
+  async #mark(sent: readonly AnsweredSend[], message: Message): Promise<void> {
     const at = new Date().toISOString()
     const { org_id, bot_id } = this.#sender
     for (const { recipient, answer } of sent) {
@@ -170,7 +170,7 @@ export class GroupSender {
   }
 
   /** Counts equal rejections of the message itself; returns their text once there are enough. */
-  #faultIn(id: string, sent: readonly Sent[], message: Message): string | undefined {
+  #faultIn(id: string, sent: readonly AnsweredSend[], message: Message): string | undefined {
     for (const { answer } of sent) {
       if (answer.ok) {
         this.#faults.delete(id)

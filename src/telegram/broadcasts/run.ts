@@ -54,13 +54,13 @@ export async function runBot(ground: SendGround, sender: SenderLease, parts: Run
       await releaseBot(ground.database.worker, sender)
       return pause
     }
-    if (pause > 0) await rest(Math.min(pause, parts.terms.lease_ms / 3), parts)
+    if (pause > 0) await sleepUntilWoken(Math.min(pause, parts.terms.lease_ms / 3), parts)
   }
   await releaseBot(ground.database.worker, sender)
   return undefined
 }
 
-async function rest(ms: number, { signal, woken }: RunParts): Promise<void> {
+async function sleepUntilWoken(ms: number, { signal, woken }: RunParts): Promise<void> {
   const stop = new AbortController()
   const done = AbortSignal.any([signal, stop.signal])
   await Promise.race([woken(), sleep(ms, undefined, { signal: done }).catch(() => {})])

@@ -73,7 +73,7 @@ test('after a rate limit the bot waits as long as Telegram asks and then sends s
   const { counts } = await at.until(id, 'done')
   assert.equal(counts.sent, 30)
   const asked_at = callsOf(bot).find(({ status }) => status === 429)?.at ?? 0
-// The first of three parallel messages is the refused one.
+  // The first of three parallel messages is the refused one.
   const later = callsOf(bot)[3]?.at ?? 0
   assert.ok(later >= asked_at + 2000, 'it was not silent')
   const during = callsOf(other).filter(({ at: when }) => when > asked_at && when < later)

@@ -91,10 +91,14 @@ export function sendOne(
   })
 }
 
-type Sent = { readonly message: Message; readonly on_unknown: string }
+type SentMessage = { readonly message: Message; readonly on_unknown: string }
 
 /** The outcome of a recipient by Telegram's answer. */
-export function outcomeOfSend(recipient: Recipient, answer: SendAnswer, { message, on_unknown }: Sent): SendOutcome {
+export function outcomeOfSend(
+  recipient: Recipient,
+  answer: SendAnswer,
+  { message, on_unknown }: SentMessage,
+): SendOutcome {
   const { telegram_user_id } = recipient
   if (answer.ok) {
     const { message_id } = fieldsOf(answer.result)

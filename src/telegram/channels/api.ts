@@ -19,7 +19,8 @@ export type ChannelState = z.output<typeof State>
 const CUSTOM = EVENT_TYPES.filter(type => type.startsWith('custom_'))
 
 const joinMode = z.enum(['open', 'request']).meta({
-  description: 'open: a link lets people in. request: a link sends a request to join, and the bot may message the requester',
+  description:
+    'open: a link lets people in. request: a link sends a request to join, and the bot may message the requester',
 })
 const onRequest = z
   .enum(['leave', 'approve'])
@@ -28,7 +29,9 @@ const approveAfter = z
   .int()
   .min(0)
   .max(86_400)
-  .meta({ description: 'With on_request approve: seconds from the request to the approval, which also waits for the message' })
+  .meta({
+    description: 'With on_request approve: seconds from the request to the approval, which also waits for the message',
+  })
 const linkDays = z.int().min(1).max(30).meta({ description: 'After how many days an unused link expires' })
 const poolMin = z.int().min(10).max(5000).meta({ description: 'The minimum of links kept ready' })
 const sharedJoins = z.enum(['attribute', 'organic']).meta({

@@ -266,7 +266,7 @@ test('a lost right that no update reported is found by the first call, and no ot
   const added = await ground.add(deaf)
   const { id } = await add(chat, { bot_id: added.id })
   await hasFree(id, 50)
-// Its own program gets the update instead.
+  // Its own program gets the update instead.
   deaf.setHook('https://elsewhere.example/')
   chat.promote(deaf, ['can_post_messages'])
   const from = callsOf(chat).length
@@ -347,7 +347,7 @@ test('a rate limit of the bot stops its link creation, and one channel’s rate 
   await silent(3_600_000)
   const { id } = await add(one, { bot_id: added.id })
   const { id: other_id } = await add(other, { bot_id: added.id })
-// A channel that is added later gets its links first.
+  // A channel that is added later gets its links first.
   await hasFree((await add(aChat())).id, 50)
   assert.deepEqual([callsOf(one), callsOf(other)], [[], []])
   ground.telegram.faults.always('createChatInviteLink', { retry_after: 3600 }, own.token)
@@ -411,7 +411,7 @@ test('a group that becomes a supergroup stays the same channel, and its links ar
   const { id } = await add(chat)
   await hasFree(id, 50)
   const next = aChat({ type: 'supergroup' })
-// A call may have found this in the meantime.
+  // A call may have found this in the meantime.
   await db().updateTable('channels').set({ state: 'gone' }).where('id', '=', uuid(id)).execute()
   bot.sendUpdate({
     message: {
@@ -453,7 +453,7 @@ test('a campaign that leads into a channel gets its shared link a moment after i
   await eventually('the link is there', async () => (await shared()) !== undefined)
   const link = await shared()
   assert.equal(link?.expires_at, null)
-// An earlier version's process reads this.
+  // An earlier version's process reads this.
   await eventually('it is the address', async () => {
     const row = await db().selectFrom('campaigns').select('destination').where('id', '=', id).executeTakeFirstOrThrow()
     return (row.destination as { url: string }).url === link?.url
@@ -481,7 +481,7 @@ test('while Telegram hangs visitors still get ready links and then the shared li
     (await db().selectFrom('channel_links').select('url').where('campaign_id', '=', campaign_id).executeTakeFirst())
       ?.url
   await eventually('the shared link is there', async () => (await shared()) !== undefined)
-// The process holds some links, and has not just found the pool empty.
+  // The process holds some links, and has not just found the pool empty.
   await eventually('links are held ready', async () => (await read(id)).pool.leased > 0)
   ground.telegram.faults.always('createChatInviteLink', 'hang')
   try {
@@ -505,7 +505,7 @@ test('while Telegram hangs visitors still get ready links and then the shared li
   } finally {
     ground.telegram.faults.clear()
   }
-// It recovers without help.
+  // It recovers without help.
   await eventually('links are there again', async () => (await read(id)).pool.free >= 10)
 })
 
@@ -521,7 +521,7 @@ test('owners get one mail when links run out while visitors come, and another on
   ground.telegram.faults.always('createChatInviteLink', { retry_after: 1 })
   try {
     await give(48)
-// A channel whose links are used is counted soon, otherwise half a minute later.
+    // A channel whose links are used is counted soon, otherwise half a minute later.
     await db().updateTable('channels').set({ look_at: null }).where('id', '=', uuid(id)).execute()
     await mailed(/Busy: invite links run out/)
   } finally {

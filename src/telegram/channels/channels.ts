@@ -145,7 +145,7 @@ const orphanOf = (trx: Transaction<Tables>, org_id: number, chat_id: string) =>
     .where('b.deleted_at', 'is not', null)
     .executeTakeFirst()
 
-const lookedOf = ({ state, reason, member_count }: ChatState, checked_at: string) => ({
+const checkColumns = ({ state, reason, member_count }: ChatState, checked_at: string) => ({
   state,
   state_reason: reason,
   member_count,

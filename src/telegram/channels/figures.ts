@@ -8,4 +8,5 @@ const free = new Gauge({
   labelNames: ['channel'],
 })
 
-export const setFreeLinks = (channel_id: string, count: number): void => free.set({ channel: toWireId(channel_id) }, count)
+export const setFreeLinks = (channel_id: string, count: number): void =>
+  free.set({ channel: toWireId(channel_id) }, count)

@@ -236,7 +236,11 @@ async function pauseAfterFailure(
 }
 
 /** A rate limit is the bot's, so its other channels pause as well. */
-async function pauseOtherChannels({ db }: MakerGround, { org_id, id, bot_id }: StoredChannel, ms: number): Promise<void> {
+async function pauseOtherChannels(
+  { db }: MakerGround,
+  { org_id, id, bot_id }: StoredChannel,
+  ms: number,
+): Promise<void> {
   const until = await databaseTimeIn(db, ms)
   await sql`
     update channels set waiting_until = ${until}
@@ -255,7 +259,11 @@ async function claim({ db }: MakerGround, { org_id, id }: ChannelId, token: stri
 }
 
 /** Extends the claim and reads the channel; undefined if another process has claimed it, or if no links may be created now. */
-async function keepClaim({ db }: MakerGround, { org_id, id }: ChannelId, token: string): Promise<StoredChannel | undefined> {
+async function keepClaim(
+  { db }: MakerGround,
+  { org_id, id }: ChannelId,
+  token: string,
+): Promise<StoredChannel | undefined> {
   const until = await databaseTimeIn(db, LEASE_MS)
   const [row] = await db
     .updateTable('channels')

@@ -134,7 +134,8 @@ const figures = {
   left: Count.meta({ description: 'Joins whose person is not in the channel now' }),
   stays: z.object({ 1: Stay, 7: Stay, 30: Stay }).meta({ description: 'By days since the join' }),
   cost: Money.nullable().meta({
-    description: 'The cost of these campaigns in the report; null by country and certainty, for which there is no spend',
+    description:
+      'The cost of these campaigns in the report; null by country and certainty, for which there is no spend',
   }),
   cost_per_join: Money.nullable().meta({ description: 'Up to four decimals; null without joins or cost' }),
   cost_per_stayer: Money.nullable().meta({

@@ -104,7 +104,7 @@ test('a start more than thirty days ago does not attribute a join', async () => 
         : 'update subscribers set started_at = $2, click_at = $2 where org_id = $1',
       [place.org_id, old],
     )
-// A new start without a click does not renew the old one.
+  // A new start without a click does not renew the old one.
   person.start(place.fake)
   await settled()
   person.join(place.chat)
@@ -185,7 +185,7 @@ test('a leave within the window is recorded once as the channel’s leave event,
   const wanted = [soon, kicked].toSorted()
   const left = async () => (await place.events('custom_3')).map(({ click_id }) => toWireId(click_id)).toSorted()
   assert.deepEqual(await left(), wanted)
-// After a repeated update and a second leave it stays one event.
+  // After a repeated update and a second leave it stays one event.
   sendLeave(place, people[0]!.id, now)
   sendJoin(place, people[0]!.id, { date: now + 10 })
   sendLeave(place, people[0]!.id, now + 20)
@@ -249,7 +249,7 @@ test('a join by a shared link takes the newest click of the last hour that got t
   const old = await channelPlace(ground)
   const granted_at = new Date(Date.now() - 61 * MINUTE_MS).toISOString()
   one.join(old.chat, await old.link({ shared: [await old.click()], granted_at }))
-// A click after the join did not bring it, however late the update comes.
+  // A click after the join did not bring it, however late the update comes.
   const late = await channelPlace(ground)
   const afterwards = new Date(Date.now() + 2 * MINUTE_MS).toISOString()
   one.join(late.chat, await late.link({ shared: [await late.click()], granted_at: afterwards }))
@@ -266,7 +266,7 @@ test('a shared link that Telegram reports as revoked is no longer given out', as
   sendJoin(place, ground.telegram.person().id, { invite_link: { invite_link: url, name: '', is_revoked: true } })
   await settled()
   assert.deepEqual(await shown(place), [['in', 'campaign', 1, click]])
-// The campaign may have another shared link by now.
+  // The campaign may have another shared link by now.
   const { rows } = await ground.house.database.reads.query('select state from channel_links where url = $1', [url])
   assert.deepEqual(rows, [{ state: 'dead' }])
 })
@@ -430,7 +430,7 @@ test('a new channel has the members whose joins were recorded before', async () 
   sendJoin(place, second.id)
   sendJoin(place, third.id)
   await settled()
-// A forgotten person stays forgotten, though the conversion is kept.
+  // A forgotten person stays forgotten, though the conversion is kept.
   const { id: subscriber } = await ground.house.database.kysely
     .selectFrom('subscribers')
     .select('id')
@@ -445,11 +445,11 @@ test('a new channel has the members whose joins were recorded before', async () 
   assert.ok((await place.members()).every(({ telegram_user_id }) => telegram_user_id !== String(third.id)))
   const rows = (await shown(place)).map(String).toSorted()
   assert.deepEqual(rows, [`in,link,1,${named}`, `in,person,1,${started}`].toSorted())
-// Neither a repeated update nor a return over another click counts twice.
+  // Neither a repeated update nor a return over another click counts twice.
   sendJoin(place, first.id, { invite_link: { invite_link: 'https://t.me/+x', name: started } })
   await settled()
   assert.equal((await place.events('channel_join')).length, 3)
-// A restored channel keeps its members.
+  // A restored channel keeps its members.
   const { db } = ground.house.ground
   await db.deleteFrom('channel_members').where('org_id', '=', place.org_id).execute()
   await ground.call('DELETE', `/api/channels/${String(added.data()['id'])}`, undefined, place.owner)

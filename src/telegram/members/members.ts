@@ -84,11 +84,7 @@ async function channelsWithoutClick(db: Kysely<Tables>, org_id: number, { telegr
     .execute()
 }
 
-async function writeJoin(
-  db: Kysely<Tables>,
-  channel: StoredChannel,
-  { telegram_user_id, at }: Join,
-): Promise<Member> {
+async function writeJoin(db: Kysely<Tables>, channel: StoredChannel, { telegram_user_id, at }: Join): Promise<Member> {
   const second = wholeSecond(at)
   const { rows } = await sql<Member>`
     insert into channel_members as m (org_id, channel_id, telegram_user_id, id, state, state_at, joined_at, times)

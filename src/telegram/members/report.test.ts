@@ -197,7 +197,7 @@ test('joins recorded before the channel was added count as joins and not as stay
   const url = `/api/figures/channels?date_from=${date_from}&date_to=${date_to}`
   const { rows } = (await ground.call('GET', url, undefined, place.owner)).json<{ rows: { stays: unknown }[] }>()
   assert.deepEqual(rows[0]?.stays, { 7: { matured: 1, stayed: 1 } })
-// The default is the last thirty days; times are used as they are.
+  // The default is the last thirty days; times are used as they are.
   const bare = `/api/channels/${toWireId(place.channel_id)}/report?dimension=day`
   const usual = (await ground.call('GET', bare, undefined, place.owner)).json<ChannelReport>()
   assert.deepEqual([usual.date_from, usual.date_to, usual.totals.joins], [dayOf(today - 29 * DAY_MS), date_to, 2])

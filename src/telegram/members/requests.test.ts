@@ -58,7 +58,7 @@ test('the message arrives before the approval, both at once, with the click of t
   const [member] = await place.members()
   assert.deepEqual([member?.certainty, member?.state], ['link', 'in'])
   assert.equal(await place.charges(), 1)
-// Both are due at once, and the approval waits for the message instead of being retried.
+  // Both are due at once, and the approval waits for the message instead of being retried.
   const done = new Map((await tasks(place)).map(task => [task.kind, task]))
   assert.deepEqual([...done.keys()].toSorted(), ['approve', 'request_message'])
   for (const { kind, tries, due_at, created_at } of done.values())
@@ -99,7 +99,7 @@ test('with a delay a request is approved at its time and not before, also after 
   const at = Math.floor(Date.now() / 1000)
   place.fake.sendUpdate(askOf(place, early.id, at - 5))
   await settled()
-// Telegram reports whole seconds, so the request may have come at the end of its second.
+  // Telegram reports whole seconds, so the request may have come at the end of its second.
   const [task] = await tasks(place)
   assert.equal(Date.parse(task?.due_at ?? ''), (at - 5 + 60 + 1) * 1000)
   const second = await openTestHouse(ground.house.database, {
@@ -107,7 +107,7 @@ test('with a delay a request is approved at its time and not before, also after 
     TELEGRAM_API_ROOT: ground.telegram.origin,
   })
   assert.deepEqual([await states(place), called(place)], [['pending'], []])
-// A request of a minute ago is due at once, in any process.
+  // A request of a minute ago is due at once, in any process.
   const link = await place.link({ asks: true })
   const before = Date.now()
   due.join(place.chat, link)
@@ -150,7 +150,7 @@ test('a withdrawn request is gone with Telegram’s reason, and is not tried aga
   const [request] = await place.requests()
   assert.deepEqual([request?.state, request?.reason], ['gone', 'Bad Request: HIDE_REQUESTER_MISSING'])
   assert.deepEqual(called(place), [`approveChatJoinRequest ${person.id}`])
-// A repeated request is pending again and no second event. Telegram's times are whole seconds.
+  // A repeated request is pending again and no second event. Telegram's times are whole seconds.
   ground.telegram.advance(1000)
   person.join(place.chat, await place.link({ asks: true }))
   await settled()
@@ -163,7 +163,7 @@ test('while the bot may not invite, no request is retried in a loop, and the cha
   for (const person of people) person.join(place.chat, await place.link({ asks: true }))
   await settled()
   await eventually('all have asked', async () => (await states(place)).length === 5)
-// No update reports it; the first refusal does.
+  // No update reports it; the first refusal does.
   place.chat.promote(place.fake, ['can_post_messages'])
   await settled()
   const from = ground.telegram.calls.length

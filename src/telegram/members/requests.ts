@@ -33,7 +33,11 @@ const QUERY_MS = 9_000
 export const DECISION_MS = 25 * 3_600_000
 
 /** Records a request to join and creates its tasks. */
-export async function recordRequest(recording: JoinRecording, channel: StoredChannel, asked: NewRequest): Promise<void> {
+export async function recordRequest(
+  recording: JoinRecording,
+  channel: StoredChannel,
+  asked: NewRequest,
+): Promise<void> {
   const { db } = recording
   const request = await writeRequest(db, channel, asked)
   // A late update of an older request.

@@ -17,7 +17,7 @@ describe('a message that is sent', () => {
   })
   after(() => telegram.close())
 
-/** The call that a message to a person causes. */
+  /** The call that a message to a person causes. */
   async function sent(message: Message, about: Omit<MessageDelivery, 'chat_id'> = { values: {} }) {
     const person = telegram.person()
     person.start(bot)

@@ -133,7 +133,7 @@ describe('a launch', () => {
     await done(first, 31)
     await assertTaken(await launch())
     assert.equal((await found()).length, 2)
-// A request to join counts too.
+    // A request to join counts too.
     const third = await click()
     const from = { id: 77, is_bot: false, first_name: 'Ada' }
     const invite_link = { invite_link: 'https://t.me/+x', name: third }
@@ -185,7 +185,7 @@ describe('what is refused', () => {
       [place.bot, `${good}&pad=${'x'.repeat(8192)}`, /at most 8192 bytes/],
       [place.bot, Buffer.from([0xff, 0xfe, 0x00]), /at most 8192 bytes/],
     ] as const) {
-// A launch just too far ahead must be signed right before it is sent.
+      // A launch just too far ahead must be signed right before it is sent.
       const answer = await post(bot, typeof payload === 'function' ? payload() : payload)
       const { code, error, hint } = answer.data()
       assert.deepEqual([answer.statusCode, code], [401, 'init_data_wrong'], answer.body)

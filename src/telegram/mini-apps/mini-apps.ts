@@ -59,7 +59,11 @@ async function launch(parts: MiniAppParts, ground: Ground, { ip, params, body, h
 type LaunchedBot = { readonly org_id: number; readonly id: string }
 
 /** Refuses `init_data_wrong` for a launch that is not signed with the bot's token, and `org_deleted`. */
-async function requireSigned({ db, secrets }: Ground, { org_id, id }: LaunchedBot, { isSignedBy }: Launch): Promise<void> {
+async function requireSigned(
+  { db, secrets }: Ground,
+  { org_id, id }: LaunchedBot,
+  { isSignedBy }: Launch,
+): Promise<void> {
   const bot = await db
     .selectFrom('bots as b')
     .innerJoin('organizations as o', 'o.org_id', 'b.org_id')

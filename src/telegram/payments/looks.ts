@@ -21,7 +21,8 @@ import {
   type PaymentRecording,
 } from './recording.ts'
 
-type StarsGround = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'> & Pick<PaymentRecording, 'conversions'>
+type StarsGround = Pick<Ground, 'db' | 'database' | 'config' | 'secrets' | 'log'> &
+  Pick<PaymentRecording, 'conversions'>
 
 const POLL_MS = 2000
 const LEASE_MS = 10 * MINUTE_MS
@@ -73,7 +74,11 @@ async function readList(
   let offset = 0
   let seen = before
   let early: number | undefined
-  const unfinished = (next_ms: number): ListProgress => ({ seen: Math.min(seen, early ?? seen), isWhole: false, next_ms })
+  const unfinished = (next_ms: number): ListProgress => ({
+    seen: Math.min(seen, early ?? seen),
+    isWhole: false,
+    next_ms,
+  })
   const whole = (end: number): ListProgress => {
     const next_ms = early === undefined ? DAY_MS * (0.9 + Math.random() / 10) : SETTLED_MS
     return { seen: Math.min(end, early ?? end), isWhole: true, next_ms }
@@ -175,7 +180,13 @@ const ENDED = (among: Among) => `
         and n.payload_hash = p.payload_hash and n.paid_at > p.paid_at)${among('p.org_id')}${among('b.org_id')}
   limit 100`
 
-type EndedSubscription = { org_id: number; bot_id: string; charge_id: string; telegram_user_id: string; payload_hash: Buffer }
+type EndedSubscription = {
+  org_id: number
+  bot_id: string
+  charge_id: string
+  telegram_user_id: string
+  payload_hash: Buffer
+}
 
 /** Cancels these subscriptions, each once by its payment's id. */
 async function cancelEnded(ground: StarsGround): Promise<void> {

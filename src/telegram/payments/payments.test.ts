@@ -67,7 +67,7 @@ test('a payment is approved in time in mode own with accept_payments, and never 
   )
   assert.equal((await paymentsOf(on.id)).length, 1)
   assert.deepEqual([answersTo(off.bot.token), answersTo(relayed.bot.token)], [[], []])
-// A repeated update, as after a lost answer, is the same query.
+  // A repeated update, as after a lost answer, is the same query.
   for (let n = 0; n < 3; n += 1) {
     const posted = await ground.house.call('POST', `/hooks/telegram/${off.id}`, {
       body: { update_id: 77_000, pre_checkout_query: { id: 'again', currency: 'XTR', total_amount: 5 } },
@@ -157,7 +157,7 @@ test('a renewal counts on the click of the first payment, also if the person has
   const { bot, id, to } = await selling()
   const [first, later] = [await to.click(), await to.click()]
   const ann = ground.telegram.person()
-// An invoice with the click id, for a person who has not started yet.
+  // An invoice with the click id, for a person who has not started yet.
   bot.renew(ann, { payload: 'monthly', total_amount: 100, is_first: true })
   await ground.telegram.settled()
   assert.deepEqual(
@@ -230,7 +230,9 @@ test('a repeated payment is one payment, a refund is shown, and a cancellation i
   }
   const from = { id: ann.id, is_bot: false, first_name: 'Ann' }
   for (let n = 0; n < 5; n += 1)
-    bot.sendUpdate({ message: { message_id: 50, date: 1, chat: { id: ann.id, type: 'private' }, from, successful_payment } })
+    bot.sendUpdate({
+      message: { message_id: 50, date: 1, chat: { id: ann.id, type: 'private' }, from, successful_payment },
+    })
   await ground.telegram.settled()
   assert.equal((await paymentsOf(id)).length, 1)
   bot.cancel(ann, 'vip')
@@ -255,7 +257,7 @@ async function look(id: string): Promise<void> {
   const uuid = toUuid(id) ?? ''
   const from = ground.telegram.calls.length
   const isRead = () => ground.telegram.calls.slice(from).some(({ method }) => method === 'getStarTransactions')
-// Repeated, because a read that was already running may have recorded its end.
+  // Repeated, because a read that was already running may have recorded its end.
   do {
     await db.updateTable('bots').set({ stars_looked_at: null }).where('id', '=', uuid).execute()
     assert.equal((await call('POST', `/api/bots/${id}/check`)).statusCode, 200)
@@ -285,7 +287,7 @@ test('a payment that no update reported is found in the list of Stars, once, wit
   )
   const from = ground.telegram.calls.length
   bot.missed(ann, { payload: 'a last one', total_amount: 30, at: Date.now() - HOUR_MS })
-// Just paid, so its update may still be on its way.
+  // Just paid, so its update may still be on its way.
   bot.missed(ann, { payload: 'just now', total_amount: 31, at: Date.now() })
   await look(id)
   assert.equal((await allPayments(id)).length, 232)

@@ -171,11 +171,9 @@ export const SubscriberImport = z.object({
     .min(1, { message: 'must not be empty' })
     .max(MOST_IMPORTED, { message: `may hold ${MOST_IMPORTED.toLocaleString('en-US')} people per call` })
     .meta({ description: 'User ids at Telegram' }),
-  started_the_bot: z
-    .literal(true, { message: 'must be true: confirm that these people have started this bot' })
-    .meta({
-      description: 'Confirms that these people have started this bot: Telegram lets it message no others',
-    }),
+  started_the_bot: z.literal(true, { message: 'must be true: confirm that these people have started this bot' }).meta({
+    description: 'Confirms that these people have started this bot: Telegram lets it message no others',
+  }),
 })
 
 export const importSubscribers = endpoint({

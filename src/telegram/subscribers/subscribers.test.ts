@@ -78,7 +78,7 @@ test('a block makes a subscriber blocked, unblocking makes them reachable, and l
   assert.equal((await only(id)).state, 'blocked')
   const from = { id: ann.id, is_bot: false, first_name: 'Ann', language_code: 'en' }
   const chat = { id: ann.id, type: 'private' }
-// Sent before the block, reported after it.
+  // Sent before the block, reported after it.
   bot.sendUpdate({ message: { message_id: 900, date: seconds() - 60, chat, from, text: 'late' } })
   await ground.telegram.settled()
   assert.equal((await only(id)).state, 'blocked')
@@ -371,9 +371,11 @@ test('an import adds user ids once, with the owner’s confirmation, and any lat
   assert.equal((await call('POST', url, { user_ids: [9], started_the_bot: true }, member)).statusCode, 403)
   const from = { id: 71, is_bot: false, first_name: 'X' }
   const chat = { id: 71, type: 'private' }
-// Blocked long before the import, reported only now.
+  // Blocked long before the import, reported only now.
   const kicked = { user: { id: bot.id, is_bot: true }, status: 'kicked' }
-  bot.sendUpdate({ my_chat_member: { chat, from, date: seconds() - 40_000, old_chat_member: {}, new_chat_member: kicked } })
+  bot.sendUpdate({
+    my_chat_member: { chat, from, date: seconds() - 40_000, old_chat_member: {}, new_chat_member: kicked },
+  })
   await ground.telegram.settled()
   assert.deepEqual(
     (await subscribersOf(ground, id, '&state=blocked')).map(row => row['telegram_user_id']),
@@ -450,7 +452,7 @@ test('a forgotten person is nowhere but in the records that count and bill peopl
     assert.ok(before.includes(name), name)
   assert.equal((await call('DELETE', `/api/subscribers/${toWireId(subscriber_id)}`)).statusCode, 200)
   assert.deepEqual(codeOf(await call('DELETE', `/api/subscribers/${toWireId(subscriber_id)}`)), [404, 'not_found'])
-// Conversions and charges: people are counted and billed once by their user id.
+  // Conversions and charges: people are counted and billed once by their user id.
   const kept = (await tables(ann.id)).filter(name => !['events', 'persons', 'person_keys'].includes(name))
   assert.deepEqual(kept, [])
   assert.equal((await subscribersOf(ground, second)).length, 1, 'the other bot knows the other person alone')

@@ -117,7 +117,7 @@ test('a welcome waits during a rate limit, and any process sends it afterwards',
   const from = ground.telegram.calls.length
   ann.start(bot)
   let until = NaN
-// Read once, because it is shown only while it lasts.
+  // Read once, because it is shown only while it lasts.
   await eventually('Telegram has asked for silence', async () => {
     until = Date.parse(String((await call('GET', `/api/bots/${id}`)).data()['silent_until']))
     return !Number.isNaN(until)

@@ -149,7 +149,7 @@ test('a rate limit applies to the whole bot, in every process, and to no other b
   const before = ofBot()
   await ask(other, 'x')
   await eventually('the other bot goes on', ended(other))
-// Each process ends the three tasks it had claimed before the rate limit, and starts none after.
+  // Each process ends the three tasks it had claimed before the rate limit, and starts none after.
   assert.ok(ofBot() <= before + 6, 'the bot went on')
   assert.ok((await states(bot)).includes('waiting'))
   await eventually('nothing is in hand', async () => (await rows(bot)).every(({ lease_token }) => lease_token === null))

@@ -6,7 +6,12 @@
  */
 export type Fault = 'drop' | 'accept_then_drop' | 'hang' | number | { readonly retry_after: number }
 
-type PreparedFault = { readonly method: string; readonly fault: Fault; readonly token: string | undefined; left: number }
+type PreparedFault = {
+  readonly method: string
+  readonly fault: Fault
+  readonly token: string | undefined
+  left: number
+}
 
 export type Faults = {
   /** The next `times` calls of the method (`*`: any) get this fault; with `token` only that bot's calls. */

@@ -186,7 +186,9 @@ function ofMoney(world: World, bot: BotState): Pick<FakeBot, 'renew' | 'cancel' 
         invoice_payload: payload,
         telegram_payment_charge_id: charge_id,
       }
-      enqueueUpdate(world, bot, { message: { ...head(world, bot, world.people.get(user) ?? missing()), refunded_payment } })
+      enqueueUpdate(world, bot, {
+        message: { ...head(world, bot, world.people.get(user) ?? missing()), refunded_payment },
+      })
     },
   }
 }
@@ -273,7 +275,9 @@ function inPrivate(
       const id = `${person.id}${state.callbacks.size + 1}`
       state.callbacks.set(id, { asked_at: world.now(), is_answered: false })
       const message = { message_id, date: 0, chat: { id: person.id, type: 'private' } }
-      enqueueUpdate(world, state, { callback_query: { id, from: personUser(person), message, chat_instance: '1', data } })
+      enqueueUpdate(world, state, {
+        callback_query: { id, from: personUser(person), message, chat_instance: '1', data },
+      })
       return id
     },
     block(bot) {
