@@ -180,8 +180,8 @@ describe('what is refused', () => {
       [gone.bot, signed(gone.token, { start_param }), /not signed/],
       [toWireId(newId()), good, /not signed/],
       ['nobody', good, /not signed/],
-      [place.bot, '', /at most 8192 bytes|no hash/],
-      [place.bot, JSON.stringify({ initData: good }), /no hash and auth_date/],
+      [place.bot, '', /at most 8192 bytes|hash or auth_date/],
+      [place.bot, JSON.stringify({ initData: good }), /hash or auth_date is missing/],
       [place.bot, `${good}&pad=${'x'.repeat(8192)}`, /at most 8192 bytes/],
       [place.bot, Buffer.from([0xff, 0xfe, 0x00]), /at most 8192 bytes/],
     ] as const) {

@@ -1,4 +1,4 @@
-// PreparedFault faults of the fake Bot API.
+// Prepared faults of the fake Bot API.
 
 /**
  * `drop`: the connection is cut and the call is not run. `accept_then_drop`: the call is run and the connection is cut. `hang`: no answer until the faults are
