@@ -1,7 +1,6 @@
 /** One network: its postback URL, how its postbacks are read, and which IP addresses may call. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
@@ -17,6 +16,7 @@ import {
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
@@ -41,10 +41,7 @@ export function NetworkPage() {
   const network = useQuery(ask(readNetwork, { params: { id } }))
   return (
     <>
-      <Link to="/networks" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Networks
-      </Link>
+      <BackLink to="/networks">Networks</BackLink>
       <Asked query={network} title="Network">
         {found => <NetworkSettings key={found.updated_at} network={found} />}
       </Asked>

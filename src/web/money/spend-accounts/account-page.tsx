@@ -1,7 +1,7 @@
 /** One spend account: its state, its spend by day, its unmatched spend, and its connection. */
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft, RefreshCw } from 'lucide-react'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { RefreshCw } from 'lucide-react'
 import {
   deleteSpendAccount,
   listSpendAccounts,
@@ -13,6 +13,7 @@ import {
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
@@ -34,10 +35,7 @@ export function SpendAccountPage() {
   })
   return (
     <>
-      <Link to="/ad-spend/accounts" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Spend accounts
-      </Link>
+      <BackLink to="/ad-spend/accounts">Spend accounts</BackLink>
       <Asked query={account} title="Spend account">
         {found => <AccountDetail account={found} />}
       </Asked>

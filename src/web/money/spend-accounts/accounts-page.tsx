@@ -1,11 +1,12 @@
 /** Spend accounts: the ad platform accounts whose spend is read, and the state of each. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { ChevronLeft, RefreshCw } from 'lucide-react'
+import { RefreshCw } from 'lucide-react'
 import { useState } from 'react'
 import { createSpendAccount, listSpendAccounts, PROVIDER_LABELS } from '../../../money/spend-accounts/api.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, count, exactMoney, moment, NONE } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
@@ -30,10 +31,7 @@ export function SpendAccountsPage() {
   )
   return (
     <>
-      <Link to="/ad-spend" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Ad spend
-      </Link>
+      <BackLink to="/ad-spend">Ad spend</BackLink>
       <PageHeader
         title="Spend accounts"
         words="The platform’s ad cost is read every hour and matched by the ids your clicks carry. Spend you record yourself overrides it."

@@ -1,7 +1,6 @@
 /** One ad account: its state, its event map, a test event, and its connection. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
 import { useState } from 'react'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
 import {
@@ -15,6 +14,7 @@ import { testAdAccount } from '../../../outgoing/platform-answers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
@@ -46,10 +46,7 @@ export function AdAccountPage() {
   const account = useQuery(ask(readAdAccount, { params: { id } }))
   return (
     <>
-      <Link to="/ad-accounts" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Ad accounts
-      </Link>
+      <BackLink to="/ad-accounts">Ad accounts</BackLink>
       <Asked query={account} title="Ad account">
         {found => <AccountDetail key={found.id} account={found} />}
       </Asked>

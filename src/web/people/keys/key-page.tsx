@@ -4,7 +4,6 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import {
   Ban,
   CalendarClock,
-  ChevronLeft,
   CirclePause,
   CirclePlay,
   Eraser,
@@ -17,6 +16,7 @@ import { listKeys, readGrant } from '../../../people/keys/api.ts'
 import { useOrganizations } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 import { Asked, EmptyState, PageHeader, Section } from '../../ground/ui/page.tsx'
@@ -67,10 +67,7 @@ function KeyDetail({ apiKey }: { apiKey: KeyRow }) {
   const edit = (open: boolean) => void navigate({ to: '.', search: open ? { grant: true } : {}, replace: true })
   return (
     <>
-      <Link to="/settings/api-keys" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        API keys
-      </Link>
+      <BackLink to="/settings/api-keys">API keys</BackLink>
       <PageHeader title={apiKey.name} words={meaningOf(apiKey.state)}>
         <LifeButtons apiKey={apiKey} />
       </PageHeader>

@@ -1,9 +1,9 @@
 /** One click and all that came of it: the way it took, its conversions, who was charged, every call that went out, what was refused. */
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
+import { getRouteApi } from '@tanstack/react-router'
 import { readTrace } from '../../../reading/traces/api.ts'
 import { ask } from '../../ground/call.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
@@ -18,10 +18,7 @@ export function TracePage() {
   const shown = trace.data?.click_id ?? id
   return (
     <>
-      <Link to="/clicks" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Clicks
-      </Link>
+      <BackLink to="/clicks">Clicks</BackLink>
       <PageHeader title="Click" words={<span className="font-mono break-all">{shown}</span>}>
         <CopyButton text={shown} label="Copy id" />
       </PageHeader>

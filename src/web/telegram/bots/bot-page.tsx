@@ -1,7 +1,6 @@
 /** One bot: its webhook, link, mode, welcome, subscribers, payments and token. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
 import { useState } from 'react'
 import { BotChanges, checkBot, deleteBot, readBot, setBotHook, updateBot } from '../../../telegram/bots/api.ts'
 import { countSubscribers } from '../../../telegram/subscribers/api.ts'
@@ -9,6 +8,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { ago, count, day } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
@@ -37,10 +37,7 @@ export function BotPage() {
   const bot = useQuery({ ...ask(readBot, { params: { id } }), refetchInterval: 60_000 })
   return (
     <>
-      <Link to="/bots" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Bots
-      </Link>
+      <BackLink to="/bots">Bots</BackLink>
       <Asked query={bot} title="Bot">
         {found => <BotDetail key={found.id} bot={found} />}
       </Asked>

@@ -1,9 +1,9 @@
 /** One broadcast: the form until it starts, then its progress. */
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
+import { getRouteApi } from '@tanstack/react-router'
 import { readBroadcast } from '../../../telegram/broadcasts/api.ts'
 import { ask } from '../../ground/call.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Asked } from '../../ground/ui/page.tsx'
 import { EditPart } from './edit-part.tsx'
 import { RunPart } from './run-part.tsx'
@@ -25,10 +25,7 @@ export function BroadcastPage() {
   })
   return (
     <>
-      <Link to="/broadcasts" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Broadcasts
-      </Link>
+      <BackLink to="/broadcasts">Broadcasts</BackLink>
       <Asked query={broadcast} title="Broadcast">
         {found =>
           isOpen(found) ? (

@@ -1,12 +1,12 @@
 /** One channel: joins and stays, state, invite links, rules, and the campaigns that lead there. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
 import { checkChannel, deleteChannel, readChannel } from '../../../telegram/channels/api.ts'
 import { listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, count, day, moment } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
@@ -26,10 +26,7 @@ export function ChannelPage() {
   const channel = useQuery({ ...ask(readChannel, { params: { id } }), refetchInterval: 10_000 })
   return (
     <>
-      <Link to="/channels" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Channels
-      </Link>
+      <BackLink to="/channels">Channels</BackLink>
       <Asked query={channel} title="Channel">
         {found => <ChannelDetail key={found.id} channel={found} />}
       </Asked>

@@ -1,7 +1,6 @@
 /** One subscriber: their click, the bots that know them, and their history. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
 import type { ReactNode } from 'react'
 import {
   countSubscribers,
@@ -14,6 +13,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, country, exactMoney, moment, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -33,10 +33,7 @@ export function SubscriberPage() {
   const person = useQuery(ask(readSubscriber, { params: { id } }))
   return (
     <>
-      <Link to="/subscribers" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Subscribers
-      </Link>
+      <BackLink to="/subscribers">Subscribers</BackLink>
       <Asked query={person} title="Subscriber">
         {known => <Person known={known} />}
       </Asked>

@@ -1,7 +1,6 @@
 /** One campaign: its links, settings, caps and hours. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
 import type { z } from 'zod'
 import {
   type Campaign,
@@ -14,6 +13,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useOriginal } from '../../ground/ui/clone.tsx'
@@ -37,22 +37,13 @@ import { TryLinkButton } from './try-link.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
 
-function Back() {
-  return (
-    <Link to="/campaigns" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-      <ChevronLeft aria-hidden className="size-3.5" />
-      Campaigns
-    </Link>
-  )
-}
-
 const newRoute = getRouteApi('/inside/campaigns/new')
 
 export function NewCampaignPage() {
   const { clone } = newRoute.useSearch()
   return (
     <>
-      <Back />
+      <BackLink to="/campaigns">Campaigns</BackLink>
       {clone === undefined ? <NewCampaign /> : <ClonedCampaign key={clone} id={clone} />}
     </>
   )
@@ -116,7 +107,7 @@ export function CampaignPage() {
   const campaign = useQuery(ask(readCampaign, { params: { id } }))
   return (
     <>
-      <Back />
+      <BackLink to="/campaigns">Campaigns</BackLink>
       <Asked query={campaign} title="Campaign">
         {found => <CampaignDetail key={found.id} campaign={found} />}
       </Asked>

@@ -1,12 +1,13 @@
 /** One click flow: the editor of its draft, and the buttons to test and publish it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { clsx } from 'clsx'
-import { ChevronLeft, History, Plus, Route, Upload } from 'lucide-react'
+import { History, Plus, Route, Upload } from 'lucide-react'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { NODE_TYPES, publishClickFlow, readClickFlow, replaceClickFlow } from '../../../traffic/click-flows/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -35,10 +36,7 @@ export function FlowPage() {
   const flow = useQuery(ask(readClickFlow, { params: { id } }))
   return (
     <>
-      <Link to="/click-flows" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Click flows
-      </Link>
+      <BackLink to="/click-flows">Click flows</BackLink>
       <Asked query={flow} title="Click flow">
         {found => <FlowEditor key={found.id} flow={found} />}
       </Asked>

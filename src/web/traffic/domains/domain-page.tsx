@@ -1,7 +1,6 @@
 /** One domain: its DNS records and the last check, its certificate, and its settings. */
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
@@ -17,6 +16,7 @@ import { MOST_NEW_A_DAY } from '../../../traffic/certificates/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, count, day, moment } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
@@ -45,10 +45,7 @@ export function DomainPage() {
   })
   return (
     <>
-      <Link to="/settings/domains" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Domains
-      </Link>
+      <BackLink to="/settings/domains">Domains</BackLink>
       <Asked query={domain} title="Domain">
         {found => <DomainDetail key={found.id} domain={found} />}
       </Asked>

@@ -1,7 +1,6 @@
 /** One traffic source: its name, parameters and cost settings. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { ChevronLeft } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
@@ -15,6 +14,7 @@ import {
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { count } from '../../ground/figures/figures.ts'
+import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
@@ -34,10 +34,7 @@ export function SourcePage() {
   const source = useQuery(ask(readTrafficSource, { params: { id } }))
   return (
     <>
-      <Link to="/sources" className="mb-2 inline-flex items-center gap-1 text-ink-soft hover:text-ink">
-        <ChevronLeft aria-hidden className="size-3.5" />
-        Sources
-      </Link>
+      <BackLink to="/sources">Sources</BackLink>
       <Asked query={source} title="Source">
         {found => <SourceSettings key={found.updated_at} source={found} />}
       </Asked>
