@@ -1,4 +1,4 @@
-/** The form of a dialog that saves a draft: the fields, a refusal where it happened, and Cancel beside the deed. */
+/** The form of a dialog that saves a draft: the fields, the save error, and Cancel beside the button. */
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { FieldValues, UseFormReturn } from 'react-hook-form'
@@ -9,29 +9,29 @@ import { submits } from './draft.ts'
 import { useRefresh } from './refresh.ts'
 import { RefusalNote } from './refusal.tsx'
 
-type DraftFormProps<In extends FieldValues, Saved> = {
-  form: UseFormReturn<In, unknown, In>
+type DraftFormProps<Values extends FieldValues, Request, Saved> = {
+  form: UseFormReturn<Values, unknown, Request>
   /** What the button says. */
   action: string
-  /** The endpoint that `deed` calls: who may not call it cannot press the button and is told why. */
+  /** The endpoint that `deed` calls. People who may not call it see a disabled button with the reason. */
   endpoint: Endpoint
-  deed: (typed: In) => Promise<Saved>
-  /** What shows the saved, and is read anew before the dialog closes. */
+  deed: (request: Request) => Promise<Saved>
+  /** The endpoints that show what was saved. They are read again before the dialog closes. */
   refresh: readonly Endpoint[]
   onClose: () => void
-  /** After the dialog is closed: tells the news, or goes where the saved is. */
+  /** Called after the dialog is closed: notifies, or opens what was saved. */
   onSaved: (saved: Saved) => void
   className?: string
   children: ReactNode
 }
 
-export function DraftForm<In extends FieldValues, Saved>(props: DraftFormProps<In, Saved>) {
+export function DraftForm<Values extends FieldValues, Request, Saved>(props: DraftFormProps<Values, Request, Saved>) {
   const { form, action, endpoint, deed, refresh, onClose, onSaved, className, children } = props
   const { role } = useActive()
   const again = useRefresh()
   const save = useMutation({
     mutationFn: deed,
-    // What was typed may be a secret, and is of no use once the dialog is closed.
+    // The request may hold a secret, so it is not cached once the dialog is closed.
     gcTime: 0,
     onSuccess: async saved => {
       await again(...refresh)
@@ -40,7 +40,7 @@ export function DraftForm<In extends FieldValues, Saved>(props: DraftFormProps<I
     },
   })
   return (
-    <DialogForm onSubmit={submits(form, typed => save.mutate(typed))}>
+    <DialogForm onSubmit={submits(form, request => save.mutate(request))}>
       <DialogBody {...(className === undefined ? {} : { className })}>
         {children}
         <RefusalNote refused={save.error} />

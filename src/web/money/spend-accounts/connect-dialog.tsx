@@ -1,7 +1,5 @@
 /** Connecting a spend account: the platform, the account number, a token that may read, and the campaigns to assign spend to. */
-import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import {
   createSpendAccount,
   listSpendAccounts,
@@ -10,20 +8,13 @@ import {
   SpendAccountDraft,
 } from '../../../money/spend-accounts/api.ts'
 import { call } from '../../ground/call.ts'
-import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { useRequestDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import { useRefresh } from '../../ground/ui/refresh.ts'
-import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { NameField, AssignmentFields, TokenField } from './fields.tsx'
-import {
-  type SpendAccountRequest,
-  type SpendAccountFaults,
-  spendAccountFaultsOf,
-  assignmentOf,
-  type SpendAccountForm,
-  spendAccountFormOf,
-} from './form-values.ts'
+import { assignmentOf, type SpendAccountForm, spendAccountFormOf, type SpendAccountRequest } from './form-values.ts'
 
 export function ConnectSpendAccount({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
@@ -44,59 +35,47 @@ const NUMBER_HINTS: Readonly<Record<SpendAccountForm['provider'], string>> = {
 }
 
 function ConnectForm({ onClose }: { onClose: () => void }) {
-  const refresh = useRefresh()
   const navigate = useNavigate()
-  const [typed, setTyped] = useState<SpendAccountForm>(spendAccountFormOf())
-  const [faults, setFaults] = useState<SpendAccountFaults>({})
-  const connect = useMutation({
-    mutationFn: (body: SpendAccountRequest) => call(createSpendAccount, { body }),
-    // The variables hold a token, so they are dropped when the dialog closes.
-    gcTime: 0,
-    onSuccess: async ({ id, name }) => {
-      await refresh(listSpendAccounts)
-      onClose()
-      notify(`${name} is connected`, 'Its spend is being read.')
-      await navigate({ to: '/ad-spend/accounts/$id', params: { id } })
+  const form = useRequestDraft({
+    schema: SpendAccountDraft,
+    values: spendAccountFormOf(),
+    requestOf: (typed): SpendAccountRequest => {
+      const { provider, external_id, name, access_token } = typed
+      return { provider, external_id, name, access_token, ...assignmentOf(typed) }
     },
   })
-  const submit = () => {
-    const { provider, external_id, name, access_token } = typed
-    const body = { provider, external_id, name, access_token, ...assignmentOf(typed) }
-    const checked = SpendAccountDraft.safeParse(body)
-    setFaults(checked.success ? {} : spendAccountFaultsOf(checked.error))
-    if (checked.success) connect.mutate(body)
-  }
-  const fields = { typed, faults, onChange: (changed: Partial<SpendAccountForm>) => setTyped({ ...typed, ...changed }) }
   return (
-    <DialogForm onSubmit={submit}>
-      <DialogBody>
-        <div className="grid grid-cols-2 gap-4">
-          <SelectField
-            label="Platform"
-            value={typed.provider}
-            onChange={event => fields.onChange({ provider: event.target.value as SpendAccountForm['provider'] })}
-          >
-            {PROVIDERS.map(one => (
-              <option key={one} value={one}>
-                {PROVIDER_LABELS[one]}
-              </option>
-            ))}
-          </SelectField>
-          <NameField {...fields} />
-        </div>
-        <TextField
-          label="Account number"
-          autoComplete="off"
-          hint={NUMBER_HINTS[typed.provider]}
-          error={faults.external_id}
-          value={typed.external_id}
-          onChange={event => fields.onChange({ external_id: event.target.value })}
-        />
-        <TokenField {...fields} />
-        <AssignmentFields {...fields} />
-        <RefusalNote refused={connect.error} />
-      </DialogBody>
-      <SaveFoot action="Connect" pending={connect.isPending} onCancel={onClose} />
-    </DialogForm>
+    <DraftForm
+      form={form}
+      action="Connect"
+      endpoint={createSpendAccount}
+      deed={body => call(createSpendAccount, { body })}
+      refresh={[listSpendAccounts]}
+      onClose={onClose}
+      onSaved={({ id, name }) => {
+        notify(`${name} is connected`, 'Its spend is being read.')
+        void navigate({ to: '/ad-spend/accounts/$id', params: { id } })
+      }}
+    >
+      <div className="grid grid-cols-2 gap-4">
+        <SelectField label="Platform" {...form.register('provider')}>
+          {PROVIDERS.map(one => (
+            <option key={one} value={one}>
+              {PROVIDER_LABELS[one]}
+            </option>
+          ))}
+        </SelectField>
+        <NameField form={form} />
+      </div>
+      <TextField
+        label="Account number"
+        autoComplete="off"
+        hint={NUMBER_HINTS[form.watch('provider')]}
+        error={form.formState.errors.external_id?.message}
+        {...form.register('external_id')}
+      />
+      <TokenField form={form} />
+      <AssignmentFields form={form} />
+    </DraftForm>
   )
 }

@@ -2,14 +2,11 @@
 import { SUBS } from '../../../contract/fields.ts'
 import { LEVELS } from '../../../money/spend-accounts/api.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
+import type { DraftFields } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import type { SpendAccountFaults, SpendAccountForm } from './form-values.ts'
+import type { SpendAccountForm } from './form-values.ts'
 
-type FieldsProps = {
-  typed: SpendAccountForm
-  faults: SpendAccountFaults
-  onChange: (changed: Partial<SpendAccountForm>) => void
-}
+type FieldsProps = { form: DraftFields<SpendAccountForm> }
 
 const TOKEN_HINTS: Readonly<Record<SpendAccountForm['provider'], string>> = {
   meta: 'Business settings, System users: give one this ad account with “View performance”, then generate a token with ads_read. The token of a dataset in the Events Manager cannot read spend.',
@@ -17,29 +14,27 @@ const TOKEN_HINTS: Readonly<Record<SpendAccountForm['provider'], string>> = {
     'The long-term access token of your Marketing API app, which the advertiser has authorized for Reporting. The token of a pixel cannot read spend.',
 }
 
-export function NameField({ typed, faults, onChange }: FieldsProps) {
+export function NameField({ form }: FieldsProps) {
   return (
     <TextField
       label="Name"
       hint="Its name in Sluice."
       autoComplete="off"
-      error={faults.name}
-      value={typed.name}
-      onChange={event => onChange({ name: event.target.value })}
+      error={form.formState.errors.name?.message}
+      {...form.register('name')}
     />
   )
 }
 
-export function TokenField({ typed, faults, onChange }: FieldsProps) {
+export function TokenField({ form }: FieldsProps) {
   return (
     <TextField
       label="Access token"
       type="password"
       autoComplete="off"
-      hint={TOKEN_HINTS[typed.provider]}
-      error={faults.access_token}
-      value={typed.access_token}
-      onChange={event => onChange({ access_token: event.target.value })}
+      hint={TOKEN_HINTS[form.watch('provider')]}
+      error={form.formState.errors.access_token?.message}
+      {...form.register('access_token')}
     />
   )
 }
@@ -56,45 +51,32 @@ const MACROS: Readonly<Record<SpendAccountForm['provider'], Readonly<Record<Spen
 }
 
 /** The campaigns the spend is assigned to. */
-export function AssignmentFields(props: FieldsProps) {
-  const { typed, onChange } = props
+export function AssignmentFields({ form }: FieldsProps) {
   return (
     <>
-      <SelectField
-        label="Assign spend to"
-        value={typed.owner}
-        onChange={event => onChange({ owner: event.target.value as SpendAccountForm['owner'] })}
-      >
+      <SelectField label="Assign spend to" {...form.register('owner')}>
         <option value="clicks">Campaigns whose clicks carry the platform’s id</option>
         <option value="campaign">One campaign</option>
       </SelectField>
-      {typed.owner === 'clicks' ? <IdFields {...props} /> : <CampaignField {...props} />}
+      {form.watch('owner') === 'clicks' ? <IdFields form={form} /> : <CampaignField form={form} />}
     </>
   )
 }
 
-function IdFields({ typed, faults, onChange }: FieldsProps) {
+function IdFields({ form }: FieldsProps) {
+  const { level, id_in, provider } = form.watch()
+  const { errors } = form.formState
   return (
     <>
       <div className="grid grid-cols-2 gap-4">
-        <SelectField
-          label="Match by"
-          error={faults.level}
-          value={typed.level}
-          onChange={event => onChange({ level: event.target.value as SpendAccountForm['level'] })}
-        >
-          {LEVELS.map(level => (
-            <option key={level} value={level}>
-              {LEVEL_WORDS[typed.provider][level]}
+        <SelectField label="Match by" error={errors.level?.message} {...form.register('level')}>
+          {LEVELS.map(one => (
+            <option key={one} value={one}>
+              {LEVEL_WORDS[provider][one]}
             </option>
           ))}
         </SelectField>
-        <SelectField
-          label="Link parameter"
-          error={faults.id_in}
-          value={typed.id_in}
-          onChange={event => onChange({ id_in: event.target.value })}
-        >
+        <SelectField label="Link parameter" error={errors.id_in?.message} {...form.register('id_in')}>
           {SUBS.map(sub => (
             <option key={sub} value={sub}>
               {sub}
@@ -105,10 +87,10 @@ function IdFields({ typed, faults, onChange }: FieldsProps) {
       <p className="text-sm text-ink-faint">
         Your links must contain{' '}
         <code className="font-mono text-ink-soft">
-          {typed.id_in}={MACROS[typed.provider][typed.level]}
+          {id_in}={MACROS[provider][level]}
         </code>
         .{' '}
-        {typed.id_in === 'sub1'
+        {id_in === 'sub1'
           ? 'The report by sub1 then shows the cost of each id.'
           : 'Use sub1 if the report by sub1 should show the cost of each id.'}
       </p>
@@ -116,20 +98,21 @@ function IdFields({ typed, faults, onChange }: FieldsProps) {
   )
 }
 
-function CampaignField({ typed, faults, onChange }: FieldsProps) {
+function CampaignField({ form }: FieldsProps) {
   const campaigns = useCampaigns()
-  const isKnown = typed.campaign_id === '' || campaigns.some(({ id }) => id === typed.campaign_id)
+  const chosen = form.watch('campaign_id')
+  const isKnown = chosen === '' || campaigns.some(({ id }) => id === chosen)
   return (
     <SelectField
       label="Campaign"
-      error={faults.campaign_id === undefined ? undefined : 'Choose a campaign.'}
-      value={typed.campaign_id}
-      onChange={event => onChange({ campaign_id: event.target.value })}
+      error={form.formState.errors.campaign_id === undefined ? undefined : 'Choose a campaign.'}
+      {...form.register('campaign_id')}
+      value={chosen}
     >
       <option value="" disabled>
         Choose a campaign
       </option>
-      {!isKnown && <option value={typed.campaign_id}>{typed.campaign_id}</option>}
+      {!isKnown && <option value={chosen}>{chosen}</option>}
       {campaigns.map(({ id, name }) => (
         <option key={id} value={id}>
           {name}

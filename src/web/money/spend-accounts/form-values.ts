@@ -41,12 +41,3 @@ export function spendAccountFormOf(account?: SpendAccountRow): SpendAccountForm 
 /** The request fields that assign the spend to campaigns. */
 export const assignmentOf = ({ owner, level, id_in, campaign_id }: SpendAccountForm): object =>
   owner === 'clicks' ? { level, id_in, campaign_id: null } : { level, id_in: null, campaign_id }
-
-export type SpendAccountFaults = Partial<Record<keyof SpendAccountForm, string>>
-
-/** The first error of each field. */
-export function spendAccountFaultsOf({ issues }: z.ZodError): SpendAccountFaults {
-  const faults: SpendAccountFaults = {}
-  for (const { path, message } of issues) faults[path.at(-1) as keyof SpendAccountForm] ??= message
-  return faults
-}

@@ -1,7 +1,6 @@
 /** One ad account: its state, its event map, a test event, and its connection. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
 import {
   AdAccountChanges,
@@ -17,26 +16,25 @@ import { moment } from '../../ground/figures/figures.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { EventMapForm } from './event-map-form.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
 import { AdAccountBadge } from './state.tsx'
 import { TestEventForm } from './test-event-form.tsx'
 import {
-  type AdAccountRow,
-  type AdAccountPatch,
-  credentialsOf,
-  type AdAccountFaults,
-  adAccountFaultsOf,
-  settingsOf,
-  reportingOf,
-  type AdAccountForm,
   adAccountFormOf,
+  type AdAccountPatch,
+  type AdAccountRow,
+  credentialsOf,
+  fieldOf,
+  reportingOf,
+  settingsOf,
 } from './form-values.ts'
 
 const route = getRouteApi('/inside/ad-accounts/$id')
@@ -136,39 +134,38 @@ function StatePart({ account, reason }: PartProps) {
 }
 
 function ConnectionForm({ account, reason }: PartProps) {
-  const { platform } = account
   const save = useSave(account.id)
-  const [typed, setTyped] = useState<AdAccountForm>(adAccountFormOf(account))
-  const [faults, setFaults] = useState<AdAccountFaults>({})
-  useUnsaved(isChanged(typed, adAccountFormOf(account)), 'the connection')
-  const fields = {
-    platform,
-    typed,
-    faults,
-    onChange: (changed: Partial<AdAccountForm>) => setTyped({ ...typed, ...changed }),
-  }
-  const submit = () => {
-    const credentials = typed.credential === '' ? {} : { credentials: credentialsOf(platform, typed) }
-    const parts = { settings: settingsOf(platform, typed), ...reportingOf(platform, typed), ...credentials }
-    const body = { platform, name: typed.name, ...parts }
-    const checked = AdAccountChanges.safeParse(body)
-    setFaults(checked.success ? {} : adAccountFaultsOf(checked.error))
-    if (checked.success) save.mutate(body as AdAccountPatch, { onSuccess: saved => setTyped(adAccountFormOf(saved)) })
-  }
+  const form = useRequestDraft({
+    schema: AdAccountChanges,
+    values: adAccountFormOf(account),
+    fieldOf,
+    requestOf: typed => {
+      const { platform, name, credential } = typed
+      const credentials = credential === '' ? {} : { credentials: credentialsOf(typed) }
+      return { platform, name, settings: settingsOf(typed), ...reportingOf(typed), ...credentials } as AdAccountPatch
+    },
+  })
+  useUnsaved(form.formState.isDirty, 'the connection')
   return (
-    <PartForm action="Save connection" onSubmit={submit} save={save} reason={reason}>
+    <PartForm
+      action="Save connection"
+      onSubmit={submits(form, body =>
+        save.mutate(body, { onSuccess: saved => form.reset(adAccountFormOf(saved)) }),
+      )}
+      save={save}
+      reason={reason}
+    >
       <TextField
         label="Name"
         autoComplete="off"
-        error={faults.name}
-        value={typed.name}
-        onChange={event => fields.onChange({ name: event.target.value })}
+        error={form.formState.errors.name?.message}
+        {...form.register('name')}
       />
       <p className="text-ink-soft">
         Current credential: <code className="font-mono text-sm">{account.credential_hint}</code>
       </p>
-      <CredentialField {...fields} />
-      <SettingsFields {...fields} />
+      <CredentialField form={form} />
+      <SettingsFields form={form} />
     </PartForm>
   )
 }

@@ -1,26 +1,17 @@
 /** Connecting an ad account: the platform, the account's id there, and the credential. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
-import { AD_PLATFORM_LABELS, AD_PLATFORMS, type AdPlatform } from '../../../contract/ad-platforms.ts'
+import { AD_PLATFORM_LABELS, AD_PLATFORMS } from '../../../contract/ad-platforms.ts'
 import { AdAccountDraft, createAdAccount, listAdAccounts } from '../../../outgoing/ad-accounts/api.ts'
 import { call } from '../../ground/call.ts'
-import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { Dialog } from '../../ground/ui/dialog.tsx'
+import { useRequestDraft } from '../../ground/ui/draft.ts'
+import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
 import { PLATFORM_FORMS } from './platforms.ts'
-import {
-  credentialsOf,
-  type AdAccountRequest,
-  type AdAccountFaults,
-  adAccountFaultsOf,
-  settingsOf,
-  reportingOf,
-  type AdAccountForm,
-  adAccountFormOf,
-} from './form-values.ts'
+import { adAccountFormOf, type AdAccountRequest, credentialsOf, fieldOf, reportingOf, settingsOf } from './form-values.ts'
 
 export function ConnectAdAccount({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (
@@ -36,75 +27,52 @@ export function ConnectAdAccount({ open, onClose }: { open: boolean; onClose: ()
 }
 
 function ConnectForm({ onClose }: { onClose: () => void }) {
-  const queries = useQueryClient()
   const navigate = useNavigate()
-  const [platform, setPlatform] = useState<AdPlatform>('meta')
-  const [typed, setTyped] = useState<AdAccountForm>(adAccountFormOf())
-  const [faults, setFaults] = useState<AdAccountFaults>({})
-  const connect = useMutation({
-    mutationFn: (body: AdAccountRequest) => call(createAdAccount, { body }),
-    gcTime: 0,
-    onSuccess: async ({ id, name }) => {
-      await queries.invalidateQueries({ queryKey: [listAdAccounts.route] })
-      onClose()
-      notify(`${name} is connected`, 'Send a test event to check it.')
-      await navigate({ to: '/ad-accounts/$id', params: { id } })
+  const form = useRequestDraft({
+    schema: AdAccountDraft,
+    values: adAccountFormOf(),
+    fieldOf,
+    requestOf: typed => {
+      const { platform, name } = typed
+      const parts = { settings: settingsOf(typed), ...reportingOf(typed), credentials: credentialsOf(typed) }
+      return { platform, name, ...parts } as AdAccountRequest
     },
   })
-  const submit = () => {
-    const body = {
-      platform,
-      name: typed.name,
-      settings: settingsOf(platform, typed),
-      ...reportingOf(platform, typed),
-      credentials: credentialsOf(platform, typed),
-    }
-    const checked = AdAccountDraft.safeParse(body)
-    setFaults(checked.success ? {} : adAccountFaultsOf(checked.error))
-    if (checked.success) connect.mutate(body as AdAccountRequest)
-  }
-  const fields = {
-    platform,
-    typed,
-    faults,
-    onChange: (changed: Partial<AdAccountForm>) => setTyped({ ...typed, ...changed }),
-  }
-  const { nextStep } = PLATFORM_FORMS[platform]
+  const { nextStep } = PLATFORM_FORMS[form.watch('platform')]
   return (
-    <DialogForm onSubmit={submit}>
-      <DialogBody>
-        <SelectField
-          label="Platform"
-          value={platform}
-          onChange={event => {
-            setPlatform(event.target.value as AdPlatform)
-            setFaults({})
-          }}
-        >
-          {AD_PLATFORMS.map(one => (
-            <option key={one} value={one}>
-              {AD_PLATFORM_LABELS[one]}
-            </option>
-          ))}
-        </SelectField>
-        <TextField
-          label="Name"
-          hint="Its name in Sluice."
-          autoComplete="off"
-          error={faults.name}
-          value={typed.name}
-          onChange={event => fields.onChange({ name: event.target.value })}
-        />
-        <CredentialField {...fields} />
-        <SettingsFields {...fields} />
-        {nextStep !== undefined && (
-          <Note>
-            <strong>Next:</strong> {nextStep}
-          </Note>
-        )}
-        <RefusalNote refused={connect.error} />
-      </DialogBody>
-      <SaveFoot action="Connect" pending={connect.isPending} onCancel={onClose} />
-    </DialogForm>
+    <DraftForm
+      form={form}
+      action="Connect"
+      endpoint={createAdAccount}
+      deed={body => call(createAdAccount, { body })}
+      refresh={[listAdAccounts]}
+      onClose={onClose}
+      onSaved={({ id, name }) => {
+        notify(`${name} is connected`, 'Send a test event to check it.')
+        void navigate({ to: '/ad-accounts/$id', params: { id } })
+      }}
+    >
+      <SelectField label="Platform" {...form.register('platform', { onChange: () => form.clearErrors() })}>
+        {AD_PLATFORMS.map(one => (
+          <option key={one} value={one}>
+            {AD_PLATFORM_LABELS[one]}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label="Name"
+        hint="Its name in Sluice."
+        autoComplete="off"
+        error={form.formState.errors.name?.message}
+        {...form.register('name')}
+      />
+      <CredentialField form={form} />
+      <SettingsFields form={form} />
+      {nextStep !== undefined && (
+        <Note>
+          <strong>Next:</strong> {nextStep}
+        </Note>
+      )}
+    </DraftForm>
   )
 }

@@ -1,22 +1,20 @@
 /** The event map: the platform's name for each event type, and for Meta its value. */
 import type { UseMutationResult } from '@tanstack/react-query'
-import { useId, useState } from 'react'
-import type { z } from 'zod'
+import { useId } from 'react'
 import { STANDARD_EVENTS } from '../../../contract/ad-platforms.ts'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { AdAccountChanges } from '../../../outgoing/ad-accounts/api.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { type DraftFields, submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import type { AdAccountPatch, AdAccountRow } from './form-values.ts'
 import { PLATFORM_FORMS } from './platforms.ts'
 
 type EventLine = { name: string; value: string; currency: string; content_name: string }
 type EventLines = Record<EventType, EventLine>
-/** Errors by event type and field. */
-type EventFaults = Partial<Record<string, Partial<EventLine>>>
 
 const BLANK: EventLine = { name: '', value: '', currency: '', content_name: '' }
 
@@ -43,15 +41,11 @@ function mapOf({ platform, event_map }: AdAccountRow, lines: EventLines): object
   return Object.fromEntries(mapped) as object
 }
 
-/** An error about the custom data as a whole is shown at the value. */
-function faultsOf(issues: readonly z.core.$ZodIssue[]): EventFaults {
-  const faults: EventFaults = {}
-  for (const { path, message } of issues) {
-    const [type, field] = [String(path[1]), String(path.at(-1))]
-    const at = field in BLANK ? field : field === 'custom_data' ? 'value' : 'name'
-    faults[type] = { [at]: message, ...faults[type] }
-  }
-  return faults
+/** The form field of an error in the event map. An error about the custom data as a whole is shown at the value. */
+function fieldOf(path: readonly PropertyKey[]): string {
+  const [type, field] = [String(path[1]), String(path.at(-1))]
+  const at = field in BLANK ? field : field === 'custom_data' ? 'value' : 'name'
+  return `${type}.${at}`
 }
 
 type FormProps = {
@@ -63,19 +57,15 @@ type FormProps = {
 export function EventMapForm({ account, reason, save }: FormProps) {
   const { platform } = account
   const { eventLabel, hasCustomData } = PLATFORM_FORMS[platform]
-  const [lines, setLines] = useState(linesOf(account))
-  const [faults, setFaults] = useState<EventFaults>({})
-  useUnsaved(isChanged(lines, linesOf(account)), 'the events')
+  const form = useRequestDraft({
+    schema: AdAccountChanges,
+    values: linesOf(account),
+    fieldOf,
+    requestOf: lines => ({ platform, event_map: mapOf(account, lines) }) as AdAccountPatch,
+  })
+  useUnsaved(form.formState.isDirty, 'the events')
   const names = useId()
-  const submit = () => {
-    const body = { platform, event_map: mapOf(account, lines) }
-    const checked = AdAccountChanges.safeParse(body)
-    const issues = checked.success ? [] : checked.error.issues
-    setFaults(faultsOf(issues))
-    if (checked.success) save.mutate(body as AdAccountPatch, { onSuccess: saved => setLines(linesOf(saved)) })
-  }
-  const change = (type: EventType, changed: Partial<EventLine>) =>
-    setLines({ ...lines, [type]: { ...lines[type], ...changed } })
+  const submit = submits(form, body => save.mutate(body, { onSuccess: saved => form.reset(linesOf(saved)) }))
   return (
     <PartForm action="Save events" onSubmit={submit} save={save} reason={reason}>
       <datalist id={names}>
@@ -104,11 +94,9 @@ export function EventMapForm({ account, reason, save }: FormProps) {
             <MapLine
               key={type}
               type={type}
-              line={lines[type]}
+              form={form}
               hasCustomData={hasCustomData}
               names={names}
-              faults={faults[type] ?? {}}
-              onChange={changed => change(type, changed)}
             />
           ))}
         </tbody>
@@ -127,15 +115,15 @@ export function EventMapForm({ account, reason, save }: FormProps) {
 
 type LineProps = {
   type: EventType
-  line: EventLine
+  form: DraftFields<EventLines>
   hasCustomData: boolean
+  /** The id of the list of suggested names. */
   names: string
-  faults: Partial<EventLine>
-  onChange: (changed: Partial<EventLine>) => void
 }
 
-function MapLine({ type, line, hasCustomData, names, faults, onChange }: LineProps) {
+function MapLine({ type, form, hasCustomData, names }: LineProps) {
   const label = inWords(type)
+  const errors = form.formState.errors[type]
   const field = (name: keyof EventLine, words: string, className: string, mode: 'text' | 'decimal' = 'text') => (
     <Cell>
       <TextField
@@ -144,10 +132,9 @@ function MapLine({ type, line, hasCustomData, names, faults, onChange }: LinePro
         autoComplete="off"
         inputMode={mode}
         className={className}
-        error={faults[name]}
+        error={errors?.[name]?.message}
         {...(name === 'name' ? { list: names, placeholder: 'Not sent' } : {})}
-        value={line[name]}
-        onChange={event => onChange({ [name]: event.target.value })}
+        {...form.register(`${type}.${name}`)}
       />
     </Cell>
   )

@@ -9,6 +9,7 @@ export type AdAccountRequest = z.input<typeof AdAccountDraft>
 export type AdAccountPatch = z.input<typeof AdAccountChanges>
 
 export type AdAccountForm = {
+  platform: AdPlatform
   name: string
   /** Pixel id, pixel code or customer id. */
   account: string
@@ -28,7 +29,8 @@ export type AdAccountForm = {
 
 /** The form values of an existing account, or of a new one. The credential is never filled in. */
 export function adAccountFormOf(account?: AdAccountRow): AdAccountForm {
-  const blank = {
+  const blank: AdAccountForm = {
+    platform: account?.platform ?? 'meta',
     name: account?.name ?? '',
     account: '',
     login_customer_id: '',
@@ -54,38 +56,31 @@ export function adAccountFormOf(account?: AdAccountRow): AdAccountForm {
 const NULLABLE: readonly SettingField[] = ['website_url', 'login_customer_id']
 
 /** The settings as the platform's schema reads them. The schema finds the errors. */
-export function settingsOf(platform: AdPlatform, form: AdAccountForm): object {
-  const { id, settings } = PLATFORM_FORMS[platform]
+export function settingsOf(form: AdAccountForm): object {
+  const { id, settings } = PLATFORM_FORMS[form.platform]
   const valueOf = (name: SettingField) =>
     NULLABLE.includes(name) && String(form[name]).trim() === '' ? null : form[name]
   return { [id.field]: form.account, ...Object.fromEntries(settings.map(name => [name, valueOf(name)])) }
 }
 
 /** When the account is told of a conversion, and whether it is told of changes. These fields lie beside its settings. */
-export const reportingOf = (platform: AdPlatform, { send_when, restate }: AdAccountForm): object =>
+export const reportingOf = ({ platform, send_when, restate }: AdAccountForm): object =>
   PLATFORM_FORMS[platform].canRestate ? { send_when, restate } : { send_when }
 
-export const credentialsOf = (platform: AdPlatform, { credential }: AdAccountForm): object => ({
+export const credentialsOf = ({ platform, credential }: AdAccountForm): object => ({
   [PLATFORM_FORMS[platform].credential.field]: credential,
 })
 
-/** The form field of each field in a schema that has another name. */
-const FIELD_OF = new Map<string, keyof AdAccountForm>(
+/** The form field of each request field that has another name. */
+const RENAMED = new Map<string, keyof AdAccountForm>(
   Object.values(PLATFORM_FORMS).flatMap(({ id, credential }) => [
     [id.field, 'account'],
     [credential.field, 'credential'],
   ]),
 )
 
-export type AdAccountFaults = Partial<Record<keyof AdAccountForm, string>>
-
-/** The first error of each field. */
-export function adAccountFaultsOf({ issues }: z.ZodError): AdAccountFaults {
-  const faults: AdAccountFaults = {}
-  for (const { path, message } of issues) {
-    const name = String(path.at(-1))
-    const field = FIELD_OF.get(name) ?? (name as keyof AdAccountForm)
-    faults[field] ??= message
-  }
-  return faults
+/** The form field that shows an error at a path of the request. */
+export function fieldOf(path: readonly PropertyKey[]): string {
+  const name = String(path.at(-1))
+  return RENAMED.get(name) ?? name
 }
