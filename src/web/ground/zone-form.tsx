@@ -1,22 +1,21 @@
 /** Chooses a time zone among those this browser knows, and saves it. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Button } from './ui/button.tsx'
 import { SelectField } from './ui/field.tsx'
-import { RefusalNote } from './ui/refusal.tsx'
+import { PartForm } from './ui/part-form.tsx'
 import { notify } from './ui/toast.tsx'
 import { useUnsaved } from './ui/unsaved.ts'
 import { ownZone, ZONE_NAMES } from './zone-names.ts'
 
 type ZoneFormProps = {
   zone: string | null
-  /** What choosing none is called, where that is a choice. */
+  /** The label of the choice of no zone, where that is possible. */
   none?: string
   reason?: string | undefined
   save: (zone: string | null) => Promise<void>
 }
 
-/** By continent, as zones are named; UTC is none of any. */
+/** The zones by continent. UTC belongs to none. */
 function zonesByPlace(chosen: string | null): [place: string, zones: string[]][] {
   const known = new Set(ZONE_NAMES.filter(zone => zone.includes('/')))
   if (chosen !== null && chosen !== 'UTC') known.add(chosen)
@@ -33,19 +32,16 @@ export function ZoneForm({ zone, none, reason, save }: ZoneFormProps) {
   })
   const here = ownZone()
   return (
-    <form
-      noValidate
-      className="flex max-w-md flex-col items-start gap-3"
-      onSubmit={event => {
-        event.preventDefault()
-        saving.mutate()
-      }}
+    <PartForm
+      className="max-w-md"
+      action="Save time zone"
+      onSubmit={() => saving.mutate()}
+      save={saving}
+      reason={reason}
     >
       <SelectField
         label="Time zone"
         hideLabel
-        className="w-full"
-        disabled={reason !== undefined}
         hint={`This browser is in ${here}.`}
         value={chosen ?? ''}
         onChange={event => setChosen(event.target.value === '' ? null : event.target.value)}
@@ -62,10 +58,6 @@ export function ZoneForm({ zone, none, reason, save }: ZoneFormProps) {
           </optgroup>
         ))}
       </SelectField>
-      <RefusalNote refused={saving.error} className="w-full" />
-      <Button type="submit" look="primary" pending={saving.isPending} reason={reason}>
-        Save time zone
-      </Button>
-    </form>
+    </PartForm>
   )
 }

@@ -17,7 +17,14 @@ type PartFormProps = {
 
 export function PartForm({ action, onSubmit, save, reason, className, children }: PartFormProps) {
   return (
-    <form noValidate onSubmit={onSubmit} className={clsx('flex min-w-0 flex-col gap-4', className)}>
+    <form
+      noValidate
+      className={clsx('flex min-w-0 flex-col gap-4', className)}
+      onSubmit={event => {
+        event.preventDefault()
+        onSubmit(event)
+      }}
+    >
       <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
         {children}
       </fieldset>

@@ -5,10 +5,10 @@ import { readBalanceNotice, readBilling, setHolding, setLowBalance, setPrice } f
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { count } from '../../ground/figures/figures.ts'
-import { Button } from '../../ground/ui/button.tsx'
 import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
 import { Checkbox, TextField } from '../../ground/ui/field.tsx'
 import { Setting } from '../../ground/ui/page.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -61,26 +61,22 @@ function ThresholdForm({ threshold }: { threshold: string | null }) {
     },
   })
   return (
-    <form
-      noValidate
-      className="flex max-w-md flex-col items-start gap-3"
+    <PartForm
+      className="max-w-md"
+      action="Save threshold"
       onSubmit={submits(form, draft => save.mutate(draft))}
+      save={save}
+      reason={reason}
     >
       <TextField
         label="Warn below, $"
         hint="Blank = no warning."
         inputMode="decimal"
         autoComplete="off"
-        className="w-full"
-        disabled={reason !== undefined}
         error={form.formState.errors.low_balance_threshold?.message}
         {...form.register('low_balance_threshold', noneIfBlank)}
       />
-      <RefusalNote refused={save.error} className="w-full" />
-      <Button type="submit" pending={save.isPending} reason={reason}>
-        Save threshold
-      </Button>
-    </form>
+    </PartForm>
   )
 }
 
@@ -101,26 +97,22 @@ function PriceForm({ price }: { price: string }) {
     },
   })
   return (
-    <form
-      noValidate
-      className="flex max-w-md flex-col items-start gap-3"
+    <PartForm
+      className="max-w-md"
+      action="Save price"
       onSubmit={submits(form, draft => save.mutate(draft))}
+      save={save}
+      reason={reason}
     >
       <TextField
         label="Price per person, $"
         hint="Applies to people first reported from now on."
         inputMode="decimal"
         autoComplete="off"
-        className="w-full"
-        disabled={reason !== undefined}
         error={form.formState.errors.price_per_person?.message}
         {...form.register('price_per_person')}
       />
-      <RefusalNote refused={save.error} className="w-full" />
-      <Button type="submit" pending={save.isPending} reason={reason}>
-        Save price
-      </Button>
-    </form>
+    </PartForm>
   )
 }
 

@@ -6,11 +6,11 @@ import { EmailChange, PASSWORD_MIN, PasswordChange, Profile } from '../../../peo
 import { myPreferences, useOrganizations } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { ZoneForm } from '../../ground/zone-form.tsx'
-import { Button } from '../../ground/ui/button.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
-import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
+import { Note } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { AvatarForm } from './avatar.tsx'
@@ -72,7 +72,6 @@ function OwnZone() {
   )
 }
 
-const FORM = 'flex max-w-md flex-col items-stretch gap-3 [&>button]:self-start'
 const NameDraft = z.object({ name: Profile.shape.name })
 
 function NameForm({ name }: { name: string }) {
@@ -88,7 +87,12 @@ function NameForm({ name }: { name: string }) {
     },
   })
   return (
-    <form noValidate className={FORM} onSubmit={submits(form, draft => save.mutate(draft))}>
+    <PartForm
+      className="max-w-md"
+      action="Save name"
+      onSubmit={submits(form, draft => save.mutate(draft))}
+      save={save}
+    >
       <TextField
         label="Name"
         hideLabel
@@ -96,11 +100,7 @@ function NameForm({ name }: { name: string }) {
         error={form.formState.errors.name?.message}
         {...form.register('name')}
       />
-      <RefusalNote refused={save.error} />
-      <Button type="submit" look="primary" pending={save.isPending}>
-        Save name
-      </Button>
-    </form>
+    </PartForm>
   )
 }
 
@@ -112,7 +112,12 @@ function EmailForm({ email }: { email: string }) {
     onSuccess: (_, { newEmail }) => form.reset({ newEmail, currentPassword: '' }),
   })
   return (
-    <form noValidate className={FORM} onSubmit={submits(form, draft => ask.mutate(draft))}>
+    <PartForm
+      className="max-w-md"
+      action="Change e-mail"
+      onSubmit={submits(form, draft => ask.mutate(draft))}
+      save={ask}
+    >
       <TextField
         label="New e-mail"
         type="email"
@@ -127,7 +132,6 @@ function EmailForm({ email }: { email: string }) {
         error={errors.currentPassword?.message}
         {...form.register('currentPassword')}
       />
-      <RefusalNote refused={ask.error} />
       {ask.isSuccess && (
         <output>
           <Note>
@@ -136,10 +140,7 @@ function EmailForm({ email }: { email: string }) {
           </Note>
         </output>
       )}
-      <Button type="submit" look="primary" pending={ask.isPending}>
-        Change e-mail
-      </Button>
-    </form>
+    </PartForm>
   )
 }
 
@@ -156,7 +157,12 @@ function PasswordForm() {
     },
   })
   return (
-    <form noValidate className={FORM} onSubmit={submits(form, draft => save.mutate(draft))}>
+    <PartForm
+      className="max-w-md"
+      action="Change password"
+      onSubmit={submits(form, draft => save.mutate(draft))}
+      save={save}
+    >
       <TextField
         label="Current password"
         type="password"
@@ -172,10 +178,6 @@ function PasswordForm() {
         error={errors.newPassword?.message}
         {...form.register('newPassword')}
       />
-      <RefusalNote refused={save.error} />
-      <Button type="submit" look="primary" pending={save.isPending}>
-        Change password
-      </Button>
-    </form>
+    </PartForm>
   )
 }

@@ -18,7 +18,7 @@ import { CopyButton } from '../../ground/ui/copy.tsx'
 import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
-import { RefusalNote } from '../../ground/ui/refusal.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { FactorForEveryone } from './factor-for-everyone.tsx'
 import { ZoneForm } from '../../ground/zone-form.tsx'
@@ -91,24 +91,20 @@ function NameForm({ workspace, reason }: { workspace: Workspace; reason: string 
     },
   })
   return (
-    <form
-      noValidate
-      className="flex max-w-md flex-col items-start gap-3"
+    <PartForm
+      className="max-w-md"
+      action="Save name"
       onSubmit={submits(form, draft => rename.mutate(draft))}
+      save={rename}
+      reason={reason}
     >
       <TextField
         label="Name"
         hideLabel
-        className="w-full"
-        disabled={reason !== undefined}
         error={form.formState.errors.name?.message}
         {...form.register('name')}
       />
-      <RefusalNote refused={rename.error} className="w-full" />
-      <Button type="submit" look="primary" pending={rename.isPending} reason={reason}>
-        Save name
-      </Button>
-    </form>
+    </PartForm>
   )
 }
 
@@ -128,25 +124,21 @@ function CurrencyForm({ workspace }: { workspace: Workspace }) {
     },
   })
   return (
-    <form
-      noValidate
-      className="flex max-w-md flex-col items-start gap-3"
+    <PartForm
+      className="max-w-md"
+      action="Save currency"
       onSubmit={submits(form, draft => save.mutate(draft))}
+      save={save}
+      reason={reason}
     >
       <CurrencyField
         label="Reporting currency"
         hideLabel
-        className="w-full"
         placeholder="USD"
-        disabled={reason !== undefined}
         error={form.formState.errors.currency?.message}
         {...form.register('currency', noneIfBlank)}
       />
-      <RefusalNote refused={save.error} className="w-full" />
-      <Button type="submit" look="primary" pending={save.isPending} reason={reason}>
-        Save currency
-      </Button>
-    </form>
+    </PartForm>
   )
 }
 

@@ -18,19 +18,13 @@ import { GoalField } from './goal-field.tsx'
 import { OfferField } from './offer-field.tsx'
 import { SourceField } from './source-field.tsx'
 
-export function CampaignFields({
-  form,
-  isNew,
-  disabled,
-}: {
-  form: UseFormReturn<Draft, unknown, Draft>
-  isNew: boolean
-  disabled: boolean
-}) {
+type Form = UseFormReturn<Draft, unknown, Draft>
+
+export function CampaignFields({ form, isNew }: { form: Form; isNew: boolean }) {
   const errors = form.formState.errors
   const { type } = form.watch('destination')
   return (
-    <fieldset disabled={disabled} className="flex min-w-0 flex-col gap-4">
+    <>
       <TextField label="Name" autoComplete="off" error={errors.name?.message} {...form.register('name')} />
       {isNew && (
         <TextField
@@ -67,11 +61,11 @@ export function CampaignFields({
         words="Also excludes generic HTTP libraries from the counts. Their clicks are stored and shown as not counted."
         {...form.register('strict_filter')}
       />
-    </fieldset>
+    </>
   )
 }
 
-function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+function AdAccountField({ form }: { form: Form }) {
   const accounts = useQuery(ask(listAdAccounts, { query: { limit: 200 } }))
   const chosen = form.watch('ad_account_id')
   const listed = accounts.data?.data ?? []
@@ -96,7 +90,7 @@ function AdAccountField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }
 }
 
 /** Collapsed, because most sources use our names or can be set to. An error opens it, and it stays open until the error is corrected. */
-function SourceFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+function SourceFields({ form }: { form: Form }) {
   const errors = form.formState.errors.source
   const [isOpen, setOpen] = useState(false)
   return (

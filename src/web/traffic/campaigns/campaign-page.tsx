@@ -20,6 +20,7 @@ import { useOriginal } from '../../ground/ui/clone.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
@@ -85,7 +86,9 @@ function NewCampaign({ original }: { original?: CampaignRow }) {
         className="flex max-w-2xl flex-col gap-4"
         onSubmit={submits(form, draft => create.mutate(draft))}
       >
-        <CampaignFields form={form} isNew disabled={reason !== undefined} />
+        <fieldset disabled={reason !== undefined} className="flex min-w-0 flex-col gap-4">
+          <CampaignFields form={form} isNew />
+        </fieldset>
         <RefusalNote refused={create.error} />
         <div className="flex gap-2">
           <Button type="submit" look="primary" pending={create.isPending} reason={reason}>
@@ -127,7 +130,6 @@ function DestinationNotes({ campaign: { warnings } }: { campaign: z.input<typeof
 function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.reply> }) {
   const refresh = useRefresh()
   const { role } = useActive()
-  const reason = reasonAgainst(updateCampaign, role)
   const form = useDraft(CampaignDraft, draftOf(campaign))
   useUnsaved(form.formState.isDirty, 'the campaign')
   const save = useMutation({
@@ -179,13 +181,14 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
           before={form.formState.isDirty ? 'Save the campaign first.' : undefined}
           onFollowing={following => form.reset(draftOf(following))}
         />
-        <form noValidate className="flex flex-col gap-4" onSubmit={submits(form, draft => save.mutate(draft))}>
-          <CampaignFields form={form} isNew={false} disabled={reason !== undefined} />
-          <RefusalNote refused={save.error} />
-          <Button type="submit" look="primary" className="self-start" pending={save.isPending} reason={reason}>
-            Save campaign
-          </Button>
-        </form>
+        <PartForm
+          action="Save campaign"
+          onSubmit={submits(form, draft => save.mutate(draft))}
+          save={save}
+          reason={reasonAgainst(updateCampaign, role)}
+        >
+          <CampaignFields form={form} isNew={false} />
+        </PartForm>
       </Setting>
       <Setting
         title="Caps and hours"
