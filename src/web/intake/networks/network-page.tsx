@@ -24,7 +24,7 @@ import { Checkbox, TextArea, TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { useChanges } from '../../ground/ui/unsaved.ts'
 import { addressOf } from '../../traffic/campaigns/address.tsx'
 import { CurrencySetting } from './currency-setting.tsx'
 import { ParameterFields, StatusFields } from './maps.tsx'
@@ -52,16 +52,13 @@ export function NetworkPage() {
 function NetworkSettings({ network }: { network: NetworkRow }) {
   const queries = useQueryClient()
   const { role } = useActive()
-  const [changes, setChanges] = useState<Changes>({})
-  const now = { ...network, ...changes } as NetworkRow
-  useUnsaved(isChanged(now, network), 'the network')
-  const set = (more: Changes) => setChanges(before => ({ ...before, ...more }))
+  const { changes, now, set, clear } = useChanges<NetworkRow, Changes>(network, 'the network')
   const save = useMutation({
     mutationFn: () => call(updateNetwork, { params: { id: network.id }, body: changes }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: [readNetwork.route] })
       await queries.invalidateQueries({ queryKey: [listNetworks.route] })
-      setChanges({})
+      clear()
       notify('The network is saved')
     },
   })

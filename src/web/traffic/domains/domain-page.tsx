@@ -1,7 +1,6 @@
 /** One domain: its DNS records and the last check, its certificate, and its settings. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { z } from 'zod'
 import {
   checkDomain,
@@ -24,7 +23,7 @@ import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { useChanges } from '../../ground/ui/unsaved.ts'
 import { useDeleteDomain } from './delete.tsx'
 import { MoveCampaigns } from './move-campaigns.tsx'
 import { PlaceFields } from './place-fields.tsx'
@@ -206,15 +205,12 @@ const SCANNERS =
 function DomainSettings({ domain }: { domain: DomainRow }) {
   const { role } = useActive()
   const refresh = useRefresh()
-  const [changes, setChanges] = useState<Changes>({})
-  const now = { ...domain, ...changes } as DomainRow
-  useUnsaved(isChanged(now, domain), 'the domain')
-  const set = (more: Changes) => setChanges(before => ({ ...before, ...more }))
+  const { changes, now, set, clear } = useChanges<DomainRow, Changes>(domain, 'the domain')
   const save = useMutation({
     mutationFn: () => call(updateDomain, { params: { id: domain.id }, body: changes }),
     onSuccess: async () => {
       await refresh(...SHOW_DOMAINS)
-      setChanges({})
+      clear()
       notify('The domain is saved', 'Applies from the next visit.')
     },
   })

@@ -1,6 +1,5 @@
 /** Settings, events: the workspace's names for event types, and the types that are its goal. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPE_LABELS } from '../../../contract/event-types.ts'
 import {
@@ -15,11 +14,12 @@ import { moment } from '../../ground/figures/figures.ts'
 import { GoalTypes } from '../../ground/figures/goal-types.tsx'
 import { eventSettings } from '../../ground/figures/goals.ts'
 import { Button } from '../../ground/ui/button.tsx'
+import { chosenIn, submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
 type Settings = z.input<typeof EventSettings>
 type Draft = z.input<typeof EventSettingsDraft>
@@ -41,15 +41,18 @@ function SettingsForm({ settings }: { settings: Settings }) {
   const queries = useQueryClient()
   const { role } = useActive()
   const reason = reasonAgainst(replaceEventSettings, role)
-  const before: Draft = { names: settings.names, goal: settings.goal }
-  const [draft, setDraft] = useState(before)
-  const names = withoutBlanks(draft.names)
-  const isDirty = isChanged([inOrder(names), draft.goal], [inOrder(before.names), before.goal])
-  useUnsaved(isDirty, 'the events')
-  const checked = EventSettingsDraft.safeParse({ names, goal: draft.goal })
-  const faultAt = (...path: string[]) => checked.error?.issues.find(issue => issue.path.join() === path.join())?.message
+  const form = useRequestDraft({
+    schema: EventSettingsDraft,
+    values: valuesOf(settings),
+    requestOf: ({ names, goal }): Draft => ({ names: withoutBlanks(names), goal }),
+    fieldOf: ([field, type]) => (field === 'names' ? `names.${String(type)}` : 'goal'),
+  })
+  useUnsaved(form.formState.isDirty, 'the events')
+  const goal = form.watch('goal')
+  const setGoal = (types: Draft['goal']) => form.setValue('goal', types, chosenIn(form))
+  const { errors } = form.formState
   const save = useMutation({
-    mutationFn: () => call(replaceEventSettings, { body: { names, goal: draft.goal } }),
+    mutationFn: (body: Draft) => call(replaceEventSettings, { body }),
     onSuccess: async saved => {
       queries.setQueryData(eventSettings.queryKey, saved)
       await queries.invalidateQueries()
@@ -57,13 +60,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
     },
   })
   return (
-    <form
-      noValidate
-      onSubmit={event => {
-        event.preventDefault()
-        if (checked.success && reason === undefined) save.mutate()
-      }}
-    >
+    <form noValidate onSubmit={submits(form, body => save.mutate(body))}>
       <Setting
         title="Goal"
         words="The conversions that CR and CPA count, for campaigns without their own goal. Applies to past days too."
@@ -72,18 +69,18 @@ function SettingsForm({ settings }: { settings: Settings }) {
           <SelectField
             label="Conversions that count"
             className="max-w-xs"
-            value={draft.goal === null ? 'offers' : 'chosen'}
-            onChange={event => setDraft({ ...draft, goal: event.target.value === 'offers' ? null : [] })}
+            value={goal === null ? 'offers' : 'chosen'}
+            onChange={event => setGoal(event.target.value === 'offers' ? null : [])}
           >
             <option value="offers">What each campaign’s offers pay for</option>
             <option value="chosen">The same types in every campaign…</option>
           </SelectField>
-          {draft.goal !== null && (
+          {goal !== null && (
             <GoalTypes
               legend="Goal conversions"
-              types={draft.goal}
-              error={draft.goal.length === 0 ? 'Tick at least one.' : undefined}
-              onChange={goal => setDraft({ ...draft, goal })}
+              types={goal}
+              error={goal.length === 0 ? 'Tick at least one.' : undefined}
+              onChange={setGoal}
             />
           )}
         </fieldset>
@@ -97,9 +94,8 @@ function SettingsForm({ settings }: { settings: Settings }) {
               placeholder={EVENT_TYPE_LABELS[type]}
               autoComplete="off"
               maxLength={40}
-              value={draft.names[type] ?? ''}
-              error={faultAt('names', type)}
-              onChange={event => setDraft({ ...draft, names: { ...draft.names, [type]: event.target.value } })}
+              error={errors.names?.[type]?.message}
+              {...form.register(`names.${type}`)}
             />
           ))}
         </fieldset>
@@ -119,7 +115,12 @@ function SettingsForm({ settings }: { settings: Settings }) {
   )
 }
 
-const withoutBlanks = (names: Draft['names']): Draft['names'] =>
-  Object.fromEntries(Object.entries(names).filter(([, name]) => name.trim() !== ''))
+type Names = Record<(typeof NAMED_TYPES)[number], string>
 
-const inOrder = (names: Draft['names']) => NAMED_TYPES.map(type => names[type])
+const valuesOf = ({ names, goal }: Settings) => ({
+  names: Object.fromEntries(NAMED_TYPES.map(type => [type, names[type] ?? ''])) as Names,
+  goal,
+})
+
+const withoutBlanks = (names: Names): Draft['names'] =>
+  Object.fromEntries(Object.entries(names).filter(([, name]) => name.trim() !== ''))

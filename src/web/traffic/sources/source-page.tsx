@@ -1,7 +1,6 @@
 /** One traffic source: its name, parameters and cost settings. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import type { z } from 'zod'
 import {
   COST_UNITS,
@@ -20,7 +19,7 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
+import { useChanges } from '../../ground/ui/unsaved.ts'
 import { ParametersField } from './parameters-field.tsx'
 import { TemplateNote } from './template-note.tsx'
 
@@ -54,17 +53,14 @@ const UNITS = { cpc: 'One click', cpm: 'A thousand clicks' }
 function SourceSettings({ source }: { source: SourceRow }) {
   const queries = useQueryClient()
   const { role } = useActive()
-  const [changes, setChanges] = useState<Changes>({})
-  const now = { ...source, ...changes } as SourceRow
-  useUnsaved(isChanged(now, source), 'the source')
-  const set = (more: Changes) => setChanges(before => ({ ...before, ...more }))
+  const { changes, now, set, clear } = useChanges<SourceRow, Changes>(source, 'the source')
   const save = useMutation({
     mutationFn: () => call(updateTrafficSource, { params: { id: source.id }, body: changes }),
     onSuccess: async () => {
       await Promise.all(
         [readTrafficSource, listTrafficSources].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
       )
-      setChanges({})
+      clear()
       notify('The source is saved', 'Applies from the next click of its campaigns.')
     },
   })
