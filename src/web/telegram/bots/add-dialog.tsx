@@ -1,11 +1,11 @@
 /** The dialog that adds a bot by its token. If another program holds the webhook, the dialog asks how to proceed before anything changes. */
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { BotDraft, createBot, listBots } from '../../../telegram/bots/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call, Refused } from '../../ground/call.ts'
 import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
+import { submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { Checkbox, TextField } from '../../ground/ui/field.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -34,12 +34,11 @@ function AddForm({ onClose }: { onClose: () => void }) {
   const refresh = useRefresh()
   const navigate = useNavigate()
   const { role } = useActive()
-  const [typed, setTyped] = useState(EMPTY)
-  const [faults, setFaults] = useState<Partial<Record<string, string>>>({})
-  const set = (more: Partial<BotForm>) => setTyped(before => ({ ...before, ...more }))
+  const form = useRequestDraft({ schema: BotDraft, values: EMPTY, requestOf: bodyOf })
+  const { errors } = form.formState
   const add = useMutation({
     mutationFn: (body: ReturnType<typeof bodyOf>) => call(createBot, { body }),
-    // The form holds a token, so nothing of it is cached once the dialog is closed.
+    // The request holds a token, so it is not cached once the dialog is closed.
     gcTime: 0,
     onSuccess: async bot => {
       await refresh(listBots)
@@ -48,35 +47,27 @@ function AddForm({ onClose }: { onClose: () => void }) {
       await navigate({ to: '/bots/$id', params: { id: bot.id } })
     },
   })
-  const submit = () => {
-    const body = bodyOf(typed)
-    const checked = BotDraft.safeParse(body)
-    const found = checked.success ? [] : checked.error.issues.map(({ path, message }) => [String(path[0]), message])
-    setFaults(Object.fromEntries(found))
-    if (checked.success) add.mutate(body)
-  }
+  const mode = form.watch('mode')
   const isTaken = add.error instanceof Refused && add.error.code === 'bot_hook_taken'
   const needsUsername = add.error?.message.startsWith('username:') === true
   return (
-    <DialogForm onSubmit={submit}>
+    <DialogForm onSubmit={submits(form, body => add.mutate(body))}>
       <DialogBody>
         <TextField
           label="Token"
           type="password"
           autoComplete="off"
           hint="From BotFather. Stored encrypted and never shown again."
-          error={faults['token']}
-          value={typed.token}
-          onChange={event => set({ token: event.target.value })}
+          error={errors.token?.message}
+          {...form.register('token')}
         />
         {needsUsername && (
           <TextField
             label="Username"
             placeholder="@example_bot"
             autoComplete="off"
-            error={faults['username']}
-            value={typed.username}
-            onChange={event => set({ username: event.target.value })}
+            error={errors.username?.message}
+            {...form.register('username')}
           />
         )}
         {isTaken && (
@@ -84,20 +75,13 @@ function AddForm({ onClose }: { onClose: () => void }) {
             <strong>{add.error?.message}.</strong> Nothing was changed. Choose below how the two share the bot.
           </Note>
         )}
-        <ModeFields draft={typed} onChange={set} host={null} hasSecret={false} />
-        {isTaken && typed.mode === 'own' && (
+        <ModeFields form={form} mode={mode} host={null} hasSecret={false} />
+        {isTaken && mode === 'own' && (
           <Checkbox
             label="Take the webhook from that program"
             words="It stops receiving updates. Its webhook is restored when you delete the bot here."
-            checked={typed.take_over}
-            onChange={event => set({ take_over: event.target.checked })}
+            {...form.register('take_over')}
           />
-        )}
-        {faults['relay_url'] !== undefined && (
-          <Note kind="warning">Webhook URL of your program: {faults['relay_url']}.</Note>
-        )}
-        {faults['relay_secret'] !== undefined && (
-          <Note kind="warning">Webhook secret of your program: {faults['relay_secret']}.</Note>
         )}
         {!isTaken && <RefusalNote refused={add.error} />}
       </DialogBody>

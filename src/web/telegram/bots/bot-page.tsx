@@ -1,7 +1,6 @@
 /** One bot: its webhook, link, mode, welcome, subscribers, payments and token. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { useState } from 'react'
 import { BotChanges, checkBot, deleteBot, readBot, setBotHook, updateBot } from '../../../telegram/bots/api.ts'
 import { countSubscribers } from '../../../telegram/subscribers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
@@ -12,6 +11,7 @@ import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
+import { submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { Checkbox, TextField } from '../../ground/ui/field.tsx'
 import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
@@ -225,31 +225,33 @@ function HookWords({ bot }: { bot: BotRow }) {
 function TokenPart({ bot: { id } }: { bot: BotRow }) {
   const { role } = useActive()
   const refresh = useRefresh()
-  const [token, setToken] = useState('')
-  const [fault, setFault] = useState<string>()
+  const form = useRequestDraft({
+    schema: BotChanges,
+    values: { token: '' },
+    requestOf: ({ token }) => ({ token: token.trim() }),
+  })
   const save = useMutation({
-    mutationFn: () => call(updateBot, { params: { id }, body: { token: token.trim() } }),
+    mutationFn: (body: { token: string }) => call(updateBot, { params: { id }, body }),
     gcTime: 0,
     onSuccess: async bot => {
-      setToken('')
+      form.reset()
       await refresh(...SHOW_BOTS)
       notify('Token changed', bot.hook_error ?? undefined)
     },
   })
-  const submit = () => {
-    const checked = BotChanges.safeParse({ token })
-    setFault(checked.success ? undefined : checked.error.issues[0]?.message)
-    if (checked.success) save.mutate()
-  }
   return (
-    <PartForm action="Change token" onSubmit={submit} save={save} reason={reasonAgainst(updateBot, role)}>
+    <PartForm
+      action="Change token"
+      onSubmit={submits(form, body => save.mutate(body))}
+      save={save}
+      reason={reasonAgainst(updateBot, role)}
+    >
       <TextField
         label="New token"
         type="password"
         autoComplete="off"
-        error={fault}
-        value={token}
-        onChange={event => setToken(event.target.value)}
+        error={form.formState.errors.token?.message}
+        {...form.register('token')}
       />
     </PartForm>
   )

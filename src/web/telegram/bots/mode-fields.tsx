@@ -1,42 +1,44 @@
 /** The choice who runs the bot: Sluice alone, or the customer's own program, which then gets updates forwarded or sends copies. */
-import { useId } from 'react'
+import type { FieldErrors, UseFormRegisterReturn } from 'react-hook-form'
 import { TextField } from '../../ground/ui/field.tsx'
 import { MODE_WORDS, type Mode } from './state.tsx'
 
 export type ModeDraft = { mode: Mode; relay_url: string; relay_secret: string }
 
 type ModeFieldsProps = {
-  draft: ModeDraft
-  onChange: (draft: ModeDraft) => void
+  form: {
+    register: (name: keyof ModeDraft) => UseFormRegisterReturn
+    formState: { errors: FieldErrors<ModeDraft> }
+  }
+  /** The mode that is chosen in the form. */
+  mode: Mode
   /** The host that updates are forwarded to, or that had the webhook before. */
   host: string | null
   hasSecret: boolean
 }
 
-export function ModeFields({ draft, onChange, host, hasSecret }: ModeFieldsProps) {
-  const name = useId()
-  const set = (more: Partial<ModeDraft>) => onChange({ ...draft, ...more })
+export function ModeFields({ form, mode, host, hasSecret }: ModeFieldsProps) {
+  const { errors } = form.formState
   return (
     <>
       <fieldset className="flex flex-col gap-3">
         <legend className="mb-1 font-medium">Who runs it</legend>
-        {(Object.keys(MODE_WORDS) as Mode[]).map(mode => (
-          <label key={mode} className="flex items-start gap-2.5">
+        {(Object.keys(MODE_WORDS) as Mode[]).map(one => (
+          <label key={one} className="flex items-start gap-2.5">
             <input
               type="radio"
-              name={name}
-              checked={draft.mode === mode}
-              onChange={() => set({ mode })}
+              value={one}
               className="mt-0.5 size-4 shrink-0 accent-accent"
+              {...form.register('mode')}
             />
             <span>
-              {MODE_WORDS[mode].title}
-              <span className="block text-sm text-ink-faint">{MODE_WORDS[mode].words}</span>
+              {MODE_WORDS[one].title}
+              <span className="block text-sm text-ink-faint">{MODE_WORDS[one].words}</span>
             </span>
           </label>
         ))}
       </fieldset>
-      {draft.mode === 'relay' && (
+      {mode === 'relay' && (
         <>
           <TextField
             label="Webhook URL of your program"
@@ -46,8 +48,8 @@ export function ModeFields({ draft, onChange, host, hasSecret }: ModeFieldsProps
             autoComplete="off"
             placeholder="https://"
             hint={host === null ? 'Blank = the URL the webhook has at Telegram now.' : `Blank = unchanged, at ${host}.`}
-            value={draft.relay_url}
-            onChange={event => set({ relay_url: event.target.value })}
+            error={errors.relay_url?.message}
+            {...form.register('relay_url')}
           />
           <TextField
             label="Webhook secret of your program"
@@ -59,8 +61,8 @@ export function ModeFields({ draft, onChange, host, hasSecret }: ModeFieldsProps
                 ? 'Blank = unchanged.'
                 : 'The secret_token your program set its webhook with. Telegram never reveals it, so enter it here.'
             }
-            value={draft.relay_secret}
-            onChange={event => set({ relay_secret: event.target.value })}
+            error={errors.relay_secret?.message}
+            {...form.register('relay_secret')}
           />
         </>
       )}

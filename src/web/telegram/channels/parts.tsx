@@ -1,12 +1,12 @@
 /** The rules of a channel: invite links, joining, leaving. Each form is saved separately. */
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPE_LABELS, type EventType } from '../../../contract/event-types.ts'
 import { type Message, messageFault } from '../../../contract/telegram-message.ts'
-import { type ChannelChanges, updateChannel } from '../../../telegram/channels/api.ts'
+import { ChannelChanges, updateChannel } from '../../../telegram/channels/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
+import { submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { Checkbox, SelectField, TextArea, TextField } from '../../ground/ui/field.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
@@ -34,30 +34,29 @@ const wholeNumber = (text: string): number => Math.round(Number(text)) || 0
 
 export function PoolPart({ channel }: PartProps) {
   const { save, reason } = useSaving(channel.id)
-  const [pool_min, setPoolMin] = useState(String(channel.pool_min))
-  const [link_days, setLinkDays] = useState(String(channel.link_days))
+  const form = useRequestDraft({
+    schema: ChannelChanges,
+    values: { pool_min: String(channel.pool_min), link_days: String(channel.link_days) },
+    requestOf: ({ pool_min, link_days }) => ({ pool_min: wholeNumber(pool_min), link_days: wholeNumber(link_days) }),
+  })
+  const { errors } = form.formState
   return (
-    <PartForm
-      action="Save"
-      reason={reason}
-      save={save}
-      onSubmit={() => save.mutate({ pool_min: wholeNumber(pool_min), link_days: wholeNumber(link_days) })}
-    >
+    <PartForm action="Save" reason={reason} save={save} onSubmit={submits(form, body => save.mutate(body))}>
       <TextField
         label="Minimum links ready"
         className="max-w-xs"
         inputMode="numeric"
         hint="10 to 5,000. More are created in busy hours: twice the busiest ten minutes."
-        value={pool_min}
-        onChange={({ target }) => setPoolMin(target.value)}
+        error={errors.pool_min?.message}
+        {...form.register('pool_min')}
       />
       <TextField
         label="Link lifetime, days"
         className="max-w-xs"
         inputMode="numeric"
         hint="1 to 30. A link is given out only while it has two days left, or half of a shorter lifetime."
-        value={link_days}
-        onChange={({ target }) => setLinkDays(target.value)}
+        error={errors.link_days?.message}
+        {...form.register('link_days')}
       />
     </PartForm>
   )
@@ -78,47 +77,49 @@ const textOf = (message: ChannelRow['request_message']): string =>
 export function JoinPart({ channel }: PartProps) {
   const { save, reason } = useSaving(channel.id)
   const { join_mode, on_request, approve_after_s, request_message } = channel
-  const [draft, setDraft] = useState<JoinDraft>({
-    join_mode,
-    on_request,
-    after: String(approve_after_s),
-    hasMessage: request_message !== null,
-    text: textOf(request_message),
-  })
-  const set = (more: Partial<JoinDraft>) => setDraft(before => ({ ...before, ...more }))
   const isOther = request_message !== null && !('text' in request_message)
   const kept = request_message !== null && 'text' in request_message ? request_message : {}
-  const message: z.input<typeof Message> = { ...kept, text: draft.text }
-  const fault = draft.hasMessage && !isOther ? messageFault(message) : undefined
-  const submit = () => {
-    if (fault !== undefined) return
-    const asks = draft.join_mode === 'request'
-    const written = isOther && draft.hasMessage ? {} : { request_message: draft.hasMessage ? message : null }
-    save.mutate({
-      join_mode: draft.join_mode,
-      ...(asks ? { on_request: draft.on_request, approve_after_s: wholeNumber(draft.after), ...written } : {}),
-    })
-  }
+  const messageOf = (text: string): z.input<typeof Message> => ({ ...kept, text })
+  const form = useRequestDraft<JoinDraft, Changes>({
+    schema: ChannelChanges,
+    values: {
+      join_mode,
+      on_request,
+      after: String(approve_after_s),
+      hasMessage: request_message !== null,
+      text: textOf(request_message),
+    },
+    requestOf: typed => {
+      if (typed.join_mode === 'open') return { join_mode: 'open' }
+      const message = typed.hasMessage ? messageOf(typed.text) : null
+      return {
+        join_mode: 'request',
+        on_request: typed.on_request,
+        ...(typed.on_request === 'approve' ? { approve_after_s: wholeNumber(typed.after) } : {}),
+        ...(isOther && typed.hasMessage ? {} : { request_message: message }),
+      }
+    },
+    fieldOf: ([field]) => (field === 'request_message' ? 'text' : 'after'),
+  })
+  const draft = form.watch()
+  const fault = draft.hasMessage && !isOther ? messageFault(messageOf(draft.text)) : undefined
+  const submit = submits(form, body => {
+    if (fault === undefined || body.join_mode === 'open') save.mutate(body)
+  })
   return (
     <PartForm action="Save" reason={reason} save={save} onSubmit={submit}>
       <SelectField
         label="Links"
         className="max-w-xs"
         hint="After a change new links are created, which takes a minute."
-        value={draft.join_mode}
-        onChange={({ target }) => set({ join_mode: target.value === 'request' ? 'request' : 'open' })}
+        {...form.register('join_mode')}
       >
         <option value="open">Let in at once</option>
         <option value="request">Send a join request</option>
       </SelectField>
       {draft.join_mode === 'request' && (
         <>
-          <SelectField
-            label="Join requests"
-            className="max-w-xs"
-            value={draft.on_request}
-            onChange={({ target }) => set({ on_request: target.value === 'approve' ? 'approve' : 'leave' })}
-          >
+          <SelectField label="Join requests" className="max-w-xs" {...form.register('on_request')}>
             <option value="leave">Decide by hand</option>
             <option value="approve">Approve automatically</option>
           </SelectField>
@@ -128,15 +129,14 @@ export function JoinPart({ channel }: PartProps) {
               className="max-w-xs"
               inputMode="numeric"
               hint="0 to 86,400."
-              value={draft.after}
-              onChange={({ target }) => set({ after: target.value })}
+              error={form.formState.errors.after?.message}
+              {...form.register('after')}
             />
           )}
           <Checkbox
             label="Message people who ask to join"
             words="Telegram allows this for five minutes and only before the decision, so the message is sent first."
-            checked={draft.hasMessage}
-            onChange={({ target }) => set({ hasMessage: target.checked })}
+            {...form.register('hasMessage')}
           />
           {draft.hasMessage && isOther && <Note>This message has a file or is a copy. Change it through the API.</Note>}
           {draft.hasMessage && !isOther && (
@@ -144,9 +144,8 @@ export function JoinPart({ channel }: PartProps) {
               label="Message"
               rows={4}
               hint="Telegram’s HTML: <b>, <i>, <a href>. Macros: {first_name|friend} and {sub1} to {sub9}."
-              error={fault}
-              value={draft.text}
-              onChange={({ target }) => set({ text: target.value })}
+              error={fault ?? form.formState.errors.text?.message}
+              {...form.register('text')}
             />
           )}
         </>
@@ -159,19 +158,23 @@ const CUSTOM = Object.keys(EVENT_TYPE_LABELS).filter(type => type.startsWith('cu
 
 export function LeavePart({ channel }: PartProps) {
   const { save, reason } = useSaving(channel.id)
-  const [event, setEvent] = useState(channel.leave_event ?? '')
-  const [hours, setHours] = useState(String(channel.leave_window_h ?? 72))
-  const [shared_joins, setShared] = useState(channel.shared_joins)
-  const submit = () =>
-    save.mutate({ leave_event: event || null, leave_window_h: event === '' ? null : wholeNumber(hours), shared_joins })
+  const form = useRequestDraft({
+    schema: ChannelChanges,
+    values: {
+      event: channel.leave_event ?? '',
+      hours: String(channel.leave_window_h ?? 72),
+      shared_joins: channel.shared_joins,
+    },
+    requestOf: ({ event, hours, shared_joins }): Changes => ({
+      leave_event: event === '' ? null : event,
+      leave_window_h: event === '' ? null : wholeNumber(hours),
+      shared_joins,
+    }),
+    fieldOf: ([field]) => (field === 'leave_window_h' ? 'hours' : 'event'),
+  })
   return (
-    <PartForm action="Save" reason={reason} save={save} onSubmit={submit}>
-      <SelectField
-        label="Record a leave as"
-        className="max-w-xs"
-        value={event}
-        onChange={({ target }) => setEvent(target.value)}
-      >
+    <PartForm action="Save" reason={reason} save={save} onSubmit={submits(form, body => save.mutate(body))}>
+      <SelectField label="Record a leave as" className="max-w-xs" {...form.register('event')}>
         <option value="">Do not record</option>
         {CUSTOM.map(type => (
           <option key={type} value={type}>
@@ -179,22 +182,21 @@ export function LeavePart({ channel }: PartProps) {
           </option>
         ))}
       </SelectField>
-      {event !== '' && (
+      {form.watch('event') !== '' && (
         <TextField
           label="If within, hours after the join"
           className="max-w-xs"
           inputMode="numeric"
           hint="Once per person."
-          value={hours}
-          onChange={({ target }) => setHours(target.value)}
+          error={form.formState.errors.hours?.message}
+          {...form.register('hours')}
         />
       )}
       <SelectField
         label="Joins by a campaign’s shared link"
         className="max-w-xs"
         hint="Visitors get the shared link when no own link is left. Their joins cannot be attributed with certainty."
-        value={shared_joins}
-        onChange={({ target }) => setShared(target.value === 'organic' ? 'organic' : 'attribute')}
+        {...form.register('shared_joins')}
       >
         <option value="attribute">Credit to the campaign’s latest click</option>
         <option value="organic">Count as organic</option>
