@@ -1,4 +1,4 @@
-/** The pages before the door: the first start, signing in, and what mails lead to. */
+/** The pages for people who are not signed in: first start, sign-in, and links from mails. */
 import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { z } from 'zod'
@@ -6,8 +6,8 @@ import { readSetup } from '../people/sign-in/api.ts'
 import { root } from './frame.tsx'
 import { ask } from './ground/call.ts'
 
-/** While nobody owns the installation there is nobody to sign in, and nothing else to sign up for. */
-async function leadToSetup(queries: QueryClient): Promise<void> {
+/** Opens the setup page while the installation has no owner. */
+async function redirectToSetup(queries: QueryClient): Promise<void> {
   if ((await queries.fetchQuery(ask(readSetup))).needs_owner) throw redirect({ to: '/setup' })
 }
 
@@ -26,13 +26,13 @@ const signIn = createRoute({
     next: z.string().optional().catch(undefined),
     email: z.string().optional().catch(undefined),
   }),
-  beforeLoad: ({ context }) => leadToSetup(context.queries),
+  beforeLoad: ({ context }) => redirectToSetup(context.queries),
   component: lazyRouteComponent(() => import('./people/accounts/sign-in-page.tsx'), 'SignInPage'),
 })
 const signUp = createRoute({
   getParentRoute: () => root,
   path: '/sign-up',
-  beforeLoad: ({ context }) => leadToSetup(context.queries),
+  beforeLoad: ({ context }) => redirectToSetup(context.queries),
   component: lazyRouteComponent(() => import('./people/accounts/sign-up-page.tsx'), 'SignUpPage'),
 })
 const forgotPassword = createRoute({

@@ -1,7 +1,7 @@
-/** The two frames every page stands in: the root, and the one behind the sign-in. */
+/** The two parent routes of all pages: the root, and the one for signed-in people. */
 import type { QueryClient } from '@tanstack/react-query'
 import { createRootRouteWithContext, createRoute, Outlet, redirect } from '@tanstack/react-router'
-import { keepTimeBy } from './ground/zone.ts'
+import { setScreenZone } from './ground/zone.ts'
 import { myOrganizations, myPreferences } from './ground/active.ts'
 import { eventSettings } from './ground/figures/goals.ts'
 import { whoIsSignedIn } from './people/accounts/session.ts'
@@ -13,7 +13,7 @@ export const root = createRootRouteWithContext<{ queries: QueryClient }>()({
   notFoundComponent: NotFound,
 })
 
-/** Opens for nobody without a session, and comes back to where one wanted to be. */
+/** Without a session it opens the sign-in page, which returns here afterwards. */
 export const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
@@ -25,9 +25,9 @@ export const inside = createRoute({
       context.queries.ensureQueryData(myOrganizations),
       context.queries.ensureQueryData(myPreferences).catch(() => undefined),
     ])
-    // Before an address is read: its days begin by this clock.
-    keepTimeBy(preferences?.timezone ?? data.find(({ active }) => active)?.timezone ?? 'UTC')
-    // Without a workspace that is open there are none, and what refuses here is told by the pages.
+    // Before an address is read, because its days depend on the zone.
+    setScreenZone(preferences?.timezone ?? data.find(({ active }) => active)?.timezone ?? 'UTC')
+    // A workspace that is not open has no event settings to read. The pages show any error.
     const isOpen = data.some(
       one => one.active && one.deleted_at === null && (session.user.twoFactorEnabled || !one.requires_second_factor),
     )

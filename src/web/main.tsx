@@ -1,4 +1,4 @@
-/** Starts the dashboard: queries, router, and the few things every page may use. */
+/** Starts the dashboard: queries, router, and what every page may use. */
 import './styles.css'
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
@@ -10,7 +10,7 @@ import { myOrganizations } from './ground/active.ts'
 import { Refused } from './ground/call.ts'
 import { paintTheme } from './ground/theme.ts'
 import { Confirmations } from './ground/ui/confirm.tsx'
-import { speakPlainly } from './ground/ui/plain-words.ts'
+import { setFormMessages } from './ground/ui/plain-words.ts'
 import { Toasts } from './ground/ui/toast.tsx'
 import { TooltipProvider } from './ground/ui/tooltip.tsx'
 import { whoIsSignedIn } from './people/accounts/session.ts'
@@ -18,12 +18,12 @@ import { SignInAgain, sessionHasEnded } from './people/accounts/sign-in-again.ts
 import { openRouter } from './routes.tsx'
 
 paintTheme()
-speakPlainly()
+setFormMessages()
 
-/** While it is known whose page this is, they sign in over it; else the router leads to the sign-in page. */
-function notice(refused: unknown) {
+/** Handles errors that concern the session. A person who was signed in signs in again over the page; others get the sign-in page. */
+function handleSessionError(refused: unknown) {
   if (!(refused instanceof Refused)) return
-  // The workspace has begun to ask for one, or the person has removed theirs elsewhere: the frame tells, by what is read anew.
+  // The workspace has begun to require one, or the person has removed theirs elsewhere. The shell shows it after reading again.
   if (refused.code === 'second_factor_required')
     for (const { queryKey } of [whoIsSignedIn, myOrganizations]) void queries.invalidateQueries({ queryKey })
   if (refused.code !== 'sign_in_required') return
@@ -33,16 +33,16 @@ function notice(refused: unknown) {
 }
 
 const queries = new QueryClient({
-  queryCache: new QueryCache({ onError: notice }),
-  // What is changed may be what needed attention.
+  queryCache: new QueryCache({ onError: handleSessionError }),
+  // A change may resolve what needed attention.
   mutationCache: new MutationCache({
-    onError: notice,
+    onError: handleSessionError,
     onSuccess: () => void queries.invalidateQueries({ queryKey: [readAttention.route] }),
   }),
   defaultOptions: {
     queries: {
       staleTime: 5_000,
-      // A refusal is an answer; only what may pass by itself is asked again.
+      // Only failures that may pass are retried. A refusal is final.
       retry: (times, refused) =>
         times < 2 && refused instanceof Refused && (refused.status === 0 || refused.status === 503),
     },

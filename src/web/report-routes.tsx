@@ -1,4 +1,4 @@
-/** The Report page, and where its addresses of before lead. */
+/** The Report page, and redirects from its old addresses. */
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { inside } from './frame.tsx'
 import { ExploreSearch } from './reading/explore/search.ts'
@@ -9,7 +9,7 @@ const report = createRoute({
   validateSearch: ExploreSearch,
   component: lazyRouteComponent(() => import('./reading/explore/report-page.tsx'), 'ReportPage'),
 })
-/** As the page was called before. */
+/** The page's old address. */
 const explore = createRoute({
   getParentRoute: () => inside,
   path: '/explore',

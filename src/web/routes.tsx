@@ -1,4 +1,4 @@
-/** The map of the dashboard: every page, its address, and what its address may hold. */
+/** The routes of the dashboard: every page, its address, and its search parameters. */
 import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { DOOR } from './door-routes.tsx'
@@ -278,7 +278,7 @@ export function openRouter(queries: QueryClient) {
     routeTree: map,
     context: { queries },
     defaultPreload: 'intent',
-    // Data is the queries' affair: the router only brings the page's code ahead.
+    // The router preloads only the page's code. Queries load the data.
     defaultPreloadStaleTime: 0,
     scrollRestoration: true,
     defaultPendingMs: 300,

@@ -1,4 +1,4 @@
-/** The workspace this session acts in, what the person is there, and which buttons that leaves them. */
+/** The workspace this session acts in, the person's role there, and which buttons the role disables. */
 import { useSuspenseQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { Endpoint, Role } from '../../contract/endpoint.ts'
@@ -9,14 +9,13 @@ import { ask } from './call.ts'
 export type Workspace = z.input<typeof Organization>
 
 export const myOrganizations = ask(listOrganizations)
-/** What the person has chosen for themselves. */
 export const myPreferences = ask(readPreferences)
 
 export function useOrganizations(): Workspace[] {
   return useSuspenseQuery(myOrganizations).data.data
 }
 
-/** The active workspace. Only on pages inside the shell, which opens for nobody without one. */
+/** The active workspace. Only for pages inside the shell, which are not shown without one. */
 export function useActive(): Workspace {
   const active = useOrganizations().find(one => one.active)
   if (active === undefined) throw new Error('no workspace is active')
@@ -26,7 +25,7 @@ export function useActive(): Workspace {
 const RANK: Record<Role, number> = { member: 0, admin: 1, owner: 2 }
 const WHO: Record<Role, string> = { member: 'members', admin: 'owners and admins', owner: 'owners' }
 
-/** Why this role may not call the endpoint, or undefined when it may; read from the endpoint's own access. */
+/** Why this role may not call the endpoint, by the endpoint's own access; undefined if it may. */
 export function reasonAgainst(endpoint: Endpoint, role: Role): string | undefined {
   const { access } = endpoint
   if (access === 'anyone' || access.session === undefined || access.session === 'person') return undefined

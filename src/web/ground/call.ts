@@ -1,6 +1,6 @@
 /**
- * The browser's way to the server: `call` speaks to an endpoint with the types of its declaration, `ask` makes a query of it. A
- * refusal is thrown as it came, so that its words can be shown where it happened.
+ * Requests to the server: `call` calls an endpoint with the types of its declaration, `ask` makes a query of it. An error answer is
+ * thrown as `Refused`, so that its words can be shown where it happened.
  */
 import { queryOptions } from '@tanstack/react-query'
 import { type Endpoint, routeOf, type WireCall, type WireReply } from '../../contract/endpoint.ts'
@@ -10,7 +10,7 @@ export class Refused extends Error {
   readonly code: string | undefined
   readonly hint: string | undefined
   constructor(status: number, body: { error?: unknown; message?: unknown; code?: unknown; hint?: unknown }) {
-    // The sign-in library says message where Sluice says error.
+    // The sign-in library answers `message` instead of `error`.
     const words = body.error ?? body.message
     super(typeof words === 'string' ? words : `the server answered ${status} and gave no reason`)
     this.status = status
@@ -25,7 +25,7 @@ type Part<Name extends string, T> = [T] extends [undefined]
     ? { readonly [K in Name]?: T }
     : { readonly [K in Name]: T }
 
-/** What an endpoint must be given: only the parts it declares, and only what is required in them. */
+/** The parts that an endpoint declares. A part without required fields may be left out. */
 type Given<E extends Endpoint> = Part<'params', WireCall<E>['params']> &
   Part<'query', WireCall<E>['query']> &
   Part<'body', WireCall<E>['body']>
@@ -48,7 +48,7 @@ export async function call<E extends Endpoint>(endpoint: E, ...[given]: Argument
   return (await send(method, search.size > 0 ? `${address}?${search}` : address, body)) as WireReply<E>
 }
 
-/** Sends JSON and reads JSON. Beneath `call`, and for the sign-in routes, which are not declared as endpoints. */
+/** Sends and reads JSON. Used by `call`, and for the sign-in routes, which are not declared as endpoints. */
 export async function send(method: string, address: string, body?: unknown): Promise<unknown> {
   const content =
     body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
@@ -63,28 +63,28 @@ export async function send(method: string, address: string, body?: unknown): Pro
   throw new Refused(response.status, typeof reply === 'object' && reply !== null ? reply : {})
 }
 
-/** Said where something was pressed, and still standing there after signing in again. */
+/** Shown where a button was pressed. It stays after the person has signed in again. */
 const sessionEnded = () =>
   new Refused(401, {
     code: 'sign_in_required',
-    error: 'Your session had ended',
-    hint: 'Nothing was done. Sign in, then press it again.',
+    error: 'Your session has ended',
+    hint: 'Nothing was done. Sign in, then try again.',
   })
 
-/** Whether it says more than that the database is away, such as that others are before it. */
+/** Whether a 503 gives a reason other than an unreachable database, such as a queue. */
 function isReasoned(reply: unknown): boolean {
   const code = (reply as { code?: unknown } | undefined)?.code
   return typeof code === 'string' && code !== 'service_unavailable'
 }
 
-/** In the words of the dashboard, whoever says 503: Sluice, or a proxy before it that sends no reason. */
+/** The dashboard's words for a 503 from Sluice, or from a proxy that gives no reason. */
 const unavailable = (method: string) => ({
   code: 'service_unavailable',
-  error: 'Sluice cannot reach its database just now',
+  error: 'Sluice cannot reach its database right now',
   hint:
     method === 'GET'
-      ? 'Clicks are taken in all the same. Try again in a moment.'
-      : 'Look whether it was saved before you try again.',
+      ? 'Clicks are still recorded. Try again in a moment.'
+      : 'Check whether it was saved before you try again.',
 })
 
 /** Whether an amount could not be shown in another currency. */

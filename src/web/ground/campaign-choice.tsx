@@ -1,4 +1,4 @@
-/** Campaigns by name, and the control that narrows a page to one of them. */
+/** Campaigns by name, and the control that filters a page by one of them. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { listCampaigns, nameCampaigns } from '../../traffic/campaigns/api.ts'
 import { ask } from './call.ts'
@@ -13,12 +13,12 @@ export function useCampaigns() {
   return useQuery(newest).data?.data ?? []
 }
 
-/** False only once it is known that there is none. */
+/** True until the list is loaded; then whether it has a campaign. */
 export function useHasCampaigns(): boolean {
   return useQuery(newest).data?.data.length !== 0
 }
 
-/** The names of campaigns. Those of `ids` that are not among the newest are asked for: older ones, and deleted ones, which are said to be. */
+/** Names of campaigns by id. Older and deleted campaigns in `ids` are requested separately; deleted ones are marked. */
 export function useCampaignNames(
   ids: readonly (string | null | undefined)[] = [],
 ): (id: string | null) => string | undefined {

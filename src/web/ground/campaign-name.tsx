@@ -1,13 +1,13 @@
-/** A campaign as a row names it that outlives it. */
+/** The name of a row's campaign, which may be deleted. */
 import type { z } from 'zod'
 import type { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 import { NONE } from './figures/figures.ts'
 import { Cell } from './ui/table.tsx'
 
-export type Named = z.input<typeof NamedCampaigns>
+export type CampaignNames = z.input<typeof NamedCampaigns>
 
-/** The cell of a table that names the row's campaign; a deleted one is said to be. */
-export function CampaignCell({ campaigns, id }: { campaigns: Named; id: string | null }) {
+/** The table cell with the row's campaign. A deleted campaign is marked. */
+export function CampaignCell({ campaigns, id }: { campaigns: CampaignNames; id: string | null }) {
   const campaign = campaigns.find(one => one.id === id)
   if (campaign === undefined) return <Cell faint>{id ?? NONE}</Cell>
   const { name, is_deleted } = campaign

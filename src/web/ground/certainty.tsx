@@ -1,4 +1,4 @@
-/** How surely the click of a join is known: in a word, and as the shares of many joins. */
+/** How certain the click of a join is: as a word, and as shares of many joins. */
 import { clsx } from 'clsx'
 import type { Certainty } from '../../telegram/members/api.ts'
 import { count, NONE, percent } from './figures/figures.ts'
@@ -6,20 +6,20 @@ import { count, NONE, percent } from './figures/figures.ts'
 type Shares = Readonly<Record<Certainty, number>>
 
 const WORDS: Readonly<Record<Certainty, { name: string; words: string; fill: string }>> = {
-  link: { name: 'Own link', words: 'by an invite link that only this click had', fill: 'bg-good' },
-  person: { name: 'Person', words: 'by what the person had done with one of your bots before', fill: 'bg-accent' },
-  campaign: { name: 'Shared link', words: 'by the link that all clicks of the campaign share', fill: 'bg-warn' },
-  organic: { name: 'Organic', words: 'nobody knows of a click', fill: 'bg-line-strong' },
+  link: { name: 'Own link', words: 'by an invite link given only to this click', fill: 'bg-good' },
+  person: { name: 'Person', words: 'by what the person did earlier with one of your bots', fill: 'bg-accent' },
+  campaign: { name: 'Shared link', words: 'by the link that the campaign’s clicks share', fill: 'bg-warn' },
+  organic: { name: 'Organic', words: 'no click is known', fill: 'bg-line-strong' },
 }
 const ORDER = ['link', 'person', 'campaign', 'organic'] as const
 
 export const certaintyName = (certainty: Certainty): string => WORDS[certainty].name
 
-/** Beside a conversion: by which way its click is known. Nothing where its payload says none. */
+/** Shown beside a conversion: how its click was found, if the payload says so. */
 export function Attribution({ payload }: { payload: Readonly<Record<string, unknown>> | null }) {
-  const said = ORDER.find(one => one === payload?.['attribution'])
-  if (said === undefined) return null
-  const { name, words } = WORDS[said]
+  const certainty = ORDER.find(one => one === payload?.['attribution'])
+  if (certainty === undefined) return null
+  const { name, words } = WORDS[certainty]
   return (
     <span className="text-ink-faint" title={`Attributed ${words}`}>
       {name.toLowerCase()}
@@ -27,7 +27,7 @@ export function Attribution({ payload }: { payload: Readonly<Record<string, unkn
   )
 }
 
-/** The shares side by side; their numbers where one points at it, or hears it. */
+/** The shares side by side, with their numbers in the tooltip and for screen readers. */
 export function CertaintyStrip({ shares }: { shares: Shares }) {
   const shown = ORDER.filter(one => shares[one] > 0)
   if (shown.length === 0) return <span className="text-ink-faint">{NONE}</span>
@@ -54,7 +54,7 @@ export function CertaintyBar({ shares }: { shares: Shares }) {
           <span key={one} className={WORDS[one].fill} style={{ flexGrow: shares[one] }} />
         ))}
       </div>
-      <ul className="flex flex-wrap gap-x-5 gap-y-1 text-sm" aria-label="How the clicks of joins are known">
+      <ul className="flex flex-wrap gap-x-5 gap-y-1 text-sm" aria-label="Certainty of joins">
         {shown.map(one => (
           <li key={one} title={WORDS[one].words} className="flex items-center gap-1.5">
             <span aria-hidden className={clsx('size-2 rounded-full', WORDS[one].fill)} />

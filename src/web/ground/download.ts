@@ -1,6 +1,4 @@
-/** Files that the browser saves. */
-
-/** Hands a file to the browser; a text is CSV. */
+/** Saves a file through the browser. A string is CSV. */
 export function download(name: string, file: string | Blob) {
   const blob = typeof file === 'string' ? new Blob([file], { type: 'text/csv;charset=utf-8' }) : file
   const address = URL.createObjectURL(blob)

@@ -1,4 +1,4 @@
-/** Has a campaign that redirects to an address of its own lead to its offer instead. */
+/** Makes a campaign with its own redirect URL lead to its offer instead. */
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { type Campaign, listCampaigns, readCampaign, updateCampaign } from '../../traffic/campaigns/api.ts'
@@ -11,14 +11,13 @@ import { notify } from './ui/toast.tsx'
 
 type CampaignRow = z.input<typeof Campaign>
 
-/** `before`: why it cannot be done yet. */
+/** `before`: why the button is disabled. */
 export type FollowProps = {
   campaign: CampaignRow
   before?: string | undefined
   onFollowing?: (campaign: CampaignRow) => void
 }
 
-/** Sends the campaign's visitors to its offer's address from now on. */
 export function FollowButton({ campaign: { id, name, offer_id }, before, onFollowing }: FollowProps) {
   const queries = useQueryClient()
   const { role } = useActive()
@@ -35,7 +34,7 @@ export function FollowButton({ campaign: { id, name, offer_id }, before, onFollo
         ),
       )
       onFollowing?.(saved)
-      notify(`${name} follows the offer`, 'It holds for the next click.')
+      notify(`${name} follows the offer`, 'Applies from the next click.')
     },
   })
   return (

@@ -1,4 +1,4 @@
-/** What the addresses of lists hold: what is looked for, and where one is in it. */
+/** The search parameters of lists: filters and the position in the list. */
 import { z } from 'zod'
 import { Diagnosis } from '../../contract/diagnoses.ts'
 import { EventType } from '../../contract/event-types.ts'
@@ -19,23 +19,23 @@ import { FiguresSearch, WindowSearch } from './figures/search.ts'
 
 const text = z.string().optional().catch(undefined)
 
-/** The router reads digits that were typed into the address as a number. */
+/** A text that may be digits, which the router reads as a number. */
 export const typed = z.string().or(z.int().transform(String)).optional().catch(undefined)
 
 const eventType = EventType.optional().catch(undefined)
 const day = z.iso.date().optional().catch(undefined)
 
-/** Of the form for a new one: the id of what it begins as a copy of. */
+/** For the form that creates: the id of the object to copy. */
 export const CloneSearch = z.object({ clone: text })
 
-/** A list that is only paged. */
+/** A list without filters. */
 export const PagedSearch = z.object({ cursor: text })
-/** Of one broadcast: whose recipients are shown. */
+/** For one broadcast: the state of the recipients shown. */
 export const BroadcastSearch = z.object({ state: z.enum(SEND_STATES).optional().catch(undefined) })
-/** A list of what has a name and can be cloned. */
+/** A list of objects that have a name and can be cloned. */
 const ListSearch = PagedSearch.extend({ q: text, ...CloneSearch.shape })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
-/** The same with figures of the chosen days, as offers, landings and click flows have them too. */
+/** A list with figures of the chosen days. */
 export const FunnelsSearch = ListSearch.extend(FiguresSearch.shape)
 export const OffersSearch = FunnelsSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const LandingsSearch = FunnelsSearch.extend({ status: LandingStatus.optional().catch(undefined) })
@@ -45,7 +45,7 @@ export const ConversionsSearch = z.object({
   type: eventType,
   status: z.enum(EVENT_STATUSES).optional().catch(undefined),
   q: text,
-  /** A click id, in addresses that were kept from before. */
+  /** A click id, in old addresses. */
   click: text,
   from: day,
   to: day,
@@ -104,7 +104,6 @@ export const RefusedSearch = z.object({
   network: text,
   cursor: text,
 })
-/** Campaigns, the days and the goal of their figures, and the figure they are sorted by, as in the report. */
 export const CampaignsSearch = FiguresSearch.extend({
   q: text,
   status: z.enum(CAMPAIGN_STATUSES).optional().catch(undefined),

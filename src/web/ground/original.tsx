@@ -1,4 +1,4 @@
-/** Amounts in other currencies: what was sent beside the dollars it was booked as, and the field that names a currency. */
+/** Amounts in other currencies, as they were sent, and the field for a currency. */
 import { useQuery } from '@tanstack/react-query'
 import { type ComponentProps, useId } from 'react'
 import type { z } from 'zod'
@@ -20,7 +20,7 @@ export const SOURCE_NAMES: Record<RateSource, string> = {
 
 const sourceOf = (name: string): string => SOURCE_NAMES[name as RateSource] ?? name
 
-/** `10 EUR at 1.1`; whose rate that is, and of which day, stands in its title. Nothing for dollars. */
+/** `10 EUR at 1.1`, with the source and the day of the rate in the title. Nothing for US dollars. */
 export function Original({ money }: { money: Money | null }) {
   if (money === null) return null
   const { original_amount, currency, usd_per_unit, rate_day, rate_source } = money
@@ -33,7 +33,7 @@ export function Original({ money }: { money: Money | null }) {
 
 type CurrencyFieldProps = Omit<ComponentProps<typeof TextField>, 'list' | 'ref'> & { ref?: React.Ref<HTMLInputElement> }
 
-/** Takes any code, and offers those that have a rate today. */
+/** Accepts any code, and suggests those that have a rate today. */
 export function CurrencyField(props: CurrencyFieldProps) {
   const id = useId()
   const rates = useQuery(ask(listRates, { query: {} })).data?.rates ?? []

@@ -1,4 +1,4 @@
-/** The rungs a click climbs, in their order, and how they and the types of events are said: by what the workspace calls them. */
+/** The statuses of a click, in order, and the names of statuses and event types, which the workspace may choose. */
 import { EVENT_TYPE_LABELS } from '../../contract/event-types.ts'
 import { Click } from '../../reading/feed/api.ts'
 
@@ -7,12 +7,12 @@ export const LADDER = Click.shape.status.options
 const LABELS: Readonly<Record<string, string>> = EVENT_TYPE_LABELS
 let names: Readonly<Record<string, string>> = {}
 
-/** Takes what the workspace on the screen calls its events. The shell says it before any page is shown, and shows the page anew when it changes. */
-export function callEvents(called: Readonly<Record<string, string>>): void {
-  names = called
+/** Sets the workspace's names of events. The shell calls it before it shows a page, and mounts the page again after a change. */
+export function setEventNames(eventNames: Readonly<Record<string, string>>): void {
+  names = eventNames
 }
 
-/** A rung, or an event type, as a heading says it. */
+/** The name of a status or an event type. */
 export function inWords(slug: string): string {
   return names[slug] ?? LABELS[slug] ?? (slug.charAt(0).toUpperCase() + slug.slice(1)).replaceAll('_', ' ')
 }

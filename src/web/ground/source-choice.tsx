@@ -1,4 +1,4 @@
-/** Traffic sources by name, and the control that narrows a page to one of them. */
+/** Traffic sources by name, and the control that filters a page by one of them. */
 import { useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { listTrafficSources, type TrafficSource } from '../../traffic/sources/api.ts'
@@ -13,7 +13,6 @@ export function useSources(): readonly SourceRow[] {
   return useQuery(newest).data?.data ?? []
 }
 
-/** The source of an id, once it is known. */
 export function useSource(id: string | undefined): SourceRow | undefined {
   return useSources().find(source => source.id === id)
 }

@@ -1,4 +1,4 @@
-/** Light, dark or as the system says; remembered in this browser. */
+/** The theme: light, dark, or the system's. Stored in this browser. */
 import { useSyncExternalStore } from 'react'
 
 export const THEMES = ['system', 'light', 'dark'] as const
@@ -11,7 +11,7 @@ function chosen(): Theme {
   return stored === 'light' || stored === 'dark' ? stored : 'system'
 }
 
-/** Tells the stylesheet; without an attribute it follows the system by itself. */
+/** Sets the attribute that the stylesheet reads. Without it, the stylesheet follows the system. */
 export function paintTheme() {
   const theme = chosen()
   if (theme === 'system') delete document.documentElement.dataset['theme']

@@ -1,4 +1,4 @@
-/** Where visitors reach Sluice: as the server says in the address of a campaign, else where this browser does. */
+/** The origin that visitors use: that of a campaign link, or else of this page. */
 import { useCampaigns } from './campaign-choice.tsx'
 
 export function useTracker(): string {

@@ -1,4 +1,4 @@
-/** Chooses a time zone among those this browser knows, and saves it. */
+/** The form for a time zone that this browser knows. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { SelectField } from './ui/field.tsx'

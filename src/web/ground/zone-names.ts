@@ -1,4 +1,4 @@
-/** The time zones that this browser knows, under the names their places have: browsers still list some by those of before. */
+/** The time zones that this browser knows. Some that browsers list under old names get their current names. */
 
 const NAMES: Readonly<Record<string, string>> = {
   'America/Buenos_Aires': 'America/Argentina/Buenos_Aires',
@@ -11,7 +11,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 const named = (zone: string): string => NAMES[zone] ?? zone
 
-/** The zone of whoever sits there. */
+/** This browser's time zone. */
 export const ownZone = (): string => named(Intl.DateTimeFormat().resolvedOptions().timeZone)
 
 export const ZONE_NAMES: readonly string[] = [...new Set(Intl.supportedValuesOf('timeZone').map(named))].toSorted(

@@ -1,29 +1,29 @@
 /**
- * By whose clock the screen tells times and begins days: the person's, else the workspace's, else UTC. The shell says it before any page is
- * shown, and shows the page anew when it changes. Days here are dates as YYYY-MM-DD, moments Unix milliseconds; only dates of the calendar
- * and what is counted or booked by UTC day are told without it.
+ * The time zone of the screen's times and days: the person's, else the workspace's, else UTC. The shell sets it before it shows a page,
+ * and mounts the page again after a change. Days here are dates as YYYY-MM-DD, moments are Unix milliseconds. Only calendar dates and
+ * data counted or booked by UTC day are shown without it.
  */
 import { dayBeginsIn, isTimeZone, localDay } from '../../contract/time-zones.ts'
 
 let zone = 'UTC'
 
-/** Takes a zone; one that this browser does not know is UTC, rather than a time told wrongly. */
-export function keepTimeBy(named: string): void {
-  zone = isTimeZone(named) ? named : 'UTC'
+/** Sets the zone. A zone that this browser does not know becomes UTC, so that no wrong time is shown. */
+export function setScreenZone(name: string): void {
+  zone = isTimeZone(name) ? name : 'UTC'
 }
 
 export const zoneNow = (): string => zone
 
-/** Whether days are those that reports count and spend is booked by. */
+/** Whether the screen's days are the UTC days by which reports count and spend is booked. */
 export const isUtc = (): boolean => zone === 'UTC'
 
-/** In the head of a column, behind a time: "UTC", or the place that the zone is called after. */
+/** The zone in a few letters, such as "UTC" or "New York", to show after a time. */
 export const zoneWords = (): string => (zone.split('/').at(-1) ?? zone).replaceAll('_', ' ')
 
-/** The date of a moment. */
+/** The date of a moment in the screen's zone. */
 export const dayAt = (ms: number): string => localDay(zone, ms)
 
-/** The first moment of a date: a day has 23 or 25 hours where the zone's clocks change. */
+/** The first moment of a date. A day has 23 or 25 hours when the zone's clocks change. */
 export const dayBegins = (day: string): number => dayBeginsIn(zone, day)
 
 /** The first moment of the date after it. */

@@ -9,8 +9,8 @@ import { Fragment, useEffect, useRef, useState } from 'react'
 import { myPreferences, useOrganizations, type Workspace } from '../ground/active.ts'
 import { IconButton } from '../ground/ui/button.tsx'
 import { useEventSettings } from '../ground/figures/goals.ts'
-import { keepTimeBy, zoneNow } from '../ground/zone.ts'
-import { callEvents } from '../ground/rungs.ts'
+import { setScreenZone, zoneNow } from '../ground/zone.ts'
+import { setEventNames } from '../ground/rungs.ts'
 import { Drawer } from '../ground/ui/drawer.tsx'
 import { Wordmark } from '../ground/ui/mark.tsx'
 import { PersonMenu } from '../people/accounts/person-menu.tsx'
@@ -26,7 +26,7 @@ export function Shell() {
   const organizations = useOrganizations()
   const active = organizations.find(one => one.active)
   const preferences = useQuery(myPreferences).data
-  keepTimeBy(preferences?.timezone ?? active?.timezone ?? 'UTC')
+  setScreenZone(preferences?.timezone ?? active?.timezone ?? 'UTC')
   const [open, setOpen] = useState(false)
   const main = useFocusAfterNavigation()
   if (active === undefined) return <NoWorkspace />
@@ -99,7 +99,7 @@ function Inside({ workspace }: { workspace: Workspace }) {
 /** The page. It is mounted again when the names of events or the time zone change, because every screen shows them. */
 function Page() {
   const { names } = useEventSettings()
-  callEvents(names)
+  setEventNames(names)
   return (
     <Fragment key={`${zoneNow()} ${JSON.stringify(names)}`}>
       <Outlet />

@@ -7,14 +7,14 @@ import type { Goal } from './search.ts'
 export type Line = {
   row: Totals
   measures: Measures
-  /** Its figures are not known, and shown as dashes. */
+  /** Its figures are unknown and shown as dashes. */
   isUnknown?: boolean
 }
 
 type Column = {
   id: string
   title: string
-  /** What the heading means, where that is not plain. */
+  /** The tooltip of the heading. */
   means?: string
   text: (line: Line) => string
   number: (line: Line) => number | undefined
@@ -22,51 +22,51 @@ type Column = {
   signed?: true
 }
 
-const called = (key: FigureKey) => ({ title: headOf(key), means: figureOf(key).means })
+const headingOf = (key: FigureKey) => ({ title: headOf(key), means: figureOf(key).means })
 
-/** Those of the list of campaigns, in their order; other lists have some of them. */
+/** The columns of the campaign list, in order. Other lists show some of them. */
 export const COLUMNS: readonly Column[] = [
   {
     id: 'clicks',
-    ...called('clicks'),
+    ...headingOf('clicks'),
     text: ({ row }) => count(row.clicks),
     number: ({ row }) => row.clicks,
   },
   {
     id: 'conversions',
-    ...called('conversions'),
+    ...headingOf('conversions'),
     text: ({ measures }) => count(measures.conversions),
     number: ({ measures }) => measures.conversions,
   },
-  { id: 'cr', ...called('cr'), text: ({ measures }) => percent(measures.cr), number: ({ measures }) => measures.cr },
+  { id: 'cr', ...headingOf('cr'), text: ({ measures }) => percent(measures.cr), number: ({ measures }) => measures.cr },
   {
     id: 'epc',
-    ...called('epc'),
+    ...headingOf('epc'),
     text: ({ measures }) => perUnit(measures.epc),
     number: ({ measures }) => measures.epc,
   },
   {
     id: 'revenue',
-    ...called('revenue'),
+    ...headingOf('revenue'),
     text: ({ row }) => moneyOrNone(row.revenue),
     number: ({ row }) => Number(row.revenue),
   },
   {
     id: 'cost',
-    ...called('cost'),
+    ...headingOf('cost'),
     text: ({ measures }) => moneyOrNone(measures.cost),
     number: ({ measures }) => numberOf(measures.cost),
   },
   {
     id: 'profit',
-    ...called('profit'),
+    ...headingOf('profit'),
     signed: true,
     text: ({ measures }) => moneyOrNone(measures.profit),
     number: ({ measures }) => numberOf(measures.profit),
   },
   {
     id: 'roi',
-    ...called('roi'),
+    ...headingOf('roi'),
     signed: true,
     text: ({ measures }) => percent(measures.roi, true),
     number: ({ measures }) => measures.roi,
@@ -75,13 +75,13 @@ export const COLUMNS: readonly Column[] = [
 
 export const lineOf = (row: Totals, goal: Goal): Line => ({ row, measures: measure(row, goal) })
 
-/** What a column's heading says of the order, and what pressing it asks for: the largest first, the smallest first, then neither. */
+/** A column's current order, and the `sort` that pressing its heading sets: largest first, smallest first, then none. */
 export function orderBy(id: string, sort: string | undefined) {
   const now = sort === `-${id}` ? ('desc' as const) : sort === id ? ('asc' as const) : undefined
   return { now, next: now === undefined ? `-${id}` : now === 'desc' ? id : undefined }
 }
 
-/** Rows in the order of a column, what is shown as a dash last; undefined leaves the server's order. */
+/** Rows sorted by a column, dashes last. Without `sort` the server's order stays. */
 export function sorted<L extends Line>(lines: readonly L[], sort: string | undefined): readonly L[] {
   const id = sort?.replace('-', '')
   const column = COLUMNS.find(one => one.id === id)

@@ -1,15 +1,15 @@
-/** Said where the days of a zone cut those that spend is booked by. */
+/** A note for time zones whose days span two UTC days, because spend is booked by UTC day. */
 import { zoneNow } from '../zone.ts'
 import { type Days, isRagged } from './window.ts'
 
 type CutDaysProps = { days: Days; source: string | null | undefined; className?: string }
 
-/** `source` is where the cost shown is from; what clicks themselves cost is not booked. */
+/** `source` is where the cost comes from. Costs of the clicks themselves are not booked by day. */
 export function CutDays({ days, source, className = 'mt-2' }: CutDaysProps) {
   if (!isRagged(days) || source == null || source === 'link') return null
   return (
     <p className={`text-sm text-ink-faint ${className}`}>
-      {`Spend is booked by UTC day. Of the days that the days of ${zoneNow()} cut, the shares of the clicks within these are counted.`}
+      {`Spend is booked by UTC day. UTC days that lie only partly in these ${zoneNow()} days count by the share of their clicks.`}
     </p>
   )
 }

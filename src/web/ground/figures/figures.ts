@@ -1,4 +1,4 @@
-/** Numbers, money and times as people read them. Times are told by the screen's clock, dates of the calendar as they are; money stays exact, and a ratio without a base is a dash. */
+/** Formats numbers, money and times. Times are in the screen's time zone, calendar dates as they are. Money stays exact, and a ratio without a base is a dash. */
 import { zoneNow, zoneWords } from '../zone.ts'
 
 export const NONE = '—'
@@ -14,7 +14,7 @@ export const count = (value: number) => counts.format(value)
 /** A decimal string with two decimals and grouping, formatted as text so that no digit is lost. */
 export const money = (text: string) => dollars.format(text as Intl.StringNumericLiteral)
 
-/** What stands before an amount: `$`, `€`, or the code where the currency has no sign of its own. */
+/** The prefix of an amount: `$`, `€`, or the code if the currency has no sign. */
 export function signOf(currency: string): string {
   if (currency.length !== 3) return `${currency} `
   const parts = new Intl.NumberFormat('en-US', { style: 'currency', currency }).formatToParts(0)
@@ -22,15 +22,15 @@ export function signOf(currency: string): string {
   return /[A-Za-z]$/.test(sign) ? `${sign} ` : sign
 }
 
-/** The same in a table: a dash where there is none, and the minus of the other figures. */
+/** For tables: a dash if there is no amount, and the minus sign of the other figures. */
 export const moneyOrNone = (text: string | undefined) => (text === undefined ? NONE : money(text).replace('-', '−'))
 
-/** The same with all the decimals it was stored with. */
+/** With all stored decimals. */
 export const exactMoney = (text: string) => fine.format(text as Intl.StringNumericLiteral)
 
 export const compact = (value: number) => short.format(value)
 
-/** Whole cents of a two-decimal string: sums and differences of money are made with these. */
+/** The whole cents of a two-decimal string. Use them for sums and differences of money. */
 export function cents(text: string): bigint {
   const [whole = '0', fraction = ''] = text.split('.')
   const value = BigInt(whole.replace('-', '') + fraction.slice(0, 2).padEnd(2, '0'))
@@ -68,11 +68,11 @@ const SHORT_DAY: Shape = { day: 'numeric', month: 'short' }
 const MOMENT: Shape = { ...DAY, hour: '2-digit', minute: '2-digit' }
 const CLOCK: Shape = { ...SHORT_DAY, hour: '2-digit', minute: '2-digit', second: '2-digit' }
 
-/** Making one takes longer than to use it a hundred times. */
+/** Creating a format takes longer than using it a hundred times. */
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-function told(shape: Shape, iso: string): string {
-  // A date alone is one of the calendar, wherever it is read.
+function formatted(shape: Shape, iso: string): string {
+  // A date without a time is a calendar date in every time zone.
   const timeZone = iso.length === 10 ? 'UTC' : zoneNow()
   const key = `${timeZone} ${Object.keys(shape).join()}`
   const format = formats.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...shape, timeZone })
@@ -80,10 +80,10 @@ function told(shape: Shape, iso: string): string {
   return format.format(new Date(iso))
 }
 
-export const day = (iso: string) => told(DAY, iso)
-export const shortDay = (iso: string) => told(SHORT_DAY, iso)
-export const moment = (iso: string) => `${told(MOMENT, iso)} ${zoneWords()}`
-export const exactMoment = (iso: string) => told(CLOCK, iso)
+export const day = (iso: string) => formatted(DAY, iso)
+export const shortDay = (iso: string) => formatted(SHORT_DAY, iso)
+export const moment = (iso: string) => `${formatted(MOMENT, iso)} ${zoneWords()}`
+export const exactMoment = (iso: string) => formatted(CLOCK, iso)
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const STEPS = [
@@ -92,7 +92,7 @@ const STEPS = [
   ['minute', 60],
 ] as const
 
-/** "3 hours ago"; the exact time belongs into a title beside it. */
+/** "3 hours ago". Show the exact time in a title. */
 export function ago(iso: string, now = Date.now()): string {
   const seconds = (Date.parse(iso) - now) / 1000
   for (const [unit, length] of STEPS)
@@ -102,7 +102,7 @@ export function ago(iso: string, now = Date.now()): string {
 
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
 
-/** A country's name beside its code. */
+/** The English name of a country code. */
 export function country(code: string): string {
   return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code
 }

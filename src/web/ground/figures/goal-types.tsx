@@ -1,4 +1,4 @@
-/** Which types of events a goal is made of: ticked one by one, the usual ones first. */
+/** The checkboxes for the event types of a goal, the usual ones first. */
 import type { EventType } from '../../../contract/event-types.ts'
 import { GOAL_TYPES } from './goals.ts'
 import { inWords } from '../rungs.ts'

@@ -1,4 +1,4 @@
-/** Which conversions CR and CPA count: each campaign's own, or what someone looks at just now; and how that is said. */
+/** Which conversions CR and CPA count: each campaign's goal or the one chosen on the screen; and the words for it. */
 import { useQuery } from '@tanstack/react-query'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { type FigureKey, figureOf } from '../../../contract/figures.ts'
@@ -14,7 +14,7 @@ export function useEventSettings() {
   return useQuery(eventSettings).data ?? { names: {}, goal: null }
 }
 
-/** Every type that someone may mean by a conversion, those first that most do; custom ones that nobody has named come last. */
+/** The types that may be a goal, the most common first, custom ones last. */
 export const GOAL_TYPES: readonly EventType[] = [
   'lead',
   'registration',
@@ -25,7 +25,7 @@ export const GOAL_TYPES: readonly EventType[] = [
 
 const isCustom = (type: EventType) => type.startsWith('custom_')
 
-/** Types to choose from while looking: custom ones only where they have a name, or are chosen. */
+/** The types offered on screens. Custom types only if they have a name or are chosen. */
 export function useChosenTypes(chosen: Goal | undefined): readonly EventType[] {
   const { names } = useEventSettings()
   const named: Partial<Record<string, string>> = names
@@ -38,13 +38,13 @@ const SPOKEN = new Intl.ListFormat('en', { type: 'conjunction' })
 export const typesInWords = (types: readonly string[]): string =>
   types.length > 2 ? `${types.length} types` : SPOKEN.format(types.map(inWords))
 
-/** What a figure is, with the goal that it counts by on this screen. */
+/** The meaning of a figure, with the goal it counts by on this screen. */
 export function meansOf(key: FigureKey, goal: string): string {
   const { means, of } = figureOf(key)
   return of === 'goal' ? `${means} Goal: ${goal}.` : means
 }
 
-/** The goal of a screen: of one campaign its own; of several that may differ, and of what offers pay for, no more than that they are conversions. */
+/** The name of a screen's goal: that of the campaign, or "Conversions" if campaigns differ or count what their offers pay for. */
 export function useGoalWords(goal: Goal, campaign?: string): string {
   const usual = useEventSettings().goal
   const campaigns = useCampaigns()

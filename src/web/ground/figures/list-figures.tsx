@@ -1,4 +1,4 @@
-/** Figures beside the rows of a list: revenue, clicks, CR and EPC of the days its address chooses, in an order by choice, with their total. */
+/** Figures in the rows of a list: revenue, clicks, CR and EPC of the days in its address, sortable, with a total. */
 import type { ReactNode } from 'react'
 import { headOf } from '../../../contract/figures.ts'
 import { meansOf, useGoalWords } from './goals.ts'
@@ -12,24 +12,24 @@ import type { FiguresSearch, Goal } from './search.ts'
 import { daysOf } from './window.ts'
 import { DaysChoice, GoalChoice } from './window-controls.tsx'
 
-/** As many as a page may have, so that nearly everyone has all of theirs on one and can sort them. */
+/** The most rows a page may have, so that most lists fit on one page and can be sorted. */
 const MOST = 200
 
-type Listed = FiguresSearch & { cursor?: string | undefined; q?: string | undefined; status?: string | undefined }
+type FiguresAddressSearch = FiguresSearch & { cursor?: string | undefined; q?: string | undefined; status?: string | undefined }
 
-/** What the address of a list with figures says, taken apart: what rows are looked for, and which figures. */
-export function useListFigures<S extends Listed>(address: ListAddress<S>) {
+/** Splits the address of a list with figures into the search for rows and the choice of figures. */
+export function useListFigures<S extends FiguresAddressSearch>(address: ListAddress<S>) {
   const { range, from, to, goal, pending, sort, ...sought } = address.search
   const today = useToday()
   const days = daysOf({ range, from, to }, today)
-  // Other figures are of the same rows: the page of the list stays.
+  // The rows do not change with the figures, so the page of the list stays.
   const choose = (changes: FiguresSearch) => address.narrow({ ...changes, cursor: sought.cursor } as Partial<S>)
   return {
     days,
-    /** Of the rows alone: the days choose figures, not rows. */
+    /** Without the choice of figures, which selects no rows. */
     address: { ...address, search: sought },
     query: { ...sought, limit: MOST },
-    shown: {
+    sorting: {
       goal: goal ?? ('own' as const),
       pending,
       sort,
@@ -44,35 +44,35 @@ export function useListFigures<S extends Listed>(address: ListAddress<S>) {
   }
 }
 
-/** The figures by id. Of what has none of its own there is nothing to say (`none`), or nobody knows them (`unknown`), or they are all zero. */
+/** The figures by id. `missing` says what a row without figures means: all zero, none, or unknown. */
 export type Figures = { rows: readonly (Totals & { key: string })[]; missing: 'zero' | 'none' | 'unknown' }
 
-/** Until they are there. */
+/** While the figures load. */
 export const NO_FIGURES: Figures = { rows: [], missing: 'unknown' }
 
 type FiguredTableProps<T> = {
   caption: string
   rows: readonly T[]
   figures: Figures
-  shown: {
+  sorting: {
     goal: Goal
     pending: boolean | undefined
     sort: string | undefined
     onSort: (sort: string | undefined) => void
   }
-  /** Whether all rows are here: the largest of one page would be taken for the largest of all. */
+  /** Whether all rows are on this page. Otherwise they cannot be sorted, because only one page would be. */
   isWhole: boolean
-  /** The heads of the columns behind the figures, each a word. */
+  /** The headings of the columns after the figures. */
   heads: readonly ReactNode[]
   children: (row: T, figures: ReactNode) => ReactNode
 }
 
 const SHOWN = ['revenue', 'clicks', 'cr', 'epc'] as const
 
-/** A table of a list: name, figures, then whatever else `children` shows of a row. */
+/** The table of a list: name, figures, then the cells that `children` adds. */
 export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<T>) {
-  const { caption, rows, figures, shown, isWhole, heads, children } = props
-  const { goal, pending, sort, onSort } = shown
+  const { caption, rows, figures, sorting, isWhole, heads, children } = props
+  const { goal, pending, sort, onSort } = sorting
   const known = new Map(figures.rows.map(row => [row.key, counting(row, pending)]))
   const lines = rows.map(one => ({
     one,

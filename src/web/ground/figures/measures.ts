@@ -1,4 +1,4 @@
-/** What a row of the report comes to: profit, ROI, EPC, CR and their kind. A ratio without a base is undefined, never 0. */
+/** The measures of a report row: profit, ROI, EPC, CR and others. A ratio without a base is undefined, never 0. */
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import type { MemberReport, MemberReportRow } from '../../../reading/reports/api.ts'
@@ -10,14 +10,14 @@ type OfClicks = Pick<
   Report['totals'],
   'cost_of_clicks' | 'unread_costs' | 'revenue_pending' | 'approved' | 'pending' | 'rejected'
 >
-export type Row = Omit<z.input<typeof MemberReportRow>, keyof OfClicks> & Partial<OfClicks>
-/** Figures that no report told, such as those of funnels, say nothing of what the clicks themselves cost, nor how conversions stand. */
+export type ReportRow = Omit<z.input<typeof MemberReportRow>, keyof OfClicks> & Partial<OfClicks>
+/** Figures of other lists, such as funnels, do not contain the costs of clicks and the statuses of conversions. */
 export type Totals = Omit<Report['totals'], keyof OfClicks> & Partial<OfClicks>
 
-/** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only where spend was recorded. */
+/** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only if spend was recorded. */
 export type Measures = {
   clicks: number
-  /** Those that count, by the goal that is looked at. */
+  /** The conversions of the chosen goal. */
   conversions: number
   pending: number
   rejected: number
@@ -29,14 +29,14 @@ export type Measures = {
   cpc: number | undefined
   cpa: number | undefined
   roi: number | undefined
-  /** Of what was decided, so much was approved. */
+  /** The approved share of decided conversions. */
   approval: number | undefined
 }
 
 type Counted = Pick<Measures, 'conversions' | 'pending' | 'rejected'>
 const NONE: Counted = { conversions: 0, pending: 0, rejected: 0 }
 
-/** The conversions of the goal that a row has. Landings are no conversions but clicks that came to one. */
+/** A row's conversions of the goal. For `landed` these are clicks that reached a landing. */
 function reached(row: Totals, goal: Goal): Counted {
   if (goal === 'landed') return { ...NONE, conversions: row.landed }
   if (goal === 'own')
@@ -45,8 +45,8 @@ function reached(row: Totals, goal: Goal): Counted {
   return { conversions, ...others }
 }
 
-/** A row whose conversions on hold count like approved ones, where `pending` is set. */
-export function counting<Row extends Totals>(row: Row, pending: boolean | undefined): Row {
+/** The row; with `pending`, its conversions on hold count as approved. */
+export function counting<R extends Totals>(row: R, pending: boolean | undefined): R {
   if (pending !== true) return row
   const by_type = Object.fromEntries(
     Object.entries(row.by_type).map(([type, one]) => [type, { ...one, approved: one.approved + one.pending }]),
@@ -54,8 +54,8 @@ export function counting<Row extends Totals>(row: Row, pending: boolean | undefi
   return { ...row, conversions: row.conversions + row.conversions_pending, by_type }
 }
 
-/** The same of a whole report; undefined where there is none yet. */
-export function countingIn<Told extends Report | undefined>(report: Told, pending: boolean | undefined): Told {
+/** The same for a report, which may not be loaded yet. */
+export function countingIn<R extends Report | undefined>(report: R, pending: boolean | undefined): R {
   if (report === undefined || pending !== true) return report
   const rows = report.rows.map(row => counting(row, pending))
   return { ...report, rows, totals: counting(report.totals, pending) }
@@ -109,7 +109,7 @@ const COUNTERS = [
   'conversions_rejected',
 ] as const
 
-/** What rows come to together, to the cent that each shows; without cost, which is not known of all of them. */
+/** The sum of rows, to the cents that each row shows. Without cost, which is unknown for some rows. */
 export function sumOf(rows: readonly Totals[]): Totals {
   const sum = { ...NO_CLICKS, by_type: { ...NO_CLICKS.by_type } }
   for (const row of rows) {

@@ -1,8 +1,8 @@
-/** The time, moving on in steps of a minute, so that a page left open comes to the next day by itself. */
+/** The current time, updated every minute, so that a page left open moves on to the next day. */
 import { useEffect, useState } from 'react'
 import { dayAt } from '../zone.ts'
 
-/** The date of now, by the screen's clock. */
+/** Today's date in the screen's time zone. */
 export const useToday = (): string => dayAt(useNow())
 
 export function useNow(): number {

@@ -1,12 +1,12 @@
-/** What the overview's address holds. Whatever is left out has its default, whatever is mistyped counts as left out. */
+/** The overview's search parameters. A missing or invalid parameter has its default. */
 import { z } from 'zod'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { RANGES } from './window.ts'
 
-/** What CR and CPA count: each campaign's own goal, clicks that came to a landing, or conversions of one type. */
+/** What CR and CPA count: each campaign's own goal, clicks that reached a landing, or conversions of one type. */
 export type Goal = 'own' | 'landed' | EventType
 const GOALS: readonly Goal[] = ['own', 'landed', ...EVENT_TYPES]
-/** As addresses of before named them. */
+/** Their names in old addresses. */
 const OLD_GOALS: Partial<Record<string, Goal>> = { started: 'bot_start', registered: 'registration' }
 
 export const CHARTS = ['clicks', 'conversions', 'cr', 'revenue', 'cost', 'profit', 'roi', 'epc'] as const
@@ -14,20 +14,20 @@ export type Chart = (typeof CHARTS)[number]
 
 const day = z.iso.date().optional().catch(undefined)
 
-/** A window in an address: a preset, or first and last UTC day; both of them, or `range` holds. */
+/** The days in an address: a preset, or first and last day. Without both days `range` applies. */
 export const WindowSearch = z.object({ range: z.enum(RANGES).optional().catch(undefined), from: day, to: day })
 export type WindowSearch = z.output<typeof WindowSearch>
 
 const goal = z
   .preprocess(sent => OLD_GOALS[String(sent)] ?? sent, z.enum(GOALS as [Goal, ...Goal[]]).optional())
   .catch(undefined)
-/** As addresses of before named the figure. */
+/** The name of the figure in old addresses. */
 const renamed = (sent: unknown) => (typeof sent === 'string' ? sent.replace(/^(-?)goal$/, '$1conversions') : sent)
 const sort = z.preprocess(renamed, z.string().optional()).catch(undefined)
-/** Whether conversions on hold count like approved ones. */
+/** Whether conversions on hold count as approved. */
 const pending = z.literal(true).optional().catch(undefined)
 
-/** Of a list with figures: their days, which conversions count, and a column to sort by, with a leading minus for the largest first. */
+/** For a list with figures: the days, which conversions count, and the column to sort by. A leading minus sorts the largest first. */
 export const FiguresSearch = WindowSearch.extend({ goal, pending, sort })
 export type FiguresSearch = z.output<typeof FiguresSearch>
 

@@ -1,4 +1,4 @@
-/** Which days, which campaign, which goal: one row of controls, all of it in the address. */
+/** The controls for days, campaign and goal. Their values are in the address. */
 import { useState } from 'react'
 import { CampaignChoice } from '../campaign-choice.tsx'
 import { useChosenTypes, useGoalWords } from './goals.ts'
@@ -42,7 +42,7 @@ type GoalProps = {
   goal: Goal | undefined
   pending: true | undefined
   campaign?: string
-  /** Types of events alone, and no clicks that landed. */
+  /** Offers event types only, not clicks that landed. */
   isOfEvents?: true
   onChange: (changes: { goal?: Goal | undefined; pending?: true | undefined }) => void
 }
@@ -51,7 +51,7 @@ type GoalProps = {
 export function GoalChoice({ goal, pending, campaign, isOfEvents, onChange }: GoalProps) {
   const own = useGoalWords('own', campaign)
   const types = useChosenTypes(goal)
-  const unsaid = campaign === undefined ? 'each campaign’s own' : 'what its offers pay for'
+  const unnamed = campaign === undefined ? 'each campaign’s own' : 'what its offers pay for'
   return (
     <>
       <SelectField
@@ -62,7 +62,7 @@ export function GoalChoice({ goal, pending, campaign, isOfEvents, onChange }: Go
         value={goal ?? 'own'}
         onChange={event => onChange({ goal: event.target.value === 'own' ? undefined : (event.target.value as Goal) })}
       >
-        <option value="own">{`Goal: ${own === 'Conversions' ? unsaid : own}`}</option>
+        <option value="own">{`Goal: ${own === 'Conversions' ? unnamed : own}`}</option>
         <optgroup label="One for all">
           {[...(isOfEvents === true ? [] : (['landed'] as const)), ...types].map(one => (
             <option key={one} value={one}>
@@ -76,7 +76,7 @@ export function GoalChoice({ goal, pending, campaign, isOfEvents, onChange }: Go
   )
 }
 
-/** Whether conversions on hold count like approved ones. */
+/** Whether conversions on hold count as approved. */
 function CountPending({
   pending,
   onChange,
@@ -88,31 +88,31 @@ function CountPending({
     <Checkbox
       className="h-8 items-center! pointer-coarse:h-10"
       label="Count pending"
-      title="Conversions, CR and CPA count approved conversions. Tick it to count those on hold as well."
+      title="Conversions, CR and CPA count approved conversions. Tick to count conversions on hold too."
       checked={pending === true}
       onChange={({ target }) => onChange(target.checked ? true : undefined)}
     />
   )
 }
 
-type Chosen<R extends LongRange> = {
+type DaysSearch<R extends LongRange> = {
   range?: R | undefined
   from?: string | undefined
   to?: string | undefined
 }
 type DaysProps<R extends LongRange> = {
-  search: Chosen<R>
+  search: DaysSearch<R>
   days: Days
   today: string
-  /** What is booked by UTC day is chosen by it. */
+  /** For data booked by UTC day. */
   areUtc?: boolean
-  onChange: (changes: Chosen<R>) => void
+  onChange: (changes: DaysSearch<R>) => void
 }
 
-/** The days of a page, by preset or by first and last. */
+/** The days of a page: a preset, or first and last day. */
 export const DaysChoice = (props: DaysProps<Range>) => <ChoiceOfDays {...props} ranges={RANGES} widest={WIDEST_DAYS} />
 
-/** The same of a page that covers up to `widest` days. */
+/** The same for a page that covers up to `widest` days. */
 export const LongDaysChoice = (props: DaysProps<LongRange> & { widest: number }) => (
   <ChoiceOfDays {...props} ranges={LONG_RANGES} />
 )

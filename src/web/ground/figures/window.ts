@@ -1,11 +1,11 @@
-/** The window on the screen: whole days of its time zone, by preset or chosen, and the stretch before it to compare with. */
+/** The days on the screen: whole days of its time zone, preset or chosen, and the previous period to compare with. */
 import { DAY_MS } from '../../../contract/days.ts'
 import { dayAt, dayBegins, dayEnds, isUtc } from '../zone.ts'
 
 export const RANGES = ['today', 'yesterday', '7d', '14d', '30d', '90d', 'month', 'last-month'] as const
 export type Range = (typeof RANGES)[number]
 
-/** Of a page that covers more than a report. */
+/** For a page that covers more days than a report. */
 export const LONG_RANGES = [...RANGES, '180d', '365d'] as const
 export type LongRange = (typeof LONG_RANGES)[number]
 
@@ -32,7 +32,7 @@ const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
 export const shift = (day: string, by: number) => iso(at(day) + by * DAY_MS)
 export const daysIn = ({ from, to }: Days) => Math.round((at(to) - at(from)) / DAY_MS) + 1
 
-/** By its hours: of 92 days in a row one may have 25. */
+/** By hours, because one of 92 days may have 25. */
 export const isTooWide = ({ from, to }: Days, widest = WIDEST_DAYS): boolean =>
   dayEnds(to) - dayBegins(from) > widest * DAY_MS
 
@@ -54,7 +54,7 @@ function daysOfRange(range: LongRange, today: string): Days {
   }
 }
 
-/** The days an address asks for; both ends given, or a preset, or the last 7 days. */
+/** The days in an address: first and last day if both are given, else the preset, else the last 7 days. */
 export function daysOf(
   search: { range?: LongRange | undefined; from?: string | undefined; to?: string | undefined },
   today: string,
@@ -68,10 +68,10 @@ export function daysOf(
 
 type Bounds = { readonly date_from: string; readonly date_to: string }
 
-/** The bounds of whole UTC days, by which spend is booked: a report that ends with the day, or later than now, reads nothing but counters. */
+/** The bounds of whole UTC days. A report within them reads only the daily counters. Spend is booked by UTC day. */
 export const utcBoundsOf = ({ from, to }: Days): Bounds => ({ date_from: from, date_to: `${to}T23:59:59.999Z` })
 
-/** The bounds of whole days: from the first moment of the first to the last of the last. */
+/** The bounds of whole days of the screen's time zone. */
 export function boundsOf(days: Days): Bounds {
   return isUtc() ? utcBoundsOf(days) : boundsBetween(dayBegins(days.from), dayEnds(days.to) - 1)
 }
@@ -81,24 +81,24 @@ const boundsBetween = (from: number, to: number): Bounds => ({
   date_to: new Date(to).toISOString(),
 })
 
-/** The same for what takes days as well: without a zone they are days. */
+/** The same for endpoints that also take days: in UTC they get days. */
 export const daysOrBoundsOf = (days: Days): Bounds =>
   isUtc() ? { date_from: days.from, date_to: days.to } : boundsOf(days)
 
-/** Whether the days cut UTC days: spend is booked by those, and counts whole where a window touches them. */
+/** Whether the days begin or end within a UTC day. Spend is booked by UTC day. */
 export const isRagged = ({ from, to }: Days): boolean => dayBegins(from) % DAY_MS !== 0 || dayEnds(to) % DAY_MS !== 0
 
-/** As many days before. */
+/** The same number of days before. */
 export function daysBefore(days: Days): Days {
   return { from: shift(days.from, -daysIn(days)), to: shift(days.from, -1) }
 }
 
-/** Whether the window holds the day that is still running. */
+/** Whether the days include today. */
 export const isRunning = ({ from, to }: Days, today: string): boolean => from <= today && today <= to
 
 /**
- * The bounds of as many days before. Where the window is still running, the days before end at the same time of day, so that a morning is compared
- * with a morning; in steps of ten minutes, so that the question stays the same for a while.
+ * The bounds of the same number of days before. If the days include today, they end at the current time of day, so that a morning is
+ * compared with a morning. The time is rounded down to ten minutes, so that the query stays the same for a while.
  */
 export function boundsBefore(days: Days, now: number): Bounds {
   const before = daysBefore(days)
@@ -111,7 +111,7 @@ export function boundsBefore(days: Days, now: number): Bounds {
     : boundsBetween(dayBegins(before.from), to)
 }
 
-/** Every day of the window up to today. */
+/** Every day up to today. */
 export function everyDay(days: Days, today: string): string[] {
   const last = days.to < today ? days.to : today
   return Array.from({ length: Math.max(0, daysIn({ from: days.from, to: last })) }, (_, index) =>

@@ -1,4 +1,4 @@
-/** A state in one or two words. The words carry it; the colour only helps. */
+/** A state in one or two words. The colour never says more than the words. */
 import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
 

@@ -1,13 +1,13 @@
-/** Narrows a log to whole days, the last one included; each end may be left open. */
+/** Filters a log by whole days, including the last one. Each end may be blank. */
 import { zoneWords } from '../zone.ts'
 import { TextField } from './field.tsx'
 
-type Between = { from?: string | undefined; to?: string | undefined }
+type DayBounds = { from?: string | undefined; to?: string | undefined }
 
 type BetweenDaysProps = {
-  search: Between
-  onChange: (changes: Between) => void
-  /** What happened to the rows at the time that counts: "Recorded". */
+  search: DayBounds
+  onChange: (changes: DayBounds) => void
+  /** What happened at the filtered time, such as "Recorded". */
   happened: string
 }
 

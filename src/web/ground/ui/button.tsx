@@ -1,4 +1,4 @@
-/** Buttons. One that would be refused stays visible, disabled, and says why (`reason`). */
+/** Buttons. A button that may not be pressed stays visible and disabled, and says why (`reason`). */
 import { clsx } from 'clsx'
 import { LoaderCircle, type LucideIcon } from 'lucide-react'
 import { type ComponentProps, useId } from 'react'
@@ -36,7 +36,7 @@ type ButtonProps = Omit<ComponentProps<'button'>, 'disabled'> & {
   size?: Size
   icon?: LucideIcon
   pending?: boolean | undefined
-  /** Why it cannot be pressed now; undefined when it can. Left out where it always can. */
+  /** Why it cannot be pressed now. Pass undefined if it can; leave it out if it always can. */
   reason?: string | undefined
 }
 
@@ -62,7 +62,7 @@ export function Button(props: ButtonProps) {
       aria-disabled={off || pending || undefined}
       aria-busy={pending || undefined}
       aria-describedby={off ? id : rest['aria-describedby']}
-      // A tap shows no tooltip, so pressing tells the reason.
+      // A tap shows no tooltip, so a press shows the reason.
       onClick={off ? () => notify(reason) : pending ? event => event.preventDefault() : onClick}
       className={clsx(buttonLook(look, size, off), className)}
     >
@@ -79,7 +79,7 @@ export function Button(props: ButtonProps) {
       )}
     </button>
   )
-  // Around it also while there is no reason: a button that comes to stand elsewhere in the tree is made anew and loses the focus.
+  // Wrapped even without a reason: otherwise the button would be mounted again when the reason changes, and lose the focus.
   return 'reason' in props ? <Tooltip words={reason}>{button}</Tooltip> : button
 }
 

@@ -1,9 +1,9 @@
-/** Narrows a page to one of some values; the first choice is all of them. */
+/** Filters a page by one of several values. The first option is no filter. */
 import { SelectField } from './field.tsx'
 
 type ChoiceProps<T extends string> = {
   label: string
-  /** What choosing none is called: "Any status". */
+  /** The label of no filter, such as "Any status". */
   any: string
   options: readonly T[]
   words: (option: T) => string

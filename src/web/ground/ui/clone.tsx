@@ -1,6 +1,6 @@
 /**
- * Cloning: the form for a new one, filled with all of another. The address says of which, and nothing is saved until the form is. The
- * original is read anew each time, because a list may be older than what was changed in it.
+ * Cloning: the form that creates an object, filled with another object's values. Its id is in the address, and nothing is saved until
+ * the form is. The original is read again each time, because a list may be out of date.
  */
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -10,12 +10,12 @@ import type { Endpoint } from '../../../contract/endpoint.ts'
 import { reasonAgainst, useActive } from '../active.ts'
 import { Dialog, DialogBody } from './dialog.tsx'
 import { MenuItem } from './menu.tsx'
-import { Asked } from './page.tsx'
+import { Loaded } from './page.tsx'
 
-/** As long as names may be. */
+/** The longest name allowed. */
 const LONGEST = 200
 
-/** What a copy is called; the end of a long name gives way. */
+/** The name of a copy. A long name is cut at its end. */
 export const nameOfCopy = (name: string): string =>
   `Copy of ${name}`
     .slice(0, LONGEST)
@@ -24,9 +24,9 @@ export const nameOfCopy = (name: string): string =>
 
 type CloneItemProps = {
   id: string
-  /** What saving the copy calls. */
+  /** The endpoint that saves the copy. */
   endpoint: Endpoint
-  /** The page of the form, where that is not this one. */
+  /** The page of the form, if it is another page. */
   to?: '/campaigns/new' | '/click-flows' | undefined
 }
 
@@ -45,27 +45,27 @@ export function CloneItem({ id, endpoint, to }: CloneItemProps) {
   )
 }
 
-/** The original, read once for the form that begins with it: what is typed there is not lost to a newer one. */
+/** The original, read once for the form, so that a later read does not overwrite what was typed. */
 export function useOriginal<T>(what: string, id: string, read: (id: string) => Promise<T>) {
   return useQuery({ queryKey: ['to clone', what, id], queryFn: () => read(id), staleTime: 'static', gcTime: 0 })
 }
 
 type NewDialogProps<T> = {
-  /** What is made, as the title says it: "offer". */
+  /** What is created, such as "offer". */
   what: string
   width?: 'narrow' | 'wide'
-  /** The id of what it begins as a copy of. */
+  /** The id of the object to copy. */
   clone: string | undefined
   read: (id: string) => Promise<T>
   /** The original in the sentence "A copy of …". */
   nameOf: (original: T) => string
   open: boolean
   onClose: () => void
-  /** The form, empty or filled from the original. */
+  /** The form; undefined for an empty one. */
   children: (original: T | undefined) => ReactNode
 }
 
-/** The dialog for a new one, empty or as a copy. */
+/** The dialog that creates an object, empty or as a copy. */
 export function NewDialog<T>(props: NewDialogProps<T>) {
   const { what, width = 'narrow', clone, open, onClose, children } = props
   if (clone !== undefined) return <CopyDialog key={clone} {...props} id={clone} />
@@ -81,7 +81,7 @@ function CopyDialog<T>(props: NewDialogProps<T> & { id: string }) {
   const original = useOriginal(what, id, read)
   return (
     <Dialog
-      // Opens with its form, so that the first field of it is what has the focus.
+      // It opens once the form is there, so that the first field gets the focus.
       open={open && !original.isPending}
       onClose={onClose}
       title={`New ${what}`}
@@ -90,9 +90,9 @@ function CopyDialog<T>(props: NewDialogProps<T> & { id: string }) {
     >
       {original.data === undefined ? (
         <DialogBody>
-          <Asked query={original} what={what}>
+          <Loaded query={original} what={what}>
             {children}
-          </Asked>
+          </Loaded>
         </DialogBody>
       ) : (
         children(original.data)

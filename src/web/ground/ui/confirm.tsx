@@ -1,6 +1,6 @@
 /**
- * Asks before what cannot be taken back: `const confirm = useConfirm()`, then `confirm({ …, deed })`. The deed runs while the dialog is
- * open, so that a refusal is read where it was asked for; what it changed is read anew, and the news is told, when it is done.
+ * Asks before an action that cannot be undone: `const confirm = useConfirm()`, then `confirm({ …, deed })`. The deed runs while the
+ * dialog is open, so that its error is shown there. Afterwards `refresh` is read again and `news` is shown.
  */
 import { useMutation } from '@tanstack/react-query'
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
@@ -17,35 +17,35 @@ type Question = {
   /** What the button says. */
   action: string
   look?: 'danger' | 'primary'
-  /** A word that must be typed first. */
+  /** A word that must be typed to confirm. */
   typed?: string
   deed: () => Promise<unknown>
-  /** What the deed changes. */
+  /** The endpoints that show what the deed changes. */
   refresh?: readonly Endpoint[]
-  /** What is told when it is done. */
+  /** The notification when it is done. */
   news?: string
 }
 
-const Asking = createContext<(question: Question) => void>(() => undefined)
+const Confirming = createContext<(question: Question) => void>(() => undefined)
 
-export const useConfirm = () => useContext(Asking)
+export const useConfirm = () => useContext(Confirming)
 
 export function Confirmations({ children }: { children: ReactNode }) {
   const [question, setQuestion] = useState<Question>()
   const [open, setOpen] = useState(false)
-  const confirm = useCallback((asked: Question) => {
-    setQuestion(asked)
+  const confirm = useCallback((next: Question) => {
+    setQuestion(next)
     setOpen(true)
   }, [])
   return (
-    <Asking value={confirm}>
+    <Confirming value={confirm}>
       {children}
       {question !== undefined && (
         <Dialog open={open} onClose={() => setOpen(false)} title={question.title}>
           <Ask key={question.title} question={question} onClose={() => setOpen(false)} />
         </Dialog>
       )}
-    </Asking>
+    </Confirming>
   )
 }
 
@@ -71,7 +71,7 @@ function Ask({ question, onClose }: { question: Question; onClose: () => void })
         <div className="text-ink-soft [&_strong]:font-semibold [&_strong]:text-ink">{question.words}</div>
         {question.typed !== undefined && (
           <TextField
-            label={`Type ${question.typed} to go on`}
+            label={`Type ${question.typed} to confirm`}
             value={typed}
             onChange={event => setTyped(event.target.value)}
             autoComplete="off"

@@ -1,4 +1,4 @@
-/** Copying what people must carry elsewhere: secrets, ids, addresses, commands. */
+/** Buttons that copy secrets, ids, URLs and commands. */
 import { Check, Copy } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Button, type Look, type Size } from './button.tsx'
@@ -9,9 +9,9 @@ type CopyProps = {
   label?: string
   look?: Look
   size?: Size
-  /** Whose text it is, where several such buttons stand in a list. */
+  /** The object the text belongs to, for a list with several such buttons. */
   about?: string
-  /** Why it cannot be copied; undefined where it can. */
+  /** Why it cannot be copied. */
   reason?: string | undefined
 }
 
@@ -37,10 +37,10 @@ export function CopyButton({ text, label = 'Copy', look = 'plain', size = 'sm', 
   )
 }
 
-/** Copies by whichever way the browser allows. @throws where it allows none. */
+/** Copies by a method that the browser allows. @throws if it allows none. */
 export async function copyText(text: string) {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text)
-  // Plain http on a name other than localhost has no clipboard; the old way still works there.
+  // Plain http on a name other than localhost has no clipboard API; execCommand still works there.
   const field = document.createElement('textarea')
   field.value = text
   field.setAttribute('readonly', '')
@@ -54,7 +54,7 @@ export async function copyText(text: string) {
   if (!done) throw new Error('not copied')
 }
 
-/** A command or an address in its own frame, with a button that copies it. */
+/** A command or URL in a frame, with a button that copies it. */
 export function CodeBlock({ text, label, ...rest }: Pick<CopyProps, 'text' | 'reason'> & { label: string }) {
   return (
     <figure className="overflow-hidden rounded-md border border-line bg-sunken">
@@ -73,7 +73,7 @@ export function CodeBlock({ text, label, ...rest }: Pick<CopyProps, 'text' | 're
 /** A whole number that JavaScript would round. */
 const LONG_NUMBER = /[[:,]\s*-?\d{16}/
 
-/** JSON in lines, anything else as it is: the text of a CodeBlock. Never says another value than the text did. */
+/** JSON in indented lines, any other text unchanged. JSON whose numbers would be rounded also stays unchanged. */
 export function indented(text: string): string {
   if (!/^\s*[[{]/.test(text) || LONG_NUMBER.test(text)) return text
   try {

@@ -1,4 +1,4 @@
-/** A dialog: titled, with its actions at the foot; focus goes in, stays in and returns to where it came from. */
+/** A dialog with a title, and its actions at the foot. The focus moves into it, stays there, and returns afterwards. */
 import { Dialog as Base } from '@base-ui/react/dialog'
 import { clsx } from 'clsx'
 import { X } from 'lucide-react'
@@ -11,16 +11,16 @@ type DialogProps = {
   title: string
   description?: ReactNode
   width?: 'narrow' | 'wide'
-  /** True: only the dialog's own buttons close it, because closing would lose something. */
+  /** True: only the dialog's own buttons close it, because something would be lost. */
   firm?: boolean
   children: ReactNode
 }
 
-/** What one types or chooses first, or what says of itself that it is; a finger that opens the dialog would be met by the keyboard. */
+/** The marked field, or else the first, gets the focus; after a touch none does, because the keyboard would cover the dialog. */
 const MARKED = '[data-typed-first]'
 const FIELDS = 'form :is(input,select,textarea):not([readonly])'
 
-/** Of two dialogs that know nothing of each other, only the upper one is what a key or a press beside it means. */
+/** Whether another dialog is above. Escape and presses outside then belong to that one. */
 const isBeneath = (popup: Element | null) =>
   Array.from(document.querySelectorAll('[role=dialog][data-open]')).at(-1) !== popup
 
@@ -85,7 +85,7 @@ export function DialogForm({ onSubmit, children }: { onSubmit: (event: Synthetic
       className="flex min-h-0 flex-col"
       onSubmit={event => {
         event.preventDefault()
-        // A dialog that a form opens is inside of it for React, which would submit that form too.
+        // A dialog opened from a form is a child of the form in React, which would submit that form too.
         event.stopPropagation()
         onSubmit(event)
       }}

@@ -1,4 +1,4 @@
-/** A person by their picture, else by their initials. Beside the name, so a reader says nothing of it. */
+/** A person's picture or initials. Hidden from screen readers, because the name stands beside it. */
 import { clsx } from 'clsx'
 
 type FaceProps = { name: string; image?: string | null | undefined; size?: 'md' | 'lg' }

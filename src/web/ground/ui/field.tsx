@@ -1,4 +1,4 @@
-/** Fields of a form: label above, words of help and of refusal below, tied together for screen readers. */
+/** The fields of a form: the label above, the hint or the error below, linked for screen readers. */
 import { clsx } from 'clsx'
 import { ChevronDown } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useId } from 'react'
@@ -67,7 +67,6 @@ export function TextField({
   )
 }
 
-/** For more than a line. `rows` is how high it is. */
 export function TextArea({
   label,
   hint,
@@ -86,7 +85,7 @@ export function TextArea({
   )
 }
 
-/** The browser's own select: it works on phones, by keyboard and with readers as people know it. `toolbar`: with a quieter frame. */
+/** The browser's own select, so that it works as usual on phones, by keyboard and with screen readers. `toolbar`: a lighter frame. */
 export function SelectField({
   label,
   hint,
@@ -122,7 +121,7 @@ export function SelectField({
 type CheckboxProps = Omit<ComponentProps<'input'>, 'type' | 'disabled'> & {
   label: ReactNode
   words?: ReactNode
-  /** Why it cannot be ticked now. It keeps its place in the tab order, so that the reason can be heard. */
+  /** Why it cannot be ticked now. It stays in the tab order, so that screen readers say the reason. */
   reason?: string | undefined
 }
 

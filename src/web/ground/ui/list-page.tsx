@@ -1,6 +1,6 @@
 /**
- * The page of a list whose rows are added in a dialog: title, what narrows it, the button that adds, and the list itself. What is said
- * of an empty list offers the same button.
+ * The page of a list whose rows are added in a dialog: title, filters, the button that adds, and the list. The empty state has the same
+ * button.
  */
 import type { LucideIcon } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
@@ -14,19 +14,19 @@ import { SearchField } from './search-field.tsx'
 type ListPageProps<T> = Omit<ListProps<T>, 'what' | 'empty' | 'address'> & {
   title: string
   words: string
-  /** What the rows are, where that is not the title: "rules". */
+  /** The word for the rows, if it is not the title: "rules". */
   what?: string
-  /** What narrows the list. */
+  /** The filters of the list. */
   filters?: ReactNode
   empty: { icon: LucideIcon; words: string }
-  address: Pick<ListAddress<Named>, 'search' | 'go' | 'clear' | 'clone' | 'endClone'>
-  /** The button, for those who may call the endpoint, and the dialog it opens: empty, or as a copy of what has the id `clone`. */
+  address: Pick<ListAddress<NameSearch>, 'search' | 'go' | 'clear' | 'clone' | 'endClone'>
+  /** The button, enabled for people who may call the endpoint, and the dialog it opens: empty, or a copy of the object with the id `clone`. */
   add: {
     endpoint: Endpoint
     words: string
     dialog: (dialog: { open: boolean; onClose: () => void; clone: string | undefined }) => ReactNode
   }
-  /** Stands below the list. */
+  /** Shown below the list. */
   below?: ReactNode
 }
 
@@ -64,15 +64,15 @@ export function ListPage<T>(props: ListPageProps<T>) {
   )
 }
 
-type Named = { q?: string | undefined; status?: string | undefined; cursor?: string | undefined }
+type NameSearch = { q?: string | undefined; status?: string | undefined; cursor?: string | undefined }
 
-type NameAndStatusProps<S extends Named> = {
+type NameAndStatusProps<S extends NameSearch> = {
   address: ListAddress<S>
   statuses: readonly NonNullable<S['status']>[]
 }
 
-/** Narrows a list by part of the name, and by status. */
-export function NameAndStatus<S extends Named>({ address, statuses }: NameAndStatusProps<S>) {
+/** Filters a list by part of the name and by status. */
+export function NameAndStatus<S extends NameSearch>({ address, statuses }: NameAndStatusProps<S>) {
   const { search, narrow } = address
   return (
     <>

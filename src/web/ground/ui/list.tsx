@@ -1,6 +1,6 @@
 /**
- * A list page: its address says what is looked for and where one is in it; the list shows the rows, or says why there are none.
- * `const address = useListAddress(route.useSearch())`, filters that call `address.narrow`, then `<List>`.
+ * A list page: the address holds the filters and the position; the list shows the rows, or says why there are none.
+ * Use `const address = useListAddress(route.useSearch())`, filters that call `address.narrow`, then `<List>`.
  */
 import { useNavigate } from '@tanstack/react-router'
 import { FilterX, Plus, SearchX } from 'lucide-react'
@@ -8,31 +8,31 @@ import type { ReactNode } from 'react'
 import type { Endpoint } from '../../../contract/endpoint.ts'
 import { reasonAgainst, useActive } from '../active.ts'
 import { Button } from './button.tsx'
-import { Asked, EmptyState, Waiting } from './page.tsx'
+import { Loaded, EmptyState, Waiting } from './page.tsx'
 import { Pager } from './pager.tsx'
 
 type Search = { cursor?: string | undefined }
 type Cloning = { clone?: string | undefined }
 
-/** What the address of a list says, and the ways to change it. */
+/** The filters and position in a list's address, and the functions that change them. */
 export type ListAddress<S extends Search> = {
   search: S
-  /** The id of what the open form for a new one is a copy of; no part of what is looked for. */
+  /** The id of the object that the open form copies. Not a filter. */
   clone: string | undefined
-  /** Changes what is looked for. Another question begins at its newest row. */
+  /** Changes the filters, and returns to the newest row. */
   narrow: (changes: Partial<S>) => void
-  /** Goes to another page of the same question. */
+  /** Opens another page with the same filters. */
   go: (cursor: string | undefined) => void
-  /** Looks for everything again, from the newest. */
+  /** Removes all filters, and returns to the newest row. */
   clear: () => void
-  /** The form of the copy is closed; Back does not open it again. */
+  /** Closes the form of a copy. Back does not open it again. */
   endClone: () => void
 }
 
-/** Of what the page's own route reads from its address. */
+/** `search` is what the page's route read from the address. */
 export function useListAddress<S extends Search & Cloning>({ clone, ...search }: S): ListAddress<Omit<S, 'clone'>> {
   const navigate = useNavigate()
-  // The router types a search by its route, which is not known here; S is what that route reads, so the changes fit it.
+  // The router types a search by its route, which is unknown here. S is that route's search, so the changes fit.
   const set = (next: (before: S) => object, replace = false) =>
     void navigate({ to: '.', search: next as never, replace })
   return {
@@ -45,16 +45,16 @@ export function useListAddress<S extends Search & Cloning>({ clone, ...search }:
   }
 }
 
-type Listed<T> = { data: readonly T[]; next_cursor: string | null }
+type ListReply<T> = { data: readonly T[]; next_cursor: string | null }
 
 export type ListProps<T> = {
-  query: { data: Listed<T> | undefined; error: Error | null; isPlaceholderData: boolean }
+  query: { data: ListReply<T> | undefined; error: Error | null; isPlaceholderData: boolean }
   address: Pick<ListAddress<Search>, 'search' | 'go' | 'clear'>
-  /** What the rows are: "landings". */
+  /** The word for the rows, such as "landings". */
   what: string
-  /** Shown when there is nothing at all. */
+  /** Shown if the list has no rows without filters. */
   empty: ReactNode
-  /** Shown when nothing is found, where there is more to say than that. */
+  /** Shown if the filters match nothing, in place of the usual words. */
   nothing?: ReactNode
   children: (rows: readonly T[]) => ReactNode
 }
@@ -64,13 +64,13 @@ export function List<T>({ query, address, what, empty, nothing, children }: List
   const isNarrowed = Object.values<unknown>(sought).some(value => value !== undefined)
   const isWhole = !isNarrowed && cursor === undefined
   return (
-    <Asked query={query}>
+    <Loaded query={query}>
       {({ data, next_cursor }) => (
         <>
           {data.length > 0 ? (
             children(data)
           ) : query.isPlaceholderData ? (
-            // The rows of the last question, whose emptiness says nothing of the one on its way.
+            // These are the rows of the previous filters. They may be empty while the new ones are not.
             <Waiting />
           ) : isWhole ? (
             empty
@@ -80,7 +80,7 @@ export function List<T>({ query, address, what, empty, nothing, children }: List
             <EmptyState
               icon={SearchX}
               title={`No ${what} here`}
-              words={isNarrowed ? 'Nothing matches what you look for.' : 'Nothing is left on this page.'}
+              words={isNarrowed ? 'Nothing matches the filters.' : 'Nothing is left on this page.'}
             >
               <Button onClick={address.clear}>Show all</Button>
             </EmptyState>
@@ -88,18 +88,18 @@ export function List<T>({ query, address, what, empty, nothing, children }: List
           <Pager cursor={cursor} next={next_cursor} onGo={address.go} />
         </>
       )}
-    </Asked>
+    </Loaded>
   )
 }
 
 type ClearProps = { isNarrowed: boolean; onClear: () => void }
 
-/** Empties all filters at once. */
+/** Removes all filters. */
 export function ClearFilters({ isNarrowed, onClear }: ClearProps) {
   if (!isNarrowed) return null
   const clear = () => {
     onClear()
-    // The button goes, and whoever pressed it by keyboard would be nowhere.
+    // The button disappears, so keyboard users would lose their place.
     document.getElementById('main')?.focus({ preventScroll: true })
   }
   return (
@@ -111,7 +111,7 @@ export function ClearFilters({ isNarrowed, onClear }: ClearProps) {
 
 type AddButtonProps = { endpoint: Endpoint; onClick: () => void; children: string }
 
-/** Opens what adds a row, for those who may call the endpoint. */
+/** The button that opens the form for a new row, enabled for people who may call the endpoint. */
 export function AddButton({ endpoint, onClick, children }: AddButtonProps) {
   const { role } = useActive()
   return (

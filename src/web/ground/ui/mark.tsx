@@ -1,4 +1,4 @@
-/** Sluice's mark: a gate between two posts, lifted, and the water that runs under it. */
+/** Sluice's logo: a lifted gate between two posts, with water running under it. */
 function Mark({ className = 'size-6' }: { className?: string }) {
   return (
     <svg aria-hidden viewBox="0 0 24 24" fill="none" className={className}>

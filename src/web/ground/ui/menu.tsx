@@ -1,4 +1,4 @@
-/** A menu of deeds behind a button. */
+/** A menu that a button opens. */
 import { Menu as Base } from '@base-ui/react/menu'
 import { clsx } from 'clsx'
 import { Check, ChevronRight, type LucideIcon } from 'lucide-react'
@@ -19,7 +19,7 @@ export function Menu({
   trigger: ReactElement<Record<string, unknown>>
   children: ReactNode
   align?: 'start' | 'end'
-  /** Its groups stand side by side where there is room. */
+  /** Groups stand side by side if there is room. */
   wide?: boolean
 }) {
   return (
@@ -35,13 +35,13 @@ export function Menu({
 }
 
 type MenuAtProps = {
-  /** Where it stands, and where the focus returns to; undefined while it is closed. */
+  /** Where the menu opens, and where the focus returns to. Undefined while it is closed. */
   anchor: HTMLElement | undefined
   onClose: () => void
   children: ReactNode
 }
 
-/** One menu for many places that open it, such as the rows of a long table. */
+/** One menu that many elements open, such as the rows of a long table. */
 export function MenuAt({ anchor, onClose, children }: MenuAtProps) {
   return (
     <Base.Root open={anchor !== undefined} onOpenChange={open => !open && onClose()}>

@@ -1,4 +1,4 @@
-/** Whether the screen is a phone's: for what stands in another order there, which styles alone cannot say. */
+/** Whether the screen is as narrow as a phone's, for layouts that CSS alone cannot change. */
 import { useSyncExternalStore } from 'react'
 
 const narrow = matchMedia('(width < 40rem)')

@@ -1,4 +1,4 @@
-/** The parts a page is set from: its header, its sections, its waiting and its emptiness. */
+/** The parts of a page: header, sections, settings, empty states, and the states of a query. */
 import { clsx } from 'clsx'
 import { type LucideIcon, SearchX } from 'lucide-react'
 import { type ReactNode, useEffect, useId } from 'react'
@@ -17,7 +17,7 @@ export function PageHeader({ title, words, children }: { title: string; words?: 
         {words !== undefined && <p className="mt-0.5 max-w-prose text-ink-soft">{words}</p>}
       </div>
       {children !== undefined && (
-        // On a phone what stands in one line fills it.
+        // On a phone the controls of one line fill it.
         <div className="flex flex-wrap items-end gap-2 max-sm:w-full max-sm:[&>:not(:only-child)]:grow">{children}</div>
       )}
     </header>
@@ -67,7 +67,7 @@ export function Setting({
   words?: ReactNode
   children: ReactNode
   danger?: boolean
-  /** For a table, which has more side by side than a form. */
+  /** For a table, which is wider than a form. */
   wide?: boolean
 }) {
   const id = useId()
@@ -108,7 +108,7 @@ export function EmptyState({
   )
 }
 
-/** A grey place where something will appear. */
+/** A grey placeholder while something loads. */
 export function Waiting({ className = 'h-40' }: { className?: string }) {
   return (
     <output
@@ -119,31 +119,31 @@ export function Waiting({ className = 'h-40' }: { className?: string }) {
   )
 }
 
-/** Said where an address names what this workspace does not have. */
+/** Shown if the address names an object that this workspace does not have. */
 function NotHere({ what }: { what: string }) {
   return (
     <EmptyState
       icon={SearchX}
-      title={`This ${what} is not here`}
-      words="It may be deleted, or be in another of your workspaces: choose that one in the menu, then open the address again."
+      title={`This ${what} was not found`}
+      words="It was deleted, or it is in another of your workspaces: choose that workspace in the menu, then open the address again."
     />
   )
 }
 
 type Query<T> = { data: T | undefined; error: Error | null; refetch?: () => unknown; isFetching?: boolean }
 
-type AskedProps<T> = {
+type LoadedProps<T> = {
   query: Query<T>
-  /** What heads the page where `children` would have: without it, a refusal stands on a page without a name. */
+  /** The page title shown with an error, if `children` would have shown one. */
   title?: string
-  /** What is asked for, where a heading stands above it already: "offer". */
+  /** What is loaded, such as "offer", if a heading stands above already. */
   what?: string
   waiting?: ReactNode
   children: (data: T) => ReactNode
 }
 
-/** What a query is: waiting, refused, or its data handed to `children`. */
-export function Asked<T>({ query, title, what = title?.toLowerCase(), waiting, children }: AskedProps<T>) {
+/** A query's state: a placeholder while it loads, its error, or `children` with its data. */
+export function Loaded<T>({ query, title, what = title?.toLowerCase(), waiting, children }: LoadedProps<T>) {
   if (query.data !== undefined) return children(query.data)
   if (query.error === null) return waiting ?? <Waiting />
   if (what !== undefined && query.error instanceof Refused && query.error.status === 404)

@@ -1,4 +1,4 @@
-/** Going through a list whose order is newest first: older, or back to the newest. The cursor stands in the address. */
+/** Pages of a list, newest first: older rows, or back to the newest. The cursor is in the address. */
 import { ChevronRight, ChevronsLeft } from 'lucide-react'
 import { Button } from './button.tsx'
 

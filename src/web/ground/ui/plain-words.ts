@@ -1,7 +1,8 @@
-/** What is said of a form's mistakes and of refusals, in the words of a form. */
+/** The words for errors in forms. */
 import { z } from 'zod'
 
-export function speakPlainly() {
+/** Replaces zod's messages for common errors. */
+export function setFormMessages() {
   z.config({
     customError: issue => {
       if (issue.input === undefined || issue.input === null || issue.input === '') return 'Fill this in.'
@@ -14,7 +15,7 @@ export function speakPlainly() {
   })
 }
 
-/** What the server says as part of a sentence, as one of its own: "must be a number" becomes "Must be a number." */
+/** Turns part of a sentence into a sentence: "must be a number" becomes "Must be a number." */
 export function sentence(words: string): string {
   const first = words.charAt(0).toUpperCase() + words.slice(1)
   return /[.!?…]$/.test(first) ? first : `${first}.`

@@ -1,8 +1,7 @@
-/** Reads anew what a deed has changed. */
 import { useQueryClient } from '@tanstack/react-query'
 import type { Endpoint } from '../../../contract/endpoint.ts'
 
-/** `const refresh = useRefresh()`, then `await refresh(listOffers, listFunnels)`: every query of these endpoints is asked again. */
+/** `const refresh = useRefresh()`, then `await refresh(listOffers, listFunnels)` reads every query of these endpoints again. */
 export function useRefresh() {
   const queries = useQueryClient()
   return (...endpoints: readonly Endpoint[]): Promise<unknown> =>

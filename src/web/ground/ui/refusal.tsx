@@ -1,4 +1,4 @@
-/** A refusal in the server's own words, at the place where it happened. */
+/** Notes: a server's error in its own words, and remarks. */
 import { TriangleAlert } from 'lucide-react'
 import { Refused } from '../call.ts'
 import { sentence } from './plain-words.ts'
@@ -17,7 +17,7 @@ export function RefusalNote({ refused, className = '' }: { refused: Error | null
   )
 }
 
-/** A standing remark: something to know, or to beware of. */
+/** A remark, or a warning. */
 export function Note({ kind = 'plain', children }: { kind?: 'plain' | 'warning'; children: React.ReactNode }) {
   const look = kind === 'warning' ? 'bg-warn-soft border-l-warn' : 'bg-sunken border-l-line-strong'
   return (

@@ -1,4 +1,4 @@
-/** The menu of a row, and the deeds that many rows have. */
+/** The menu of a row, and the items that many rows share. */
 import { Archive, ArchiveRestore, Ellipsis, Trash2 } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { Endpoint } from '../../../contract/endpoint.ts'
@@ -14,15 +14,15 @@ export function RowMenu({ name, children }: { name: string; children: ReactNode 
 type ItemProps = {
   name: string
   endpoint: Endpoint
-  /** What shows the row, and is read anew after the deed. */
+  /** The endpoints that show the row. They are read again after the deed. */
   refresh: readonly Endpoint[]
 }
 
 type ArchiveItemProps = ItemProps & {
   status: 'active' | 'archived'
-  /** What archiving means. */
+  /** The consequences of archiving. */
   words: string
-  /** What unarchiving means. */
+  /** The consequences of unarchiving. */
   wordsBack: string
   deed: (status: 'active' | 'archived') => Promise<unknown>
 }
@@ -51,9 +51,9 @@ export function ArchiveItem({ name, endpoint, refresh, status, words, wordsBack,
 }
 
 type DeleteItemProps = ItemProps & {
-  /** What the row is: "offer". */
+  /** The word for the row, such as "offer". */
   what: string
-  /** What deleting means; a function where that must be asked first. */
+  /** The consequences of deleting; a function if they must be loaded first. */
   words: string | (() => Promise<string>)
   /** Why it cannot be deleted yet. */
   before?: string | undefined

@@ -1,4 +1,4 @@
-/** Looks for a text in names; the address follows the typing after a moment, and the field follows the address: back, or cleared. */
+/** Searches names. The address changes shortly after typing; the field follows the address after Back or clearing. */
 import { Search } from 'lucide-react'
 import { useEffect, useId, useState } from 'react'
 
@@ -18,7 +18,7 @@ export function SearchField({ value = '', onSeek, label = 'Search', placeholder 
   const [seen, setSeen] = useState(value)
   if (value !== seen) {
     setSeen(value)
-    // The address changed by something else than the typing here.
+    // The address changed, but not by typing here.
     if (value !== asked) {
       setAsked(value)
       setTyped(value)

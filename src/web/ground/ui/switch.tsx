@@ -1,11 +1,11 @@
-/** On or off, at once. One that may not be turned stays visible and says why (`reason`). */
+/** A switch that acts at once. One that may not be turned stays visible and says why (`reason`). */
 import { clsx } from 'clsx'
 import { useId } from 'react'
 import { notify } from './toast.tsx'
 import { Tooltip } from './tooltip.tsx'
 
 type SwitchProps = {
-  /** What it turns, for who does not see it. */
+  /** Its name for screen readers. */
   label: string
   on: boolean
   pending?: boolean
@@ -17,7 +17,7 @@ export function Switch({ label, on, pending = false, reason, onTurn }: SwitchPro
   const id = useId()
   const off = reason !== undefined
   const press = () => {
-    // A tap shows no tooltip, so pressing tells the reason.
+    // A tap shows no tooltip, so a press shows the reason.
     if (off) notify(reason)
     else if (!pending) onTurn(!on)
   }

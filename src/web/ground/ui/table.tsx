@@ -1,4 +1,4 @@
-/** Tables of numbers and names: a caption for readers, a head that stays, sideways scrolling inside its own frame. */
+/** Tables: a caption for screen readers, a sticky head, and sideways scrolling inside their own frame. */
 import { clsx } from 'clsx'
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import type { ComponentProps, ReactNode } from 'react'
@@ -7,7 +7,7 @@ type TableProps = {
   caption: string
   children: ReactNode
   className?: string
-  /** Of rows that open in place, as a tree. */
+  /** For rows that open in place, as a tree. */
   role?: 'treegrid'
 }
 
@@ -32,7 +32,7 @@ type HeadProps = ComponentProps<'th'> & {
   numeric?: boolean
   sort?: { now: 'asc' | 'desc' | undefined; onSort: () => void }
   stay?: boolean
-  /** Heard and not seen, over a column that needs no words. */
+  /** Only for screen readers. */
   unseen?: boolean
 }
 
@@ -63,7 +63,7 @@ export function Head({ numeric, sort, stay, unseen, children, className, ...rest
             sort.now !== undefined && 'text-ink',
           )}
         >
-          {/* Beside the words, not before them: a place for an arrow in every head would cost a wide table a column. */}
+          {/* Only in the sorted column: a place for an arrow in every head would make a wide table wider by a column. */}
           {numeric && sort.now !== undefined && <Arrow aria-hidden className="absolute right-full mr-0.5 size-3" />}
           {children}
           {!numeric && <Arrow aria-hidden className={clsx('size-3', sort.now === undefined && 'invisible')} />}
@@ -101,11 +101,11 @@ export function Cell({
   )
 }
 
-// What is scrolled under the actions fades out before them.
+// Cells that scroll under the actions fade out.
 const FADES =
   "before:absolute before:inset-y-0 before:-left-4 before:w-4 before:bg-linear-to-l before:from-surface before:content-['']"
 
-/** The head over the rows' actions, heard and not seen. */
+/** The head of the actions, only for screen readers. */
 export function ActionHead({ children = 'Actions' }: { children?: string }) {
   return (
     <Head unseen className={clsx('right-0 z-20!', FADES)}>
@@ -114,7 +114,7 @@ export function ActionHead({ children = 'Actions' }: { children?: string }) {
   )
 }
 
-/** The last cell of a row, with its menu or its button: in reach however far a wide table is scrolled. */
+/** The last cell of a row, with its menu or button. It stays in view while a wide table scrolls. */
 export function ActionCell({ children }: { children?: ReactNode }) {
   return (
     <Cell

@@ -1,4 +1,4 @@
-/** Short news at the edge of the screen, read out politely. For what has happened; refusals are shown where they happened. */
+/** Short notifications at the edge of the screen. Errors are shown where they happened instead. */
 import { Toast } from '@base-ui/react/toast'
 import { X } from 'lucide-react'
 import type { z } from 'zod'
@@ -7,36 +7,36 @@ import type { Warnings } from '../../../contract/warnings.ts'
 
 const toasts = Toast.createToastManager()
 
-/** What is to be acted on is read twice. */
+/** Warnings stay longer, because they ask for action. */
 const LONG_MS = 20_000
 
-/** Tells the person something; callable from anywhere. */
+/** Shows a notification. Callable from anywhere. */
 export function notify(title: string, description?: string) {
   toasts.add({ title, ...(description === undefined ? {} : { description }) })
 }
 
-type Answered = {
+type ReplyWithWarnings = {
   readonly warnings?: readonly z.input<typeof Warnings>[number][]
   readonly campaigns_on_fallback?: z.input<typeof OnFallback>
 }
 
 /**
- * Tells that something was done, and in place of the description what its answer warns of. Macros that are none are left out: the forms
- * name them while they are typed.
+ * Notifies that something was done. Warnings in the reply replace the description, except unknown macros, which forms show while
+ * typing.
  */
 export function notifyDone(title: string, answered: unknown, description?: string) {
-  const { warnings = [], campaigns_on_fallback: strayed = [] } = (answered ?? {}) as Answered
-  const said = warnings.filter(({ code }) => code !== 'unknown_macros').map(({ message }) => message)
-  if (strayed.length > 0) said.unshift(strayedInWords(strayed.map(({ name }) => name)))
-  if (said.length === 0) notify(title, description)
-  else toasts.add({ title, description: said.join(' '), timeout: LONG_MS })
+  const { warnings = [], campaigns_on_fallback: campaigns = [] } = (answered ?? {}) as ReplyWithWarnings
+  const words = warnings.filter(({ code }) => code !== 'unknown_macros').map(({ message }) => message)
+  if (campaigns.length > 0) words.unshift(fallbackInWords(campaigns.map(({ name }) => name)))
+  if (words.length === 0) notify(title, description)
+  else toasts.add({ title, description: words.join(' '), timeout: LONG_MS })
 }
 
 const MOST_NAMED = 5
 
-function strayedInWords(names: readonly string[]): string {
+function fallbackInWords(names: readonly string[]): string {
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
-  return `Visitors of these campaigns go to the fallback now, or nowhere without one: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`
+  return `Visitors of these campaigns now go to the fallback, or get 404 without one: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`
 }
 
 export function Toasts({ children }: { children: React.ReactNode }) {

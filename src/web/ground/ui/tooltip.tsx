@@ -1,11 +1,11 @@
-/** Words on hover and keyboard focus. Never the only place they are said: the trigger carries them for screen readers itself. */
+/** Words shown on hover and keyboard focus. The trigger must also hold them for screen readers. */
 import { Tooltip as Base } from '@base-ui/react/tooltip'
 import type { ReactElement } from 'react'
 
 export const TooltipProvider = Base.Provider
 
 type TooltipProps = {
-  /** Undefined while there is nothing to say. */
+  /** Undefined: no tooltip. */
   words: string | undefined
   children: ReactElement<Record<string, unknown>>
 }

@@ -1,6 +1,6 @@
 /**
- * Narrows a list to the rows with exactly this text. It is looked for on Enter, on leaving the field, or once a suggestion is taken, not while
- * someone types: the beginning of a text is a rare value itself, which may be looked for through all rows in vain.
+ * Filters a list by exactly this text. It searches on Enter, on leaving the field, or when a suggestion is chosen, not while typing:
+ * half a text matches no row, and the server would read all rows to find that out.
  */
 import { useId, useState } from 'react'
 
@@ -9,9 +9,9 @@ type ValueFieldProps = {
   placeholder: string
   value: string | undefined
   onChange: (value: string | undefined) => void
-  /** Values that are there; others may be typed as well. */
+  /** Known values. Others may be typed too. */
   suggestions: readonly string[]
-  /** Someone is about to type: suggestions may be fetched. */
+  /** Called when the field gets the focus, to load suggestions. */
   onFocus?: () => void
 }
 

@@ -12,7 +12,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { CampaignChoice } from '../../ground/campaign-choice.tsx'
 import { Attribution } from '../../ground/certainty.tsx'
-import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
+import { CampaignCell, type CampaignNames } from '../../ground/campaign-name.tsx'
 import { exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Original } from '../../ground/original.tsx'
@@ -137,7 +137,7 @@ function NothingFound({ sought, onClear }: { sought: string; onClear: () => void
   )
 }
 
-function EventTable({ events, campaigns }: { events: readonly EventRow[]; campaigns: Named }) {
+function EventTable({ events, campaigns }: { events: readonly EventRow[]; campaigns: CampaignNames }) {
   const networks = useNetworkNames()
   const [opened, setOpened] = useState<EventRow>()
   return (

@@ -21,7 +21,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 import { Checkbox, TextArea, TextField } from '../../ground/ui/field.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useChanges } from '../../ground/ui/unsaved.ts'
@@ -42,9 +42,9 @@ export function NetworkPage() {
   return (
     <>
       <BackLink to="/networks">Networks</BackLink>
-      <Asked query={network} title="Network">
+      <Loaded query={network} title="Network">
         {found => <NetworkSettings key={found.updated_at} network={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

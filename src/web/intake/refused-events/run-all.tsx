@@ -11,7 +11,7 @@ import { count, exactMoment, exactMoney } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
-import { Asked } from '../../ground/ui/page.tsx'
+import { Loaded } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -87,7 +87,7 @@ function RunForm({ filters, onClose }: { filters: Filters; onClose: () => void }
       }}
     >
       <DialogBody>
-        <Asked query={plan}>{preview => <Preview plan={preview} />}</Asked>
+        <Loaded query={plan}>{preview => <Preview plan={preview} />}</Loaded>
         <RefusalNote refused={run.error} />
       </DialogBody>
       <DialogFoot>

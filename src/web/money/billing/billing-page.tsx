@@ -15,7 +15,7 @@ import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { type ListAddress, useListAddress } from '../../ground/ui/list.tsx'
-import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Pager } from '../../ground/ui/pager.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { BillingSettings, PriceSetting } from './billing-settings.tsx'
@@ -31,7 +31,7 @@ export function BillingPage() {
     placeholderData: keepPreviousData,
   })
   return (
-    <Asked query={billing} title="Billing">
+    <Loaded query={billing} title="Billing">
       {found =>
         Number(found.price_per_person) === 0 && found.deliveries_held === 0 ? (
           <>
@@ -42,7 +42,7 @@ export function BillingPage() {
           <ChargedBilling billing={found} address={address} />
         )
       }
-    </Asked>
+    </Loaded>
   )
 }
 

@@ -12,7 +12,7 @@ import { SOURCE_NAMES } from '../../ground/original.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
-import { Asked, EmptyState, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { Loaded, EmptyState, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { OwnRateDialog } from './own-rate-dialog.tsx'
@@ -45,7 +45,7 @@ export function RatesPage() {
           Set own rate
         </Button>
       </PageHeader>
-      <Asked query={rates}>
+      <Loaded query={rates}>
         {found => (
           <>
             <Sources sources={found.sources} now={now} />
@@ -53,7 +53,7 @@ export function RatesPage() {
             <OwnRates own={found.own} />
           </>
         )}
-      </Asked>
+      </Loaded>
       <OwnRateDialog currency={currency} today={today} onClose={() => setCurrency(undefined)} />
     </>
   )

@@ -16,7 +16,7 @@ import { ago, moment } from '../../ground/figures/figures.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -36,9 +36,9 @@ export function SpendAccountPage() {
   return (
     <>
       <BackLink to="/ad-spend/accounts">Spend accounts</BackLink>
-      <Asked query={account} title="Spend account">
+      <Loaded query={account} title="Spend account">
         {found => <AccountDetail account={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

@@ -18,7 +18,7 @@ import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -45,9 +45,9 @@ export function AdAccountPage() {
   return (
     <>
       <BackLink to="/ad-accounts">Ad accounts</BackLink>
-      <Asked query={account} title="Ad account">
+      <Loaded query={account} title="Ad account">
         {found => <AccountDetail key={found.id} account={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

@@ -12,7 +12,7 @@ import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { CopyButton, indented } from '../../ground/ui/copy.tsx'
 import { Dialog, DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
-import { Asked } from '../../ground/ui/page.tsx'
+import { Loaded } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { GoogleOutcome, isGoogleCall } from '../ad-accounts/google-outcome.tsx'
@@ -59,7 +59,7 @@ function SendAgain({ id, onClose }: { id: string; onClose: () => void }) {
 function Attempts({ id }: { id: string }) {
   const delivery = useQuery(ask(readDelivery, { params: { id } }))
   return (
-    <Asked query={delivery}>
+    <Loaded query={delivery}>
       {({ history, attempts_dropped, kind, state, target_id, click_id, event_type }) => (
         <>
           <p className="text-ink-soft">
@@ -89,7 +89,7 @@ function Attempts({ id }: { id: string }) {
           )}
         </>
       )}
-    </Asked>
+    </Loaded>
   )
 }
 

@@ -14,7 +14,7 @@ import {
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { CampaignChoice } from '../../ground/campaign-choice.tsx'
-import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
+import { CampaignCell, type CampaignNames } from '../../ground/campaign-name.tsx'
 import { ago, exactMoment, moment, NONE } from '../../ground/figures/figures.ts'
 import type { DeliveriesSearch } from '../../ground/lists.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -162,7 +162,7 @@ function ResendButton({ search }: { search: DeliveriesSearch }) {
   )
 }
 
-function DeliveryTable({ deliveries, campaigns }: { deliveries: readonly DeliveryRow[]; campaigns: Named }) {
+function DeliveryTable({ deliveries, campaigns }: { deliveries: readonly DeliveryRow[]; campaigns: CampaignNames }) {
   const [opened, setOpened] = useState<string>()
   return (
     <>

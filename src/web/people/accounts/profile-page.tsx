@@ -44,7 +44,7 @@ export function ProfilePage() {
       </Setting>
       <Setting
         title="Second factor"
-        words="Asked for besides your password, so that a stolen password alone is not enough."
+        words="Loaded for besides your password, so that a stolen password alone is not enough."
       >
         <SecondFactor />
       </Setting>

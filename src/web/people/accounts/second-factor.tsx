@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { ago, day } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
-import { Asked } from '../../ground/ui/page.tsx'
+import { Loaded } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { AddPasskey } from './add-passkey.tsx'
 import { type Factor, mySecondFactor } from './factor.ts'
@@ -15,7 +15,7 @@ import { SetUpApp } from './set-up-app.tsx'
 
 export function SecondFactor() {
   const factor = useQuery(mySecondFactor)
-  return <Asked query={factor}>{data => <FactorList factor={data} />}</Asked>
+  return <Loaded query={factor}>{data => <FactorList factor={data} />}</Loaded>
 }
 
 type Passkey = Factor['passkeys'][number]

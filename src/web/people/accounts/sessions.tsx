@@ -6,7 +6,7 @@ import { ask, call } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
-import { Asked } from '../../ground/ui/page.tsx'
+import { Loaded } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { postAuth } from './session.ts'
@@ -24,7 +24,7 @@ export function Sessions() {
     },
   })
   return (
-    <Asked query={sessions}>
+    <Loaded query={sessions}>
       {({ data }) => (
         <div className="flex flex-col items-start gap-3">
           <ul className="w-full divide-y divide-line rounded-lg border border-line bg-surface">
@@ -40,7 +40,7 @@ export function Sessions() {
           )}
         </div>
       )}
-    </Asked>
+    </Loaded>
   )
 }
 

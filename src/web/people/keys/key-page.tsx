@@ -19,7 +19,7 @@ import { ago, moment } from '../../ground/figures/figures.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
-import { Asked, EmptyState, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { Loaded, EmptyState, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { abilitiesOf } from './abilities.ts'
 import { ExpiryDialog, useKeyDeeds } from './deeds.tsx'
@@ -34,7 +34,7 @@ export function KeyPage() {
   const { id } = route.useParams()
   const keys = useQuery(ask(listKeys))
   return (
-    <Asked query={keys} title="API key">
+    <Loaded query={keys} title="API key">
       {({ data }) => {
         const key = data.find(one => one.id === id)
         return key === undefined ? (
@@ -54,7 +54,7 @@ export function KeyPage() {
           <KeyDetail apiKey={key} />
         )
       }}
-    </Asked>
+    </Loaded>
   )
 }
 
@@ -86,7 +86,7 @@ function KeyDetail({ apiKey }: { apiKey: KeyRow }) {
           </div>
         }
       >
-        <Asked query={grant}>{held => <Permissions held={held} />}</Asked>
+        <Loaded query={grant}>{held => <Permissions held={held} />}</Loaded>
       </Section>
       {grant.data !== undefined && apiKey.state !== 'revoked' && <Commands apiKey={apiKey} held={grant.data} />}
       {reason === undefined && <GrantDialog apiKey={apiKey} open={editing} onClose={() => edit(false)} />}

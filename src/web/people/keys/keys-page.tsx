@@ -18,7 +18,7 @@ import { ask } from '../../ground/call.ts'
 import { ago, day, moment } from '../../ground/figures/figures.ts'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
-import { Asked, EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { Loaded, EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { CreateKey } from './create-key.tsx'
@@ -42,7 +42,7 @@ export function KeysPage() {
           Create key
         </Button>
       </PageHeader>
-      <Asked query={keys}>
+      <Loaded query={keys}>
         {({ data }) =>
           data.length === 0 ? (
             <EmptyState
@@ -58,7 +58,7 @@ export function KeysPage() {
             <KeyTable keys={data} />
           )
         }
-      </Asked>
+      </Loaded>
       <CreateKey open={creating} onClose={() => setCreating(false)} />
     </>
   )

@@ -20,7 +20,7 @@ import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import { Asked, Section } from '../../ground/ui/page.tsx'
+import { Loaded, Section } from '../../ground/ui/page.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -35,7 +35,7 @@ export function InvitationList({ mine }: { mine: Role }) {
   return (
     <Section title="Invitations" words="A link works once, for 7 days, and only for the invited address.">
       {created !== undefined && <CreatedDialog created={created} onClose={() => setCreated(undefined)} />}
-      <Asked query={invitations}>
+      <Loaded query={invitations}>
         {({ data }) =>
           data.length === 0 ? (
             <p className="text-ink-faint">No open invitations.</p>
@@ -77,7 +77,7 @@ export function InvitationList({ mine }: { mine: Role }) {
             </Table>
           )
         }
-      </Asked>
+      </Loaded>
     </Section>
   )
 }

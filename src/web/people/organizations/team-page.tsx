@@ -20,7 +20,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Face } from '../../ground/ui/face.tsx'
 import { SelectField } from '../../ground/ui/field.tsx'
-import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { InvitationList, InviteDialog } from './invitations.tsx'
@@ -47,7 +47,7 @@ export function TeamPage() {
         </Button>
       </PageHeader>
       <Section title="Members">
-        <Asked query={members}>{({ data }) => <Members members={data} mine={role} />}</Asked>
+        <Loaded query={members}>{({ data }) => <Members members={data} mine={role} />}</Loaded>
       </Section>
       {role !== 'member' && <InvitationList mine={role} />}
       <InviteDialog open={inviting} onClose={() => setInviting(false)} mine={role} />

@@ -7,7 +7,7 @@ import { ask } from '../../ground/call.ts'
 import { compact, NONE } from '../../ground/figures/figures.ts'
 import { type Days, daysIn } from '../../ground/figures/window.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
-import { Asked, Waiting } from '../../ground/ui/page.tsx'
+import { Loaded, Waiting } from '../../ground/ui/page.tsx'
 import { zoneNow } from '../../ground/zone.ts'
 import { explore } from '../../../reading/explore/api.ts'
 import { type Column, columnsOf, type Figures, measureColumns, measuresOf } from './columns.ts'
@@ -53,7 +53,7 @@ export function Hours({ question, shade, isRunning, days }: HoursProps) {
   const column = measureColumns().find(({ id }) => id === shade)
   if (hours === undefined || column === undefined) return null
   return (
-    <Asked
+    <Loaded
       query={hours}
       waiting={
         <>
@@ -83,7 +83,7 @@ export function Hours({ question, shade, isRunning, days }: HoursProps) {
           </>
         )
       }}
-    </Asked>
+    </Loaded>
   )
 }
 

@@ -7,7 +7,7 @@ import { orderBy } from '../../ground/figures/columns.ts'
 import { isFigure } from '../../../contract/figures.ts'
 import { meansOf, useGoalWords } from '../../ground/figures/goals.ts'
 import { useIsNarrow } from '../../ground/ui/narrow.ts'
-import { Asked, EmptyState, Waiting } from '../../ground/ui/page.tsx'
+import { Loaded, EmptyState, Waiting } from '../../ground/ui/page.tsx'
 import { Head, RowHead, Table } from '../../ground/ui/table.tsx'
 import { type Branch, Figure, NAME, Rows, type Tree as TreeOf, TreeContext, useBranch } from './branch.tsx'
 import { CellMenu, type Chosen } from './cell-menu.tsx'
@@ -36,7 +36,7 @@ export function TreeTable({ question, search, isRunning, words, note, onChange }
   const levels = levelsOf(search)
   return (
     <>
-      <Asked query={{ ...branch, data: branch.data?.pages[0] }} waiting={<PreparingTable />}>
+      <Loaded query={{ ...branch, data: branch.data?.pages[0] }} waiting={<PreparingTable />}>
         {first =>
           first.rows.length === 0 ? (
             <EmptyState
@@ -67,7 +67,7 @@ export function TreeTable({ question, search, isRunning, words, note, onChange }
             </>
           )
         }
-      </Asked>
+      </Loaded>
       <CellMenu
         chosen={chosen}
         search={search}

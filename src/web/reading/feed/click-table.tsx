@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import type { z } from 'zod'
 import type { Click } from '../../../reading/feed/api.ts'
-import { CampaignCell, type Named } from '../../ground/campaign-name.tsx'
+import { CampaignCell, type CampaignNames } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { LADDER } from '../../ground/rungs.ts'
 import { zoneWords } from '../../ground/zone.ts'
@@ -12,7 +12,7 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
 type ClickRow = z.input<typeof Click>
 
-type TableProps = { caption: string; clicks: readonly ClickRow[]; campaigns: Named }
+type TableProps = { caption: string; clicks: readonly ClickRow[]; campaigns: CampaignNames }
 
 export function ClickTable({ caption, clicks, campaigns }: TableProps) {
   return (

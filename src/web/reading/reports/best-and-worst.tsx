@@ -9,7 +9,7 @@ import { call } from '../../ground/call.ts'
 import { count, moneyOrNone, percent } from '../../ground/figures/figures.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
-import { Asked, Section, Waiting } from '../../ground/ui/page.tsx'
+import { Loaded, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Cell, Head, Row as TableRow, RowHead, Table } from '../../ground/ui/table.tsx'
 import { partOf } from '../explore/columns.ts'
 import { DIMENSION_WORDS } from '../explore/dimensions.ts'
@@ -74,7 +74,7 @@ export function BestAndWorst({ search, days }: BestAndWorstProps) {
     <div className="grid gap-x-6 xl:grid-cols-2">
       {lists.map(([title, query, rows, nothing]) => (
         <Section key={title} title={title} className="mb-8 min-w-0">
-          <Asked query={{ ...query, data: query.data && rows }} waiting={<Waiting className="h-48" />}>
+          <Loaded query={{ ...query, data: query.data && rows }} waiting={<Waiting className="h-48" />}>
             {found =>
               found.length === 0 ? (
                 <p className="text-ink-soft">{nothing}</p>
@@ -82,7 +82,7 @@ export function BestAndWorst({ search, days }: BestAndWorstProps) {
                 <Rows caption={title} level={level} rows={found} search={search} />
               )
             }
-          </Asked>
+          </Loaded>
         </Section>
       ))}
     </div>

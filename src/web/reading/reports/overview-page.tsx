@@ -23,7 +23,7 @@ import {
 } from '../../ground/figures/window.ts'
 import { dayAt, isUtc, zoneNow } from '../../ground/zone.ts'
 import { WindowControls } from '../../ground/figures/window-controls.tsx'
-import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { useAttention } from '../attention/attention.ts'
 import { AttentionList } from '../attention/attention-list.tsx'
@@ -108,7 +108,7 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
   const isMoney = isOfMoney(chart)
   return (
     <>
-      <Asked query={{ ...byDay, data: counted }} waiting={<Waiting className="mb-6 h-[34rem] sm:h-[17rem]" />}>
+      <Loaded query={{ ...byDay, data: counted }} waiting={<Waiting className="mb-6 h-[34rem] sm:h-[17rem]" />}>
         {report => (
           <div className="mb-6 overflow-hidden rounded-lg border border-line bg-surface">
             <Tiles
@@ -138,7 +138,7 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
             </Suspense>
           </div>
         )}
-      </Asked>
+      </Loaded>
       <RefusalNote refused={before.error} className="mb-4" />
       <ReportingWords reporting={reporting} />
       <CutDays days={days} source={counted?.totals.cost_source} className="-mt-4 mb-6" />

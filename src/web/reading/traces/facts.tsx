@@ -9,7 +9,7 @@ import { listLandings } from '../../../traffic/landings/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { useIsCharging } from '../../ground/charging.ts'
-import type { Named } from '../../ground/campaign-name.tsx'
+import type { CampaignNames } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Section } from '../../ground/ui/page.tsx'
@@ -18,7 +18,7 @@ import { Rung } from '../feed/click-table.tsx'
 /** The newest offers, landings and bots are shown by their names, older ones by their ids. */
 const MOST = 200
 
-export function ClickFacts({ click, campaigns }: { click: z.input<typeof TracedClick>; campaigns: Named }) {
+export function ClickFacts({ click, campaigns }: { click: z.input<typeof TracedClick>; campaigns: CampaignNames }) {
   const campaign = campaigns.find(({ id }) => id === click.campaign_id)
   const offers = useQuery(ask(listOffers, { query: { limit: MOST } })).data?.data
   const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data

@@ -5,7 +5,7 @@ import { readTrace } from '../../../reading/traces/api.ts'
 import { ask } from '../../ground/call.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
-import { Asked, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Section } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { ClickFacts, Persons } from './facts.tsx'
 import { Timeline } from './timeline.tsx'
@@ -22,7 +22,7 @@ export function TracePage() {
       <PageHeader title="Click" words={<span className="font-mono break-all">{shown}</span>}>
         <CopyButton text={shown} label="Copy id" />
       </PageHeader>
-      <Asked query={trace}>
+      <Loaded query={trace}>
         {found => (
           <>
             {found.truncated && (
@@ -39,7 +39,7 @@ export function TracePage() {
             </div>
           </>
         )}
-      </Asked>
+      </Loaded>
     </>
   )
 }

@@ -13,7 +13,7 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 import { submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { Checkbox, TextField } from '../../ground/ui/field.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -38,9 +38,9 @@ export function BotPage() {
   return (
     <>
       <BackLink to="/bots">Bots</BackLink>
-      <Asked query={bot} title="Bot">
+      <Loaded query={bot} title="Bot">
         {found => <BotDetail key={found.id} bot={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

@@ -4,7 +4,7 @@ import { listRelays } from '../../../telegram/bots/api.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, count, moment, NONE } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
-import { Asked } from '../../ground/ui/page.tsx'
+import { Loaded } from '../../ground/ui/page.tsx'
 import { sentence } from '../../ground/ui/plain-words.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
@@ -13,7 +13,7 @@ const LINES = 20
 export function RelayLog({ id }: { id: string }) {
   const relays = useQuery({ ...ask(listRelays, { params: { id }, query: { limit: LINES } }), refetchInterval: 10_000 })
   return (
-    <Asked query={relays} what="log">
+    <Loaded query={relays} what="log">
       {({ data }) =>
         data.length === 0 ? (
           <p className="text-ink-soft">Nothing has been forwarded yet. Send the bot a message to test it.</p>
@@ -51,6 +51,6 @@ export function RelayLog({ id }: { id: string }) {
           </Table>
         )
       }
-    </Asked>
+    </Loaded>
   )
 }

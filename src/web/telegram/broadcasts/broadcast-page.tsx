@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { readBroadcast } from '../../../telegram/broadcasts/api.ts'
 import { ask } from '../../ground/call.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
-import { Asked } from '../../ground/ui/page.tsx'
+import { Loaded } from '../../ground/ui/page.tsx'
 import { EditPart } from './edit-part.tsx'
 import { RunPart } from './run-part.tsx'
 import { isOpen, isRunning } from './state.tsx'
@@ -26,7 +26,7 @@ export function BroadcastPage() {
   return (
     <>
       <BackLink to="/broadcasts">Broadcasts</BackLink>
-      <Asked query={broadcast} title="Broadcast">
+      <Loaded query={broadcast} title="Broadcast">
         {found =>
           isOpen(found) ? (
             <EditPart key={`${found.id} ${found.updated_at}`} broadcast={found} />
@@ -34,7 +34,7 @@ export function BroadcastPage() {
             <RunPart broadcast={found} outcome={state} />
           )
         }
-      </Asked>
+      </Loaded>
     </>
   )
 }

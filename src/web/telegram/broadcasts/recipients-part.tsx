@@ -9,7 +9,7 @@ import { ask, call } from '../../ground/call.ts'
 import { count, exactMoment, NONE, percent, ratio } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
-import { Asked, Section } from '../../ground/ui/page.tsx'
+import { Loaded, Section } from '../../ground/ui/page.tsx'
 import { Pager } from '../../ground/ui/pager.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
@@ -111,7 +111,7 @@ function Sends({ id, state }: { id: string; state: SendState }) {
     placeholderData: keepPreviousData,
   })
   return (
-    <Asked query={sends}>
+    <Loaded query={sends}>
       {({ data, next_cursor }) =>
         data.length === 0 ? (
           <p className="py-3 text-ink-faint">Nobody.</p>
@@ -153,6 +153,6 @@ function Sends({ id, state }: { id: string; state: SendState }) {
           </>
         )
       }
-    </Asked>
+    </Loaded>
   )
 }

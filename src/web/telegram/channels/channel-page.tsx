@@ -9,7 +9,7 @@ import { ago, count, day, moment } from '../../ground/figures/figures.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
@@ -27,9 +27,9 @@ export function ChannelPage() {
   return (
     <>
       <BackLink to="/channels">Channels</BackLink>
-      <Asked query={channel} title="Channel">
+      <Loaded query={channel} title="Channel">
         {found => <ChannelDetail key={found.id} channel={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

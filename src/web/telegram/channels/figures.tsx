@@ -11,7 +11,7 @@ import { daysOf, type Range } from '../../ground/figures/window.ts'
 import { DaysChoice } from '../../ground/figures/window-controls.tsx'
 import { dayOf } from '../../../contract/days.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
-import { Asked, Section, Waiting } from '../../ground/ui/page.tsx'
+import { Loaded, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
@@ -66,7 +66,7 @@ export function ChannelFigures({ channel }: ChannelProps) {
           </Note>
         </div>
       )}
-      <Asked query={report} what="channel" waiting={<Waiting className="h-72" />}>
+      <Loaded query={report} what="channel" waiting={<Waiting className="h-72" />}>
         {found => (
           <>
             <div className="mb-4 overflow-hidden rounded-lg border border-line bg-surface">
@@ -93,7 +93,7 @@ export function ChannelFigures({ channel }: ChannelProps) {
             <ReportTable report={found} />
           </>
         )}
-      </Asked>
+      </Loaded>
     </Section>
   )
 }

@@ -9,7 +9,7 @@ import { certaintyName } from '../../ground/certainty.tsx'
 import { ago, count, moment, NONE } from '../../ground/figures/figures.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
-import { Asked, Section } from '../../ground/ui/page.tsx'
+import { Loaded, Section } from '../../ground/ui/page.tsx'
 import { Pager } from '../../ground/ui/pager.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
@@ -68,7 +68,7 @@ export function ChannelMembers({ channel: { id } }: { channel: { readonly id: st
         </div>
       }
     >
-      <Asked query={members} what="channel">
+      <Loaded query={members} what="channel">
         {({ data, next_cursor }) =>
           data.length === 0 ? (
             <p className="text-ink-soft">
@@ -83,7 +83,7 @@ export function ChannelMembers({ channel: { id } }: { channel: { readonly id: st
             </>
           )
         }
-      </Asked>
+      </Loaded>
     </Section>
   )
 }

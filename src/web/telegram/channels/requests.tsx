@@ -17,7 +17,7 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
-import { Asked, Section } from '../../ground/ui/page.tsx'
+import { Loaded, Section } from '../../ground/ui/page.tsx'
 import { Pager } from '../../ground/ui/pager.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -90,7 +90,7 @@ export function ChannelRequests({ channel: { id, join_mode } }: ChannelProps) {
         </div>
       }
     >
-      <Asked query={requests}>
+      <Loaded query={requests}>
         {({ data, next_cursor }) =>
           data.length === 0 ? (
             <p className="text-ink-soft">
@@ -103,7 +103,7 @@ export function ChannelRequests({ channel: { id, join_mode } }: ChannelProps) {
             </>
           )
         }
-      </Asked>
+      </Loaded>
     </Section>
   )
 }

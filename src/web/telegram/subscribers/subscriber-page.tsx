@@ -17,7 +17,7 @@ import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { sentence } from '../../ground/ui/plain-words.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -34,9 +34,9 @@ export function SubscriberPage() {
   return (
     <>
       <BackLink to="/subscribers">Subscribers</BackLink>
-      <Asked query={person} title="Subscriber">
+      <Loaded query={person} title="Subscriber">
         {known => <Person known={known} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

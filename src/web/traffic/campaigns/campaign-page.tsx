@@ -19,7 +19,7 @@ import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useOriginal } from '../../ground/ui/clone.tsx'
 import { CopyButton } from '../../ground/ui/copy.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -53,9 +53,9 @@ export function NewCampaignPage() {
 function ClonedCampaign({ id }: { id: string }) {
   const original = useOriginal('campaign', id, sought => call(readCampaign, { params: { id: sought } }))
   return (
-    <Asked query={original} title="Campaign">
+    <Loaded query={original} title="Campaign">
       {found => <NewCampaign original={found} />}
-    </Asked>
+    </Loaded>
   )
 }
 
@@ -111,9 +111,9 @@ export function CampaignPage() {
   return (
     <>
       <BackLink to="/campaigns">Campaigns</BackLink>
-      <Asked query={campaign} title="Campaign">
+      <Loaded query={campaign} title="Campaign">
         {found => <CampaignDetail key={found.id} campaign={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

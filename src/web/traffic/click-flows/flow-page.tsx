@@ -13,7 +13,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
-import { Asked, PageHeader, Waiting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
@@ -37,9 +37,9 @@ export function FlowPage() {
   return (
     <>
       <BackLink to="/click-flows">Click flows</BackLink>
-      <Asked query={flow} title="Click flow">
+      <Loaded query={flow} title="Click flow">
         {found => <FlowEditor key={found.id} flow={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

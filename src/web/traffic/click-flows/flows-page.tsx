@@ -34,7 +34,7 @@ type ListedFlowRow = z.input<typeof ListedFlow>
 const route = getRouteApi('/inside/click-flows')
 
 export function FlowsPage() {
-  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const flows = useQuery({ ...ask(listClickFlows, { query }), placeholderData: keepPreviousData })
   const { figures, error } = useLedFigures('click_flow', days)
   return (
@@ -70,7 +70,7 @@ export function FlowsPage() {
             caption="Click flows"
             rows={rows}
             figures={figures}
-            shown={shown}
+            sorting={sorting}
             isWhole={address.search.cursor === undefined && flows.data?.next_cursor === null}
             heads={HEADS}
           >

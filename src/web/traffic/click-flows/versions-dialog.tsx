@@ -8,7 +8,7 @@ import { moment } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody } from '../../ground/ui/dialog.tsx'
-import { Asked } from '../../ground/ui/page.tsx'
+import { Loaded } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -46,7 +46,7 @@ function Versions({ flow, onRestored }: Pick<Props, 'flow' | 'onRestored'>) {
   return (
     <>
       <RefusalNote refused={restore.error} />
-      <Asked query={versions}>
+      <Loaded query={versions}>
         {({ data }) =>
           data.length === 0 ? (
             <p className="text-ink-soft">Nothing has been published yet.</p>
@@ -89,7 +89,7 @@ function Versions({ flow, onRestored }: Pick<Props, 'flow' | 'onRestored'>) {
             </Table>
           )
         }
-      </Asked>
+      </Loaded>
     </>
   )
 }

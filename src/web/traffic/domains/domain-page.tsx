@@ -18,7 +18,7 @@ import { ago, count, day, moment } from '../../ground/figures/figures.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -45,9 +45,9 @@ export function DomainPage() {
   return (
     <>
       <BackLink to="/settings/domains">Domains</BackLink>
-      <Asked query={domain} title="Domain">
+      <Loaded query={domain} title="Domain">
         {found => <DomainDetail key={found.id} domain={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

@@ -16,7 +16,7 @@ import { eventSettings } from '../../ground/figures/goals.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { chosenIn, submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
@@ -32,7 +32,7 @@ export function EventSettingsPage() {
         title="Events"
         words="Names and goal for your team’s screens. Postbacks and the API keep the original types."
       />
-      <Asked query={settings}>{found => <SettingsForm key={`${found.updated_at}`} settings={found} />}</Asked>
+      <Loaded query={settings}>{found => <SettingsForm key={`${found.updated_at}`} settings={found} />}</Loaded>
     </>
   )
 }

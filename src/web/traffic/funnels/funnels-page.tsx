@@ -25,7 +25,7 @@ type FunnelRow = z.input<typeof Funnel>
 const route = getRouteApi('/inside/funnels')
 
 export function FunnelsPage() {
-  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const { search, narrow } = address
   const funnels = useQuery({ ...ask(listFunnels, { query }), placeholderData: keepPreviousData })
   const { figures, error } = useLedFigures('funnel', days)
@@ -58,7 +58,7 @@ export function FunnelsPage() {
             caption="Funnels"
             rows={rows}
             figures={figures}
-            shown={shown}
+            sorting={sorting}
             isWhole={search.cursor === undefined && funnels.data?.next_cursor === null}
             heads={HEADS}
           >

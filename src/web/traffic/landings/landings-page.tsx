@@ -35,7 +35,7 @@ type LandingRow = z.input<typeof Landing>
 const route = getRouteApi('/inside/landings')
 
 export function LandingsPage() {
-  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const landings = useQuery({ ...ask(listLandings, { query }), placeholderData: keepPreviousData })
   const counted = useQuery(ask(readLandingFigures, { query: daysOrBoundsOf(days) }))
   const figures = counted.data?.is_counted ? ({ rows: counted.data.rows, missing: 'zero' } as const) : NO_FIGURES
@@ -70,7 +70,7 @@ export function LandingsPage() {
             caption="Landings"
             rows={rows}
             figures={figures}
-            shown={shown}
+            sorting={sorting}
             isWhole={address.search.cursor === undefined && landings.data?.next_cursor === null}
             heads={HEADS}
           >

@@ -36,7 +36,7 @@ type OfferRow = z.input<typeof Offer>
 const route = getRouteApi('/inside/offers')
 
 export function OffersPage() {
-  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const offers = useQuery({ ...ask(listOffers, { query }), placeholderData: keepPreviousData })
   const report = useQuery(ask(readReportAsMember, { query: { dimension: 'offer', ...boundsOf(days) } }))
   const figures =
@@ -69,7 +69,7 @@ export function OffersPage() {
             caption="Offers"
             rows={rows}
             figures={figures}
-            shown={shown}
+            sorting={sorting}
             isWhole={address.search.cursor === undefined && offers.data?.next_cursor === null}
             heads={HEADS}
           >

@@ -16,7 +16,7 @@ import { count } from '../../ground/figures/figures.ts'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import { Asked, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useChanges } from '../../ground/ui/unsaved.ts'
@@ -34,9 +34,9 @@ export function SourcePage() {
   return (
     <>
       <BackLink to="/sources">Sources</BackLink>
-      <Asked query={source} title="Source">
+      <Loaded query={source} title="Source">
         {found => <SourceSettings key={found.updated_at} source={found} />}
-      </Asked>
+      </Loaded>
     </>
   )
 }

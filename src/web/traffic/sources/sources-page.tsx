@@ -34,7 +34,7 @@ type SourceRow = z.input<typeof TrafficSource>
 const route = getRouteApi('/inside/sources')
 
 export function SourcesPage() {
-  const { address, query, days, shown, controls } = useListFigures(useListAddress(route.useSearch()))
+  const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const sources = useQuery({ ...ask(listTrafficSources, { query }), placeholderData: keepPreviousData })
   const { figures, error } = useLedFigures('traffic_source', days)
   const today = useClicksToday()
@@ -74,7 +74,7 @@ export function SourcesPage() {
             caption="Sources"
             rows={rows}
             figures={figures}
-            shown={shown}
+            sorting={sorting}
             isWhole={address.search.cursor === undefined && sources.data?.next_cursor === null}
             heads={HEADS}
           >
