@@ -36,7 +36,7 @@ const MOST_NAMED = 5
 
 function fallbackInWords(names: readonly string[]): string {
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
-  return `Visitors of these campaigns now go to the fallback, or get 404 without one: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`
+  return `Visitors of these campaigns now go to the fallback, if there is one: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`
 }
 
 export function Toasts({ children }: { children: React.ReactNode }) {

@@ -49,7 +49,7 @@ export function AdSpendPage() {
     <>
       <PageHeader
         title="Ad spend"
-        words="In US dollars, by campaign and UTC day, and by sub1 where isListed. A later amount replaces an earlier one."
+        words="In US dollars, by campaign and UTC day, and by sub1 where known. A later amount replaces an earlier one."
       >
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
         <DaysChoice search={search} days={days} today={today} areUtc onChange={narrow} />

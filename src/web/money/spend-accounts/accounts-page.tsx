@@ -67,7 +67,7 @@ function AccountTable({ accounts }: { accounts: readonly SpendAccountRow[] }) {
           <Head stay>Name</Head>
           <Head>State</Head>
           <Head>Platform</Head>
-          <Head>SpendAccountRow number</Head>
+          <Head>Account number</Head>
           <Head numeric>30 days, $</Head>
           <Head numeric>Unmatched, $</Head>
           <Head>Last read</Head>

@@ -91,7 +91,7 @@ function AccountTable({ accounts }: { accounts: readonly AdAccountRow[] }) {
           <Head stay>Name</Head>
           <Head>State</Head>
           <Head>Platform</Head>
-          <Head>AdAccountRow id</Head>
+          <Head>Account id</Head>
           <Head>Credential</Head>
           <Head numeric>Events sent</Head>
           <Head>Connected</Head>

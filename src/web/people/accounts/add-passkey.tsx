@@ -84,7 +84,7 @@ export function PasswordField(props: React.ComponentProps<'input'>) {
     <TextField
       {...props}
       label="Your password"
-      hint="Loaded again because you signed in a while ago."
+      hint="Required again, because you signed in a while ago."
       type="password"
       autoComplete="current-password"
     />

@@ -44,7 +44,7 @@ export function ProfilePage() {
       </Setting>
       <Setting
         title="Second factor"
-        words="Loaded for besides your password, so that a stolen password alone is not enough."
+        words="Required in addition to your password, so that a stolen password alone is not enough."
       >
         <SecondFactor />
       </Setting>

@@ -33,13 +33,13 @@ export function useReporting([figures, drawn]: readonly [Bounds, Bounds], campai
   return { currency, query: { currency }, because: undefined }
 }
 
-type Loaded = { readonly queryKey: readonly [unknown, { readonly query?: { readonly currency?: string } }] }
+type Asked = { readonly queryKey: readonly [unknown, { readonly query?: { readonly currency?: string } }] }
 
 /** Keeps what was shown until the next is there, but never an amount of one currency under the name of another. */
 export const keptIn =
   (currency: string) =>
   <Shown,>(shown: Shown | undefined, asked: unknown): Shown | undefined =>
-    ((asked as Loaded | undefined)?.queryKey[1].query?.currency ?? 'USD') === currency ? shown : undefined
+    ((asked as Asked | undefined)?.queryKey[1].query?.currency ?? 'USD') === currency ? shown : undefined
 
 /** Stands under the figures of a workspace that reads in another currency. */
 export function ReportingWords({ reporting: { currency, because } }: { reporting: Reporting }) {
