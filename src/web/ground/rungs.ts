@@ -2,7 +2,7 @@
 import { EVENT_TYPE_LABELS } from '../../contract/event-types.ts'
 import { Click } from '../../reading/feed/api.ts'
 
-export const LADDER = Click.shape.status.options
+export const CLICK_STATUSES = Click.shape.status.options
 
 const LABELS: Readonly<Record<string, string>> = EVENT_TYPE_LABELS
 let names: Readonly<Record<string, string>> = {}

@@ -4,7 +4,7 @@ import { count, moneyOrNone, percent, perUnit } from './figures.ts'
 import { type Measures, measure, numberOf, type Totals } from './measures.ts'
 import type { Goal } from './search.ts'
 
-export type Line = {
+export type FigureLine = {
   row: Totals
   measures: Measures
   /** Its figures are unknown and shown as dashes. */
@@ -16,8 +16,8 @@ type Column = {
   title: string
   /** The tooltip of the heading. */
   means?: string
-  text: (line: Line) => string
-  number: (line: Line) => number | undefined
+  text: (line: FigureLine) => string
+  number: (line: FigureLine) => number | undefined
   /** Shown in red or green by its sign. */
   signed?: true
 }
@@ -25,7 +25,7 @@ type Column = {
 const headingOf = (key: FigureKey) => ({ title: headOf(key), means: figureOf(key).means })
 
 /** The columns of the campaign list, in order. Other lists show some of them. */
-export const COLUMNS: readonly Column[] = [
+export const LIST_COLUMNS: readonly Column[] = [
   {
     id: 'clicks',
     ...headingOf('clicks'),
@@ -73,7 +73,7 @@ export const COLUMNS: readonly Column[] = [
   },
 ]
 
-export const lineOf = (row: Totals, goal: Goal): Line => ({ row, measures: measure(row, goal) })
+export const lineOf = (row: Totals, goal: Goal): FigureLine => ({ row, measures: measure(row, goal) })
 
 /** A column's current order, and the `sort` that pressing its heading sets: largest first, smallest first, then none. */
 export function orderBy(id: string, sort: string | undefined) {
@@ -82,9 +82,9 @@ export function orderBy(id: string, sort: string | undefined) {
 }
 
 /** Rows sorted by a column, dashes last. Without `sort` the server's order stays. */
-export function sorted<L extends Line>(lines: readonly L[], sort: string | undefined): readonly L[] {
+export function sorted<L extends FigureLine>(lines: readonly L[], sort: string | undefined): readonly L[] {
   const id = sort?.replace('-', '')
-  const column = COLUMNS.find(one => one.id === id)
+  const column = LIST_COLUMNS.find(one => one.id === id)
   if (sort === undefined || column === undefined) return lines
   const direction = sort.startsWith('-') ? -1 : 1
   const valueOf = (line: L) => (line.isUnknown === true ? undefined : column.number(line))

@@ -4,7 +4,7 @@ import { headOf } from '../../../contract/figures.ts'
 import { meansOf, useGoalWords } from './goals.ts'
 import type { ListAddress } from '../ui/list.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
-import { type Line, lineOf, orderBy, sorted } from './columns.ts'
+import { type FigureLine, lineOf, orderBy, sorted } from './columns.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from './figures.ts'
 import { counting, NO_CLICKS, sumOf, type Totals } from './measures.ts'
 import { useToday } from './now.ts'
@@ -45,15 +45,15 @@ export function useListFigures<S extends FiguresAddressSearch>(address: ListAddr
 }
 
 /** The figures by id. `missing` says what a row without figures means: all zero, none, or unknown. */
-export type Figures = { rows: readonly (Totals & { key: string })[]; missing: 'zero' | 'none' | 'unknown' }
+export type ListFigures = { rows: readonly (Totals & { key: string })[]; missing: 'zero' | 'none' | 'unknown' }
 
 /** While the figures load. */
-export const NO_FIGURES: Figures = { rows: [], missing: 'unknown' }
+export const NO_FIGURES: ListFigures = { rows: [], missing: 'unknown' }
 
 type FiguredTableProps<T> = {
   caption: string
   rows: readonly T[]
-  figures: Figures
+  figures: ListFigures
   sorting: {
     goal: Goal
     pending: boolean | undefined
@@ -124,7 +124,7 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
   )
 }
 
-function FigureCells({ line }: { line: Line | undefined }) {
+function FigureCells({ line }: { line: FigureLine | undefined }) {
   const figures =
     line === undefined
       ? [NONE, NONE, NONE, NONE]

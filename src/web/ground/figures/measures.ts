@@ -5,14 +5,14 @@ import type { MemberReport, MemberReportRow } from '../../../reading/reports/api
 import { cents, fromCents, ratio } from './figures.ts'
 import type { Goal } from './search.ts'
 
-export type Report = z.input<typeof MemberReport>
+export type WireReport = z.input<typeof MemberReport>
 type OfClicks = Pick<
-  Report['totals'],
+  WireReport['totals'],
   'cost_of_clicks' | 'unread_costs' | 'revenue_pending' | 'approved' | 'pending' | 'rejected'
 >
-export type ReportRow = Omit<z.input<typeof MemberReportRow>, keyof OfClicks> & Partial<OfClicks>
+export type WireReportRow = Omit<z.input<typeof MemberReportRow>, keyof OfClicks> & Partial<OfClicks>
 /** Figures of other lists, such as funnels, do not contain the costs of clicks and the statuses of conversions. */
-export type Totals = Omit<Report['totals'], keyof OfClicks> & Partial<OfClicks>
+export type Totals = Omit<WireReport['totals'], keyof OfClicks> & Partial<OfClicks>
 
 /** Exact sums as decimal strings, ratios as numbers. `cost`, `profit` and `roi` only if spend was recorded. */
 export type Measures = {
@@ -55,7 +55,7 @@ export function counting<R extends Totals>(row: R, pending: boolean | undefined)
 }
 
 /** The same for a report, which may not be loaded yet. */
-export function countingIn<R extends Report | undefined>(report: R, pending: boolean | undefined): R {
+export function countingIn<R extends WireReport | undefined>(report: R, pending: boolean | undefined): R {
   if (report === undefined || pending !== true) return report
   const rows = report.rows.map(row => counting(row, pending))
   return { ...report, rows, totals: counting(report.totals, pending) }

@@ -1,7 +1,7 @@
 /** Whole days of the screen's time zone as moments in ISO 8601. */
 import * as zone from '../zone.ts'
 
-export const dayBegins = (day: string): string => new Date(zone.dayBegins(day)).toISOString()
+export const isoDayBegins = (day: string): string => new Date(zone.dayBegins(day)).toISOString()
 
 /** The midnight at the end of a day. */
-export const dayAfter = (day: string): string => new Date(zone.dayEnds(day)).toISOString()
+export const isoDayAfter = (day: string): string => new Date(zone.dayEnds(day)).toISOString()

@@ -23,13 +23,13 @@ import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { AddButton, ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
-import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { reportOf, useNetworkNames } from '../networks/names.ts'
 import { BulkDialog } from '../revisions/bulk-dialog.tsx'
 import { EventDialog } from '../revisions/event-dialog.tsx'
-import { StatusBadge, wordOf } from '../revisions/standing.tsx'
+import { ConversionStatusBadge, wordOf } from '../revisions/standing.tsx'
 import { RecordDialog } from './record-dialog.tsx'
 
 type EventRow = z.input<typeof LoggedEvent>
@@ -43,7 +43,7 @@ export function ConversionsPage() {
   const [isRevising, setRevising] = useState(false)
   const { role } = useActive()
   const { campaign: campaign_id, q = search.click, type, status, from, to, cursor } = search
-  const period = { date_from: from && dayBegins(from), date_to: to && dayAfter(to) }
+  const period = { date_from: from && isoDayBegins(from), date_to: to && isoDayAfter(to) }
   const query = { campaign_id, type, status, q, ...period }
   const events = useQuery({
     ...ask(listEvents, { query: { ...query, cursor } }),
@@ -210,7 +210,7 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
 
 /** A badge only for a conversion that was revised. */
 function StatusCell({ event: { status, amount, revisions } }: { event: EventRow }) {
-  if (revisions > 0) return <StatusBadge status={status} />
+  if (revisions > 0) return <ConversionStatusBadge status={status} />
   return <span className="text-ink-faint">{Number(amount) > 0 ? wordOf(status) : NONE}</span>
 }
 

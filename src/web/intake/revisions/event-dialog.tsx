@@ -15,7 +15,7 @@ import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { History, StatusBadge, wordOf } from './standing.tsx'
+import { History, ConversionStatusBadge, wordOf } from './standing.tsx'
 
 type EventRow = z.input<typeof LoggedEvent>
 type Draft = z.input<typeof RevisionDraft>
@@ -61,7 +61,7 @@ function EventForm({ event, onClose }: { event: EventRow; onClose: () => void })
       }
     >
       <p>
-        <StatusBadge status={standing.status} />
+        <ConversionStatusBadge status={standing.status} />
         {hasAmount(standing.status) && <span className="font-semibold"> ${exactMoney(standing.amount)}</span>}
         <span className="text-ink-soft"> {recordedAs(event)}</span> <Original money={event.original} />
         {revisions.data?.hold_until != null && (

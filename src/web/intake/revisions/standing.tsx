@@ -16,7 +16,7 @@ const TONES: Record<EventStatus, Tone> = {
   chargeback: 'bad',
 }
 
-export function StatusBadge({ status }: { status: EventStatus }) {
+export function ConversionStatusBadge({ status }: { status: EventStatus }) {
   return <Badge tone={TONES[status]}>{wordOf(status)}</Badge>
 }
 
@@ -29,12 +29,12 @@ function authorOf({ source, network_name, actor_name }: Revision): string {
   return `by ${actor_name ?? 'someone'}${source === 'import' ? ', from a file' : ''}`
 }
 
-export function RevisionLine({ revision }: { revision: Revision }) {
+export function RevisionItem({ revision }: { revision: Revision }) {
   const { status, amount, reason, source, original_amount, original_currency, rate } = revision
   const isWorth = status === 'approved' || status === 'pending'
   return (
     <>
-      <StatusBadge status={status} />
+      <ConversionStatusBadge status={status} />
       {isWorth && <span className="font-semibold"> ${exactMoney(amount)}</span>}
       {original_amount !== null && (
         <span className="text-ink-faint">
@@ -58,7 +58,7 @@ export function History({ revisions }: { revisions: readonly Revision[] }) {
       {revisions.map(revision => (
         <li key={revision.seq} className="rounded-md bg-sunken px-2.5 py-1.5">
           <span className="text-sm text-ink-faint">{exactMoment(revision.created_at)} </span>
-          <RevisionLine revision={revision} />
+          <RevisionItem revision={revision} />
         </li>
       ))}
     </ol>

@@ -25,7 +25,7 @@ import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
-import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { AttemptsDialog } from './attempts-dialog.tsx'
 import { RunDialog } from './run-dialog.tsx'
@@ -64,8 +64,8 @@ export function DeliveriesPage() {
         campaign_id: search.campaign,
         state: search.state,
         failure: search.failure,
-        date_from: search.from && dayBegins(search.from),
-        date_to: search.to && dayAfter(search.to),
+        date_from: search.from && isoDayBegins(search.from),
+        date_to: search.to && isoDayAfter(search.to),
         target_id: search.target,
         event_id: search.event,
         cursor: search.cursor,

@@ -7,7 +7,7 @@ import { count } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
-import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { zoneWords } from '../../ground/zone.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -39,7 +39,7 @@ function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 't
   const queries = useQueryClient()
   const [from, setFrom] = useState(days?.from ?? '')
   const [to, setTo] = useState(days?.to ?? '')
-  const period = { date_from: from === '' ? null : dayBegins(from), date_to: to === '' ? null : dayAfter(to) }
+  const period = { date_from: from === '' ? null : isoDayBegins(from), date_to: to === '' ? null : isoDayAfter(to) }
   const previewing = useMutation({ mutationFn: () => plan({ ...period, dry_run: true }) })
   const run = useMutation({
     mutationFn: () => plan({ ...period, dry_run: false }),

@@ -14,7 +14,7 @@ import { Note } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { AvatarForm } from './avatar.tsx'
-import { SecondFactor } from './second-factor.tsx'
+import { SecondFactorSettings } from './second-factor.tsx'
 import { postAuth, whoIsSignedIn } from './session.ts'
 import { Sessions } from './sessions.tsx'
 
@@ -46,7 +46,7 @@ export function ProfilePage() {
         title="Second factor"
         words="Required in addition to your password, so that a stolen password alone is not enough."
       >
-        <SecondFactor />
+        <SecondFactorSettings />
       </Setting>
       <Setting title="Browsers" words="Browsers that are signed in. Signing one out takes effect at once.">
         <Sessions />

@@ -13,7 +13,7 @@ import { reasonAgainstPasskeys } from './passkey.ts'
 import { NewCodes, RemoveApp, RemovePasskey, RenamePasskey } from './second-factor-dialogs.tsx'
 import { SetUpApp } from './set-up-app.tsx'
 
-export function SecondFactor() {
+export function SecondFactorSettings() {
   const factor = useQuery(mySecondFactor)
   return <Loaded query={factor}>{data => <FactorList factor={data} />}</Loaded>
 }

@@ -9,15 +9,15 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { usePasskey } from './passkey.ts'
 import { postAuth } from './session.ts'
 
-export type Way = 'totp' | 'passkey' | 'backup-code'
+export type FactorKind = 'totp' | 'passkey' | 'backup-code'
 
 /** The second factors that the answer to a correct password accepts. Undefined when the password was enough. */
-export function stepAfter(answer: unknown): readonly Way[] | undefined {
-  const { twoFactorRedirect, twoFactorMethods } = answer as { twoFactorRedirect?: true; twoFactorMethods?: Way[] }
+export function stepAfter(answer: unknown): readonly FactorKind[] | undefined {
+  const { twoFactorRedirect, twoFactorMethods } = answer as { twoFactorRedirect?: true; twoFactorMethods?: FactorKind[] }
   return twoFactorRedirect === true ? twoFactorMethods : undefined
 }
 
-const LINKS: Record<Way, string> = {
+const LINKS: Record<FactorKind, string> = {
   totp: 'Use a code from your app',
   passkey: 'Use a passkey',
   'backup-code': 'Use a recovery code',
@@ -29,14 +29,14 @@ const LINK = 'text-accent underline-offset-2 hover:underline'
 const STEP_EXPIRED = ['INVALID_TWO_FACTOR_COOKIE', 'TOO_MANY_ATTEMPTS_REQUEST_NEW_CODE']
 
 type StepProps = {
-  ways: readonly Way[]
+  ways: readonly FactorKind[]
   onDone: () => void
   /** Back to the password. */
   onBack: () => void
 }
 
 export function SecondStep({ ways, onDone, onBack }: StepProps) {
-  const [way, setWay] = useState<Way | undefined>(ways[0])
+  const [way, setWay] = useState<FactorKind | undefined>(ways[0])
   const [code, setCode] = useState('')
   const signIn = useMutation({
     mutationFn: async () => {
@@ -47,7 +47,7 @@ export function SecondStep({ ways, onDone, onBack }: StepProps) {
     onSuccess: onDone,
   })
   const isExpired = signIn.error instanceof Refused && STEP_EXPIRED.includes(signIn.error.code ?? '')
-  const turnTo = (other: Way) => {
+  const turnTo = (other: FactorKind) => {
     setWay(other)
     setCode('')
     signIn.reset()
@@ -97,7 +97,7 @@ export function SecondStep({ ways, onDone, onBack }: StepProps) {
   )
 }
 
-type CodeProps = { way: Way | undefined; code: string; onType: (code: string) => void }
+type CodeProps = { way: FactorKind | undefined; code: string; onType: (code: string) => void }
 
 function CodeField({ way, code, onType }: CodeProps) {
   const isApp = way === 'totp'

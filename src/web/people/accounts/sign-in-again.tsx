@@ -16,7 +16,7 @@ import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { reasonAgainstPasskeys, usePasskey } from './passkey.ts'
-import { SecondStep, stepAfter, type Way } from './second-step.tsx'
+import { SecondStep, stepAfter, type FactorKind } from './second-step.tsx'
 import { postAuth, readSession, type SignedIn, whoIsSignedIn } from './session.ts'
 import { SignInFields } from './sign-in-fields.tsx'
 
@@ -93,7 +93,7 @@ function SignInForm({ person }: { person: SignedIn['user'] }) {
   const queries = useQueryClient()
   const continuePage = useContinuePage()
   const form = useDraft(SignIn, { email: person.email, password: '' })
-  const [ways, setWays] = useState<readonly Way[]>()
+  const [ways, setWays] = useState<readonly FactorKind[]>()
   const comeBack = useMutation({
     mutationFn: async () => {
       const session = await readSession()

@@ -11,7 +11,7 @@ import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Door, FormStack } from './door.tsx'
 import { reasonAgainstPasskeys, usePasskey } from './passkey.ts'
-import { SecondStep, stepAfter, type Way } from './second-step.tsx'
+import { SecondStep, stepAfter, type FactorKind } from './second-step.tsx'
 import { postAuth } from './session.ts'
 import { SignInFields } from './sign-in-fields.tsx'
 
@@ -28,7 +28,7 @@ export function SignInPage() {
   const { next, email } = route.useSearch()
   const setup = useQuery(ask(readSetup))
   const form = useDraft(SignIn, { email: email ?? '', password: '' })
-  const [ways, setWays] = useState<readonly Way[]>()
+  const [ways, setWays] = useState<readonly FactorKind[]>()
   const goIn = () => {
     queries.clear()
     router.history.push(safePath(next))

@@ -6,11 +6,11 @@ import { ask } from '../../ground/call.ts'
 import { Checkbox, TextField } from '../../ground/ui/field.tsx'
 import { Waiting } from '../../ground/ui/page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import type { Campaign } from './grant-choice.ts'
+import type { GrantedCampaign } from './grant-choice.ts'
 
 type PickerProps = {
-  chosen: readonly Campaign[] | undefined
-  onChoose: (campaigns: readonly Campaign[] | undefined) => void
+  chosen: readonly GrantedCampaign[] | undefined
+  onChoose: (campaigns: readonly GrantedCampaign[] | undefined) => void
   /** Why campaigns of the chosen workspace cannot be searched. Undefined when they can. */
   reason: string | undefined
 }
@@ -21,12 +21,12 @@ export function CampaignPicker({ chosen, onChoose, reason }: PickerProps) {
     <fieldset className="min-w-0">
       <legend className="mb-1 font-medium">Campaigns</legend>
       <div className="flex flex-col gap-1.5">
-        <Choice name={name} checked={chosen === undefined} onChange={() => onChoose(undefined)}>
+        <ScopeRadio name={name} checked={chosen === undefined} onChange={() => onChoose(undefined)}>
           Every campaign, including future ones
-        </Choice>
-        <Choice name={name} checked={chosen !== undefined} onChange={() => onChoose(chosen ?? [])}>
+        </ScopeRadio>
+        <ScopeRadio name={name} checked={chosen !== undefined} onChange={() => onChoose(chosen ?? [])}>
           Only some campaigns: report, feed and totals cover these alone, and workspace-wide rights are not granted
-        </Choice>
+        </ScopeRadio>
       </div>
       {chosen !== undefined && (
         <div className="mt-3 rounded-md border border-line p-3">
@@ -42,7 +42,7 @@ export function CampaignPicker({ chosen, onChoose, reason }: PickerProps) {
   )
 }
 
-function Choice({
+function ScopeRadio({
   name,
   checked,
   onChange,
@@ -67,7 +67,7 @@ function Choice({
   )
 }
 
-type ListProps = { chosen: readonly Campaign[]; onChoose: (campaigns: readonly Campaign[]) => void }
+type ListProps = { chosen: readonly GrantedCampaign[]; onChoose: (campaigns: readonly GrantedCampaign[]) => void }
 
 function ChosenCampaigns({ chosen, onChoose }: ListProps) {
   if (chosen.length === 0) return null

@@ -7,13 +7,13 @@ import { ALL_RIGHTS, isRight, RIGHTS, type Right, rightsOf, TIERS } from '../../
 import type { Grant, GrantDraft } from '../../../people/keys/api.ts'
 
 export type HeldGrant = z.input<typeof Grant>
-export type Campaign = { id: string; name: string; deleted?: boolean }
+export type GrantedCampaign = { id: string; name: string; deleted?: boolean }
 
-export type Choice = {
+export type GrantChoice = {
   readonly organization_id: string
   readonly rights: ReadonlySet<Right>
   /** Undefined means every campaign. A list, even an empty one, means only these. */
-  readonly campaigns: readonly Campaign[] | undefined
+  readonly campaigns: readonly GrantedCampaign[] | undefined
 }
 
 export function heldRights(held: HeldGrant): Set<Right> {
@@ -21,18 +21,18 @@ export function heldRights(held: HeldGrant): Set<Right> {
 }
 
 /** Whether the right cannot be combined with the chosen list of campaigns. */
-export function isBlocked(choice: Choice, right: Right): boolean {
+export function isBlocked(choice: GrantChoice, right: Right): boolean {
   return choice.campaigns !== undefined && RIGHTS[right].reach === 'organization'
 }
 
 /** The ticked rights that can be saved. Rights blocked by a campaign list stay ticked, so that they return when the list is removed. */
-function chosenRights(choice: Choice): Right[] {
+function chosenRights(choice: GrantChoice): Right[] {
   return ALL_RIGHTS.filter(right => choice.rights.has(right) && !isBlocked(choice, right))
 }
 
-export type Difference = { added: Right[]; removed: Right[]; addedDeletes: Right[]; blocked: Right[] }
+export type GrantDifference = { added: Right[]; removed: Right[]; addedDeletes: Right[]; blocked: Right[] }
 
-export function difference(held: HeldGrant, choice: Choice): Difference {
+export function difference(held: HeldGrant, choice: GrantChoice): GrantDifference {
   const before = heldRights(held)
   const after = new Set(chosenRights(choice))
   const added = ALL_RIGHTS.filter(right => after.has(right) && !before.has(right))
@@ -45,7 +45,7 @@ export function difference(held: HeldGrant, choice: Choice): Difference {
 }
 
 /** Why the choice cannot be saved yet. Undefined when it can. */
-export function obstacle(choice: Choice, { addedDeletes }: Difference, typed: string): string | undefined {
+export function obstacle(choice: GrantChoice, { addedDeletes }: GrantDifference, typed: string): string | undefined {
   if (choice.organization_id === '') return 'Choose a workspace first.'
   if (choice.campaigns?.length === 0) return 'Choose at least one campaign, or allow every campaign.'
   if (addedDeletes.length > 0 && typed !== 'DELETE') return 'Type DELETE to add rights of the delete tier.'
@@ -53,12 +53,12 @@ export function obstacle(choice: Choice, { addedDeletes }: Difference, typed: st
 }
 
 /** Whether the key may report conversions now, by its right or because it is fresh, and could no longer after the save. */
-export function stopsConversions(held: HeldGrant, choice: Choice): boolean {
+export function stopsConversions(held: HeldGrant, choice: GrantChoice): boolean {
   const mayReportNow = held.state === 'fresh' || held.write.includes('events')
   return mayReportNow && !choice.rights.has('events')
 }
 
-export function draftOf(choice: Choice, typed: string): z.input<typeof GrantDraft> {
+export function grantDraftOf(choice: GrantChoice, typed: string): z.input<typeof GrantDraft> {
   const rights = new Set(chosenRights(choice))
   const tier = (name: (typeof TIERS)[number]) => rightsOf(name).filter(right => rights.has(right))
   return {
@@ -71,7 +71,7 @@ export function draftOf(choice: Choice, typed: string): z.input<typeof GrantDraf
   }
 }
 
-export const PRESETS: readonly { name: string; rights: readonly Right[] }[] = [
+export const GRANT_PRESETS: readonly { name: string; rights: readonly Right[] }[] = [
   { name: 'Report conversions', rights: ['events'] },
   { name: 'Read only', rights: rightsOf('read') },
   { name: 'Everything but delete', rights: [...rightsOf('read'), ...rightsOf('write')] },

@@ -14,14 +14,14 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { CampaignPicker } from './campaign-picker.tsx'
 import { useKeysAgain } from './deeds.tsx'
 import {
-  type Choice,
-  type Difference,
+  type GrantChoice,
+  type GrantDifference,
   difference,
-  draftOf,
+  grantDraftOf,
   type HeldGrant,
   heldRights,
   obstacle,
-  PRESETS,
+  GRANT_PRESETS,
   stopsConversions,
 } from './grant-choice.ts'
 import { RightsFieldset } from './rights-fieldset.tsx'
@@ -51,7 +51,7 @@ export function GrantDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: b
 function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: HeldGrant; onClose: () => void }) {
   const again = useKeysAgain()
   const workspaces = useGrantableWorkspaces()
-  const [choice, setChoice] = useState<Choice>(() => ({
+  const [choice, setChoice] = useState<GrantChoice>(() => ({
     organization_id:
       held.state === 'fresh'
         ? workspaces.grantable.length === 1
@@ -65,7 +65,7 @@ function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: HeldGrant;
   const [typed, setTyped] = useState('')
   const change = difference(held, choice)
   const save = useMutation({
-    mutationFn: () => call(saveGrant, { params: { id: apiKey.id }, body: draftOf(choice, typed) }),
+    mutationFn: () => call(saveGrant, { params: { id: apiKey.id }, body: grantDraftOf(choice, typed) }),
     onSuccess: async () => {
       await again()
       onClose()
@@ -106,7 +106,7 @@ function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: HeldGrant;
         <div className="flex flex-col gap-3">
           <fieldset aria-label="Presets" className="flex flex-wrap items-center gap-1.5">
             <span className="mr-1 text-sm text-ink-faint">Start from</span>
-            {PRESETS.map(({ name, rights }) => (
+            {GRANT_PRESETS.map(({ name, rights }) => (
               <Button key={name} size="sm" onClick={() => setChoice({ ...choice, rights: new Set(rights) })}>
                 {name}
               </Button>
@@ -141,7 +141,7 @@ function useGrantableWorkspaces() {
 
 type WorkspaceChoiceProps = {
   held: HeldGrant
-  choice: Choice
+  choice: GrantChoice
   workspaces: ReturnType<typeof useGrantableWorkspaces>
   onChoose: (id: string) => void
 }
@@ -178,7 +178,7 @@ function WorkspaceChoice({ held, choice, workspaces, onChoose }: WorkspaceChoice
   )
 }
 
-function Consequences({ held, choice, change }: { held: HeldGrant; choice: Choice; change: Difference }) {
+function Consequences({ held, choice, change }: { held: HeldGrant; choice: GrantChoice; change: GrantDifference }) {
   return (
     <div aria-live="polite" className="flex flex-col gap-2">
       {change.blocked.length > 0 && (

@@ -26,7 +26,7 @@ import { ExpiryDialog, useKeyDeeds } from './deeds.tsx'
 import { type HeldGrant, heldRights } from './grant-choice.ts'
 import { GrantDialog } from './grant-dialog.tsx'
 import { TIER_WORDS } from './rights-fieldset.tsx'
-import { type KeyRow, meaningOf, meaningOfPermissions, PermissionBadge, reasonNotMine, StateBadge } from './states.tsx'
+import { type KeyRow, meaningOfState, meaningOfPermissions, PermissionBadge, reasonNotMine, KeyStateBadge } from './states.tsx'
 
 const route = getRouteApi('/inside/settings/api-keys/$id')
 
@@ -68,7 +68,7 @@ function KeyDetail({ apiKey }: { apiKey: KeyRow }) {
   return (
     <>
       <BackLink to="/settings/api-keys">API keys</BackLink>
-      <PageHeader title={apiKey.name} words={meaningOf(apiKey.state)}>
+      <PageHeader title={apiKey.name} words={meaningOfState(apiKey.state)}>
         <LifeButtons apiKey={apiKey} />
       </PageHeader>
       <Facts apiKey={apiKey} />
@@ -123,7 +123,7 @@ function LifeButtons({ apiKey }: { apiKey: KeyRow }) {
 
 function Facts({ apiKey }: { apiKey: KeyRow }) {
   const facts: [string, React.ReactNode][] = [
-    ['State', <StateBadge key="state" state={apiKey.state} />],
+    ['State', <KeyStateBadge key="state" state={apiKey.state} />],
     ['Permissions', <PermissionBadge key="permissions" state={apiKey.permission_state} />],
     ['Workspace', apiKey.organization?.name ?? 'None'],
     ['Begins with', <code key="first" className="font-mono text-sm">{`${apiKey.first_characters}…`}</code>],

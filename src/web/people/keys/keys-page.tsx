@@ -23,7 +23,7 @@ import { RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { CreateKey } from './create-key.tsx'
 import { ExpiryDialog, useKeyDeeds } from './deeds.tsx'
-import { type KeyRow, PermissionBadge, reasonNotMine, StateBadge } from './states.tsx'
+import { type KeyRow, PermissionBadge, reasonNotMine, KeyStateBadge } from './states.tsx'
 
 export function KeysPage() {
   const keys = useQuery(ask(listKeys))
@@ -99,7 +99,7 @@ function KeyLine({ apiKey, withOwner }: { apiKey: KeyRow; withOwner: boolean }) 
         </Link>
       </RowHead>
       <Cell>
-        <StateBadge state={apiKey.state} />
+        <KeyStateBadge state={apiKey.state} />
       </Cell>
       <Cell>
         <PermissionBadge state={apiKey.permission_state} />

@@ -1,7 +1,7 @@
 /** One tier of rights as checkboxes, each with its slug and its meaning. */
 import { RIGHTS, type Right, rightsOf, type Tier } from '../../../contract/rights.ts'
 import { Checkbox } from '../../ground/ui/field.tsx'
-import { type Choice, isBlocked } from './grant-choice.ts'
+import { type GrantChoice, isBlocked } from './grant-choice.ts'
 
 export const TIER_WORDS: Record<Tier, { title: string; words: string }> = {
   read: { title: 'Read', words: 'Reads reports and clicks. Changes nothing.' },
@@ -17,7 +17,7 @@ export function RightsFieldset({
   onTick,
 }: {
   tier: Tier
-  choice: Choice
+  choice: GrantChoice
   onTick: (rights: readonly Right[], on: boolean) => void
 }) {
   const rights = rightsOf(tier)

@@ -27,10 +27,10 @@ const PERMISSIONS: Record<KeyRow['permission_state'], { tone: Tone; word: string
   },
 }
 
-export const meaningOf = (state: KeyRow['state']) => STATES[state].means
+export const meaningOfState = (state: KeyRow['state']) => STATES[state].means
 export const meaningOfPermissions = (state: KeyRow['permission_state']) => PERMISSIONS[state].means
 
-export function StateBadge({ state }: { state: KeyRow['state'] }) {
+export function KeyStateBadge({ state }: { state: KeyRow['state'] }) {
   const { tone, word, means } = STATES[state]
   return (
     <Badge tone={tone} title={means}>

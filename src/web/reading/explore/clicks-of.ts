@@ -4,7 +4,7 @@ import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { type ClicksSearch, UNKNOWN_COUNTRY } from '../feed/search.ts'
 import type { WindowSearch } from '../../ground/figures/search.ts'
 import { daysIn, daysOf, isTooWide, RANGES, shift, WIDEST_DAYS } from '../../ground/figures/window.ts'
-import { LADDER } from '../../ground/rungs.ts'
+import { CLICK_STATUSES } from '../../ground/rungs.ts'
 import { WIDEST_EXPLORE_DAYS } from '../../../contract/explore.ts'
 import type { ExploreSearch, Filter } from './search.ts'
 
@@ -22,7 +22,7 @@ function narrowing([dimension, said, value, ...more]: Filter): Partial<Narrowing
     case 'sub1':
       return isNone ? undefined : { sub1: value }
     case 'status': {
-      const status = LADDER.find(one => one === value)
+      const status = CLICK_STATUSES.find(one => one === value)
       return status && { status }
     }
     case 'day':

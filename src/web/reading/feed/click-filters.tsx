@@ -8,7 +8,7 @@ import { CampaignChoice } from '../../ground/campaign-choice.tsx'
 import { country as nameOf } from '../../ground/figures/figures.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { DaysChoice } from '../../ground/figures/window-controls.tsx'
-import { inWords, LADDER } from '../../ground/rungs.ts'
+import { inWords, CLICK_STATUSES } from '../../ground/rungs.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { ClearFilters, type ListAddress } from '../../ground/ui/list.tsx'
@@ -37,7 +37,7 @@ export function ClickFilters({ address: { search, narrow }, days, today, seen }:
       <Choice
         label="Status"
         any="Any status"
-        options={LADDER}
+        options={CLICK_STATUSES}
         words={inWords}
         value={search.status}
         onChange={status => narrow({ status })}

@@ -16,7 +16,7 @@ import {
   YAxis,
 } from 'recharts'
 import { compact, count, day, money, percent, perUnit, shortDay, signOf } from '../../ground/figures/figures.ts'
-import { measure, numberOf, type ReportRow } from '../../ground/figures/measures.ts'
+import { measure, numberOf, type WireReportRow } from '../../ground/figures/measures.ts'
 import type { Chart, Goal } from '../../ground/figures/search.ts'
 import { shift as shiftDay } from '../../ground/figures/window.ts'
 import { isUtc } from '../../ground/zone.ts'
@@ -32,8 +32,8 @@ type DayChartProps = {
   goal: Goal
   goalWords: string
   days: readonly string[]
-  rows: readonly ReportRow[]
-  before: readonly ReportRow[]
+  rows: readonly WireReportRow[]
+  before: readonly WireReportRow[]
   shift: number
   today: string
   /** The one day that the other figures are of, where it is drawn among the days up to it. */

@@ -8,7 +8,7 @@ import { ask } from '../../ground/call.ts'
 import { useHasCampaigns } from '../../ground/campaign-choice.tsx'
 import { useGoalWords } from '../../ground/figures/goals.ts'
 import { CutDays } from '../../ground/figures/cut-days.tsx'
-import { countingIn, type Report } from '../../ground/figures/measures.ts'
+import { countingIn, type WireReport } from '../../ground/figures/measures.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
 import {
@@ -101,7 +101,7 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
   })
   const { pending } = search
   const counted = countingIn(byDay.data, pending)
-  const drawn = (report: Report | undefined) => countingIn(report, pending)?.rows ?? []
+  const drawn = (report: WireReport | undefined) => countingIn(report, pending)?.rows ?? []
   const goal = search.goal ?? 'own'
   const goalWords = useGoalWords(goal, search.campaign)
   const chart = search.chart ?? 'clicks'

@@ -2,7 +2,7 @@
 import { clsx } from 'clsx'
 import { FIGURES, figureOf } from '../../../contract/figures.ts'
 import { compact, count, money, NONE, percent, perUnit, signOf } from '../../ground/figures/figures.ts'
-import { type Measures, measure, numberOf, type Report, type Totals } from '../../ground/figures/measures.ts'
+import { type Measures, measure, numberOf, type WireReport, type Totals } from '../../ground/figures/measures.ts'
 import { CHARTS, type Chart, type Goal } from '../../ground/figures/search.ts'
 
 const SHOW: Record<Chart, (measures: Measures, sign: string) => string> = {
@@ -56,7 +56,7 @@ function toneOf(chart: Chart, is: number, was: number): string {
 type TilesProps = {
   totals: Totals
   /** The days before: `alike` up to the same time of day, `whole` for what has to do with money. */
-  before: { alike: Report | undefined; whole: Report | undefined }
+  before: { alike: WireReport | undefined; whole: WireReport | undefined }
   /** The window holds a day that is not over: its money is what there is so far, and no part of a day is held against a whole one. */
   running: boolean
   goal: Goal
@@ -72,7 +72,7 @@ type TilesProps = {
 export function Tiles({ totals, before, running, goal, goalWords, chart, days, currency, onChart }: TilesProps) {
   const sign = signOf(currency)
   const now = measure(totals, goal)
-  const measured = (report: Report | undefined) => (report === undefined ? undefined : measure(report.totals, goal))
+  const measured = (report: WireReport | undefined) => (report === undefined ? undefined : measure(report.totals, goal))
   const [alike, whole] = [measured(before.alike), measured(before.whole)]
   return (
     <fieldset

@@ -15,7 +15,7 @@ import { Note } from '../../ground/ui/refusal.tsx'
 import { zoneWords } from '../../ground/zone.ts'
 import { reportOf, useNetworkNames } from '../../intake/networks/names.ts'
 import { isWorthNothing } from '../../intake/refused-events/details.tsx'
-import { RevisionLine } from '../../intake/revisions/standing.tsx'
+import { RevisionItem } from '../../intake/revisions/standing.tsx'
 import { DroppedAttempts } from '../../outgoing/deliveries/dropped-attempts.tsx'
 
 type TraceRow = z.input<typeof Trace>
@@ -121,7 +121,7 @@ function revisionEntry(
   const content = (
     <p>
       <strong className="font-semibold">{inWords(type)}</strong>
-      {nonce !== null && <span className="break-all text-ink-soft"> {nonce}</span>} <RevisionLine revision={revision} />
+      {nonce !== null && <span className="break-all text-ink-soft"> {nonce}</span>} <RevisionItem revision={revision} />
     </p>
   )
   return { at: revision.created_at, key: `${id} ${revision.seq}`, icon: Scale, tone: 'text-ink-soft', content }

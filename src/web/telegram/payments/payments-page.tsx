@@ -12,7 +12,7 @@ import { buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
-import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { BotChoice } from '../bots/bot-choice.tsx'
 import { amountWords } from './amount.ts'
@@ -37,8 +37,8 @@ export function PaymentsPage() {
         bot_id: bot,
         kind,
         is_refunded: refunded === undefined ? undefined : refunded === 'yes' ? 'true' : 'false',
-        from: from && dayBegins(from),
-        to: to && dayAfter(to),
+        from: from && isoDayBegins(from),
+        to: to && isoDayAfter(to),
         cursor,
       },
     }),

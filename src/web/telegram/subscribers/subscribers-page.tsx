@@ -10,7 +10,7 @@ import { ago, moment, NONE } from '../../ground/figures/figures.ts'
 import { buttonLook } from '../../ground/ui/button.tsx'
 import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
-import { dayAfter, dayBegins } from '../../ground/ui/period.ts'
+import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { useBots } from '../bots/bot-choice.tsx'
 import { ImportDialog } from './import-dialog.tsx'
@@ -40,8 +40,8 @@ export function SubscribersPage() {
         channel_in: channel,
         channel_not_in: outside,
         telegram_user_id: q !== undefined && /^\d{1,19}$/.test(q) ? q : undefined,
-        from: from && dayBegins(from),
-        to: to && dayAfter(to),
+        from: from && isoDayBegins(from),
+        to: to && isoDayAfter(to),
         cursor,
       },
     }),

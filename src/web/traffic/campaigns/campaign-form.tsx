@@ -13,12 +13,12 @@ import { AddressPreview } from '../offers/address-preview.tsx'
 import { CostFields } from './cost-fields.tsx'
 import { DestinationFields } from './destination-fields.tsx'
 import { DomainField } from './domain-field.tsx'
-import type { Draft } from './draft.ts'
+import type { CampaignValues } from './draft.ts'
 import { GoalField } from './goal-field.tsx'
 import { OfferField } from './offer-field.tsx'
 import { SourceField } from './source-field.tsx'
 
-type Form = UseFormReturn<Draft, unknown, Draft>
+type Form = UseFormReturn<CampaignValues, unknown, CampaignValues>
 
 export function CampaignFields({ form, isNew }: { form: Form; isNew: boolean }) {
   const errors = form.formState.errors

@@ -31,7 +31,7 @@ import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
 import { ClicksWhilePaused } from './clicks-while-paused.tsx'
 import { UnreadCosts } from './unread-costs.tsx'
-import { copyOf, type Draft, draftOf } from './draft.ts'
+import { copyOf, type CampaignValues, campaignValuesOf } from './draft.ts'
 import { OwnAddressNote } from './own-address.tsx'
 import { SHOW_CAMPAIGNS, StateSwitch } from './state.tsx'
 import { TryLinkButton } from './try-link.tsx'
@@ -63,10 +63,10 @@ function NewCampaign({ original }: { original?: CampaignRow }) {
   const refresh = useRefresh()
   const navigate = useNavigate()
   const { role } = useActive()
-  const form = useDraft(CampaignDraft, original === undefined ? draftOf(undefined) : copyOf(original))
+  const form = useDraft(CampaignDraft, original === undefined ? campaignValuesOf(undefined) : copyOf(original))
   useUnsaved(form.formState.isDirty, 'the campaign')
   const create = useMutation({
-    mutationFn: (body: Draft) => call(createCampaign, { body }),
+    mutationFn: (body: CampaignValues) => call(createCampaign, { body }),
     onSuccess: async made => {
       const { id, name } = made
       await refresh(...SHOW_CAMPAIGNS)
@@ -130,12 +130,12 @@ function DestinationNotes({ campaign: { warnings } }: { campaign: z.input<typeof
 function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.reply> }) {
   const refresh = useRefresh()
   const { role } = useActive()
-  const form = useDraft(CampaignDraft, draftOf(campaign))
+  const form = useDraft(CampaignDraft, campaignValuesOf(campaign))
   useUnsaved(form.formState.isDirty, 'the campaign')
   const save = useMutation({
-    mutationFn: (body: Draft) => call(updateCampaign, { params: { id: campaign.id }, body }),
+    mutationFn: (body: CampaignValues) => call(updateCampaign, { params: { id: campaign.id }, body }),
     onSuccess: async saved => {
-      form.reset(draftOf(saved))
+      form.reset(campaignValuesOf(saved))
       await refresh(...SHOW_CAMPAIGNS)
       notifyDone(`${saved.name} is saved`, saved, 'Applies from the next click.')
     },
@@ -179,7 +179,7 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
         <OwnAddressNote
           campaign={campaign}
           before={form.formState.isDirty ? 'Save the campaign first.' : undefined}
-          onFollowing={following => form.reset(draftOf(following))}
+          onFollowing={following => form.reset(campaignValuesOf(following))}
         />
         <PartForm
           action="Save campaign"

@@ -12,7 +12,7 @@ import { listClickFlows } from '../../../traffic/click-flows/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
-import { COLUMNS, type Line, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
+import { LIST_COLUMNS, type FigureLine, lineOf, orderBy, sorted } from '../../ground/figures/columns.ts'
 import { CutDays } from '../../ground/figures/cut-days.tsx'
 import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
 import { counting, NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
@@ -36,8 +36,8 @@ const route = getRouteApi('/inside/campaigns')
 
 /** The figures that fit beside the name on a phone. */
 const FIRST = new Set(['profit', 'roi'])
-const FIRST_COLUMNS = COLUMNS.filter(({ id }) => FIRST.has(id))
-const OTHER_COLUMNS = COLUMNS.filter(({ id }) => !FIRST.has(id))
+const FIRST_COLUMNS = LIST_COLUMNS.filter(({ id }) => FIRST.has(id))
+const OTHER_COLUMNS = LIST_COLUMNS.filter(({ id }) => !FIRST.has(id))
 
 type TableProps = {
   campaigns: readonly CampaignRow[]
@@ -66,7 +66,7 @@ export function CampaignTable({ campaigns, days, goal, pending, order }: TablePr
           <tr>
             <Head stay>Name</Head>
             {isNarrow ? <FigureHeads columns={FIRST_COLUMNS} order={order} /> : <PlaceHeads />}
-            <FigureHeads columns={isNarrow ? OTHER_COLUMNS : COLUMNS} order={order} />
+            <FigureHeads columns={isNarrow ? OTHER_COLUMNS : LIST_COLUMNS} order={order} />
             <ActionHead />
           </tr>
         </thead>
@@ -95,7 +95,7 @@ function PlaceHeads() {
   )
 }
 
-type Columns = typeof COLUMNS
+type Columns = typeof LIST_COLUMNS
 
 function FigureHeads({ columns, order }: { columns: Columns; order: TableProps['order'] | undefined }) {
   return columns.map(({ id, title, means }) => {
@@ -113,7 +113,7 @@ function FigureHeads({ columns, order }: { columns: Columns; order: TableProps['
   })
 }
 
-type LineProps = Line & { campaign: CampaignRow; isNarrow: boolean }
+type LineProps = FigureLine & { campaign: CampaignRow; isNarrow: boolean }
 
 function CampaignLine({ campaign, isNarrow, ...line }: LineProps) {
   const destinationOf = useDestinations()
@@ -150,7 +150,7 @@ function CampaignLine({ campaign, isNarrow, ...line }: LineProps) {
           <Cell className="max-w-56 truncate max-2xl:hidden" title={destinationOf(campaign)}>
             {destinationOf(campaign)}
           </Cell>
-          {figures(COLUMNS)}
+          {figures(LIST_COLUMNS)}
         </>
       )}
       <ActionCell>
@@ -165,7 +165,7 @@ function CampaignLine({ campaign, isNarrow, ...line }: LineProps) {
 }
 
 /** The figures of a line; dashes if they are unknown. */
-function Figures({ columns, line }: { columns: Columns; line: Line | undefined }): ReactNode {
+function Figures({ columns, line }: { columns: Columns; line: FigureLine | undefined }): ReactNode {
   return columns.map(({ id, text, number, signed }) => {
     const value = line === undefined ? undefined : number(line)
     const sign = signed === true && value !== undefined && value !== 0
@@ -182,7 +182,7 @@ function Figures({ columns, line }: { columns: Columns; line: Line | undefined }
   })
 }
 
-function TotalLine({ line, isNarrow }: { line: Line; isNarrow: boolean }) {
+function TotalLine({ line, isNarrow }: { line: FigureLine; isNarrow: boolean }) {
   return (
     <Row className="font-medium [&>*]:border-t [&>*]:border-t-line-strong/50">
       <RowHead stay>Total</RowHead>
@@ -196,7 +196,7 @@ function TotalLine({ line, isNarrow }: { line: Line; isNarrow: boolean }) {
           <Cell />
           <Cell className="max-xl:hidden" />
           <Cell className="max-2xl:hidden" />
-          <Figures columns={COLUMNS} line={line} />
+          <Figures columns={LIST_COLUMNS} line={line} />
         </>
       )}
       <ActionCell />

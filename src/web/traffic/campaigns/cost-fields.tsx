@@ -3,7 +3,7 @@ import type { UseFormReturn } from 'react-hook-form'
 import { useSource } from '../../ground/source-choice.tsx'
 import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
-import type { Draft } from './draft.ts'
+import type { CampaignValues } from './draft.ts'
 
 const MODELS = {
   none: {
@@ -21,7 +21,7 @@ const MODELS = {
 type Model = keyof typeof MODELS
 
 /** Choosing a model clears the fields of the previous one, because the server refuses fields of another model. */
-export function CostFields({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+export function CostFields({ form }: { form: UseFormReturn<CampaignValues, unknown, CampaignValues> }) {
   const errors = form.formState.errors.cost
   const model: Model = form.watch('cost.model') ?? 'none'
   const costParameter = useCostParameterWords(form.watch('traffic_source_id'))

@@ -9,12 +9,12 @@ import { ask, call } from '../../ground/call.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { AddressPreview } from '../offers/address-preview.tsx'
 import type { OfferRow } from '../offers/offer-dialog.tsx'
-import type { Draft } from './draft.ts'
+import type { CampaignValues } from './draft.ts'
 import { useChosenOffer } from './offer-field.tsx'
 import { TelegramFields } from './telegram-fields.tsx'
 
-type Form = UseFormReturn<Draft, unknown, Draft>
-type Destination = Draft['destination']
+type Form = UseFormReturn<CampaignValues, unknown, CampaignValues>
+type Destination = CampaignValues['destination']
 type Kind = {
   label: string
   /** The form's values when the kind is chosen; `offer` is the campaign's. */

@@ -5,9 +5,9 @@ import { listDomains } from '../../../traffic/domains/api.ts'
 import { ask } from '../../ground/call.ts'
 import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
-import type { Draft } from './draft.ts'
+import type { CampaignValues } from './draft.ts'
 
-export function DomainField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+export function DomainField({ form }: { form: UseFormReturn<CampaignValues, unknown, CampaignValues> }) {
   const chosen = form.watch('domain_id')
   const domains = useQuery(ask(listDomains, { query: { limit: 200 } })).data?.data ?? []
   const served = domains.filter(({ status }) => status === 'active' || status === 'failing')

@@ -3,18 +3,18 @@ import type { z } from 'zod'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
 import { nameOfCopy } from '../../ground/ui/clone.tsx'
 
-export type Draft = z.input<typeof CampaignDraft>
+export type CampaignValues = z.input<typeof CampaignDraft>
 type CampaignRow = z.input<typeof Campaign>
 
 /** The values of a copy: all of the original except its key. */
-export const copyOf = (campaign: CampaignRow): Draft => ({
+export const copyOf = (campaign: CampaignRow): CampaignValues => ({
   ...draftOf(campaign),
   name: nameOfCopy(campaign.name),
   key: null,
 })
 
 /** The form's initial values. */
-export function draftOf(campaign: CampaignRow | undefined): Draft {
+export function campaignValuesOf(campaign: CampaignRow | undefined): CampaignValues {
   if (campaign === undefined)
     return {
       name: '',
@@ -58,12 +58,12 @@ export function draftOf(campaign: CampaignRow | undefined): Draft {
 }
 
 /** Without a currency: the server knows only one. */
-function costOf(cost: CampaignRow['cost'] | undefined): NonNullable<Draft['cost']> {
+function costOf(cost: CampaignRow['cost'] | undefined): NonNullable<CampaignValues['cost']> {
   return { model: cost?.model ?? 'none', amount: cost?.amount ?? null, max: cost?.max ?? null }
 }
 
 /** With every field present: otherwise the form counts as changed as soon as it is shown. */
-function sourceOf(source: CampaignRow['source']): NonNullable<Draft['source']> {
+function sourceOf(source: CampaignRow['source']): NonNullable<CampaignValues['source']> {
   const names = Object.fromEntries(SOURCE_FIELDS.map(field => [field, source[field] ?? null]))
-  return { ...names, template: (source.template as NonNullable<Draft['source']>['template']) ?? null }
+  return { ...names, template: (source.template as NonNullable<CampaignValues['source']>['template']) ?? null }
 }

@@ -3,12 +3,12 @@ import type { UseFormReturn } from 'react-hook-form'
 import { GoalTypes } from '../../ground/figures/goal-types.tsx'
 import { typesInWords, useEventSettings } from '../../ground/figures/goals.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
-import type { Draft } from './draft.ts'
+import type { CampaignValues } from './draft.ts'
 
-export function GoalField({ form }: { form: UseFormReturn<Draft, unknown, Draft> }) {
+export function GoalField({ form }: { form: UseFormReturn<CampaignValues, unknown, CampaignValues> }) {
   const usual = useEventSettings().goal
   const own = form.watch('goal') ?? null
-  const set = (goal: Draft['goal']) => form.setValue('goal', goal, { shouldDirty: true, shouldValidate: own !== null })
+  const set = (goal: CampaignValues['goal']) => form.setValue('goal', goal, { shouldDirty: true, shouldValidate: own !== null })
   return (
     <>
       <SelectField

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { readDestinationFigures } from '../../../reading/figures/api.ts'
 import { ask } from '../../ground/call.ts'
-import { type Figures, NO_FIGURES } from '../../ground/figures/list-figures.tsx'
+import { type ListFigures, NO_FIGURES } from '../../ground/figures/list-figures.tsx'
 import { type Days, daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 
@@ -10,7 +10,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 export function useLedFigures(
   type: 'funnel' | 'click_flow' | 'traffic_source',
   days: Days,
-): { figures: Figures; error: Error | null } {
+): { figures: ListFigures; error: Error | null } {
   const { data, error } = useQuery(ask(readDestinationFigures, { query: { type, ...daysOrBoundsOf(days) } }))
   return { figures: data === undefined ? NO_FIGURES : { rows: data.rows, missing: 'none' }, error }
 }
@@ -20,7 +20,7 @@ export function LedWords({ error }: { error: Error | null }) {
     <>
       <RefusalNote refused={error} className="mb-3" />
       <p className="mb-2 text-sm text-ink-soft">
-        Figures count all clicks in these days of the campaigns that lead here now.
+        ListFigures count all clicks in these days of the campaigns that lead here now.
       </p>
     </>
   )

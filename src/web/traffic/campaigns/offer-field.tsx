@@ -10,9 +10,9 @@ import { exactMoney } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { OfferDialog, type OfferRow } from '../offers/offer-dialog.tsx'
-import type { Draft } from './draft.ts'
+import type { CampaignValues } from './draft.ts'
 
-type Form = UseFormReturn<Draft, unknown, Draft>
+type Form = UseFormReturn<CampaignValues, unknown, CampaignValues>
 
 const offersQuery = ask(listOffers, { query: { limit: 200 } })
 

@@ -3,9 +3,9 @@ import type { UseFormReturn } from 'react-hook-form'
 import { useSources } from '../../ground/source-choice.tsx'
 import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
-import type { Draft } from './draft.ts'
+import type { CampaignValues } from './draft.ts'
 
-export function SourceField({ form, isNew }: { form: UseFormReturn<Draft, unknown, Draft>; isNew: boolean }) {
+export function SourceField({ form, isNew }: { form: UseFormReturn<CampaignValues, unknown, CampaignValues>; isNew: boolean }) {
   const chosen = form.watch('traffic_source_id')
   const template = form.watch('source.template')
   const known = useSources()

@@ -3,23 +3,23 @@ import { Link } from '@tanstack/react-router'
 import type { UseFormReturn } from 'react-hook-form'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { ChannelField } from '../telegram/channel-fields.tsx'
-import { PlaceFields, useBots } from '../telegram/place-fields.tsx'
-import type { Draft } from './draft.ts'
+import { TelegramLinkFields, useBotChoices } from '../telegram/place-fields.tsx'
+import type { CampaignValues } from './draft.ts'
 
-type Form = UseFormReturn<Draft, unknown, Draft>
-type Place = Extract<Draft['destination'], { type: 'bot' | 'mini_app' | 'channel' }>
+type Form = UseFormReturn<CampaignValues, unknown, CampaignValues>
+type TelegramDestination = Extract<CampaignValues['destination'], { type: 'bot' | 'mini_app' | 'channel' }>
 
 const WORDS = { bot: 'The chat with a bot', channel: 'A channel or group', mini_app: 'A Mini App' } as const
 
 export function TelegramFields({ form }: { form: Form }) {
   const destination = form.watch('destination')
-  if (!isPlace(destination)) return null
+  if (!isTelegram(destination)) return null
   const change = (changes: object) =>
-    form.setValue('destination', { ...destination, ...changes } as Place, {
+    form.setValue('destination', { ...destination, ...changes } as TelegramDestination, {
       shouldDirty: true,
       shouldValidate: form.formState.isSubmitted,
     })
-  const open = (type: Place['type']) => {
+  const open = (type: TelegramDestination['type']) => {
     const { open, link_host } = destination
     const common = { open, link_host }
     const { bot_id, start } = destination.type === 'channel' ? { bot_id: '', start: null } : destination
@@ -34,7 +34,7 @@ export function TelegramFields({ form }: { form: Form }) {
         value={destination.type}
         onChange={({ target }) => {
           form.clearErrors('destination')
-          form.setValue('destination', open(target.value as Place['type']), { shouldDirty: true })
+          form.setValue('destination', open(target.value as TelegramDestination['type']), { shouldDirty: true })
         }}
       >
         {Object.entries(WORDS).map(([type, words]) => (
@@ -52,12 +52,12 @@ export function TelegramFields({ form }: { form: Form }) {
   )
 }
 
-const isPlace = (destination: Draft['destination']): destination is Place => destination.type in WORDS
+const isTelegram = (destination: CampaignValues['destination']): destination is TelegramDestination => destination.type in WORDS
 
-type BotProps = { form: Form; destination: Exclude<Place, { type: 'channel' }>; change: (changes: object) => void }
+type BotProps = { form: Form; destination: Exclude<TelegramDestination, { type: 'channel' }>; change: (changes: object) => void }
 
 function BotFields({ form, destination, change }: BotProps) {
-  const bots = useBots()
+  const bots = useBotChoices()
   const { bot_id } = destination
   const fault = faultOf(form, 'destination.bot_id')
   return (
@@ -90,7 +90,7 @@ function BotFields({ form, destination, change }: BotProps) {
           </option>
         ))}
       </SelectField>
-      <PlaceFields
+      <TelegramLinkFields
         place={destination}
         bot_id={bot_id}
         faults={{ app: faultOf(form, 'destination.app'), start: faultOf(form, 'destination.start') }}

@@ -17,7 +17,7 @@ import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { CapDialog, type Capped, type CapRow } from './cap-dialog.tsx'
 import { limitOf } from './limit.ts'
-import { type Hours, HoursDialog } from './hours-dialog.tsx'
+import { type OpenHoursRow, HoursDialog } from './hours-dialog.tsx'
 import { DAY_NAMES, timeOf } from './week-grid.tsx'
 
 export function CapsAndHours({ of }: { of: Capped }) {
@@ -153,7 +153,7 @@ function HoursLine({ of }: { of: Capped }) {
 }
 
 /** "Mon–Fri 09:00–18:00, Sat 10:00–14:00, in Europe/Kyiv." */
-function hoursInWords({ week, timezone }: Hours): string {
+function hoursInWords({ week, timezone }: OpenHoursRow): string {
   const days = week.map(spansOf)
   const parts: string[] = []
   for (let from = 0; from < days.length; ) {

@@ -22,8 +22,8 @@ import { WeekGrid } from './week-grid.tsx'
 import { ownZone } from '../../ground/zone-names.ts'
 import { ZoneOptions } from './zones.tsx'
 
-export type Hours = z.input<typeof OpenHours>
-type HoursDialogProps = { of: Capped; hours: Hours | null; open: boolean; onClose: () => void }
+export type OpenHoursRow = z.input<typeof OpenHours>
+type HoursDialogProps = { of: Capped; hours: OpenHoursRow | null; open: boolean; onClose: () => void }
 
 export function HoursDialog({ of, hours, open, onClose }: HoursDialogProps) {
   return (

@@ -4,10 +4,10 @@ import type { SyntheticEvent } from 'react'
 import { NODE_TYPES, type NodeType } from '../../../traffic/click-flows/api.ts'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
 import { leadsOn, type StepPlace, TYPE_WORDS } from './graph.ts'
-import type { Names } from './names.ts'
+import type { NodeNames } from './names.ts'
 import { ICONS } from './node-icons.ts'
 
-type AddStepProps = { place: StepPlace; names: Names; onAdd: (type: NodeType, place: StepPlace) => void }
+type AddStepProps = { place: StepPlace; names: NodeNames; onAdd: (type: NodeType, place: StepPlace) => void }
 
 export function AddStep({ place, names, onAdd }: AddStepProps) {
   const { from, branch, to } = place

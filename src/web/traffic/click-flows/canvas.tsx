@@ -17,15 +17,15 @@ import type { Choices } from './choices.ts'
 import { changed, connected, openEnds, type StepPlace, type WireGraph, withoutNodes, withStep } from './graph.ts'
 import { InSight } from './in-sight.tsx'
 import { CARD_WIDTH, cardHeight, edgeId, isArranged, type LaidOutGraph, laidOut, loose } from './layout.ts'
-import { type Names, subtitle } from './names.ts'
-import { shareOf } from './next-steps.tsx'
+import { type NodeNames, subtitle } from './names.ts'
+import { percentOf } from './next-steps.tsx'
 import { type NodeCard, CanvasContext, StepCard } from './step-card.tsx'
 import { type CanvasEdge, WayEdge } from './way-edge.tsx'
 
 type Props = {
   graph: WireGraph
   choices: Choices
-  names: Names
+  names: NodeNames
   chosen: string | undefined
   faulty: ReadonlySet<string>
   onChoose: (id: string | undefined) => void
@@ -53,7 +53,7 @@ function waysOf({ graph, ways }: LaidOutGraph, chosen: readonly CanvasEdge[]): C
       selected: selected.has(id),
       data: {
         place: { from, to, ...(branch == null ? {} : { branch }) },
-        words: weight == null ? (branch ?? undefined) : shareOf(weight, total),
+        words: weight == null ? (branch ?? undefined) : percentOf(weight, total),
         points: ways.get(id),
       },
     }

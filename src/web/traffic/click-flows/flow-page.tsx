@@ -19,11 +19,11 @@ import { notifyDone } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
 import { useChoices } from './choices.ts'
 import { type FlowRow, openEnds, TYPE_WORDS, type WireGraph, withNode, withStep } from './graph.ts'
-import { type Names, namesOf } from './names.ts'
+import { type NodeNames, nodeNamesOf } from './names.ts'
 import { NodeForm } from './node-form.tsx'
 import { NodeList } from './node-list.tsx'
 import { RulesTable } from './rules-table.tsx'
-import { FlowMenu, reachOf, StatusBadge, useFlowsChanged } from './status.tsx'
+import { FlowMenu, flowReach, FlowStatusBadge, useFlowsChanged } from './status.tsx'
 import { TryDialog } from './try-dialog.tsx'
 import { VersionsDialog } from './versions-dialog.tsx'
 
@@ -92,7 +92,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
   const { name, setName, graph, setGraph, isDirty, showSaved, save } = useFlowDraft(flow)
   const [chosen, setChosen] = useState<string>()
   const [added, setAdded] = useState<string>()
-  const names = useMemo(() => namesOf(graph, choices), [graph, choices])
+  const names = useMemo(() => nodeNamesOf(graph, choices), [graph, choices])
   const [view, setView] = useState(() => viewFor(flow.graph))
   const node = graph.nodes.find(({ id }) => id === chosen)
   const faulty = useMemo(() => new Set(flow.problems.flatMap(({ node_id }) => node_id ?? [])), [flow.problems])
@@ -111,10 +111,10 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
         title={flow.name}
         words={
           <span className="flex flex-wrap items-center gap-2">
-            <StatusBadge status={flow.status} />
+            <FlowStatusBadge status={flow.status} />
             {flow.published_version === null ? 'Never published.' : `Version ${flow.published_version} is published.`}
             {flow.published_version !== null && !flow.is_draft_published && <Badge tone="warn">Draft changed</Badge>}
-            <span>{reachOf(flow)}</span>
+            <span>{flowReach(flow)}</span>
           </span>
         }
       >
@@ -192,7 +192,7 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
   )
 }
 
-type ProblemsProps = { flow: FlowRow; names: Names; isDirty: boolean; onChoose: (id: string) => void }
+type ProblemsProps = { flow: FlowRow; names: NodeNames; isDirty: boolean; onChoose: (id: string) => void }
 
 function Problems({ flow, names, isDirty, onChoose }: ProblemsProps) {
   if (flow.problems.length === 0) return null
@@ -219,7 +219,7 @@ function Problems({ flow, names, isDirty, onChoose }: ProblemsProps) {
 }
 
 /** A problem's message begins with the id of its node. This puts the node's name on screen in its place. */
-function withNodeName(message: string, { graph }: FlowRow, node_id: string, names: Names): string {
+function withNodeName(message: string, { graph }: FlowRow, node_id: string, names: NodeNames): string {
   const label = graph.nodes.find(({ id }) => id === node_id)?.label
   const prefix = `Node ${label ? `${node_id} (${label})` : node_id}: `
   return message.startsWith(prefix) ? `${names.get(node_id) ?? node_id}: ${message.slice(prefix.length)}` : message
@@ -238,7 +238,7 @@ function FlowActions({ flow, isDirty, onSaved }: FlowActionsProps) {
   const publish = () =>
     confirm({
       title: `Publish ${flow.name}?`,
-      words: `${effect} ${reachOf(flow)}`,
+      words: `${effect} ${flowReach(flow)}`,
       action: 'Publish',
       look: 'primary',
       deed: async () => {

@@ -27,7 +27,7 @@ import { ListPage, NameAndStatus } from '../../ground/ui/list-page.tsx'
 import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
 import { LedWords, useLedFigures } from '../campaigns/led-figures.tsx'
 import { EMPTY, type WireGraph } from './graph.ts'
-import { FlowMenu, StatusBadge } from './status.tsx'
+import { FlowMenu, FlowStatusBadge } from './status.tsx'
 
 type ListedFlowRow = z.input<typeof ListedFlow>
 
@@ -102,7 +102,7 @@ function FlowLine({ flow, figures }: { flow: ListedFlowRow; figures: ReactNode }
       {figures}
       <Cell>
         <span className="flex gap-1">
-          <StatusBadge status={flow.status} />
+          <FlowStatusBadge status={flow.status} />
           {flow.published_version !== null && !flow.is_draft_published && <Badge tone="warn">Draft changed</Badge>}
         </span>
       </Cell>

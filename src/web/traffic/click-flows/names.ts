@@ -3,9 +3,9 @@ import type { Choices } from './choices.ts'
 import { TYPE_WORDS, type WireGraph, type WireNode } from './graph.ts'
 
 /** The name of every node by its id. Nodes with equal names get their ids added. */
-export type Names = ReadonlyMap<string, string>
+export type NodeNames = ReadonlyMap<string, string>
 
-export function namesOf(graph: WireGraph, choices: Choices): Names {
+export function nodeNamesOf(graph: WireGraph, choices: Choices): NodeNames {
   const plain = graph.nodes.map(node => [node.id, node.label || described(node, choices)] as const)
   const counts = Map.groupBy(plain, ([, name]) => name)
   const names = new Map(plain.map(([id, name]) => [id, counts.get(name)?.length === 1 ? name : `${name} (${id})`]))
@@ -18,7 +18,7 @@ export function namesOf(graph: WireGraph, choices: Choices): Names {
 }
 
 /** A split is named after its targets; a split that leads to an unlabelled split keeps its id. */
-function splitName({ id }: WireNode, { nodes, edges }: WireGraph, names: Names): string {
+function splitName({ id }: WireNode, { nodes, edges }: WireGraph, names: NodeNames): string {
   const targets = edges.filter(({ from }) => from === id).map(({ to }) => to)
   const isNamed = targets.every(to => nodes.some(node => node.id === to && (node.type !== 'split' || node.label)))
   if (targets.length === 0 || !isNamed) return names.get(id) ?? id

@@ -15,12 +15,12 @@ import {
   type WireNode,
   withStep,
 } from './graph.ts'
-import type { Names } from './names.ts'
+import type { NodeNames } from './names.ts'
 
 type Props = {
   graph: WireGraph
   node: WireNode
-  names: Names
+  names: NodeNames
   onChange: (graph: WireGraph) => void
   onAdded: (graph: WireGraph, id: string) => void
 }
@@ -130,7 +130,7 @@ function Shares(props: Props) {
               value={weight ?? 0}
               onChange={event => weigh(to, event.target.value)}
             />
-            <span className="w-10 text-right text-ink-faint">{shareOf(weight ?? 0, total)}</span>
+            <span className="w-10 text-right text-ink-faint">{percentOf(weight ?? 0, total)}</span>
             <IconButton
               icon={X}
               label={`Remove ${name}`}
@@ -161,5 +161,5 @@ function Shares(props: Props) {
   )
 }
 
-export const shareOf = (weight: number, total: number): string =>
+export const percentOf = (weight: number, total: number): string =>
   total === 0 ? '–' : `${Math.round((weight / total) * 100)} %`

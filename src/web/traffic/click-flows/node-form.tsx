@@ -10,17 +10,17 @@ import { AddressPreview } from '../offers/address-preview.tsx'
 import type { Choices } from './choices.ts'
 import { ConditionFields } from './condition-fields.tsx'
 import { changed, TYPE_WORDS, type WireGraph, type WireNode, withoutNodes } from './graph.ts'
-import { described, type Names } from './names.ts'
+import { described, type NodeNames } from './names.ts'
 import { NextSteps } from './next-steps.tsx'
 import { ObjectField } from './object-field.tsx'
 import { EntranceFields } from '../telegram/channel-fields.tsx'
-import { PlaceFields } from '../telegram/place-fields.tsx'
+import { TelegramLinkFields } from '../telegram/place-fields.tsx'
 
 type Props = {
   graph: WireGraph
   node: WireNode
   choices: Choices
-  names: Names
+  names: NodeNames
   problems: readonly string[]
   /** Whether the node was just added: its first field gets the focus. */
   isNew: boolean
@@ -103,7 +103,7 @@ function TelegramFields({ type, node, choices, change }: OwnProps & { type: 'bot
         chosen={bot_id}
         onChoose={id => change({ bot_id: id })}
       />
-      <PlaceFields place={{ ...node, type }} bot_id={bot_id} faults={faults} change={change} />
+      <TelegramLinkFields place={{ ...node, type }} bot_id={bot_id} faults={faults} change={change} />
     </>
   )
 }

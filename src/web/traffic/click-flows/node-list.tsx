@@ -4,13 +4,13 @@ import { TriangleAlert } from 'lucide-react'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import type { Choices } from './choices.ts'
 import { TYPE_WORDS, type WireGraph, type WireNode } from './graph.ts'
-import { described, type Names } from './names.ts'
-import { shareOf } from './next-steps.tsx'
+import { described, type NodeNames } from './names.ts'
+import { percentOf } from './next-steps.tsx'
 
 type Props = {
   graph: WireGraph
   choices: Choices
-  names: Names
+  names: NodeNames
   chosen: string | undefined
   faulty: ReadonlySet<string>
   onChoose: (id: string) => void
@@ -54,12 +54,12 @@ export function NodeList({ graph, choices, names, chosen, faulty, onChoose }: Pr
   )
 }
 
-function nextStepsInWords(graph: WireGraph, node: WireNode, names: Names): string {
+function nextStepsInWords(graph: WireGraph, node: WireNode, names: NodeNames): string {
   const edges = graph.edges.filter(({ from }) => from === node.id)
   const total = edges.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   return edges
     .map(({ to, branch, weight }) => {
-      const how = node.type === 'split' ? shareOf(weight ?? 0, total) : branch
+      const how = node.type === 'split' ? percentOf(weight ?? 0, total) : branch
       return `${how ? `${how}: ` : ''}${names.get(to) ?? to}`
     })
     .join(', ')

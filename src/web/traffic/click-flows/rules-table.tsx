@@ -6,7 +6,7 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import type { Choices } from './choices.ts'
 import { ConditionFields } from './condition-fields.tsx'
 import type { WireGraph } from './graph.ts'
-import { graphOf, NO_PATH, type Rule, type Rules, rulesOf, type RulePath } from './rules.ts'
+import { graphOf, NO_PATH, type FlowRule, type Rules, rulesOf, type RulePath } from './rules.ts'
 import { EndsField, PartsField } from './way-fields.tsx'
 
 type RulesTableProps = {
@@ -28,7 +28,7 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
       </Note>
     )
   const write = (changes: Partial<Rules>) => onChange(graphOf({ ...rules, ...changes }))
-  const put = (at: number, rule: Partial<Rule>) =>
+  const put = (at: number, rule: Partial<FlowRule>) =>
     write({ rules: rules.rules.map((one, other) => (other === at ? { ...one, ...rule } : one)) })
   return (
     <>
@@ -95,7 +95,7 @@ export function RulesTable({ graph, choices, onChange, onCanvas }: RulesTablePro
   )
 }
 
-function movedUp(rules: readonly Rule[], at: number): Rule[] {
+function movedUp(rules: readonly FlowRule[], at: number): FlowRule[] {
   const [rule] = rules.slice(at, at + 1)
   const rest = rules.filter((_, other) => other !== at)
   return rule === undefined ? rest : rest.toSpliced(at - 1, 0, rule)

@@ -14,8 +14,8 @@ export type RulePath = {
   readonly landingSplit: WireNode | undefined
   readonly endSplit: WireNode | undefined
 }
-export type Rule = { readonly when: WireNode; readonly way: RulePath }
-export type Rules = { readonly entry: WireNode; readonly rules: readonly Rule[]; readonly otherwise: RulePath }
+export type FlowRule = { readonly when: WireNode; readonly way: RulePath }
+export type Rules = { readonly entry: WireNode; readonly rules: readonly FlowRule[]; readonly otherwise: RulePath }
 
 export const NO_PATH: RulePath = { landings: [], ends: [], landingSplit: undefined, endSplit: undefined }
 
@@ -48,7 +48,7 @@ class RulesReader {
     const [entry, second] = this.#graph.nodes.filter(({ type }) => type === 'entry')
     if (entry === undefined || second !== undefined) throw new OtherShape('It does not have exactly one entry.')
     this.#take(entry)
-    const rules: Rule[] = []
+    const rules: FlowRule[] = []
     let next = this.#only(entry)
     while (next?.type === 'condition') {
       const when = this.#take(next)

@@ -26,7 +26,7 @@ type ListedFlowRow = z.input<typeof ListedFlow>
 
 const TONES: Record<FlowStatus, Tone> = { draft: 'accent', active: 'good', paused: 'warn', archived: 'plain' }
 
-export function StatusBadge({ status }: { status: FlowStatus }) {
+export function FlowStatusBadge({ status }: { status: FlowStatus }) {
   return <Badge tone={TONES[status]}>{inWords(status)}</Badge>
 }
 
@@ -39,7 +39,7 @@ export function useFlowsChanged(): () => Promise<unknown> {
 }
 
 /** A sentence that names the campaigns which lead to the flow. */
-export function reachOf({ campaigns }: Pick<ListedFlowRow, 'campaigns'>): string {
+export function flowReach({ campaigns }: Pick<ListedFlowRow, 'campaigns'>): string {
   if (campaigns.length === 0) return 'No campaign leads to it.'
   return `Campaigns that lead to it: ${campaigns.map(({ name }) => name).join(', ')}.`
 }
@@ -52,7 +52,7 @@ export function FlowMenu({ flow, isOnItsPage = false }: { flow: ListedFlowRow; i
   const confirmStatus = (status: 'active' | 'paused' | 'archived', action: string, words: string, news: string) =>
     confirm({
       title: `${action} ${flow.name}?`,
-      words: `${words} ${reachOf(flow)}`,
+      words: `${words} ${flowReach(flow)}`,
       action,
       look: 'primary',
       deed: () => call(setClickFlowStatus, { params: { id: flow.id }, body: { status } }),
@@ -103,7 +103,7 @@ export function FlowMenu({ flow, isOnItsPage = false }: { flow: ListedFlowRow; i
         what="click flow"
         endpoint={deleteClickFlow}
         refresh={SHOW_FLOWS}
-        words={`Visitors of its campaigns go to the fallback. ${reachOf(flow)} This cannot be undone.`}
+        words={`Visitors of its campaigns go to the fallback. ${flowReach(flow)} This cannot be undone.`}
         deed={async () => {
           const deleted = await call(deleteClickFlow, { params: { id: flow.id } })
           if (isOnItsPage) await navigate({ to: '/click-flows' })

@@ -7,11 +7,11 @@ import type { NodeType } from '../../../traffic/click-flows/api.ts'
 import { AddStep } from './add-step.tsx'
 import { leadsOn, type StepPlace, type WireNode } from './graph.ts'
 import { CARD_WIDTH, cardHeight } from './layout.ts'
-import type { Names } from './names.ts'
+import type { NodeNames } from './names.ts'
 import { ICONS } from './node-icons.ts'
 
 /** What cards and edges share: the names of nodes, and how to add a step. */
-type CanvasActions = { names: Names; onAdd: (type: NodeType, place: StepPlace) => void }
+type CanvasActions = { names: NodeNames; onAdd: (type: NodeType, place: StepPlace) => void }
 export const CanvasContext = createContext<CanvasActions>({ names: new Map(), onAdd: () => undefined })
 
 export type NodeCard = Node<{ node: WireNode; words: string; isFaulty: boolean; open: readonly StepPlace[] }, 'step'>

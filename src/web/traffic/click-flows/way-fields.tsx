@@ -5,7 +5,7 @@ import { IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import type { Choices } from './choices.ts'
 import { withPart } from './graph.ts'
-import { shareOf } from './next-steps.tsx'
+import { percentOf } from './next-steps.tsx'
 import { RedirectFields } from './node-form.tsx'
 import { ObjectField } from './object-field.tsx'
 import type { RulePart } from './rules.ts'
@@ -56,7 +56,7 @@ export function PartsField({ type, parts, choices, onChange }: PartsProps) {
                   value={weight}
                   onChange={({ target }) => put(at, { weight: weightOf(target.value) })}
                 />
-                <span className="w-9 text-right text-sm text-ink-faint tabular-nums">{shareOf(weight, total)}</span>
+                <span className="w-9 text-right text-sm text-ink-faint tabular-nums">{percentOf(weight, total)}</span>
               </>
             )}
             <IconButton

@@ -26,7 +26,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { useChanges } from '../../ground/ui/unsaved.ts'
 import { useDeleteDomain } from './delete.tsx'
 import { MoveCampaigns } from './move-campaigns.tsx'
-import { PlaceFields } from './place-fields.tsx'
+import { DomainPlaceFields } from './place-fields.tsx'
 import { RecordsTable } from './records.tsx'
 import { CertificateBadge, type DomainRow, FlaggedBadge, PointingBadge, SHOW_DOMAINS } from './state.tsx'
 
@@ -248,8 +248,8 @@ function DomainSettings({ domain }: { domain: DomainRow }) {
             </option>
           ))}
         </SelectField>
-        <PlaceFields label="At /" place={now.root} onChange={root => set({ root })} />
-        <PlaceFields
+        <DomainPlaceFields label="At /" place={now.root} onChange={root => set({ root })} />
+        <DomainPlaceFields
           label="At unknown paths"
           place={now.unknown_path}
           onChange={unknown_path => set({ unknown_path })}

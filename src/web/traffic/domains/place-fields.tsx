@@ -26,7 +26,7 @@ type PlaceFieldsProps = {
   warning?: string
 }
 
-export function PlaceFields({ label, place, onChange, warning }: PlaceFieldsProps) {
+export function DomainPlaceFields({ label, place, onChange, warning }: PlaceFieldsProps) {
   const campaigns = useCampaigns()
   const choose = (type: string) => {
     if (type === 'redirect') onChange({ type, url: '' })

@@ -20,7 +20,7 @@ import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { type Choosable, type Member, MembersField, withWanted } from './members-field.tsx'
+import { type Choosable, type FunnelMember, MembersField, withWanted } from './members-field.tsx'
 
 type FunnelRow = z.input<typeof Funnel>
 type Draft = z.input<typeof FunnelDraft>
@@ -65,12 +65,12 @@ function choosable(known: readonly Choosable[] | undefined, own: readonly Choosa
 
 type Members = Pick<Draft, 'landings' | 'offers'>
 
-const landingsOf = (draft: Members): Member[] =>
+const landingsOf = (draft: Members): FunnelMember[] =>
   (draft.landings ?? []).map(({ landing_id, weight }) => ({ id: landing_id, weight }))
-const offersOf = (draft: Members): Member[] =>
+const offersOf = (draft: Members): FunnelMember[] =>
   (draft.offers ?? []).map(({ offer_id, weight }) => ({ id: offer_id, weight }))
-const asLandings = (members: Member[]) => members.map(({ id, weight }) => ({ landing_id: id, weight }))
-const asOffers = (members: Member[]) => members.map(({ id, weight }) => ({ offer_id: id, weight }))
+const asLandings = (members: FunnelMember[]) => members.map(({ id, weight }) => ({ landing_id: id, weight }))
+const asOffers = (members: FunnelMember[]) => members.map(({ id, weight }) => ({ offer_id: id, weight }))
 
 function draftOf(funnel: FunnelRow | undefined): Draft {
   if (funnel === undefined) return { name: '', landings: [], offers: [] }

@@ -18,7 +18,7 @@ import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
 import { LedWords, useLedFigures } from '../campaigns/led-figures.tsx'
 import { FunnelDialog } from './funnel-dialog.tsx'
-import { shareOf } from './members-field.tsx'
+import { memberShare } from './members-field.tsx'
 
 type FunnelRow = z.input<typeof Funnel>
 
@@ -87,7 +87,7 @@ function Members({ members }: { members: readonly MemberRow[] }) {
         <li key={member.id} className={open.has(member.id) ? '' : 'text-ink-faint'}>
           {member.name}{' '}
           <span className="text-sm text-ink-faint tabular-nums">
-            {open.has(member.id) ? percent(shareOf(member, members, id => open.has(id))) : member.status}
+            {open.has(member.id) ? percent(memberShare(member, members, id => open.has(id))) : member.status}
           </span>
         </li>
       ))}

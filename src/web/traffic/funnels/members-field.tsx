@@ -6,7 +6,7 @@ import { Badge } from '../../ground/ui/badge.tsx'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 
-export type Member = { id: string; weight: number }
+export type FunnelMember = { id: string; weight: number }
 /** A landing or offer that can be chosen, with its state. */
 export type Choosable = { id: string; name: string; status: 'active' | 'archived' | 'deleted' }
 
@@ -15,9 +15,9 @@ type MembersProps = {
   /** The singular noun: "landing" or "offer". */
   one: string
   words: string
-  members: readonly Member[]
+  members: readonly FunnelMember[]
   known: readonly Choosable[]
-  onChange: (members: Member[]) => void
+  onChange: (members: FunnelMember[]) => void
   /** The id that is chosen but not yet added; empty for none. */
   wanted: string
   onWant: (id: string) => void
@@ -26,13 +26,13 @@ type MembersProps = {
 }
 
 /** The share of visitors that a member gets, 0 to 1. Only active members get any. */
-export function shareOf(member: Member, members: readonly Member[], isOpen: (id: string) => boolean): number {
+export function memberShare(member: FunnelMember, members: readonly FunnelMember[], isOpen: (id: string) => boolean): number {
   const whole = members.reduce((sum, { id, weight }) => sum + (isOpen(id) ? weight || 0 : 0), 0)
   return isOpen(member.id) && whole > 0 ? member.weight / whole : 0
 }
 
 /** The members with the one that is chosen but not yet added: saving includes it. */
-export function withWanted(members: readonly Member[], wanted: string): Member[] {
+export function withWanted(members: readonly FunnelMember[], wanted: string): FunnelMember[] {
   const isNew = wanted !== '' && members.every(({ id }) => id !== wanted)
   return isNew ? [...members, { id: wanted, weight: members.at(-1)?.weight || 1 }] : [...members]
 }
@@ -83,7 +83,7 @@ export function MembersField(props: MembersProps) {
                 onChange={event => change(at, Number.parseInt(event.target.value, 10))}
               />
               <output aria-label={`Share of ${name}`} className="w-14 pt-1.5 text-right tabular-nums text-ink-soft">
-                {percent(shareOf(member, members, isOpen) || undefined)}
+                {percent(memberShare(member, members, isOpen) || undefined)}
               </output>
               <IconButton
                 icon={X}

@@ -12,7 +12,7 @@ type OfferRow = z.input<typeof Offer>
 const campaigns = (count: number) => `${count} campaign${count === 1 ? '' : 's'}`
 
 /** "2 campaigns use its address, 1 uses its own address, 3 use a funnel." */
-export function reachOf({ campaigns: of }: Pick<OfferRow, 'campaigns'>): string {
+export function offerReach({ campaigns: of }: Pick<OfferRow, 'campaigns'>): string {
   const ways = [
     [of.following, of.following === 1 ? 'uses its address' : 'use its address'],
     [of.own_address, of.own_address === 1 ? 'uses its own address' : 'use their own address'],
@@ -35,7 +35,7 @@ export function LeadingCampaigns({ offer }: { offer: OfferRow }) {
   )
   return (
     <section aria-label="Campaigns" className="flex flex-col gap-2 border-t border-line pt-3">
-      <p className="text-ink-soft">{reachOf(offer)}</p>
+      <p className="text-ink-soft">{offerReach(offer)}</p>
       {withOwnAddress.length > 0 && (
         <ul className="flex flex-col gap-2">
           {withOwnAddress.map(({ campaign, url }) => (

@@ -28,7 +28,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { ArchiveItem, DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
 import { ReachedBadge } from '../caps/reached-badge.tsx'
-import { reachOf } from './leading-campaigns.tsx'
+import { offerReach } from './leading-campaigns.tsx'
 import { OfferDialog } from './offer-dialog.tsx'
 
 type OfferRow = z.input<typeof Offer>
@@ -118,7 +118,7 @@ function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) 
       <Cell className="max-w-72 truncate font-mono text-sm" title={offer.url}>
         {offer.url}
       </Cell>
-      <Cell numeric title={reachOf(offer)}>
+      <Cell numeric title={offerReach(offer)}>
         {leadingOf(offer)}
       </Cell>
       <Cell>{day(offer.created_at)}</Cell>
@@ -154,7 +154,7 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
         endpoint={setOfferStatus}
         refresh={[listOffers, listFunnels]}
         status={status}
-        words={`It gets no new clicks: campaigns send its visitors to their fallback, funnels to their other offers. Earlier clicks still earn its payout. ${reachOf(offer)}`}
+        words={`It gets no new clicks: campaigns send its visitors to their fallback, funnels to their other offers. Earlier clicks still earn its payout. ${offerReach(offer)}`}
         wordsBack="Campaigns and funnels that use it send visitors to it again."
         deed={next => call(setOfferStatus, { params: { id }, body: { status: next } })}
       />
@@ -164,7 +164,7 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
         what="offer"
         endpoint={deleteOffer}
         refresh={[listOffers, listFunnels]}
-        words={`Campaigns send its visitors to their fallback, funnels to their other offers. Late conversions of earlier clicks still earn its payout. ${reachOf(offer)}`}
+        words={`Campaigns send its visitors to their fallback, funnels to their other offers. Late conversions of earlier clicks still earn its payout. ${offerReach(offer)}`}
         deed={() => call(deleteOffer, { params: { id } })}
       />
     </RowMenu>

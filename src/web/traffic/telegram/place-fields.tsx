@@ -15,7 +15,7 @@ type BotRow = z.input<typeof Bot>
 type Changes = Partial<Omit<TelegramPlace, 'type'>>
 
 /** The bots of the workspace, newest first; undefined while they load. */
-export function useBots(): readonly BotRow[] | undefined {
+export function useBotChoices(): readonly BotRow[] | undefined {
   return useQuery(ask(listBots, { query: { limit: 200 } })).data?.data
 }
 
@@ -26,8 +26,8 @@ type PlaceProps = {
   change: (changes: Changes) => void
 }
 
-export function PlaceFields({ place, bot_id, faults = {}, change }: PlaceProps) {
-  const bot = useBots()?.find(({ id }) => id === bot_id)
+export function TelegramLinkFields({ place, bot_id, faults = {}, change }: PlaceProps) {
+  const bot = useBotChoices()?.find(({ id }) => id === bot_id)
   const [short, long] = LINK_HOSTS
   return (
     <>
