@@ -18,7 +18,7 @@ import { inWords } from '../../ground/rungs.ts'
 import { useSource } from '../../ground/source-choice.tsx'
 import { NewDialog } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
-import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { chosenIn, noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -203,7 +203,7 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
       <AddressField
         error={errors.url?.message}
         url={url}
-        onChange={next => form.setValue('url', next, { shouldValidate: form.formState.isSubmitted, shouldDirty: true })}
+        onChange={next => form.setValue('url', next, chosenIn(form))}
       />
       <Checkbox
         label="First conversion per user only"

@@ -8,6 +8,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { exactMoney } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
+import { chosenIn } from '../../ground/ui/draft.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { OfferDialog, type OfferRow } from '../offers/offer-dialog.tsx'
 import type { CampaignValues } from './draft.ts'
@@ -33,9 +34,8 @@ export function OfferField({ form }: { form: Form }) {
   const fault = faultOf(form)
 
   const choose = (offer: OfferRow | undefined) => {
-    const options = { shouldDirty: true, shouldValidate: form.formState.isSubmitted }
-    form.setValue('offer_id', offer?.id ?? null, options)
-    if (isDestination) form.setValue('destination.offer_id', offer?.id ?? '', options)
+    form.setValue('offer_id', offer?.id ?? null, chosenIn(form))
+    if (isDestination) form.setValue('destination.offer_id', offer?.id ?? '', chosenIn(form))
   }
   return (
     <>

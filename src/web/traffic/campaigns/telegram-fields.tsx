@@ -1,6 +1,7 @@
 /** The destination fields of a campaign that leads into Telegram: a bot, a Mini App or a channel. */
 import { Link } from '@tanstack/react-router'
 import type { UseFormReturn } from 'react-hook-form'
+import { chosenIn } from '../../ground/ui/draft.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { ChannelField } from '../telegram/channel-fields.tsx'
 import { TelegramLinkFields, useBotChoices } from '../telegram/place-fields.tsx'
@@ -15,10 +16,7 @@ export function TelegramFields({ form }: { form: Form }) {
   const destination = form.watch('destination')
   if (!isTelegram(destination)) return null
   const change = (changes: object) =>
-    form.setValue('destination', { ...destination, ...changes } as TelegramDestination, {
-      shouldDirty: true,
-      shouldValidate: form.formState.isSubmitted,
-    })
+    form.setValue('destination', { ...destination, ...changes } as TelegramDestination, chosenIn(form))
   const open = (type: TelegramDestination['type']) => {
     const { open, link_host } = destination
     const common = { open, link_host }

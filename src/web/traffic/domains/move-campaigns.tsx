@@ -1,4 +1,4 @@
-/** What is shown on a domain in trouble is shown on another one, with one press. */
+/** Offers to move the campaign links of a failing or flagged domain to another domain. */
 import { useQuery } from '@tanstack/react-query'
 import { listCampaigns, updateCampaign } from '../../../traffic/campaigns/api.ts'
 import { listDomains, updateDomain } from '../../../traffic/domains/api.ts'
@@ -10,7 +10,7 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { type DomainRow, SHOW_DOMAINS } from './state.tsx'
 
-/** Nothing where the domain serves well, or shows no campaign, or no other could. */
+/** Shows nothing if the domain works, if no campaign link uses it, or if there is no other working domain. */
 export function MoveCampaigns({ domain }: { domain: DomainRow }) {
   const { id, campaigns, flagged, status, is_default } = domain
   const { role } = useActive()
@@ -20,30 +20,30 @@ export function MoveCampaigns({ domain }: { domain: DomainRow }) {
   const other = good.find(one => one.certificate.state !== 'off') ?? good[0]
   const isTroubled = status === 'failing' || flagged !== null
   if (!isTroubled || other === undefined || (campaigns === 0 && !is_default)) return null
-  const shown = campaigns === 1 ? 'One campaign is' : `${campaigns === 0 ? 'No' : count(campaigns)} campaigns are`
+  const links = campaigns === 1 ? 'One campaign link uses' : `${campaigns === 0 ? 'No' : count(campaigns)} campaign links use`
   const move = () =>
     confirm({
-      title: `Show them on ${other.unicode_name}?`,
-      words: `${shown} shown on ${other.unicode_name} from then on${is_default ? ', which becomes the default domain' : ''}. Links in ads that run stay as they are: put the new ones there.`,
-      action: 'Show them there',
+      title: `Move campaign links to ${other.unicode_name}?`,
+      words: `${links} ${other.unicode_name} afterwards${is_default ? ', which becomes the default domain' : ''}. Links in running ads do not change: replace them with the new ones.`,
+      action: 'Move links',
       look: 'primary',
       deed: () => moveCampaigns(domain, other),
       refresh: SHOW_DOMAINS,
-      news: `Campaigns are shown on ${other.unicode_name}`,
+      news: `Campaign links use ${other.unicode_name}`,
     })
   return (
     <Note kind="warning">
       <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
-        <span>{`${shown} shown on it.`}</span>
+        <span>{`${links} it.`}</span>
         <Button size="sm" reason={reasonAgainst(updateDomain, role)} onClick={move}>
-          {`Show them on ${other.unicode_name}`}
+          {`Move links to ${other.unicode_name}`}
         </Button>
       </span>
     </Note>
   )
 }
 
-/** Those that name the domain one by one, and with the default the others. */
+/** Changes the default domain first, then each campaign that names the old domain. */
 async function moveCampaigns(from: DomainRow, to: DomainRow): Promise<void> {
   if (from.is_default) await call(updateDomain, { params: { id: to.id }, body: { is_default: true } })
   for (let cursor: string | undefined; ; ) {

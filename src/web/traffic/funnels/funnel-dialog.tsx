@@ -15,7 +15,7 @@ import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
-import { useDraft } from '../../ground/ui/draft.ts'
+import { chosenIn, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
@@ -116,8 +116,7 @@ function FunnelForm({ funnel, original, onClose }: FormProps) {
   const form = useDraft<Draft>(FunnelDraft, draftOf(funnel ?? (original && copyOf(original))))
   const [landing, setLanding] = useState('')
   const [offer, setOffer] = useState('')
-  const { errors, isSubmitted } = form.formState
-  const changed = { shouldDirty: true, shouldValidate: isSubmitted }
+  const { errors } = form.formState
   return (
     <DraftForm
       form={form}
@@ -145,7 +144,7 @@ function FunnelForm({ funnel, original, onClose }: FormProps) {
         faultOf={at => errors.landings?.[at]?.weight?.message}
         wanted={landing}
         onWant={setLanding}
-        onChange={members => form.setValue('landings', asLandings(members), changed)}
+        onChange={members => form.setValue('landings', asLandings(members), chosenIn(form))}
       />
       <MembersField
         legend="Offers"
@@ -159,7 +158,7 @@ function FunnelForm({ funnel, original, onClose }: FormProps) {
         faultOf={at => errors.offers?.[at]?.weight?.message}
         wanted={offer}
         onWant={setOffer}
-        onChange={members => form.setValue('offers', asOffers(members), changed)}
+        onChange={members => form.setValue('offers', asOffers(members), chosenIn(form))}
       />
     </DraftForm>
   )

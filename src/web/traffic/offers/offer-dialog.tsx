@@ -15,7 +15,7 @@ import { call } from '../../ground/call.ts'
 import { CurrencyField } from '../../ground/original.tsx'
 import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
-import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
+import { chosenIn, noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
@@ -139,9 +139,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
         <EarnedBy
           types={form.watch('payout_types')}
           error={errors.payout_types?.message}
-          onChange={types =>
-            form.setValue('payout_types', types, { shouldDirty: true, shouldValidate: form.formState.isSubmitted })
-          }
+          onChange={types => form.setValue('payout_types', types, chosenIn(form))}
         />
       )}
       {offer !== undefined && (
