@@ -1,4 +1,4 @@
-/** The dashboard's tests in the machine's own Chromium; every worker starts a Sluice of its own (tests/browser/dashboard.ts). */
+/** The dashboard's tests in the machine's own Chromium. Each worker starts its own Sluice (tests/browser/dashboard.ts). */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineConfig } from '@playwright/test'
@@ -6,20 +6,20 @@ import { findProgram } from './tests/support/programs.ts'
 
 const chromium = process.env['CHROMIUM'] ?? findProgram('chromium')
 
-/** Specs whose Sluice has settings. */
+/** Specs whose Sluice has its own settings. */
 const WITH_TELEGRAM = ['bots', 'broadcasts', 'channels', 'joins', 'subscribers'].map(name => `**/${name}.spec.ts`)
 const WITH_SETTINGS = ['**/domains.spec.ts', '**/second-factor.spec.ts', '**/spend-accounts.spec.ts', ...WITH_TELEGRAM]
 
 export default defineConfig({
   testDir: 'tests/browser',
   outputDir: join(tmpdir(), 'sluice-browser-results'),
-  // Deadlines of what is waited for, none of it about speed: on a loaded machine everything takes ten times as long.
+  // Generous deadlines, because everything takes ten times as long on a loaded machine.
   timeout: 180_000,
   expect: { timeout: 30_000 },
   workers: 2,
-  // As DETAIL of tests/browser/dashboard.ts says.
+  // See DETAIL in tests/browser/dashboard.ts.
   ...(process.env['SLUICE_DETAILS'] === '1' ? {} : { grepInvert: /@detail/ }),
-  // Behind the others, because a worker that meets other settings begins again, with a Sluice and a browser of its own.
+  // Specs with settings run last, because a worker that gets other settings starts again, with a new Sluice and browser.
   projects: [
     { name: 'as it comes', testIgnore: WITH_SETTINGS },
     { name: 'with settings', testMatch: WITH_SETTINGS },
@@ -27,7 +27,7 @@ export default defineConfig({
   use: {
     viewport: { width: 1280, height: 800 },
     reducedMotion: 'reduce',
-    // Playwright empties the context between tests. With a new one for each test the browser would compile the whole dashboard again.
+    // Playwright clears the context between tests. With a new context the browser would compile the dashboard again.
     reuseContext: true,
     launchOptions: {
       ...(chromium === undefined ? {} : { executablePath: chromium }),

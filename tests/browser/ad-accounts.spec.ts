@@ -45,7 +45,7 @@ test('the events of a Meta account are whole on a laptop, the last column too', 
 })
 
 test(
-  'an account is switched off and on, named by a campaign, and disconnected only when none names it',
+  'an account is switched off and on, named by a campaign, and disconnected only when no campaign names it',
   DETAIL,
   async ({ page, owner }) => {
     await send(owner, 'POST', '/api/ad-accounts', {

@@ -65,7 +65,7 @@ test('an amount is spread over the clicks of a window of another zone, counts in
   await expect(page.getByRole('row', { name: /^a/ })).toContainText('—')
 })
 
-test('a file of spend with a wrong line goes in without it, once that is said', async ({ page, owner }) => {
+test('a spend file is imported without its wrong line once the line is left out', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/campaigns', {
     name: 'Filed',
     destination: { type: 'redirect', url: 'https://example.com/' },
@@ -84,7 +84,7 @@ test('a file of spend with a wrong line goes in without it, once that is said', 
 })
 
 test(
-  'a file of spend in a currency without a rate says so, and keeps the columns to choose from',
+  'a spend file in a currency without a rate shows an error, and its columns can still be chosen',
   DETAIL,
   async ({ page, owner }) => {
     await send(owner, 'POST', '/api/campaigns', {

@@ -190,7 +190,7 @@ test('a campaign is cloned without its key, and reloading keeps the copied value
 })
 
 test(
-  'an object that is not in the workspace cannot be cloned, and the form says so',
+  'an object that is not in the workspace cannot be cloned, and the form shows an error',
   DETAIL,
   async ({ page, owner }) => {
     const { id } = await send(owner, 'POST', '/api/offers', { name: 'Gone', url })

@@ -8,7 +8,7 @@ test.afterEach(async ({ owner }) => {
   await send(owner, 'PUT', '/api/reporting-currency', { currency: null })
 })
 
-test('a network pays in euro: refused without a rate, booked by an own one, and shown with what it sent', async ({
+test('a postback in euros is refused without a rate, booked at an own rate, and shown with the sent amount', async ({
   page,
   sluice,
   owner,
@@ -78,7 +78,7 @@ test('a network pays in euro: refused without a rate, booked by an own one, and 
 })
 
 test(
-  'an offer and spend may be in another currency, and a file shows what each line comes to',
+  'an offer and spend may be in another currency, and an imported file shows each line in dollars',
   DETAIL,
   async ({ page, owner }) => {
     await send(owner, 'PUT', '/api/rates/GBP', { from_day: '2026-01-01', usd_per_unit: '1.25', note: null })
@@ -122,7 +122,7 @@ test(
 )
 
 test(
-  'a workspace reads its overview in its own currency, and the page says by what and what is not',
+  'the overview is in the workspace’s currency, and says which rates it uses and which amounts stay in dollars',
   DETAIL,
   async ({ page, sluice, owner }) => {
     const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }

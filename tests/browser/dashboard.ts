@@ -1,5 +1,5 @@
-// A Sluice of its own for the tests of a worker: the real process on a fresh database, with its owner signed in. A test fails
-// when the page breaks the content security policy or throws, whatever else it looks at.
+// The fixtures of the browser tests. Each worker has its own Sluice: the real process on a fresh database, with its owner signed in.
+// Every test fails if a page breaks the content security policy or throws.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { freshDatabase } from '../support/database.ts'
 import { patient } from '../support/explore-processes.ts'
 import { startSluice } from '../support/sluice.ts'
 
-/** Of tests that look at how something is shown which another test does: they run where they are named, and with all. */
+/** For tests of how something is shown that another test covers. They run if their file is named, or with SLUICE_DETAILS=1. */
 export const DETAIL = { tag: '@detail' }
 
 export const OWNER = {
@@ -26,7 +26,7 @@ export const OWNER = {
 }
 
 type State = Awaited<ReturnType<BrowserContext['storageState']>>
-/** `database` is for what no screen can make, such as clicks of yesterday. */
+/** `database` is for data that no screen can create, such as yesterday’s clicks. */
 export type Installation = { address: string; database: string; end(): Promise<void> }
 
 /** Starts Sluice on a fresh database, without an owner, with the settings of `env`. */
@@ -46,10 +46,10 @@ export async function startInstallation(env: Record<string, string> = {}): Promi
   }
 }
 
-/** `settings` are those of the worker's Sluice; a spec that needs some has a worker of its own. */
+/** `settings` are the settings of the worker's Sluice. A spec with settings has its own worker. */
 type PerWorker = { settings: Record<string, string>; sluice: Installation & { signedIn: State } }
 type PerTest = {
-  /** The owner's session outside of the browser, for what a test needs to be there. */
+  /** The owner's session outside of the browser, to create what a test needs. */
   owner: APIRequestContext
   watched: undefined
 }
@@ -66,7 +66,7 @@ export const test = plain.extend<PerTest, PerWorker>({
       await door.dispose()
       await installation.end()
     },
-    // Start and stop together; the start may have to build the dashboard first.
+    // For start and stop together. The start may have to build the dashboard first.
     { scope: 'worker', timeout: 300_000 },
   ],
   baseURL: ({ sluice }, use) => use(sluice.address),
@@ -90,19 +90,19 @@ export const test = plain.extend<PerTest, PerWorker>({
   ],
 })
 
-/** Collects what the browser complains about: policy violations, errors of the page, failed loads of its own files. */
+/** Collects the browser's complaints: policy violations, errors of the page, and files that failed to load. */
 export function watch(page: Page): string[] {
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(error.message))
   page.on('console', message => {
-    // A refusal is an answer, and the browser logs it as an error: it is for the test to look at.
+    // The browser logs a refused call as an error, but whether it is one is for the test to say.
     const isRefusal = message.text().startsWith('Failed to load resource') && message.location().url.includes('/api/')
     if (message.type() === 'error' && !isRefusal) complaints.push(message.text())
   })
   return complaints
 }
 
-/** Sends what a test needs to be there, and answers the reply's body. */
+/** Sends a request, which must succeed, and returns the body of the reply. */
 export async function send(owner: APIRequestContext, method: string, path: string, data?: unknown) {
   const reply = await owner.fetch(path, { method, ...(data === undefined ? {} : { data }) })
   expect(reply.ok(), `${method} ${path}: ${await reply.text()}`).toBe(true)

@@ -108,7 +108,7 @@ test(
 )
 
 test(
-  'a failing domain that shows campaigns is named on every page, and leads to a button that moves their links to another domain',
+  'a failing domain with campaign links is named on every page, and its page moves the links to another domain',
   DETAIL,
   async ({ page, owner, sluice, dns }) => {
     const created: { id: string }[] = []

@@ -152,7 +152,7 @@ test('editing the table changes only what it shows: ids, labels and the order of
 })
 
 test(
-  'the table says that it cannot show a flow of another shape, and offers the canvas',
+  'for a flow that the table cannot show, it gives the reason and offers the canvas',
   DETAIL,
   async ({ page, owner }) => {
     await openFlow(page, owner, 'Nested', {

@@ -1,7 +1,7 @@
 // A channel on the screen: who joined over which click, who asks and is let in, what the overview and the conversions say of it.
 import { awayFromMidnight } from '../support/midnight.ts'
 import { expect, send } from './dashboard.ts'
-import { test } from './with-telegram.ts'
+import { copiesOf, test } from './with-telegram.ts'
 
 const userAgent = 'Mozilla/5.0 (X11; Linux x64) Chrome/130.0.0.0'
 
@@ -16,7 +16,7 @@ test('joins of a channel stand beside their clicks and cost, and who asks is let
   const chat = telegram.chat({ title: 'Signals' })
   chat.promote(fake)
   const bot = await send(owner, 'POST', '/api/bots', { token: fake.token, mode: 'copy' })
-  const { secret, url } = await send(owner, 'POST', `/api/bots/${bot.id}/copy-secret`, {})
+  const copy = await copiesOf(bot, owner)
   await send(owner, 'POST', '/api/channels', { bot_id: bot.id, chat_id: chat.id })
   const campaign = await send(owner, 'POST', '/api/campaigns', {
     name: 'Into Signals',
@@ -29,12 +29,6 @@ test('joins of a channel stand beside their clicks and cost, and who asks is let
     })
     return new URL(visit.headers.get('location') ?? '').searchParams.get('start') ?? ''
   }
-  const tell = async (update: object) => {
-    const path = new URL(String(url), sluice.address).pathname
-    const headers = { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': String(secret) }
-    const told = await fetch(`${sluice.address}${path}`, { method: 'POST', headers, body: JSON.stringify(update) })
-    expect(told.status).toBe(200)
-  }
   const head = (id: number, name?: string) => ({
     chat: { id: chat.id, type: 'channel', title: 'Signals' },
     from: { id, is_bot: false, first_name: 'Ann' },
@@ -46,7 +40,7 @@ test('joins of a channel stand beside their clicks and cost, and who asks is let
   const join = (id: number, name?: string) => {
     const user = { id, is_bot: false, first_name: 'Ann' }
     const change = { old_chat_member: { status: 'left', user }, new_chat_member: { status: 'member', user } }
-    return tell({ update_id: id, chat_member: { ...head(id, name), ...change } })
+    return copy({ update_id: id, chat_member: { ...head(id, name), ...change } })
   }
   await join(paid.id, first)
   await join(organic.id)
@@ -55,7 +49,7 @@ test('joins of a channel stand beside their clicks and cost, and who asks is let
     body: JSON.stringify({ chat_id: chat.id, creates_join_request: true }),
   })
   asking.join(chat, ((await link.json()) as { result: { invite_link: string } }).result.invite_link)
-  await tell({ update_id: 9, chat_join_request: { ...head(asking.id, second), user_chat_id: asking.id } })
+  await copy({ update_id: 9, chat_join_request: { ...head(asking.id, second), user_chat_id: asking.id } })
   const day = new Date().toISOString().slice(0, 10)
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: campaign.id, day, amount: '5' })
 

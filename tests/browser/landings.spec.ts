@@ -44,7 +44,7 @@ async function startSite(tracker: string): Promise<Site> {
 const userAgent =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Safari/537.36'
 
-/** A page of somebody who is not signed in. */
+/** A page of a visitor who is not signed in. */
 async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ userAgent, storageState: { cookies: [], origins: [] }, ...options })
   return context.newPage()

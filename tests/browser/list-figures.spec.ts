@@ -1,4 +1,4 @@
-// The figures beside offers, landings, funnels and click flows, from clicks and conversions that came through the door.
+// The figures in the lists of offers, landings, funnels and click flows, from real clicks and conversions.
 import type { APIRequestContext } from '@playwright/test'
 import { awayFromMidnight } from '../support/midnight.ts'
 import { DETAIL, expect, send, test } from './dashboard.ts'
@@ -13,10 +13,10 @@ async function visit(address: string, key: unknown): Promise<string> {
   return /(?:subid|click_id)=(\w+)/.exec(answer.headers.get('location') ?? '')?.[1] ?? ''
 }
 
-/** Two funnels, one that four visitors came to and one that nobody leads to; two of them became leads, one a first deposit. */
+/** Two funnels: one got four visitors, of whom two became leads and one made a first deposit; no campaign leads to the other. */
 async function seedFunnels(owner: APIRequestContext, address: string) {
   await awayFromMidnight()
-  // Other tests have offers and funnels of theirs: the marker in the names keeps them out of the totals.
+  // Other tests have their own offers and funnels. The marker in the names keeps those out of the totals.
   const dear = await send(owner, 'POST', '/api/offers', {
     name: 'Dear figured',
     url,
@@ -43,7 +43,7 @@ async function seedFunnels(owner: APIRequestContext, address: string) {
   await send(owner, 'POST', '/api/events', { clickId: clicks[1], type: 'lead' })
 }
 
-test('offers, landings and funnels show what they came to in the chosen days, sorted by choice, with a total', async ({
+test('offers, landings and funnels show figures of the chosen days, sortable, with a total', async ({
   page,
   owner,
   sluice,
@@ -75,18 +75,18 @@ test('offers, landings and funnels show what they came to in the chosen days, so
   await page.goto('/funnels?range=today&q=figured')
   await expect(page.getByText('of the campaigns that lead here now')).toBeVisible()
   await expect(row('Sports figured').getByRole('cell')).toContainText(figures)
-  // Nobody leads to it, so there is nothing to say of it.
+  // No campaign leads to it, so its figures are dashes.
   await expect(row('Unled figured').getByRole('cell')).toContainText(['—', '—', '—', '—'])
   await expect(row('Total').getByRole('cell')).toContainText(figures)
 
-  // On a phone the name and the revenue are seen first.
+  // A phone shows the name and the revenue first.
   await page.setViewportSize({ width: 390, height: 740 })
   await page.goto('/offers?range=today&q=figured')
   await expect(row('Dear figured').getByRole('cell').first()).toHaveText('120.00')
   await expect(row('Dear figured').getByRole('cell').first()).toBeInViewport({ ratio: 1 })
 })
 
-test('campaigns count CR by the goal that is chosen, and sum it up', DETAIL, async ({ page, owner, sluice }) => {
+test('the campaign list counts CR by the chosen goal, also in its totals', DETAIL, async ({ page, owner, sluice }) => {
   await awayFromMidnight()
   const destination = { type: 'redirect', url }
   for (const [name, type] of [
@@ -107,7 +107,7 @@ test('campaigns count CR by the goal that is chosen, and sum it up', DETAIL, asy
   await expect(row('Total')).toContainText('25.0%')
 })
 
-test('click flows show what the campaigns that lead to them came to', DETAIL, async ({ page, owner, sluice }) => {
+test('click flows show the figures of the campaigns that lead to them', DETAIL, async ({ page, owner, sluice }) => {
   await awayFromMidnight()
   const graph = {
     nodes: [
@@ -128,7 +128,7 @@ test('click flows show what the campaigns that lead to them came to', DETAIL, as
 })
 
 test(
-  'an offer that was earned twice by one click says so where it is edited',
+  'the form of an offer warns if one click earned its payout twice',
   DETAIL,
   async ({ page, owner, sluice }) => {
     const payout_types = ['lead', 'purchase']
@@ -145,7 +145,7 @@ test(
     await page.goto('/offers')
     await page.getByRole('button', { name: 'Twice', exact: true }).click()
     const dialog = page.getByRole('dialog', { name: 'Edit Twice' })
-    // Seen before the types it speaks of, of which there are more than a laptop has room for.
+    // The warning stands above the types it is about, because they fill a laptop’s screen.
     await expect(dialog.getByText('In the last 30 days 1 click earned the payout more than once.')).toBeInViewport()
     await expect(dialog.getByText('Lead + Purchase: 1')).toBeVisible()
     await page.keyboard.press('Escape')
@@ -158,7 +158,7 @@ test(
 )
 
 test(
-  'an offer whose payout a network’s leads do not earn says so where it is edited',
+  'the form of an offer says if a network’s leads do not earn its payout',
   DETAIL,
   async ({ page, owner, sluice }) => {
     const offer = await send(owner, 'POST', '/api/offers', {

@@ -62,7 +62,7 @@ test('a row is archived, unarchived and deleted from its menu, each after a conf
   await expect(row).toBeHidden()
 })
 
-// $1 an offer, $2 the ids of its copies, the oldest first.
+// $1 is an offer, $2 the ids of its copies, oldest first.
 const COPY = `
   insert into offers (org_id, id, name, url, payout_types, status, created_at, updated_at)
   select o.org_id, copy.id, 'Page ' || copy.number + 1, o.url, o.payout_types, o.status, now(), now()
@@ -168,7 +168,7 @@ test('the log of conversions is filtered by days, including the last one', async
   const clickId = /c=(\w+)/.exec(visit.headers.get('location') ?? '')?.[1] ?? ''
   const { created_at } = await send(owner, 'POST', '/api/events', { clickId, type: 'lead' })
   const day = String(created_at).slice(0, 10)
-  // Before everything that other tests have recorded.
+  // Earlier than the rows of other tests.
   const before = '2026-01-01'
 
   await page.goto('/conversions')

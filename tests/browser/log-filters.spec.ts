@@ -12,7 +12,7 @@ async function visit(address: string, key: string, sub1: string): Promise<string
   return /c=(\w+)/.exec(reply.headers.get('location') ?? '')?.[1] ?? ''
 }
 
-test('clicks are narrowed by country and by sub1, in the address, undone by Back, and all filters go in one press', async ({
+test('clicks are filtered by country and sub1, the filters are in the URL, Back undoes them, and one press clears them', async ({
   page,
   sluice,
   owner,
@@ -75,13 +75,13 @@ test('clicks are narrowed by country and by sub1, in the address, undone by Back
 })
 
 test(
-  'conversions are narrowed by type and campaign, and all filters go in one press',
+  'conversions are filtered by type and campaign, and one press clears the filters',
   DETAIL,
   async ({ page, sluice, owner }) => {
     const destination = { type: 'redirect', url: 'https://example.com/?c={click_id}' }
     await send(owner, 'POST', '/api/campaigns', { name: 'Typed', key: 'typed-log', destination })
     const clickId = await visit(sluice.address, 'typed-log', 'x')
-    // Types that no rule of another test runs over.
+    // No other test has a rule for these types.
     for (const type of ['first_dm', 'purchase']) await send(owner, 'POST', '/api/events', { clickId, type })
     await page.goto('/conversions')
     const [message, purchase] = ['First message', 'Purchase'].map(type =>
@@ -103,7 +103,7 @@ test(
 )
 
 test(
-  'refused conversions are searched by what was sent and why, in the address, and only those are run',
+  'refused conversions are filtered by content and reason, the filters are in the URL, and only the filtered ones are run again',
   DETAIL,
   async ({ page, owner }) => {
     const { id, postback_url } = await send(owner, 'POST', '/api/networks', { name: 'Searched', template: 'plain' })

@@ -4,7 +4,7 @@ import { DETAIL, expect, send, test } from './dashboard.ts'
 const ONLY = /^Only owners and admins of the workspace can do this; you are a member\.$/
 
 test(
-  'a member is not offered to record conversions, nor to share, change or delete shared views',
+  'a member cannot record conversions, and cannot share, change or delete shared views',
   DETAIL,
   async ({ browser, sluice, owner, playwright }) => {
     const member = { name: 'Ines', email: 'ines.member@example.com', password: 'another long password' }

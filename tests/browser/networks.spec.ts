@@ -3,7 +3,7 @@ import { DETAIL, expect, send, test } from './dashboard.ts'
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
 
-test('a network is made, calls, is refused, has its map mended, is run again, and the click’s trace shows all of it', async ({
+test('a network is created, its postback is refused, runs again after its statuses are corrected, and the click’s trace shows all of it', async ({
   page,
   sluice,
 }) => {
@@ -76,7 +76,7 @@ test('a network is made, calls, is refused, has its map mended, is run again, an
 })
 
 test(
-  'a later call with another payout stands under Refused with both values, and conversions are found by transaction',
+  'a later postback with another payout is under Refused with both values, and conversions are found by transaction id',
   DETAIL,
   async ({ page, sluice, owner }) => {
     const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
@@ -133,7 +133,7 @@ test(
   },
 )
 
-test('a network that pays in euro is made so, and its page says it', DETAIL, async ({ page }) => {
+test('a network is created with the currency euro, and its page shows it', DETAIL, async ({ page }) => {
   await page.goto('/networks')
   await page.getByRole('button', { name: 'New network' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New network' })

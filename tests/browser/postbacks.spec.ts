@@ -3,7 +3,7 @@ import { DETAIL, expect, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
-test('a rule is tried, run over what came before it, and its delivery is sent again', async ({
+test('a rule is tested, run over past conversions, and its delivery is sent again', async ({
   page,
   owner,
   sluice,
@@ -19,7 +19,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
   await owner.post('/api/events', { data: { clickId, type: 'registration' } })
   // The host name does not resolve, so the test calls nothing outside the machine.
   const url = 'https://tracker.invalid/p?c={click_id}&s={sub1}'
-  // For this campaign alone: other tests record registrations too.
+  // Only for this campaign, because other tests record registrations too.
   const rule = { event_type: 'registration', url, campaign_id, once_per_person: true }
   await owner.post('/api/postbacks', { data: rule })
 
@@ -62,7 +62,7 @@ test('a rule is tried, run over what came before it, and its delivery is sent ag
 })
 
 test(
-  'a macro that is none is named where the address is written, and {payout} is offered as {revenue}',
+  'an unknown macro is named below the address, and {payout} can be replaced by {revenue}',
   DETAIL,
   async ({ page }) => {
     await page.goto('/postbacks')
@@ -84,7 +84,7 @@ test(
   },
 )
 
-test('offers, landings, campaigns and flows name the macros that are none as well', DETAIL, async ({ page, owner }) => {
+test('offers, landings, campaigns and flows also name unknown macros', DETAIL, async ({ page, owner }) => {
   const url = 'https://example.com/?c={click_id}&p={payout}&z={zone}'
   const words = '{payout}, {zone} are no macros of Sluice and are left out.'
   for (const [path, button] of [

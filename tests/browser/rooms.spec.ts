@@ -67,7 +67,7 @@ test('an offer and a campaign are created, a click is redirected, a conversion i
 })
 
 test(
-  'a charge in the ledger leads to the click whose conversion it was for',
+  'a charge in the ledger links to the click of its conversion',
   DETAIL,
   async ({ page, sluice, owner }) => {
     const { id: campaign } = await send(owner, 'POST', '/api/campaigns', {
@@ -163,7 +163,7 @@ test('spend is recorded and deleted, and the balance is topped up', DETAIL, asyn
 })
 
 test(
-  'a click, its conversions and their deliveries keep the name of the campaign when that is deleted',
+  'a click, its conversions and their deliveries keep the campaign’s name after the campaign is deleted',
   DETAIL,
   async ({ page, owner, sluice }) => {
     const campaign = await seedTraffic(owner, sluice.address)

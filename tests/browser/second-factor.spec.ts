@@ -188,7 +188,7 @@ test('a passkey is added, signs in alone and after the password, is renamed, and
 })
 
 test(
-  'a workspace requires a second factor: a member without one is led to their profile, and gets in as soon as they have one',
+  'a workspace requires a second factor: a member without one gets a link to their profile, and the workspace opens once they have one',
   DETAIL,
   async ({ browser, sluice }) => {
     const ann = await newcomer(browser, sluice, 'Cleo')

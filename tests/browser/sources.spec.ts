@@ -69,7 +69,7 @@ const VISITOR = {
 }
 
 test(
-  'a campaign’s link is tried with sample values or pasted, and nothing is recorded',
+  'a campaign’s link is tested with sample values or a pasted link, and nothing is recorded',
   DETAIL,
   async ({ page, owner }) => {
     const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Tried zones', template: 'propellerads' })
@@ -164,7 +164,7 @@ test(
   },
 )
 
-test('the overview of a campaign lists its zones, as its source calls them', DETAIL, async ({ page, owner }) => {
+test('the overview of a campaign lists its zones under the source’s name for them', DETAIL, async ({ page, owner }) => {
   const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Named zones', template: 'propellerads' })
   const fields = { name: 'By zone', key: 'by-zone', destination, traffic_source_id: source.id }
   const { id } = await send(owner, 'POST', '/api/campaigns', fields)

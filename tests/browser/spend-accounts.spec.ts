@@ -27,7 +27,7 @@ const test = dashboard.extend<object, { books: Books; settings: Record<string, s
   ],
 })
 
-test('an account is connected, a fault is told with its cure, and then its spend is there', async ({
+test('an account is connected, a fault is shown with its hint, and then its spend appears', async ({
   page,
   owner,
   books,
@@ -76,7 +76,7 @@ test('an account is connected, a fault is told with its cure, and then its spend
 })
 
 test(
-  'an account is one campaign’s, is switched off and on, and takes back what it has booked',
+  'an account is assigned to one campaign, switched off and on, and its booked spend is taken back',
   DETAIL,
   async ({ page, owner, books }) => {
     books.accounts['55555'] = { timezone: 'UTC', currency: 'USD' }

@@ -1,9 +1,9 @@
-// Days and times by the clock of the workspace, and of a person who has chosen another.
+// Days and times in the workspace’s time zone, and in the time zone that a person has chosen.
 import { DETAIL, expect, OWNER, send, test } from './dashboard.ts'
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-// The clock of a workspace is for all the tests of a worker.
+// All tests of a worker share the workspace’s time zone.
 test.afterEach(async ({ owner }) => {
   const { data } = (await send(owner, 'GET', '/api/organizations')) as unknown as { data: { id: string }[] }
   await send(owner, 'PATCH', `/api/organizations/${data[0]?.id}`, { timezone: 'UTC' })
@@ -25,7 +25,7 @@ test('two people of one workspace with different zones see their own days, and t
   const clicked = Date.parse(data[0]?.created_at ?? '')
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day: iso(clicked).slice(0, 10), amount: '5' })
 
-  // The workspace goes by Tokyo, which is never where UTC is.
+  // The workspace is in Tokyo, whose time is never UTC’s.
   await page.goto('/settings/workspace')
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Asia/Tokyo')
   await page.getByRole('button', { name: 'Save time zone' }).click()
@@ -52,7 +52,7 @@ test('two people of one workspace with different zones see their own days, and t
   await expect(figure(page, 'Cost')).toContainText('5.00')
   await expect(figure(page, 'ROI')).toContainText('−100.0%')
 
-  // Someone else goes by a clock of their own: none but theirs changes.
+  // Another person chooses their own time zone. Nobody else’s changes.
   const invitation = await send(owner, 'POST', '/api/invitations', { email: 'lee@example.com', role: 'member' })
   const context = await browser.newContext({ baseURL: sluice.address, storageState: { cookies: [], origins: [] } })
   const other = await context.newPage()
@@ -80,7 +80,7 @@ test('two people of one workspace with different zones see their own days, and t
   await expect(page.getByText('All times are UTC')).toBeVisible()
 })
 
-test('a zone is found under the name its place has', DETAIL, async ({ page }) => {
+test('a time zone is listed under its current name', DETAIL, async ({ page }) => {
   await page.goto('/settings/workspace')
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Europe/Kyiv')
   await page.getByRole('button', { name: 'Save time zone' }).click()

@@ -1,4 +1,4 @@
-// Traffic of today for tests that look at figures.
+// Today’s traffic for tests of figures.
 import type { APIRequestContext } from '@playwright/test'
 import { awayFromMidnight } from '../support/midnight.ts'
 import { send } from './dashboard.ts'
@@ -6,7 +6,7 @@ import { send } from './dashboard.ts'
 const BROWSER =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
-/** A campaign with four clicks of today, of which two became leads and one a first deposit; 60 earned, 20 spent. */
+/** A campaign with four clicks today, two leads and one first deposit; revenue 60, spend 20. */
 export async function seedTraffic(owner: APIRequestContext, address: string): Promise<string> {
   await awayFromMidnight()
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Casino', url: 'https://example.com/', payout: '40' })

@@ -3,7 +3,7 @@ import { expect, send, test } from './dashboard.ts'
 const BROWSER =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 17_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Mobile/15E148 Safari/604.1'
 
-test('a conversion is rejected with a reason, found by its status, approved again with the others, and the report and trace say so', async ({
+test('a conversion is rejected with a reason, found by its status, approved again with the others, and the report and the trace show it', async ({
   page,
   sluice,
   owner,

@@ -1,10 +1,11 @@
 // A Sluice with a fake Bot API, which the test has as `telegram`.
+import type { APIRequestContext } from '@playwright/test'
 import { startTelegram, type TelegramFake } from '../support/telegram-fake/telegram-fake.ts'
-import { test as plain } from './dashboard.ts'
+import { expect, send, test as plain } from './dashboard.ts'
 
 export const test = plain.extend<object, { telegram: TelegramFake }>({
   telegram: [
-    // oxlint-disable-next-line no-empty-pattern -- Playwright reads what a fixture needs off its first argument.
+    // oxlint-disable-next-line no-empty-pattern -- Playwright reads the fixtures that a fixture needs from its first argument.
     async ({}, use) => {
       const telegram = await startTelegram()
       await use(telegram)
@@ -14,3 +15,13 @@ export const test = plain.extend<object, { telegram: TelegramFake }>({
   ],
   settings: [async ({ telegram }, use) => use({ TELEGRAM_API_ROOT: telegram.origin }), { scope: 'worker' }],
 })
+
+/** A function that sends Sluice an update as the program of a bot in the mode `copy` would. */
+export async function copiesOf(bot: { id: string }, owner: APIRequestContext) {
+  const { secret, url } = await send(owner, 'POST', `/api/bots/${bot.id}/copy-secret`)
+  const headers = { 'x-telegram-bot-api-secret-token': String(secret) }
+  return async (update: object) => {
+    const reply = await owner.post(new URL(String(url), 'http://localhost').pathname, { headers, data: update })
+    expect(reply.status()).toBe(200)
+  }
+}
