@@ -204,13 +204,13 @@ test(
     ]) {
       await page.goto(`/${list}?clone=${id}`)
       const form = page.getByRole('dialog', { name: `New ${what}` })
-      await expect(form.getByText(`This ${what} is not here`)).toBeVisible()
+      await expect(form.getByText(`This ${what} was not found`)).toBeVisible()
       await form.getByRole('button', { name: 'Close' }).click()
       await expect(page).toHaveURL(new RegExp(`/${list}$`))
       await expect(form).toBeHidden()
     }
     await page.goto(`/campaigns/new?clone=${id}`)
-    await expect(page.getByText('This campaign is not here')).toBeVisible()
+    await expect(page.getByText('This campaign was not found')).toBeVisible()
   },
 )
 

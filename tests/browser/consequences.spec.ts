@@ -16,7 +16,7 @@ test('after archiving an offer, a message names the campaigns whose visitors go 
   await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
   await expect(
     page
-      .getByText('Visitors of these campaigns go to the fallback now, or nowhere without one: Strayed campaign.')
+      .getByText('Visitors of these campaigns now go to the fallback, if there is one: Strayed campaign.')
       .first(),
   ).toBeVisible()
 })

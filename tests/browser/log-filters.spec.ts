@@ -124,7 +124,7 @@ test(
     await search.fill('macro not')
     await expect(rows).toContainText('{clickid}')
     await search.fill('nothing like it')
-    await expect(page.getByText('Nothing matches what you look for.')).toBeVisible()
+    await expect(page.getByText('Nothing matches the filters.')).toBeVisible()
     await page.goBack()
     await expect(search).not.toHaveValue('nothing like it')
   },

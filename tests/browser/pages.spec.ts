@@ -120,7 +120,7 @@ test(
     await page.getByRole('button', { name: 'Delete workspace' }).click()
     const dialog = page.getByRole('dialog')
     await expect(dialog.getByRole('button', { name: 'Delete workspace' })).toBeDisabled()
-    await dialog.getByLabel('Type DELETE to go on').fill('DELETE')
+    await dialog.getByLabel('Type DELETE to confirm').fill('DELETE')
     await dialog.getByRole('button', { name: 'Delete workspace' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'Second is deleted' })).toBeVisible()
     await page.getByRole('button', { name: 'Restore the workspace' }).click()

@@ -43,7 +43,7 @@ test('people are imported on the owner’s word, found by state, and forgotten; 
 
   await page.getByRole('button', { name: 'More filters' }).click()
   await page.getByLabel('Country', { exact: true }).selectOption({ label: 'Germany' })
-  await expect(page.getByText('Nothing matches what you look for.')).toBeVisible()
+  await expect(page.getByText('Nothing matches the filters.')).toBeVisible()
   await expect(page).toHaveURL(/country=DE/)
   await page.getByRole('button', { name: 'Clear filters' }).first().click()
   await page.getByLabel('Without event').selectOption({ label: 'Without Lead' })
