@@ -1,11 +1,12 @@
 /** Makes a campaign with its own redirect URL lead to its offer instead. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { type Campaign, listCampaigns, readCampaign, updateCampaign } from '../../traffic/campaigns/api.ts'
 import { listOffers, readOffer } from '../../traffic/offers/api.ts'
 import { reasonAgainst, useActive } from './active.ts'
 import { call } from './call.ts'
 import { Button } from './ui/button.tsx'
+import { useRefresh } from './ui/refresh.ts'
 import { RefusalNote } from './ui/refusal.tsx'
 import { notify } from './ui/toast.tsx'
 
@@ -19,7 +20,7 @@ export type FollowProps = {
 }
 
 export function FollowButton({ campaign: { id, name, offer_id }, before, onFollowing }: FollowProps) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const follow = useMutation({
     mutationFn: () =>
@@ -28,11 +29,7 @@ export function FollowButton({ campaign: { id, name, offer_id }, before, onFollo
         body: { destination: { type: 'offer', offer_id: offer_id ?? '' } },
       }),
     onSuccess: async saved => {
-      await Promise.all(
-        [listCampaigns, readCampaign, listOffers, readOffer].map(({ route }) =>
-          queries.invalidateQueries({ queryKey: [route] }),
-        ),
-      )
+      await refresh(listCampaigns, readCampaign, listOffers, readOffer)
       onFollowing?.(saved)
       notify(`${name} follows the offer`, 'Applies from the next click.')
     },

@@ -1,5 +1,5 @@
 /** One network: its postback URL, how its postbacks are read, and which IP addresses may call. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -22,6 +22,7 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
 import { Checkbox, TextArea, TextField } from '../../ground/ui/field.tsx'
 import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useChanges } from '../../ground/ui/unsaved.ts'
@@ -50,14 +51,13 @@ export function NetworkPage() {
 }
 
 function NetworkSettings({ network }: { network: NetworkRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const { changes, now, set, clear } = useChanges<NetworkRow, Changes>(network, 'the network')
   const save = useMutation({
     mutationFn: () => call(updateNetwork, { params: { id: network.id }, body: changes }),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: [readNetwork.route] })
-      await queries.invalidateQueries({ queryKey: [listNetworks.route] })
+      await refresh(readNetwork, listNetworks)
       clear()
       notify('The network is saved')
     },
@@ -170,7 +170,7 @@ function Lines({
 }
 
 function AddressSetting({ network }: { network: NetworkRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const confirm = useConfirm()
   const { role } = useActive()
   const rotate = () =>
@@ -181,7 +181,7 @@ function AddressSetting({ network }: { network: NetworkRow }) {
       look: 'primary',
       deed: async () => {
         await call(rotateNetworkToken, { params: { id: network.id }, body: {} })
-        await queries.invalidateQueries({ queryKey: [readNetwork.route] })
+        await refresh(readNetwork)
         notify('The network has a new postback URL')
       },
     })
@@ -209,7 +209,7 @@ function AddressSetting({ network }: { network: NetworkRow }) {
 }
 
 function EndSetting({ network }: { network: NetworkRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
   const confirm = useConfirm()
   const { role } = useActive()
@@ -220,7 +220,7 @@ function EndSetting({ network }: { network: NetworkRow }) {
       action: 'Delete network',
       deed: async () => {
         await call(deleteNetwork, { params: { id: network.id } })
-        await queries.invalidateQueries({ queryKey: [listNetworks.route] })
+        await refresh(listNetworks)
         notify(`${network.name} is deleted`)
         await navigate({ to: '/networks', search: {} })
       },

@@ -1,5 +1,5 @@
 /** One refused conversion: what is wrong, how to fix it, what was sent, and a button to run it again. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { RotateCcw } from 'lucide-react'
 import type { z } from 'zod'
 import { DIAGNOSES } from '../../../contract/diagnoses.ts'
@@ -11,6 +11,7 @@ import { zoneWords } from '../../ground/zone.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { CodeBlock, indented } from '../../ground/ui/copy.tsx'
 import { DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -66,12 +67,12 @@ function Difference({ difference: { payout, status } }: { difference: NonNullabl
 type DetailsProps = { row: RefusedRow; onRan: (row: RefusedRow) => void; onClose: () => void }
 
 export function Details({ row, onRan, onClose }: DetailsProps) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const run = useMutation({
     mutationFn: () => call(runRefusedEvent, { params: { id: row.id } }),
     onSuccess: async ran => {
-      await queries.invalidateQueries({ queryKey: [listRefusedEvents.route] })
+      await refresh(listRefusedEvents)
       onRan(ran)
       if (ran.state === 'recorded') notify('Recorded')
       else notify('Still refused', ran.error)

@@ -1,5 +1,5 @@
 /** Importing ad spend: choose a file, preview the result of each line, import it. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { FileUp } from 'lucide-react'
 import { type ChangeEvent, useState } from 'react'
@@ -13,6 +13,7 @@ import { CurrencyField } from '../../ground/original.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Section } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { SpendLines } from './import-lines.tsx'
@@ -213,12 +214,12 @@ type PreviewProps = {
 }
 
 function PreviewSection({ preview, file, isPreviewing, onLeaveOut }: PreviewProps) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
   const take = useMutation({
     mutationFn: () => call(importAdSpend, { body: file }),
     onSuccess: async ({ changed }) => {
-      await queries.invalidateQueries({ queryKey: [listAdSpend.route] })
+      await refresh(listAdSpend)
       await navigate({ to: '/ad-spend' })
       notify('The spend is imported', `${count(changed)} ${changed === 1 ? 'row has' : 'rows have'} changed.`)
     },

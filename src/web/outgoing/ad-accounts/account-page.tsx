@@ -1,5 +1,5 @@
 /** One ad account: its state, its event map, a test event, and its connection. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { AD_PLATFORM_LABELS } from '../../../contract/ad-platforms.ts'
 import {
@@ -20,6 +20,7 @@ import { submits, useRequestDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
@@ -53,14 +54,12 @@ export function AdAccountPage() {
 }
 
 function useSave(id: string) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   return useMutation({
     mutationFn: (body: AdAccountPatch) => call(updateAdAccount, { params: { id }, body }),
     gcTime: 0,
     onSuccess: async saved => {
-      await Promise.all(
-        [listAdAccounts, readAdAccount].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
-      )
+      await refresh(listAdAccounts, readAdAccount)
       notify(`${saved.name} is saved`, 'Applies from the next conversion.')
     },
   })
@@ -171,7 +170,7 @@ function ConnectionForm({ account, reason }: PartProps) {
 }
 
 function DisconnectPart({ account }: { account: AdAccountRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const navigate = useNavigate()
   const confirm = useConfirm()
   const { role } = useActive()
@@ -184,7 +183,7 @@ function DisconnectPart({ account }: { account: AdAccountRow }) {
       deed: async () => {
         await call(deleteAdAccount, { params: { id: account.id } })
         await navigate({ to: '/ad-accounts' })
-        await queries.invalidateQueries({ queryKey: [listAdAccounts.route] })
+        await refresh(listAdAccounts)
         notify(`${account.name} is disconnected`)
       },
     })

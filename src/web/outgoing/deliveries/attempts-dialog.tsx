@@ -1,5 +1,5 @@
 /** Every attempt of a delivery: the call and its answer. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { RotateCcw } from 'lucide-react'
 import type { z } from 'zod'
@@ -13,6 +13,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { CopyButton, indented } from '../../ground/ui/copy.tsx'
 import { Dialog, DialogBody, DialogFoot } from '../../ground/ui/dialog.tsx'
 import { Loaded } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { GoogleOutcome, isGoogleCall } from '../ad-accounts/google-outcome.tsx'
@@ -28,13 +29,12 @@ export function AttemptsDialog({ id, onClose }: { id: string | undefined; onClos
 }
 
 function SendAgain({ id, onClose }: { id: string; onClose: () => void }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const resending = useMutation({
     mutationFn: () => call(resendDelivery, { params: { id } }),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: [listDeliveries.route] })
-      await queries.invalidateQueries({ queryKey: [readDelivery.route] })
+      await refresh(listDeliveries, readDelivery)
       onClose()
       notify('The delivery is queued again', 'It keeps its event id and gets all its retries again.')
     },

@@ -1,5 +1,5 @@
 /** A run over past deliveries or conversions: its dates, a preview of the calls, and only then the run. */
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { listDeliveries, listDeliveryRuns, type RunPlan } from '../../../outgoing/deliveries/api.ts'
@@ -9,6 +9,7 @@ import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dial
 import { TextField } from '../../ground/ui/field.tsx'
 import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { zoneWords } from '../../ground/zone.ts'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 
@@ -36,7 +37,7 @@ export function RunDialog({ open, onClose, title, words, ...rest }: RunDialogPro
 }
 
 function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 'title' | 'words'>) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const [from, setFrom] = useState(days?.from ?? '')
   const [to, setTo] = useState(days?.to ?? '')
   const period = { date_from: from === '' ? null : isoDayBegins(from), date_to: to === '' ? null : isoDayAfter(to) }
@@ -44,8 +45,7 @@ function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 't
   const run = useMutation({
     mutationFn: () => plan({ ...period, dry_run: false }),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: [listDeliveryRuns.route] })
-      await queries.invalidateQueries({ queryKey: [listDeliveries.route] })
+      await refresh(listDeliveryRuns, listDeliveries)
       onClose()
       notify('The run has started', 'Deliveries shows its progress.')
     },

@@ -1,16 +1,17 @@
 /** The run in progress, and how far it is. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { listDeliveryRuns, stopDeliveryRun } from '../../../outgoing/deliveries/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { count } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 
 const PACE_MS = 3000
 
 export function RunsNote() {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const runs = useQuery({
     ...ask(listDeliveryRuns, { query: { limit: 1 } }),
@@ -18,7 +19,7 @@ export function RunsNote() {
   })
   const stop = useMutation({
     mutationFn: (id: string) => call(stopDeliveryRun, { params: { id } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: [listDeliveryRuns.route] }),
+    onSuccess: () => refresh(listDeliveryRuns),
   })
   const run = runs.data?.data[0]
   if (run === undefined || run.outcome !== null) return null

@@ -10,6 +10,7 @@ import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
@@ -145,14 +146,14 @@ function EmailForm({ email }: { email: string }) {
 }
 
 function PasswordForm() {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const form = useDraft(PasswordChange, { currentPassword: '', newPassword: '' })
   const errors = form.formState.errors
   const save = useMutation({
     mutationFn: (draft: z.input<typeof PasswordChange>) => postAuth('/change-password', draft),
     onSuccess: async () => {
       form.reset({ currentPassword: '', newPassword: '' })
-      await queries.invalidateQueries({ queryKey: [listSessions.route] })
+      await refresh(listSessions)
       notify('Your password is changed', 'Every other browser is signed out.')
     },
   })

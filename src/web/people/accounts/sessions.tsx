@@ -1,5 +1,5 @@
 /** The list of signed-in browsers. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import { listSessions, revokeSession, type Session } from '../../../people/accounts/api.ts'
 import { ask, call } from '../../ground/call.ts'
@@ -7,6 +7,7 @@ import { ago, moment } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Loaded } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { postAuth } from './session.ts'
@@ -14,12 +15,12 @@ import { postAuth } from './session.ts'
 type SessionRow = z.input<typeof Session>
 
 export function Sessions() {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const sessions = useQuery(ask(listSessions))
   const others = useMutation({
     mutationFn: () => postAuth('/revoke-other-sessions'),
     onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: [listSessions.route] })
+      await refresh(listSessions)
       notify('Every other browser is signed out')
     },
   })
@@ -45,10 +46,10 @@ export function Sessions() {
 }
 
 function SessionLine({ session }: { session: SessionRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const revoke = useMutation({
     mutationFn: () => call(revokeSession, { params: { id: session.id } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: [listSessions.route] }),
+    onSuccess: () => refresh(listSessions),
   })
   const name = browserOf(session.user_agent)
   return (

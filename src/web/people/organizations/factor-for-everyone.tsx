@@ -1,10 +1,11 @@
 /** The switch that requires a second factor of everyone in the workspace. */
 import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { listMembers, requireSecondFactor } from '../../../people/organizations/api.ts'
-import { myOrganizations, reasonAgainst, type Workspace } from '../../ground/active.ts'
+import { listMembers, listOrganizations, requireSecondFactor } from '../../../people/organizations/api.ts'
+import { reasonAgainst, type Workspace } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Switch } from '../../ground/ui/switch.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -12,12 +13,13 @@ import { whoIsSignedIn } from '../accounts/session.ts'
 
 export function FactorForEveryone({ workspace }: { workspace: Workspace }) {
   const queries = useQueryClient()
+  const refresh = useRefresh()
   const confirm = useConfirm()
   const mine = useSuspenseQuery(whoIsSignedIn).data?.user.twoFactorEnabled ?? false
   const { requires_second_factor: on, role } = workspace
   const setRequired = async (required: boolean) => {
     await call(requireSecondFactor, { body: { required } })
-    await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+    await refresh(listOrganizations)
     notify(required ? 'A second factor is now required' : 'A second factor is no longer required')
   }
   const stopRequiring = useMutation({ mutationFn: () => setRequired(false) })

@@ -1,5 +1,5 @@
 /** The open invitations: create one, replace its link, withdraw it. Each link is shown once. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { z } from 'zod'
 import type { Role } from '../../../contract/endpoint.ts'
@@ -21,6 +21,7 @@ import { Dialog, DialogBody, DialogFoot, DialogForm, SaveFoot } from '../../grou
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Loaded, Section } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -91,7 +92,7 @@ function NewLink({
   mine: Role
   onCreated: (created: CreatedInvitation) => void
 }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const confirm = useConfirm()
   return (
     <Button
@@ -107,7 +108,7 @@ function NewLink({
           action: 'Make a new link',
           deed: async () => {
             onCreated(await call(createInvitation, { body: { email, role } }))
-            await queries.invalidateQueries({ queryKey: [listInvitations.route] })
+            await refresh(listInvitations)
           },
         })
       }
@@ -118,7 +119,7 @@ function NewLink({
 }
 
 function Withdrawal({ id, email }: { id: string; email: string }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const confirm = useConfirm()
   return (
     <Button
@@ -132,7 +133,7 @@ function Withdrawal({ id, email }: { id: string; email: string }) {
           action: 'Withdraw',
           deed: async () => {
             await call(withdrawInvitation, { params: { id } })
-            await queries.invalidateQueries({ queryKey: [listInvitations.route] })
+            await refresh(listInvitations)
             notify(`The invitation for ${email} is withdrawn`)
           },
         })
@@ -196,7 +197,7 @@ function CreatedDialog({ created: { email, role, mail, link }, onClose }: Create
 type InviteFormProps = { mine: Role; onClose: () => void; onCreated: (created: CreatedInvitation) => void }
 
 function InviteForm({ mine, onClose, onCreated }: InviteFormProps) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const form = useDraft(InvitationDraft, { email: '', role: 'member' })
   const invite = useMutation({
     mutationFn: (body: z.input<typeof InvitationDraft>) => call(createInvitation, { body }),
@@ -204,7 +205,7 @@ function InviteForm({ mine, onClose, onCreated }: InviteFormProps) {
     gcTime: 0,
     onSuccess: async created => {
       onCreated(created)
-      await queries.invalidateQueries({ queryKey: [listInvitations.route] })
+      await refresh(listInvitations)
     },
   })
   return (

@@ -9,10 +9,11 @@ import {
   deleteMember,
   listInvitations,
   listMembers,
+  listOrganizations,
   type Member,
   setMemberRole,
 } from '../../../people/organizations/api.ts'
-import { myOrganizations, onlyFor, reasonAgainst, useActive } from '../../ground/active.ts'
+import { onlyFor, reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
@@ -21,6 +22,7 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Face } from '../../ground/ui/face.tsx'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { Loaded, PageHeader, Section } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { InvitationList, InviteDialog } from './invitations.tsx'
@@ -99,13 +101,12 @@ function Members({ members, mine }: { members: readonly MemberRow[]; mine: Role 
 }
 
 function RoleChoice({ member, mine }: { member: MemberRow; mine: Role }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const change = useMutation({
     mutationFn: (role: Role) => call(setMemberRole, { params: { id: member.id }, body: { role } }),
     onSuccess: async saved => {
-      await queries.invalidateQueries({ queryKey: [listMembers.route] })
-      await queries.invalidateQueries({ queryKey: [listInvitations.route] })
-      if (saved.is_you) await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+      await refresh(listMembers, listInvitations)
+      if (saved.is_you) await refresh(listOrganizations)
       notify(`${saved.name} is now ${saved.role === 'member' ? 'a member' : `an ${saved.role}`}`)
     },
   })
@@ -139,6 +140,7 @@ function RoleChoice({ member, mine }: { member: MemberRow; mine: Role }) {
 
 function Removal({ member, mine }: { member: MemberRow; mine: Role }) {
   const queries = useQueryClient()
+  const refresh = useRefresh()
   const confirm = useConfirm()
   const reason = member.is_you
     ? undefined
@@ -164,8 +166,7 @@ function Removal({ member, mine }: { member: MemberRow; mine: Role }) {
           deed: async () => {
             await call(deleteMember, { params: { id: member.id } })
             if (member.is_you) return queries.resetQueries()
-            await queries.invalidateQueries({ queryKey: [listMembers.route] })
-            await queries.invalidateQueries({ queryKey: [listInvitations.route] })
+            await refresh(listMembers, listInvitations)
             notify(`${member.name} is removed`)
           },
         })

@@ -4,11 +4,12 @@ import { Trash2 } from 'lucide-react'
 import type { z } from 'zod'
 import {
   deleteOrganization,
+  listOrganizations,
   OrganizationDraft,
   setReportingCurrency,
   updateOrganization,
 } from '../../../people/organizations/api.ts'
-import { myOrganizations, onlyFor, reasonAgainst, useActive, type Workspace } from '../../ground/active.ts'
+import { onlyFor, reasonAgainst, useActive, type Workspace } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
 import { day } from '../../ground/figures/figures.ts'
 import { CurrencyField } from '../../ground/original.tsx'
@@ -19,6 +20,7 @@ import { noneIfBlank, submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { PageHeader, Setting } from '../../ground/ui/page.tsx'
 import { PartForm } from '../../ground/ui/part-form.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { notify } from '../../ground/ui/toast.tsx'
 import { FactorForEveryone } from './factor-for-everyone.tsx'
 import { ZoneForm } from '../../ground/zone-form.tsx'
@@ -26,7 +28,7 @@ import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
 export function WorkspacePage() {
   const active = useActive()
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const reason = active.role === 'owner' ? undefined : onlyFor('owner', active.role)
   return (
     <>
@@ -44,7 +46,7 @@ export function WorkspacePage() {
           reason={reason}
           save={async timezone => {
             await call(updateOrganization, { params: { id: active.id }, body: { timezone: timezone ?? 'UTC' } })
-            await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+            await refresh(listOrganizations)
           }}
         />
       </Setting>
@@ -78,14 +80,14 @@ export function WorkspacePage() {
 }
 
 function NameForm({ workspace, reason }: { workspace: Workspace; reason: string | undefined }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const form = useDraft(OrganizationDraft, { name: workspace.name })
   useUnsaved(form.formState.isDirty, 'the name')
   const rename = useMutation({
     mutationFn: (body: z.input<typeof OrganizationDraft>) =>
       call(updateOrganization, { params: { id: workspace.id }, body }),
     onSuccess: async saved => {
-      await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+      await refresh(listOrganizations)
       form.reset({ name: saved.name })
       notify('The workspace is renamed')
     },
@@ -111,14 +113,14 @@ function NameForm({ workspace, reason }: { workspace: Workspace; reason: string 
 type ReportingDraft = z.input<typeof setReportingCurrency.body>
 
 function CurrencyForm({ workspace }: { workspace: Workspace }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const form = useDraft<ReportingDraft>(setReportingCurrency.body, { currency: workspace.reporting_currency ?? 'USD' })
   useUnsaved(form.formState.isDirty, 'the reporting currency')
   const reason = reasonAgainst(setReportingCurrency, workspace.role)
   const save = useMutation({
     mutationFn: (body: ReportingDraft) => call(setReportingCurrency, { body }),
     onSuccess: async ({ reporting_currency }) => {
-      await queries.invalidateQueries({ queryKey: myOrganizations.queryKey })
+      await refresh(listOrganizations)
       form.reset({ currency: reporting_currency ?? 'USD' })
       notify(`Daily amounts are now shown in ${reporting_currency ?? 'USD'}`)
     },

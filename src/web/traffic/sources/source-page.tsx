@@ -1,5 +1,5 @@
 /** One traffic source: its name, parameters and cost settings. */
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { z } from 'zod'
 import {
@@ -17,6 +17,7 @@ import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Loaded, PageHeader, Setting } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { useChanges } from '../../ground/ui/unsaved.ts'
@@ -51,15 +52,13 @@ const campaignsInWords = (campaigns: number) =>
 const UNITS = { cpc: 'One click', cpm: 'A thousand clicks' }
 
 function SourceSettings({ source }: { source: SourceRow }) {
-  const queries = useQueryClient()
+  const refresh = useRefresh()
   const { role } = useActive()
   const { changes, now, set, clear } = useChanges<SourceRow, Changes>(source, 'the source')
   const save = useMutation({
     mutationFn: () => call(updateTrafficSource, { params: { id: source.id }, body: changes }),
     onSuccess: async () => {
-      await Promise.all(
-        [readTrafficSource, listTrafficSources].map(({ route: key }) => queries.invalidateQueries({ queryKey: [key] })),
-      )
+      await refresh(readTrafficSource, listTrafficSources)
       clear()
       notify('The source is saved', 'Applies from the next click of its campaigns.')
     },
