@@ -16,10 +16,8 @@ import { useUnsaved } from '../../ground/ui/unsaved.ts'
 
 type Billing = z.input<(typeof readBilling)['reply']>
 
-function useBillingRefresh() {
-  const refresh = useRefresh()
-  return () => refresh(readBilling, readBalanceNotice)
-}
+/** The endpoints that show the balance and the price. */
+export const SHOW_BILLING = [readBilling, readBalanceNotice]
 
 export function BillingSettings({ billing }: { billing: Billing }) {
   const { low_balance_threshold, price_per_person, hold_when_empty, deliveries_held } = billing
@@ -48,14 +46,14 @@ type Threshold = z.input<(typeof setLowBalance)['body']>
 
 function ThresholdForm({ threshold }: { threshold: string | null }) {
   const { role } = useActive()
-  const refreshBilling = useBillingRefresh()
+  const refresh = useRefresh()
   const form = useDraft<Threshold>(setLowBalance.body, { low_balance_threshold: threshold })
   useUnsaved(form.formState.isDirty, 'the threshold')
   const reason = reasonAgainst(setLowBalance, role)
   const save = useMutation({
     mutationFn: (body: Threshold) => call(setLowBalance, { body }),
     onSuccess: async (_, { low_balance_threshold }) => {
-      await refreshBilling()
+      await refresh(...SHOW_BILLING)
       form.reset({ low_balance_threshold })
       notify(low_balance_threshold === null ? 'Low balance warnings are off' : 'The threshold is saved')
     },
@@ -84,14 +82,14 @@ type Price = z.input<(typeof setPrice)['body']>
 
 function PriceForm({ price }: { price: string }) {
   const { role } = useActive()
-  const refreshBilling = useBillingRefresh()
+  const refresh = useRefresh()
   const form = useDraft<Price>(setPrice.body, { price_per_person: price })
   useUnsaved(form.formState.isDirty, 'the price')
   const reason = reasonAgainst(setPrice, role)
   const save = useMutation({
     mutationFn: (body: Price) => call(setPrice, { body }),
     onSuccess: async (_, body) => {
-      await refreshBilling()
+      await refresh(...SHOW_BILLING)
       form.reset(body)
       notify('The price is saved', 'Earlier charges stay as they are.')
     },
@@ -118,10 +116,10 @@ function PriceForm({ price }: { price: string }) {
 
 function HoldingForm({ holds, held }: { holds: boolean; held: number }) {
   const { role } = useActive()
-  const refreshBilling = useBillingRefresh()
+  const refresh = useRefresh()
   const set = useMutation({
     mutationFn: (hold_when_empty: boolean) => call(setHolding, { body: { hold_when_empty } }),
-    onSuccess: refreshBilling,
+    onSuccess: () => refresh(...SHOW_BILLING),
   })
   const waiting = held === 0 ? '' : ` ${count(held)} are waiting now.`
   return (

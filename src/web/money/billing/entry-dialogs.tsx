@@ -1,7 +1,7 @@
 /** Manual ledger entries: top-ups and adjustments. */
 import { useState } from 'react'
 import type { z } from 'zod'
-import { adjustBalance, readBalanceNotice, readBilling, topUpBalance } from '../../../money/billing/api.ts'
+import { adjustBalance, topUpBalance } from '../../../money/billing/api.ts'
 import { call } from '../../ground/call.ts'
 import { money } from '../../ground/figures/figures.ts'
 import { Dialog } from '../../ground/ui/dialog.tsx'
@@ -9,13 +9,12 @@ import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
+import { SHOW_BILLING } from './billing-settings.tsx'
 
 type DialogProps = { open: boolean; onClose: () => void }
 
 /** Identifies this form's entry, so that submitting twice, or again after a lost answer, records it once. */
 const newNonce = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), part => part.toString(36)).join('-')
-
-const CHANGED = [readBilling, readBalanceNotice]
 
 const notifyBalance = (title: string, { balance }: { balance: string }) =>
   notify(title, `The balance is now $${money(balance)}.`)
@@ -45,7 +44,7 @@ function TopUpForm({ onClose }: { onClose: () => void }) {
       action="Top up"
       endpoint={topUpBalance}
       deed={body => call(topUpBalance, { body })}
-      refresh={CHANGED}
+      refresh={SHOW_BILLING}
       onClose={onClose}
       onSaved={entry => notifyBalance('The balance is topped up', entry)}
     >
@@ -92,7 +91,7 @@ function AdjustForm({ onClose }: { onClose: () => void }) {
       action="Adjust"
       endpoint={adjustBalance}
       deed={body => call(adjustBalance, { body })}
-      refresh={CHANGED}
+      refresh={SHOW_BILLING}
       onClose={onClose}
       onSaved={entry => notifyBalance('The balance is adjusted', entry)}
     >

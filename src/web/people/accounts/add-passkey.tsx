@@ -12,7 +12,7 @@ import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
-import { useFactorAgain } from './factor.ts'
+import { useFactorRefresh } from './factor.ts'
 import { makePasskey, registerPasskey } from './passkey.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 
@@ -20,10 +20,10 @@ const Draft = z.object({ name: PasskeyDraft.shape.name, password: z.string() })
 type DraftFields = z.input<typeof Draft>
 
 export function AddPasskey({ onClose }: { onClose: () => void }) {
-  const again = useFactorAgain()
+  const refreshFactors = useFactorRefresh()
   const end = () => {
     onClose()
-    void again()
+    void refreshFactors()
   }
   const form = useDraft<DraftFields>(Draft, { name: '', password: '' })
   const [codes, setCodes] = useState<readonly string[]>()

@@ -20,7 +20,7 @@ const SIDE = 256
 export function AvatarForm({ user }: { user: SignedIn['user'] }) {
   const queries = useQueryClient()
   const input = useRef<HTMLInputElement>(null)
-  const again = async (news: string) => {
+  const finish = async (news: string) => {
     await Promise.all(
       [whoIsSignedIn.queryKey, [listMembers.route]].map(queryKey => queries.invalidateQueries({ queryKey })),
     )
@@ -28,11 +28,11 @@ export function AvatarForm({ user }: { user: SignedIn['user'] }) {
   }
   const save = useMutation({
     mutationFn: async (file: File) => call(setAvatar, { body: { image: await squareOf(file) } }),
-    onSuccess: () => again('Your picture is saved'),
+    onSuccess: () => finish('Your picture is saved'),
   })
   const remove = useMutation({
     mutationFn: () => call(deleteAvatar),
-    onSuccess: () => again('Your picture is removed'),
+    onSuccess: () => finish('Your picture is removed'),
   })
   const hasPicture = typeof user.image === 'string'
   return (

@@ -16,7 +16,7 @@ export const mySecondFactor = ask(readSecondFactor)
  * workspace that requires a second factor opens. The page may be mounted again, so recovery codes must have been saved before this
  * is called.
  */
-export function useFactorAgain() {
+export function useFactorRefresh() {
   const queries = useQueryClient()
   return async () => {
     const keys = [mySecondFactor.queryKey, whoIsSignedIn.queryKey, [listSessions.route], [listMembers.route]]

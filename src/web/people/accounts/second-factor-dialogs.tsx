@@ -8,7 +8,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { PasswordField, shownRefusal, useNeedsPassword } from './add-passkey.tsx'
-import { type Factor, useFactorAgain } from './factor.ts'
+import { type Factor, useFactorRefresh } from './factor.ts'
 import { CodesDialog } from './recovery-codes.tsx'
 import { postAuth } from './session.ts'
 
@@ -61,12 +61,12 @@ function PasswordForm({ deed, action, look = 'primary', children, onClose }: Pas
 }
 
 export function RemoveApp({ factor, onClose }: { factor: Factor } & Closes) {
-  const again = useFactorAgain()
+  const refreshFactors = useFactorRefresh()
   const remove = useMutation({
     mutationFn: (password: string) => postAuth('/two-factor/disable', { password }),
     gcTime: 0,
     onSuccess: async () => {
-      await again()
+      await refreshFactors()
       onClose()
       notify('The app is removed')
     },
@@ -89,12 +89,12 @@ export function RemoveApp({ factor, onClose }: { factor: Factor } & Closes) {
 type RenameProps = { passkey: Factor['passkeys'][number] } & Closes
 
 export function RenamePasskey({ passkey: { id, name }, onClose }: RenameProps) {
-  const again = useFactorAgain()
+  const refreshFactors = useFactorRefresh()
   const form = useDraft<{ name: string }>(PasskeyName.pick({ name: true }), { name })
   const rename = useMutation({
     mutationFn: (draft: { name: string }) => postAuth('/passkey/rename', { id, name: draft.name }),
     onSuccess: async (_done, draft) => {
-      await again()
+      await refreshFactors()
       onClose()
       notify(`${name} is now called ${draft.name.trim()}`)
     },
@@ -121,14 +121,14 @@ export function RenamePasskey({ passkey: { id, name }, onClose }: RenameProps) {
 type RemovalProps = { factor: Factor; passkey: Factor['passkeys'][number] } & Closes
 
 export function RemovePasskey({ factor, passkey, onClose }: RemovalProps) {
-  const again = useFactorAgain()
+  const refreshFactors = useFactorRefresh()
   const [password, setPassword] = useState('')
   const remove = useMutation({
     mutationFn: () =>
       postAuth('/passkey/remove', { id: passkey.id, ...(password === '' ? {} : { currentPassword: password }) }),
     gcTime: 0,
     onSuccess: async () => {
-      await again()
+      await refreshFactors()
       onClose()
       notify(`${passkey.name} is removed`)
     },
@@ -153,7 +153,7 @@ export function RemovePasskey({ factor, passkey, onClose }: RemovalProps) {
 }
 
 export function NewCodes({ onClose }: Closes) {
-  const again = useFactorAgain()
+  const refreshFactors = useFactorRefresh()
   const make = useMutation({
     mutationFn: async (password: string) =>
       (await postAuth('/two-factor/generate-backup-codes', { password })) as { recoveryCodes: string[] },
@@ -161,7 +161,7 @@ export function NewCodes({ onClose }: Closes) {
   })
   const end = () => {
     onClose()
-    void again()
+    void refreshFactors()
   }
   return (
     <CodesDialog

@@ -11,18 +11,18 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { QrCode } from './qr-code.tsx'
 import { CodesDialog } from './recovery-codes.tsx'
-import { useFactorAgain } from './factor.ts'
+import { useFactorRefresh } from './factor.ts'
 import { postAuth } from './session.ts'
 
 type AppSetup = { totpURI: string; recoveryCodes: string[] | null }
 
 export function SetUpApp({ onClose }: { onClose: () => void }) {
-  const again = useFactorAgain()
+  const refreshFactors = useFactorRefresh()
   const [setup, setSetup] = useState<AppSetup>()
   const [codes, setCodes] = useState<readonly string[]>()
   const end = () => {
     onClose()
-    void again()
+    void refreshFactors()
   }
   const proven = () => {
     notify('The app is set up', 'From now on, signing in asks for its code.')

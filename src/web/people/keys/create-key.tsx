@@ -10,8 +10,9 @@ import { CopyButton } from '../../ground/ui/copy.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { submits, useDraft } from '../../ground/ui/draft.ts'
 import { TextField } from '../../ground/ui/field.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
-import { useKeysAgain } from './deeds.tsx'
+import { SHOW_KEYS } from './deeds.tsx'
 
 type Created = { id: string; name: string; secret: string }
 
@@ -38,7 +39,7 @@ export function CreateKey({ open, onClose }: { open: boolean; onClose: () => voi
 }
 
 function NameForm({ onCreated, onClose }: { onCreated: (created: Created) => void; onClose: () => void }) {
-  const again = useKeysAgain()
+  const refresh = useRefresh()
   const form = useDraft(KeyDraft, { name: '' })
   const create = useMutation({
     mutationFn: (body: z.input<typeof KeyDraft>) => call(createKey, { body }),
@@ -46,7 +47,7 @@ function NameForm({ onCreated, onClose }: { onCreated: (created: Created) => voi
     gcTime: 0,
     onSuccess: async created => {
       onCreated(created)
-      await again()
+      await refresh(...SHOW_KEYS)
     },
   })
   return (

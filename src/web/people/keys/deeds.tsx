@@ -13,13 +13,8 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import type { KeyRow } from './states.tsx'
 
-const SHOW_KEYS = [listKeys, readGrant]
-
-/** Reads keys and grants again after a change. */
-export function useKeysAgain() {
-  const refresh = useRefresh()
-  return () => refresh(...SHOW_KEYS)
-}
+/** The endpoints that show keys and their permissions. */
+export const SHOW_KEYS = [listKeys, readGrant]
 
 export function useKeyDeeds(key: KeyRow) {
   const confirm = useConfirm()
@@ -98,12 +93,12 @@ export function ExpiryDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: 
 }
 
 function ExpiryForm({ apiKey, onClose }: { apiKey: KeyRow; onClose: () => void }) {
-  const again = useKeysAgain()
+  const refresh = useRefresh()
   const [until, setUntil] = useState(apiKey.expires_at?.slice(0, 16) ?? '')
   const save = useMutation({
     mutationFn: (expires_at: string | null) => call(updateKey, { params: { id: apiKey.id }, body: { expires_at } }),
     onSuccess: async saved => {
-      await again()
+      await refresh(...SHOW_KEYS)
       onClose()
       notify(
         saved.expires_at === null

@@ -9,10 +9,11 @@ import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Waiting } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { CampaignPicker } from './campaign-picker.tsx'
-import { useKeysAgain } from './deeds.tsx'
+import { SHOW_KEYS } from './deeds.tsx'
 import {
   type GrantChoice,
   type GrantDifference,
@@ -49,7 +50,7 @@ export function GrantDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: b
 }
 
 function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: HeldGrant; onClose: () => void }) {
-  const again = useKeysAgain()
+  const refresh = useRefresh()
   const workspaces = useGrantableWorkspaces()
   const [choice, setChoice] = useState<GrantChoice>(() => ({
     organization_id:
@@ -67,7 +68,7 @@ function GrantForm({ apiKey, held, onClose }: { apiKey: KeyRow; held: HeldGrant;
   const save = useMutation({
     mutationFn: () => call(saveGrant, { params: { id: apiKey.id }, body: grantDraftOf(choice, typed) }),
     onSuccess: async () => {
-      await again()
+      await refresh(...SHOW_KEYS)
       onClose()
       notify(`The permissions of ${apiKey.name} are saved`, 'They apply from its next call.')
     },

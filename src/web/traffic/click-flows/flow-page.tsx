@@ -14,6 +14,7 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
 import { Loaded, PageHeader, Waiting } from '../../ground/ui/page.tsx'
+import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
 import { isChanged, useUnsaved } from '../../ground/ui/unsaved.ts'
@@ -23,7 +24,7 @@ import { type NodeNames, nodeNamesOf } from './names.ts'
 import { NodeForm } from './node-form.tsx'
 import { NodeList } from './node-list.tsx'
 import { RulesTable } from './rules-table.tsx'
-import { FlowMenu, flowReach, FlowStatusBadge, useFlowsChanged } from './status.tsx'
+import { FlowMenu, flowReach, FlowStatusBadge, SHOW_FLOWS } from './status.tsx'
 import { TryDialog } from './try-dialog.tsx'
 import { VersionsDialog } from './versions-dialog.tsx'
 
@@ -47,7 +48,7 @@ export function FlowPage() {
 /** The draft on screen, and how it is saved. */
 function useFlowDraft(flow: FlowRow) {
   const queries = useQueryClient()
-  const changed = useFlowsChanged()
+  const refresh = useRefresh()
   const [before, setBefore] = useState(flow)
   const [name, setName] = useState(flow.name)
   const [graph, setGraph] = useState<WireGraph>(flow.graph)
@@ -63,7 +64,7 @@ function useFlowDraft(flow: FlowRow) {
   const showSaved = async (saved: FlowRow) => {
     queries.setQueryData(ask(readClickFlow, { params: { id: flow.id } }).queryKey, saved)
     startFrom(saved)
-    await changed()
+    await refresh(...SHOW_FLOWS)
   }
   const save = useMutation({
     mutationFn: () =>

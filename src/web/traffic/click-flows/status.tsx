@@ -19,7 +19,6 @@ import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
-import { useRefresh } from '../../ground/ui/refresh.ts'
 import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 
 type ListedFlowRow = z.input<typeof ListedFlow>
@@ -30,13 +29,8 @@ export function FlowStatusBadge({ status }: { status: FlowStatus }) {
   return <Badge tone={TONES[status]}>{inWords(status)}</Badge>
 }
 
-const SHOW_FLOWS = [listClickFlows, readClickFlow, listClickFlowVersions]
-
-/** Reloads everything that shows click flows. */
-export function useFlowsChanged(): () => Promise<unknown> {
-  const refresh = useRefresh()
-  return () => refresh(...SHOW_FLOWS)
-}
+/** The endpoints that show click flows. */
+export const SHOW_FLOWS = [listClickFlows, readClickFlow, listClickFlowVersions]
 
 /** A sentence that names the campaigns which lead to the flow. */
 export function flowReach({ campaigns }: Pick<ListedFlowRow, 'campaigns'>): string {
