@@ -63,7 +63,7 @@ export function settingsOf(form: AdAccountForm): object {
   return { [id.field]: form.account, ...Object.fromEntries(settings.map(name => [name, valueOf(name)])) }
 }
 
-/** When the account is told of a conversion, and whether it is told of changes. These fields lie beside its settings. */
+/** When conversions are reported to the account, and whether later changes are. In the request these fields are beside the settings. */
 export const reportingOf = ({ platform, send_when, restate }: AdAccountForm): object =>
   PLATFORM_FORMS[platform].canRestate ? { send_when, restate } : { send_when }
 
