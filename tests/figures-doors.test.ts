@@ -15,8 +15,8 @@ import { foldEvents } from '../src/reading/reports/fold-events.ts'
 import { openFolder } from '../src/reading/reports/fold.ts'
 import { checkSegments } from '../src/reading/segments/check.ts'
 import { sealAll } from '../src/reading/segments/seal.ts'
-import { COLUMNS, lineOf } from '../src/web/ground/figures/columns.ts'
-import { countingIn, type Report as Shown, type Totals } from '../src/web/ground/figures/measures.ts'
+import { LIST_COLUMNS, lineOf } from '../src/web/ground/figures/columns.ts'
+import { countingIn, type WireReport, type Totals } from '../src/web/ground/figures/measures.ts'
 import { type Costed, costsOf } from './support/cost-recount.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from './support/house.ts'
 import { type SignedIn, seedSignedIn } from './support/people.ts'
@@ -415,7 +415,7 @@ test('every door says one value of each shared figure, before anything is folded
 })
 
 test('with pending ones counted too, the screen and Explore say one value', async () => {
-  const report = await get<Shown>('/api/report', { dimension: 'campaign', ...WINDOW() })
+  const report = await get<WireReport>('/api/report', { dimension: 'campaign', ...WINDOW() })
   const counted = countingIn(report, true)
   const { rows, totals } = await explored('campaign', { count_pending: true })
   const both = (row: Totals) => {
@@ -432,8 +432,8 @@ test('with pending ones counted too, the screen and Explore say one value', asyn
 
 test('what is worked out of other figures is what its formula says, in Explore and on the screen', async () => {
   const { totals } = await explored('campaign')
-  const report = await get<Shown>('/api/report', { dimension: 'campaign', ...WINDOW() })
-  const columns = new Map(COLUMNS.map(column => [column.id, column]))
+  const report = await get<WireReport>('/api/report', { dimension: 'campaign', ...WINDOW() })
+  const columns = new Map(LIST_COLUMNS.map(column => [column.id, column]))
   const line = lineOf(report.totals, 'own')
   for (const [key, figure] of Object.entries(FIGURES)) {
     if (!('formula' in figure)) continue

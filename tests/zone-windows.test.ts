@@ -10,15 +10,15 @@ import {
   isTooWide,
   utcBoundsOf,
 } from '../src/web/ground/figures/window.ts'
-import { dayAt, dayBegins, dayEnds, keepTimeBy, zoneNow, zoneWords } from '../src/web/ground/zone.ts'
+import { dayAt, dayBegins, dayEnds, setScreenZone, zoneNow, zoneWords } from '../src/web/ground/zone.ts'
 
 const HOUR = 3_600_000
 const at = (text: string) => Date.parse(text)
 
-after(() => keepTimeBy('UTC'))
+after(() => setScreenZone('UTC'))
 
 test('in UTC the days are dates, as the interface takes them', () => {
-  keepTimeBy('UTC')
+  setScreenZone('UTC')
   const days = { from: '2026-10-24', to: '2026-10-25' }
   assert.deepEqual(boundsOf(days), { date_from: '2026-10-24', date_to: '2026-10-25T23:59:59.999Z' })
   assert.deepEqual(daysOrBoundsOf(days), { date_from: '2026-10-24', date_to: '2026-10-25' })
@@ -26,7 +26,7 @@ test('in UTC the days are dates, as the interface takes them', () => {
 })
 
 test('in Kyiv they are its midnights, and the day its clocks change has 25 hours', () => {
-  keepTimeBy('Europe/Kyiv')
+  setScreenZone('Europe/Kyiv')
   const day = { from: '2026-10-25', to: '2026-10-25' }
   assert.deepEqual(boundsOf(day), { date_from: '2026-10-24T21:00:00.000Z', date_to: '2026-10-25T21:59:59.999Z' })
   assert.equal(dayEnds('2026-10-25') - dayBegins('2026-10-25'), 25 * HOUR)
@@ -37,7 +37,7 @@ test('in Kyiv they are its midnights, and the day its clocks change has 25 hours
 })
 
 test('presets begin with the date it is there, and days before end at the same time of day', () => {
-  keepTimeBy('America/Sao_Paulo')
+  setScreenZone('America/Sao_Paulo')
   const now = at('2026-11-22T02:30:00Z')
   assert.equal(dayAt(now), '2026-11-21')
   const days = daysOf({ range: 'today' }, dayAt(now))
@@ -49,7 +49,7 @@ test('presets begin with the date it is there, and days before end at the same t
 })
 
 test('92 days with an hour more than they have are too wide, and fall back to the preset', () => {
-  keepTimeBy('Europe/Kyiv')
+  setScreenZone('Europe/Kyiv')
   const days = { from: '2026-08-01', to: '2026-10-31' }
   assert.equal(isTooWide(days), true)
   assert.deepEqual(daysOf(days, '2026-11-22'), { from: '2026-11-16', to: '2026-11-22' })
@@ -57,8 +57,8 @@ test('92 days with an hour more than they have are too wide, and fall back to th
 })
 
 test('a zone is called after its place, and one that is not known is UTC', () => {
-  keepTimeBy('America/New_York')
+  setScreenZone('America/New_York')
   assert.deepEqual([zoneNow(), zoneWords()], ['America/New_York', 'New York'])
-  keepTimeBy('Mars/Olympus')
+  setScreenZone('Mars/Olympus')
   assert.deepEqual([zoneNow(), zoneWords()], ['UTC', 'UTC'])
 })
