@@ -7,7 +7,7 @@ import {
   countingIn,
   measure,
   NO_CLICKS,
-  type Report,
+  type WireReport,
   type Totals,
 } from '../src/web/ground/figures/measures.ts'
 import { FiguresSearch, OverviewSearch } from '../src/web/ground/figures/search.ts'
@@ -49,7 +49,7 @@ test('conversions on hold count only where someone has chosen so, of any goal', 
   const both = counting(told, true)
   assert.deepEqual(shown(both, 'own'), [5, 3, 1, 0.5])
   assert.deepEqual(shown(both, 'ftd'), [4, 3, 2, 0.4])
-  const report = { rows: [{ ...told, key: 'a', label: 'A' }], totals: told } as unknown as Report
+  const report = { rows: [{ ...told, key: 'a', label: 'A' }], totals: told } as unknown as WireReport
   assert.deepEqual(countingIn(report, true).rows[0]?.conversions, 5)
   assert.equal(countingIn(report, undefined), report)
 })

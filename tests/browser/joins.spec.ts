@@ -60,9 +60,7 @@ test('joins of a channel stand beside their clicks and cost, and who asks is let
   const figures = page.getByLabel('Figures of these days')
   await expect(figures).toContainText('Joins150.0% of clicks')
   await expect(figures).toContainText('Cost per join$5.00')
-  await expect(page.getByRole('list', { name: 'Certainty of joins' })).toHaveText(
-    /Own link 150.0%Organic 150.0%/,
-  )
+  await expect(page.getByRole('list', { name: 'Certainty of joins' })).toHaveText(/Own link 150.0%Organic 150.0%/)
   await page.getByLabel('Rows').selectOption('By campaign')
   await expect(page.getByRole('row', { name: /^Into Signals 2 1 1 0 0/ })).toBeVisible()
 

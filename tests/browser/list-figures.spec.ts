@@ -127,35 +127,31 @@ test('click flows show the figures of the campaigns that lead to them', DETAIL, 
   await expect(row.getByRole('cell')).toContainText(['7.50', '1', '100.0%', '7.50', 'Active', '1', 'To the flow'])
 })
 
-test(
-  'the form of an offer warns if one click earned its payout twice',
-  DETAIL,
-  async ({ page, owner, sluice }) => {
-    const payout_types = ['lead', 'purchase']
-    const twice = await send(owner, 'POST', '/api/offers', { name: 'Twice', url, payout: '18.50', payout_types })
-    await send(owner, 'POST', '/api/offers', { name: 'Single', url, payout: '18.50', payout_types: ['lead'] })
-    const campaign = await send(owner, 'POST', '/api/campaigns', {
-      name: 'Twice',
-      destination: { type: 'redirect', url },
-      offer_id: twice.id,
-    })
-    const click = await visit(sluice.address, campaign['key'])
-    for (const type of ['lead', 'purchase']) await send(owner, 'POST', '/api/events', { clickId: click, type })
-    await page.setViewportSize({ width: 1366, height: 768 })
-    await page.goto('/offers')
-    await page.getByRole('button', { name: 'Twice', exact: true }).click()
-    const dialog = page.getByRole('dialog', { name: 'Edit Twice' })
-    // The warning stands above the types it is about, because they fill a laptop’s screen.
-    await expect(dialog.getByText('In the last 30 days 1 click earned the payout more than once.')).toBeInViewport()
-    await expect(dialog.getByText('Lead + Purchase: 1')).toBeVisible()
-    await page.keyboard.press('Escape')
-    const answered = page.waitForResponse(/repeated-payouts/)
-    await page.getByRole('button', { name: 'Single', exact: true }).click()
-    await answered
-    await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Pays on')).toHaveValue('lead')
-    await expect(page.getByText('earned the payout more than once')).toHaveCount(0)
-  },
-)
+test('the form of an offer warns if one click earned its payout twice', DETAIL, async ({ page, owner, sluice }) => {
+  const payout_types = ['lead', 'purchase']
+  const twice = await send(owner, 'POST', '/api/offers', { name: 'Twice', url, payout: '18.50', payout_types })
+  await send(owner, 'POST', '/api/offers', { name: 'Single', url, payout: '18.50', payout_types: ['lead'] })
+  const campaign = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Twice',
+    destination: { type: 'redirect', url },
+    offer_id: twice.id,
+  })
+  const click = await visit(sluice.address, campaign['key'])
+  for (const type of ['lead', 'purchase']) await send(owner, 'POST', '/api/events', { clickId: click, type })
+  await page.setViewportSize({ width: 1366, height: 768 })
+  await page.goto('/offers')
+  await page.getByRole('button', { name: 'Twice', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Edit Twice' })
+  // The warning stands above the types it is about, because they fill a laptop’s screen.
+  await expect(dialog.getByText('In the last 30 days 1 click earned the payout more than once.')).toBeInViewport()
+  await expect(dialog.getByText('Lead + Purchase: 1')).toBeVisible()
+  await page.keyboard.press('Escape')
+  const answered = page.waitForResponse(/repeated-payouts/)
+  await page.getByRole('button', { name: 'Single', exact: true }).click()
+  await answered
+  await expect(page.getByRole('dialog', { name: 'Edit Single' }).getByLabel('Pays on')).toHaveValue('lead')
+  await expect(page.getByText('earned the payout more than once')).toHaveCount(0)
+})
 
 test(
   'the form of an offer says if a network’s leads do not earn its payout',

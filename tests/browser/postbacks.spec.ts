@@ -3,11 +3,7 @@ import { DETAIL, expect, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
 
-test('a rule is tested, run over past conversions, and its delivery is sent again', async ({
-  page,
-  owner,
-  sluice,
-}) => {
+test('a rule is tested, run over past conversions, and its delivery is sent again', async ({ page, owner, sluice }) => {
   const destination = { type: 'redirect', url: 'https://example.com/?subid={click_id}' }
   const made = await owner.post('/api/campaigns', { data: { name: 'Replayed', destination } })
   const { id: campaign_id, key } = (await made.json()) as { id: string; key: string }

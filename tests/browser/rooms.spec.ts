@@ -66,32 +66,28 @@ test('an offer and a campaign are created, a click is redirected, a conversion i
   await expect(page.getByRole('row', { name: /Spark FR/ }).first()).toContainText('Lead')
 })
 
-test(
-  'a charge in the ledger links to the click of its conversion',
-  DETAIL,
-  async ({ page, sluice, owner }) => {
-    const { id: campaign } = await send(owner, 'POST', '/api/campaigns', {
-      name: 'Charged',
-      key: 'charged',
-      destination: { type: 'redirect', url: 'https://example.com/?subid={click_id}' },
-    })
-    const click = await fetch(`${sluice.address}/c/charged`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
-    const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
-    await send(owner, 'POST', '/api/events', { clickId: id, type: 'registration' })
+test('a charge in the ledger links to the click of its conversion', DETAIL, async ({ page, sluice, owner }) => {
+  const { id: campaign } = await send(owner, 'POST', '/api/campaigns', {
+    name: 'Charged',
+    key: 'charged',
+    destination: { type: 'redirect', url: 'https://example.com/?subid={click_id}' },
+  })
+  const click = await fetch(`${sluice.address}/c/charged`, { redirect: 'manual', headers: { 'user-agent': BROWSER } })
+  const id = /subid=(\w+)/.exec(click.headers.get('location') ?? '')?.[1] ?? ''
+  await send(owner, 'POST', '/api/events', { clickId: id, type: 'registration' })
 
-    await page.goto('/billing')
-    await page.getByLabel('Kind of entry').selectOption('Charges')
-    const charge = page.getByRole('row', { name: new RegExp(id) })
-    await expect(charge).toContainText('Registration')
-    await charge.getByRole('link', { name: id }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
-    await expect(page.getByText(/^Charged \$/)).toBeVisible()
-    await page.getByRole('link', { name: 'Charged', exact: true }).click()
-    await expect(page.getByRole('heading', { level: 1, name: 'Charged' })).toBeVisible()
-    await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
-    await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
-  },
-)
+  await page.goto('/billing')
+  await page.getByLabel('Kind of entry').selectOption('Charges')
+  const charge = page.getByRole('row', { name: new RegExp(id) })
+  await expect(charge).toContainText('Registration')
+  await charge.getByRole('link', { name: id }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
+  await expect(page.getByText(/^Charged \$/)).toBeVisible()
+  await page.getByRole('link', { name: 'Charged', exact: true }).click()
+  await expect(page.getByRole('heading', { level: 1, name: 'Charged' })).toBeVisible()
+  await send(owner, 'PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
+  await send(owner, 'DELETE', `/api/campaigns/${campaign}`)
+})
 
 test('spend is recorded and deleted, and the balance is topped up', DETAIL, async ({ page, owner }) => {
   await owner.post('/api/campaigns', {

@@ -15,7 +15,11 @@ import { DaysChoice, GoalChoice } from './window-controls.tsx'
 /** The most rows a page may have, so that most lists fit on one page and can be sorted. */
 const MOST = 200
 
-type FiguresAddressSearch = FiguresSearch & { cursor?: string | undefined; q?: string | undefined; status?: string | undefined }
+type FiguresAddressSearch = FiguresSearch & {
+  cursor?: string | undefined
+  q?: string | undefined
+  status?: string | undefined
+}
 
 /** Splits the address of a list with figures into the search for rows and the choice of figures. */
 export function useListFigures<S extends FiguresAddressSearch>(address: ListAddress<S>) {

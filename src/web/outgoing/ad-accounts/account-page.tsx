@@ -148,9 +148,7 @@ function ConnectionForm({ account, reason }: PartProps) {
   return (
     <PartForm
       action="Save connection"
-      onSubmit={submits(form, body =>
-        save.mutate(body, { onSuccess: saved => form.reset(adAccountFormOf(saved)) }),
-      )}
+      onSubmit={submits(form, body => save.mutate(body, { onSuccess: saved => form.reset(adAccountFormOf(saved)) }))}
       save={save}
       reason={reason}
     >

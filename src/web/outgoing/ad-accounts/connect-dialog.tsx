@@ -11,7 +11,14 @@ import { Note } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { CredentialField, SettingsFields } from './fields.tsx'
 import { PLATFORM_FORMS } from './platforms.ts'
-import { adAccountFormOf, type AdAccountRequest, credentialsOf, fieldOf, reportingOf, settingsOf } from './form-values.ts'
+import {
+  adAccountFormOf,
+  type AdAccountRequest,
+  credentialsOf,
+  fieldOf,
+  reportingOf,
+  settingsOf,
+} from './form-values.ts'
 
 export function ConnectAdAccount({ open, onClose }: { open: boolean; onClose: () => void }) {
   return (

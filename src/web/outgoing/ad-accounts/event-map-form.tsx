@@ -91,13 +91,7 @@ export function EventMapForm({ account, reason, save }: FormProps) {
         </thead>
         <tbody>
           {EVENT_TYPES.map(type => (
-            <MapLine
-              key={type}
-              type={type}
-              form={form}
-              hasCustomData={hasCustomData}
-              names={names}
-            />
+            <MapLine key={type} type={type} form={form} hasCustomData={hasCustomData} names={names} />
           ))}
         </tbody>
       </Table>

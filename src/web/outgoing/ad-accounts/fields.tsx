@@ -76,10 +76,7 @@ function MetaFields({ form }: FieldsProps) {
         words="Otherwise the event map sets the value, and the payout is not sent to Meta."
         {...form.register('use_payout_as_value')}
       />
-      <SelectField
-        label="Where conversions happen"
-        {...form.register('action_source')}
-      >
+      <SelectField label="Where conversions happen" {...form.register('action_source')}>
         {ACTION_SOURCES.map(source => (
           <option key={source} value={source}>
             {source === 'automatic' ? 'Automatic: website, or chat for Telegram' : inWords(source)}

@@ -88,12 +88,7 @@ function NameForm({ name }: { name: string }) {
     },
   })
   return (
-    <PartForm
-      className="max-w-md"
-      action="Save name"
-      onSubmit={submits(form, draft => save.mutate(draft))}
-      save={save}
-    >
+    <PartForm className="max-w-md" action="Save name" onSubmit={submits(form, draft => save.mutate(draft))} save={save}>
       <TextField
         label="Name"
         hideLabel

@@ -13,7 +13,10 @@ export type FactorKind = 'totp' | 'passkey' | 'backup-code'
 
 /** The second factors that the answer to a correct password accepts. Undefined when the password was enough. */
 export function stepAfter(answer: unknown): readonly FactorKind[] | undefined {
-  const { twoFactorRedirect, twoFactorMethods } = answer as { twoFactorRedirect?: true; twoFactorMethods?: FactorKind[] }
+  const { twoFactorRedirect, twoFactorMethods } = answer as {
+    twoFactorRedirect?: true
+    twoFactorMethods?: FactorKind[]
+  }
   return twoFactorRedirect === true ? twoFactorMethods : undefined
 }
 

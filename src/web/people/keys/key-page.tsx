@@ -1,15 +1,7 @@
 /** One key: its state, its permissions, and curl commands for the calls it may make. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import {
-  Ban,
-  CalendarClock,
-  CirclePause,
-  CirclePlay,
-  Eraser,
-  KeyRound,
-  SlidersHorizontal,
-} from 'lucide-react'
+import { Ban, CalendarClock, CirclePause, CirclePlay, Eraser, KeyRound, SlidersHorizontal } from 'lucide-react'
 import { useState } from 'react'
 import { RIGHTS, TIERS } from '../../../contract/rights.ts'
 import { listKeys, readGrant } from '../../../people/keys/api.ts'
@@ -26,7 +18,14 @@ import { ExpiryDialog, useKeyDeeds } from './deeds.tsx'
 import { type HeldGrant, heldRights } from './grant-choice.ts'
 import { GrantDialog } from './grant-dialog.tsx'
 import { TIER_WORDS } from './rights-fieldset.tsx'
-import { type KeyRow, meaningOfState, meaningOfPermissions, PermissionBadge, reasonNotMine, KeyStateBadge } from './states.tsx'
+import {
+  type KeyRow,
+  meaningOfState,
+  meaningOfPermissions,
+  PermissionBadge,
+  reasonNotMine,
+  KeyStateBadge,
+} from './states.tsx'
 
 const route = getRouteApi('/inside/settings/api-keys/$id')
 

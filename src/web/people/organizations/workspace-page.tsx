@@ -100,12 +100,7 @@ function NameForm({ workspace, reason }: { workspace: Workspace; reason: string 
       save={rename}
       reason={reason}
     >
-      <TextField
-        label="Name"
-        hideLabel
-        error={form.formState.errors.name?.message}
-        {...form.register('name')}
-      />
+      <TextField label="Name" hideLabel error={form.formState.errors.name?.message} {...form.register('name')} />
     </PartForm>
   )
 }

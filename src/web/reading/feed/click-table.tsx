@@ -5,7 +5,7 @@ import type { z } from 'zod'
 import type { Click } from '../../../reading/feed/api.ts'
 import { CampaignCell, type CampaignNames } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
-import { LADDER } from '../../ground/rungs.ts'
+import { CLICK_STATUSES } from '../../ground/rungs.ts'
 import { zoneWords } from '../../ground/zone.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
@@ -68,11 +68,11 @@ export function ClickTable({ caption, clicks, campaigns }: TableProps) {
 
 /** How far up the ladder: the word, and as many steps filled. */
 export function Rung({ status }: { status: ClickRow['status'] }) {
-  const height = LADDER.indexOf(status)
+  const height = CLICK_STATUSES.indexOf(status)
   return (
     <span className="inline-flex w-28 items-center gap-2">
       <span aria-hidden className="flex h-3 items-end gap-px">
-        {LADDER.map((rung, index) => (
+        {CLICK_STATUSES.map((rung, index) => (
           <span
             key={rung}
             className={clsx('w-1 rounded-[1px]', index <= height ? 'bg-chart-1' : 'bg-line')}

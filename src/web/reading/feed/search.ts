@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { TRACKED } from '../../../reading/feed/api.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
 import { typed } from '../../ground/lists.ts'
-import { LADDER } from '../../ground/rungs.ts'
+import { CLICK_STATUSES } from '../../ground/rungs.ts'
 
 const text = z.string().optional().catch(undefined)
 
@@ -12,7 +12,7 @@ export const UNKNOWN_COUNTRY = 'none'
 
 export const ClicksSearch = WindowSearch.extend({
   campaign: text,
-  status: z.enum(LADDER).optional().catch(undefined),
+  status: z.enum(CLICK_STATUSES).optional().catch(undefined),
   tracked: z.enum(TRACKED).optional().catch(undefined),
   country: z
     .literal(UNKNOWN_COUNTRY)

@@ -8,7 +8,7 @@ type CampaignRow = z.input<typeof Campaign>
 
 /** The values of a copy: all of the original except its key. */
 export const copyOf = (campaign: CampaignRow): CampaignValues => ({
-  ...draftOf(campaign),
+  ...campaignValuesOf(campaign),
   name: nameOfCopy(campaign.name),
   key: null,
 })

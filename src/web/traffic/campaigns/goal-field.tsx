@@ -8,7 +8,8 @@ import type { CampaignValues } from './draft.ts'
 export function GoalField({ form }: { form: UseFormReturn<CampaignValues, unknown, CampaignValues> }) {
   const usual = useEventSettings().goal
   const own = form.watch('goal') ?? null
-  const set = (goal: CampaignValues['goal']) => form.setValue('goal', goal, { shouldDirty: true, shouldValidate: own !== null })
+  const set = (goal: CampaignValues['goal']) =>
+    form.setValue('goal', goal, { shouldDirty: true, shouldValidate: own !== null })
   return (
     <>
       <SelectField

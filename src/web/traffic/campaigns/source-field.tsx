@@ -5,7 +5,13 @@ import { noneIfBlank } from '../../ground/ui/draft.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
 import type { CampaignValues } from './draft.ts'
 
-export function SourceField({ form, isNew }: { form: UseFormReturn<CampaignValues, unknown, CampaignValues>; isNew: boolean }) {
+export function SourceField({
+  form,
+  isNew,
+}: {
+  form: UseFormReturn<CampaignValues, unknown, CampaignValues>
+  isNew: boolean
+}) {
   const chosen = form.watch('traffic_source_id')
   const template = form.watch('source.template')
   const known = useSources()

@@ -50,9 +50,14 @@ export function TelegramFields({ form }: { form: Form }) {
   )
 }
 
-const isTelegram = (destination: CampaignValues['destination']): destination is TelegramDestination => destination.type in WORDS
+const isTelegram = (destination: CampaignValues['destination']): destination is TelegramDestination =>
+  destination.type in WORDS
 
-type BotProps = { form: Form; destination: Exclude<TelegramDestination, { type: 'channel' }>; change: (changes: object) => void }
+type BotProps = {
+  form: Form
+  destination: Exclude<TelegramDestination, { type: 'channel' }>
+  change: (changes: object) => void
+}
 
 function BotFields({ form, destination, change }: BotProps) {
   const bots = useBotChoices()

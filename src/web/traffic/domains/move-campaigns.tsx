@@ -20,7 +20,8 @@ export function MoveCampaigns({ domain }: { domain: DomainRow }) {
   const other = good.find(one => one.certificate.state !== 'off') ?? good[0]
   const isTroubled = status === 'failing' || flagged !== null
   if (!isTroubled || other === undefined || (campaigns === 0 && !is_default)) return null
-  const links = campaigns === 1 ? 'One campaign link uses' : `${campaigns === 0 ? 'No' : count(campaigns)} campaign links use`
+  const links =
+    campaigns === 1 ? 'One campaign link uses' : `${campaigns === 0 ? 'No' : count(campaigns)} campaign links use`
   const move = () =>
     confirm({
       title: `Move campaign links to ${other.unicode_name}?`,

@@ -26,7 +26,11 @@ type MembersProps = {
 }
 
 /** The share of visitors that a member gets, 0 to 1. Only active members get any. */
-export function memberShare(member: FunnelMember, members: readonly FunnelMember[], isOpen: (id: string) => boolean): number {
+export function memberShare(
+  member: FunnelMember,
+  members: readonly FunnelMember[],
+  isOpen: (id: string) => boolean,
+): number {
   const whole = members.reduce((sum, { id, weight }) => sum + (isOpen(id) ? weight || 0 : 0), 0)
   return isOpen(member.id) && whole > 0 ? member.weight / whole : 0
 }
