@@ -36,10 +36,7 @@ export function useRequestDraft<Values extends FieldValues, Request>(form: Reque
 }
 
 /** The part of a form that its fields need, whichever request it submits. */
-export type DraftFields<Values extends FieldValues> = Pick<
-  UseFormReturn<Values>,
-  'register' | 'watch' | 'setValue' | 'clearErrors' | 'formState'
->
+export type DraftFields<Values extends FieldValues> = Pick<UseFormReturn<Values>, 'register' | 'watch' | 'formState'>
 
 /** The `onSubmit` of a form: shows errors at their fields, or calls `deed` with what the form submits. */
 export function submits<Values extends FieldValues, Request>(
