@@ -135,7 +135,7 @@ test(
     await expect(currency).toHaveValue('USD')
     await currency.fill('inr')
     await page.getByRole('button', { name: 'Save currency' }).click()
-    await expect(page.getByText('Amounts by day are shown in INR').first()).toBeVisible()
+    await expect(page.getByText('Daily amounts are now shown in INR').first()).toBeVisible()
 
     // Without a rate the report stays in dollars and says why.
     await page.goto(`/?campaign=${campaign.id}`)

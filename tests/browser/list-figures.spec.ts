@@ -178,7 +178,7 @@ test(
     await expect(dialog).toContainText('In the last 30 days no conversion earned the payout. Lead: 1.')
     await expect(dialog).toContainText('Lead came with a payout of 0, as a network’s “Not paid yet” does.')
     await page.goto(`/networks/${network.id}`)
-    await expect(page.getByText('recorded with a payout of 0, whatever the offer pays')).toBeVisible()
+    await expect(page.getByText('recorded with a payout of 0, so that revenue is booked only once')).toBeVisible()
     await expect(page.getByLabel('Ignored')).toHaveAccessibleDescription(/Nothing is recorded.*kept under Refused/)
   },
 )

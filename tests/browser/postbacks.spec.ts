@@ -82,7 +82,7 @@ test(
 
 test('offers, landings, campaigns and flows also name unknown macros', DETAIL, async ({ page, owner }) => {
   const url = 'https://example.com/?c={click_id}&p={payout}&z={zone}'
-  const words = '{payout}, {zone} are no macros of Sluice and are left out.'
+  const words = '{payout}, {zone} are not macros and will be left blank.'
   for (const [path, button] of [
     ['/offers', 'New offer'],
     ['/landings', 'New landing'],
@@ -97,7 +97,7 @@ test('offers, landings, campaigns and flows also name unknown macros', DETAIL, a
   await page.getByLabel('Redirect to').fill(url)
   await expect(page.getByText(words)).toBeVisible()
   await page.getByLabel('Fallback').fill('https://example.com/?q={quality}')
-  await expect(page.getByText('{quality} is no macro of Sluice and is left out.')).toBeVisible()
+  await expect(page.getByText('{quality} is not a macro and will be left blank.')).toBeVisible()
   const graph = {
     nodes: [
       { id: 'entry', type: 'entry', label: 'Every visitor' },
