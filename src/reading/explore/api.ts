@@ -1,4 +1,4 @@
-/** Explore over HTTP: any question about clicks, for people who are signed in. */
+/** Explore over HTTP: any question about clicks, for signed-in people. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { ExploreFileQuestion, ExploreQuestion, MOST_CSV_LINES } from '../../contract/explore.ts'
@@ -25,10 +25,10 @@ const declared = {
 export const explore = endpoint({
   ...declared,
   route: 'POST /api/explore',
-  summary: 'Ask anything of the clicks',
+  summary: 'Break clicks down by any dimensions',
   description:
-    'Tracked clicks made in the window, broken down by one to four levels, with what they have come to so far. Each level has its first rows and one, other, for all ' +
-    'that is left out, so that rows add up to the one above. Where the answer would be too long, rows further down have no children: open one with within.',
+    'Tracked clicks made in the window, broken down by one to four levels, with their figures so far. Each level has its first rows and one row, other, for ' +
+    'the rest, so that rows add up to the one above. Where the answer would be too long, rows further down have no children: open one with within.',
   reply: ExploreAnswer,
   refuses: [...refuses, 'rate_unknown'],
 })
@@ -37,8 +37,8 @@ export const exploreAsCsv = endpoint({
   ...declared,
   route: 'POST /api/explore/csv',
   body: ExploreFileQuestion,
-  summary: 'Ask anything of the clicks, as a file',
-  description: `A line for each row of the last level, at most ${MOST_CSV_LINES.toLocaleString('en-US')}. Levels without top are whole. With compare each column is followed by what it was before.`,
+  summary: 'Break clicks down by any dimensions, as a CSV file',
+  description: `A line for each row of the last level, at most ${MOST_CSV_LINES.toLocaleString('en-US')}. Levels without top are listed in full. With compare, each column is followed by its value in the period before.`,
   file: 'text/csv',
   status: 200,
 })
@@ -46,13 +46,13 @@ export const exploreAsCsv = endpoint({
 export const readExploreFacts = endpoint({
   route: 'GET /api/explore/facts',
   access: { session: 'admin' },
-  summary: 'Take away the clicks of a day as Parquet',
+  summary: 'Export the clicks of a day as Parquet',
   description:
-    'A row for each tracked click made on the UTC day, with what it has come to so far: made_at, the ids of campaign, offer, landing, ad_account and bot, path, geo, device, os, browser, ' +
+    'A row for each tracked click made on the UTC day, with its figures so far: made_at, the ids of campaign, offer, landing, ad_account and bot, path, geo, device, os, browser, ' +
     'platform, sub1 to sub9, ref_id, visitor, is_new, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. cost is what the click itself cost, without a share of booked spend. Without id, ' +
     'address, user agent and click ids of ad platforms. visitor numbers the visitors within this one file. Refuses explore_busy for a day whose clicks are still being counted.',
   query: z.object({
-    day: z.iso.date().meta({ description: 'Of UTC, YYYY-MM-DD', examples: ['2026-03-31'] }),
+    day: z.iso.date().meta({ description: 'UTC day, YYYY-MM-DD', examples: ['2026-03-31'] }),
   }),
   file: 'application/vnd.apache.parquet',
   status: 200,
@@ -62,11 +62,11 @@ export const readExploreFacts = endpoint({
 export const listExploreValues = endpoint({
   route: 'GET /api/explore/values',
   access: { session: 'member' },
-  summary: 'List what a filter may name',
-  description: 'Up to 50: objects by name; texts by how many clicks of the window have them, which only they need.',
+  summary: 'List the values that a filter may name',
+  description: 'Up to 50 values: objects by name, texts by their clicks in the window. Only texts need a window.',
   query: z.object({
     dimension: z.enum(EXPLORE_DIMENSIONS),
-    search: Text(200).optional().meta({ description: 'Is in the name or the text, whatever the case' }),
+    search: Text(200).optional().meta({ description: 'Part of the name or text; case does not matter' }),
     date_from: z.string().optional(),
     date_to: z.string().optional(),
   }),

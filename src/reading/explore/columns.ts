@@ -1,32 +1,32 @@
-/** What a dimension is in SQL over the local files, and what its keys are on the wire. */
+/** The SQL of each dimension over the local files, and its keys in answers. */
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { type ExploreDimension, isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
 import { toWireId } from '../../contract/ids.ts'
-import { LADDER } from '../../contract/ladder.ts'
+import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { minutesAhead } from '../../contract/time-zones.ts'
 import type { Window } from '../../contract/window.ts'
 
-/** A value as it is found. */
-export type Cell = string | number | bigint | boolean | null
-export type Dimension = ExploreDimension
+/** A value that a scan returns. */
+export type ScanValue = string | number | bigint | boolean | null
 
-/** Text of outside as a literal: the scanner knows no escape but the doubled quote. */
+/** Untrusted text as a literal: DuckDB knows no escape but the doubled quote. */
 export const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
 
-/** The highest stage, as the click's status has it. */
-const RUNG = `case ${LADDER.map((_, rung) => rung)
+/** The number of the highest stage, which is the click's status. */
+const RUNG = `case ${REACHED.map((bit, at) => `when stages >= ${bit} then ${at + 1}`)
   .toReversed()
-  .filter(rung => rung > 0)
-  .map(rung => `when stages >= ${1 << rung} then ${rung}`)
   .join(' ')} else 0 end`
+
+/** Days since 1970 of a UTC day, YYYY-MM-DD. */
+export const dayNumber = (day: string): number => Date.parse(day) / DAY_MS
 
 /** The moment of a click, in milliseconds by UTC. */
 export const MADE = `(d::bigint * ${DAY_MS} + ms)`
 
-/** The value of a click in a dimension. `local` is the moment by the clocks of the zone, in milliseconds. */
+/** A click's value in a dimension, in SQL. `local` is the SQL of `localTime`. */
 export function columnOf(dimension: Dimension, local: string): string {
   if (isTextDimension(dimension) || isObjectDimension(dimension)) return dimension
-  // Where the clocks are UTC's, nothing is to be worked out of a moment.
+  // By UTC the columns hold day and time already.
   const day = local === MADE ? 'd' : `${local} // ${DAY_MS}`
   const hour = local === MADE ? `ms // ${HOUR_MS}` : `(${local} // ${HOUR_MS}) % 24`
   // The first of January 1970 was a Thursday.
@@ -47,9 +47,10 @@ export function columnOf(dimension: Dimension, local: string): string {
   }
 }
 
-const two = (number: number) => String(number).padStart(2, '0')
+/** At least two digits. */
+export const two = (number: number) => String(number).padStart(2, '0')
 
-/** A value of `columnOf` as the key that is sent. */
+/** A value of `columnOf` as a key of the answer. */
 export function keyOf(dimension: Dimension, value: Cell | undefined): string | null {
   if (value === null || value === undefined) return null
   if (isObjectDimension(dimension)) return toWireId(String(value))
@@ -68,15 +69,16 @@ export function keyOf(dimension: Dimension, value: Cell | undefined): string | n
   }
 }
 
-const LOOK_EVERY_MS = 6 * HOUR_MS
+/** No zone changes its clocks twice within so long. */
+const STEP_MS = 6 * HOUR_MS
 
-/** The moment of a click by the clocks of a zone, in milliseconds as if they were UTC's. `window` holds all that are asked for. */
+/** SQL of a click's local time in a zone, in milliseconds as if it were UTC. It holds for the clicks of `window`. */
 export function localTime(zone: string, { from, to }: Window): string {
   const offset = (ms: number) => Math.round((minutesAhead(zone, ms) ?? 0) * 60_000)
   let current = offset(from)
   const whens: string[] = []
   for (let ms = from; ms < to; ) {
-    const next = Math.min(ms + LOOK_EVERY_MS, to)
+    const next = Math.min(ms + STEP_MS, to)
     const changed = offset(next)
     if (changed !== current) {
       const at = firstWith(changed, ms, next, offset)
@@ -89,7 +91,7 @@ export function localTime(zone: string, { from, to }: Window): string {
   return current === 0 && whens.length === 0 ? MADE : `(${MADE} + ${ahead})`
 }
 
-/** The first moment after `low` at which the clocks show what they show at `high`. */
+/** The first moment after `low` at which the offset is `changed`, as it is at `high`. */
 function firstWith(changed: number, low: number, high: number, offset: (ms: number) => number): number {
   let [before, after] = [low, high]
   while (after - before > 1) {

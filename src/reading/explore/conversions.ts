@@ -1,8 +1,8 @@
 /**
- * Conversions of the goal and of single types, and what those of single types pay, as a question counts them. The local copy has of each click how its conversions stand by type, as a text of which there are
- * few; which types are a campaign's goal is looked up when it is asked, because that may change at any time and holds for the past. So each text is
- * read once in a question, and what it comes to is joined to its clicks. Amounts differ more, so they are a text of their own, which only a question
- * for money by type reads.
+ * Counts conversions of the goal and of single types, and sums what single types pay. The local copy holds the conversions of each click by type as
+ * one text; few texts differ. The types of a campaign's goal are looked up with each question, because they may change at any time and hold for the
+ * past. So a question reads each text once and joins the counts to the clicks. Amounts differ more, so they are a text of their own, which only a
+ * question for revenue by type reads.
  */
 import { type EventMeasure, isEventMeasure, isEventRevenue, typeOfMeasure } from '../../contract/explore-measures.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
@@ -10,7 +10,7 @@ import { quoted } from './columns.ts'
 import { PAIR_SIZE } from './pairs.ts'
 import { NO_AMOUNTS } from './table.ts'
 
-/** Each goal once, with its campaigns; the first is that of all others. */
+/** Each distinct goal with its campaigns. The first has no campaigns: it holds for all others. */
 function goalsApart({ goal, own }: Goals) {
   const alike = Map.groupBy(own, one => one.goal.toSorted().join())
   return [
@@ -25,14 +25,14 @@ const ofTypes = (sum: string, types: readonly string[]) =>
 const isOfGoal = (column: string) => column === HELD || column === REFUSED
 const [HELD, REFUSED] = ['conversions_conversions_pending', 'conversions_rejected'] as const
 
-/** How many clicks earned something and do not say by which type. */
+/** Counts clicks that earned something, but whose fact does not say by which type. */
 const WITHOUT_AMOUNTS = 'without_amounts'
 
-/** Whether a column of a scan is made of conversions. */
+/** Whether a column of a scan is computed from conversions. */
 export const isOfConversions = (column: string): boolean =>
   isOfGoal(column) || isEventMeasure(column) || column === WITHOUT_AMOUNTS
 
-/** What is joined to the rows of `from`, called `facts`, for those of these columns that are made of conversions; nothing for none. */
+/** The joins to the rows of `from`, called `facts`, that the columns computed from conversions need; none where there are no such columns. */
 export const conversionJoin = (goals: Goals, columns: readonly string[], from: string): string[] => [
   ...countsJoin(goals, columns, from),
   ...amountsJoin(columns.filter(isEventRevenue), from),
@@ -75,7 +75,7 @@ function countsJoin(goals: Goals, columns: readonly string[], from: string): str
   ]
 }
 
-/** A column that is made of conversions, of rows with that join; approved ones of the goal and those on hold in one, as `PAIRS` are. */
+/** The SQL of a column computed from conversions, over rows with those joins. Approved and pending conversions of the goal share one column, like `PAIRS`. */
 export function conversionColumn(goals: Goals, column: string): string {
   if (column === WITHOUT_AMOUNTS) return `case when earned = ${quoted(NO_AMOUNTS)} then sign else 0 end`
   if (isEventMeasure(column)) return `sign * coalesce(of_${column}, 0)`

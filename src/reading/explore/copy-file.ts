@@ -12,7 +12,7 @@ import { spendTables } from './pricing.ts'
 import { COLUMNS, NOTHING } from './table.ts'
 import { NUMBER_COLUMNS, wordTables } from './words.ts'
 
-/** The form of the file that keeps words as a dictionary, which is read and searched twice as quickly. */
+/** The storage version of DuckDB that keeps words as a dictionary, which is read and searched twice as fast. */
 const STORED_AS = 'v1.4.0'
 
 /** The statements that create the tables of a copy. */
@@ -24,15 +24,15 @@ const tablesOf = (copy: string): string => `
 
 /** Every column, its type and how it is read from segments. */
 export const DEFINITION = `${STORED_AS} ${tablesOf('copy')}`
-/** The layout of copies that are defined so; a changed definition is another layout. */
+/** The name of a layout: a changed definition is another layout. */
 export const layoutOf = (definition: string): string =>
   createHash('sha256').update(definition).digest('hex').slice(0, 12)
 const LAYOUT = layoutOf(DEFINITION)
 
-/** Versions before layouts were hashes counted them: 1, 2, 3 … */
+/** Earlier versions numbered their layouts 1, 2, 3 … */
 const COPY = /^facts\.([0-9a-f]+)\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.duckdb(\.wal)?$/
 
-/** The layout of a copy, and when it was begun, by the name of its file or of its write-ahead log; undefined for other files. */
+/** The layout and the start time of a copy, read from the name of its file or its write-ahead log; undefined for other files. */
 export function copyNamed(file: string): { layout: string; begun_ms: number; isLog: boolean } | undefined {
   const [, layout, id, log] = COPY.exec(file) ?? []
   if (layout === undefined || id === undefined) return undefined
@@ -64,7 +64,7 @@ async function attach(ask: Ask, name: string, folder: string): Promise<string> {
     if (copy === undefined || copy.isLog) continue
     const path = join(folder, file)
     if (copy.layout !== LAYOUT) {
-      // Of a version before this one. A later version begins its copies after this process has started.
+      // Of an earlier version. A later version can only have begun its copies after this process started.
       if (copy.begun_ms < performance.timeOrigin) await removeCopyFile(path)
       continue
     }

@@ -1,4 +1,4 @@
-/** Rows of an answer as a file for spreadsheets. */
+/** The rows of an answer as a CSV file. */
 import { csvFile, textCell } from '../../contract/csv.ts'
 import type { FileColumn } from '../../contract/explore.ts'
 import type { ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
@@ -6,12 +6,12 @@ import { ALL_MEASURES, type Measure } from '../../contract/explore-measures.ts'
 import { readFormula } from '../../contract/formula.ts'
 import type { Question } from './question.ts'
 
-/** What a column holds of a row: a number in digits, or empty. */
+/** A column's name, and its cell for a row: a number in digits, or empty. */
 type Column = { readonly name: string; readonly of: (figures: ExploreMeasures | undefined) => string }
 
 const FIGURES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
-/** As many digits as a quotient of doubles has that are right. */
+/** A quotient of doubles has so many correct digits. */
 const DIGITS = 12
 
 function columnOf(column: FileColumn): Column {

@@ -1,4 +1,4 @@
-/** The clicks of a day as a Parquet file for whatever engine people like: what Explore knows of each, as it is, and who nobody is. */
+/** The clicks of a day as a Parquet file: the current facts of each click, with anonymised visitors. */
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
@@ -11,7 +11,7 @@ import type { Files } from './files.ts'
 import { NOTHING } from './table.ts'
 import type { Snapshot } from './snapshot.ts'
 
-/** Ids of objects, which are other ones outside. */
+/** Columns of object ids, which the file has in the form of the API. */
 const OBJECTS = ['campaign', 'offer', 'landing', 'ad_account', 'bot'] as const
 const DOLLARS = {
   revenue: `(revenue * 0.000001::decimal(7,6))::decimal(18,6)`,
@@ -23,13 +23,13 @@ type Place = {
   readonly files: Files
   readonly reads: Pick<pg.Pool, 'query'>
   readonly org_id: number
-  /** One that the scanning process may write to. */
+  /** A folder that the scanning process may write to. */
   readonly folder: string
 }
 
 /**
- * A row for each tracked click of a snapshot, which is of one day, in the order of their times; straight from the segments, because the local copy
- * knows what clicks come to together. 'gone' where one of them has been replaced since.
+ * A row for each tracked click of a snapshot of one day, by time. It reads the segments, because the local copy holds counts in pairs.
+ * Returns 'gone' where a segment has been replaced since the snapshot.
  */
 export async function dayAsParquet(
   ask: Ask,
@@ -59,7 +59,7 @@ export async function dayAsParquet(
   }
 }
 
-/** Days are not read from the paths, which say more of some than of others. */
+/** `hive_partitioning` is off, because the paths of segments have more parts than those of unsealed facts. */
 const rowsIn = (paths: readonly string[]) =>
   paths.length === 0
     ? `(select * from ${NOTHING})`
@@ -74,7 +74,7 @@ function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): str
     `make_timestamp_ms(${midnight} + ms) at time zone 'UTC' as made_at`,
     ...OBJECTS.map(name => `of_${name}.wire as ${name}`),
     ...TEXT_DIMENSIONS.map(name => `net.${name}`),
-    // By when they came first: of a hash that is the same in every file nothing is left.
+    // Numbered by first click, because the hash would be the same in every file.
     'visitors.number::integer as visitor',
     'is_new',
     ...reached,

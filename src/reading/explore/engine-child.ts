@@ -1,6 +1,6 @@
 /**
- * The process that scans: DuckDB over local Parquet files, by statements its parent sends. It has none of the parent's settings, reads nothing
- * outside its folder, and ends with the parent.
+ * The scanning process: runs the statements of its parent in DuckDB over local files. It has none of the parent's settings, reads nothing outside its
+ * folder, and ends with the parent.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import type { Answered, Asked } from './engine.ts'
@@ -16,9 +16,9 @@ const instance = DuckDBInstance.create(':memory:', {
   max_temp_directory_size: '4GB',
   autoinstall_known_extensions: 'false',
   autoload_known_extensions: 'false',
-  // Every answer says its order; without it rows are kept in half the time.
+  // Every statement states its order; not keeping the insertion order halves the time to store rows.
   preserve_insertion_order: 'false',
-  // Groups by numbers of so many words are found by their place instead of by a hash.
+  // Word numbers up to this many bits are grouped by position instead of by hash.
   perfect_ht_threshold: '18',
 })
 const isReady = instance.then(async opened => {
@@ -31,7 +31,7 @@ const isReady = instance.then(async opened => {
   return opened
 })
 
-/** One for each question: what it has put into temporary tables goes with it. */
+/** One for each question, so that its temporary tables end with it. */
 let current: DuckDBConnection | undefined
 
 async function answer({ id, sql, is_first }: Asked): Promise<Answered> {

@@ -1,6 +1,6 @@
 /**
- * The parent's side of the process that scans: begun by the first question, ended when nobody has asked for a while, and ended at once with a
- * question that takes too long, because memory and faults of a scan are not to touch the process that redirects. One question at a time, in turns.
+ * The parent's side of the scanning process. The first question starts it, five minutes without a question end it, and so does a question that takes
+ * too long. It is a separate process so that the memory and crashes of a scan cannot touch redirects. One question at a time, in turns.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -11,25 +11,25 @@ import { Refusal } from '../../contract/refusals.ts'
 import type { Cell } from './columns.ts'
 import { openTurns } from './turns.ts'
 
-/** A statement on its way to the process, `is_first` of its question. */
+/** A statement sent to the process; `is_first` of its question. */
 export type Asked = { readonly id: number; readonly sql: string; readonly is_first: boolean }
 export type Found = { readonly [column: string]: Cell }
 export type Answered = { readonly id: number; readonly rows: readonly Found[]; readonly failed?: string }
 
-/** Sends one statement of a question and answers its rows. `process` is the one that answers: with it goes all that it has open. */
+/** Sends one statement of a question and returns its rows. `process` identifies the scanning process, whose open files end with it. */
 export type Ask = ((sql: string) => Promise<readonly Found[]>) & { readonly process: object }
 
 export type Engine = {
   /**
    * Runs a question's statements, one after the other, when it is the workspace's turn. Refuses `explore_busy` where too many of its questions
    * wait, and `question_too_wide` for one that takes too long or too much memory.
-   * @throws FilesGone when local files are not as they were: the question may be asked again, of another process.
+   * @throws FilesGone when local files are missing or broken: the question may be asked again, of another process.
    */
   run<T>(org_id: number, question: (ask: Ask) => Promise<T>, goesOn?: boolean): Promise<T>
   close(): Promise<void>
 }
 
-/** The process could not do what it was told. */
+/** The process could not run a statement. */
 export class Failed extends Error {}
 
 /** The local files of a question were missing or broken. */
@@ -37,7 +37,7 @@ export class FilesGone extends Error {}
 
 const IDLE_MS = 5 * 60_000
 
-/** Of the child: what a scan of ten million clicks needs, and no more than a small server can spare. */
+/** The child's: enough for a scan of ten million clicks, and no more than a small server can spare. */
 const MEMORY = '300MB'
 const MOST_THREADS = 2
 
@@ -50,7 +50,7 @@ const TOO_MUCH = {
   hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
 }
 
-/** The process that scans, for one question at a time. After `question_ms` a question is refused; after `idle_ms` without any the process ends. */
+/** Opens the scanning process for one question at a time. A question is refused after `question_ms`; the process ends after `idle_ms` without one. */
 export function openEngine(
   folder: string,
   log: Logger,
@@ -75,7 +75,7 @@ export function openEngine(
       }
       return await question(Object.assign(ask, { process: one }))
     } catch (error) {
-      // What it has open is not to be trusted any more.
+      // Its open files can no longer be trusted.
       if (error instanceof FilesGone) await one.end('idle')
       throw error
     } finally {
@@ -94,7 +94,7 @@ export function openEngine(
   return {
     run(org_id, question, goesOn) {
       const mine = turns.run(org_id, () => runNow(question), goesOn)
-      // Without what they come to, which would be kept for as long as there are questions.
+      // Without the results, which would otherwise stay in memory as long as questions keep coming.
       all = Promise.allSettled([all, mine]).then(() => undefined)
       return mine
     },
@@ -107,7 +107,7 @@ export function openEngine(
   }
 }
 
-/** What it means that a process said `failed`, or that it is gone. */
+/** The error for a statement that failed with this message, or whose process ended. */
 function refused(failed: string): Error {
   if (failed === 'late') return new Refusal('question_too_wide', TOO_LONG)
   if (/Out of Memory|max_temp_directory_size/i.test(failed)) return new Refusal('question_too_wide', TOO_MUCH)
@@ -124,7 +124,7 @@ type Child = {
   readonly ended: string | undefined
 }
 
-/** A process that answers: a busy machine takes seconds to begin one, which are not the question's. */
+/** Starts a process and waits until it answers, because a busy machine takes seconds for that, which must not count as the question's time. */
 async function startedChild(folder: string, log: Logger): Promise<Child> {
   const child = startChild(folder, log)
   await child.ask('select 1', true)
@@ -135,7 +135,7 @@ function startChild(folder: string, log: Logger): Child {
   const threads = Math.min(MOST_THREADS, availableParallelism())
   const process_ = fork(new URL('./engine-child.ts', import.meta.url), [folder, MEMORY, String(threads)], {
     serialization: 'advanced',
-    // Nothing of the parent's settings, which hold secrets.
+    // Without the parent's settings, which hold secrets.
     env: { PATH: process.env['PATH'], TZ: 'UTC' },
     execArgv: [],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -181,11 +181,11 @@ function startChild(folder: string, log: Logger): Child {
   }
 }
 
-/** Behind the process that redirects, where both want the same core. */
+/** Gives the redirecting process priority where both want the same core. */
 function yieldToOthers({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // A system that does not allow it answers all the same.
+    // A system that does not allow this still answers questions.
   }
 }

@@ -1,4 +1,4 @@
-/** Which types of events a workspace has had. Reads `event_counts` and `events`. */
+/** The types of events that a workspace has had. Reads `event_counts` and `events`. */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { EVENT_TYPES, type EventType } from '../../contract/event-types.ts'
@@ -6,14 +6,14 @@ import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
 import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
 
-/** Counted by day, and what waits to be counted. */
+/** Types counted by day, and types of events that are not counted yet. */
 const READ = `
   select type from event_counts
   where org_id = $1 and dimension = ${UNITS.campaign + ALL_CAMPAIGNS} and day between $2 and $3 and events > 0
   union
   select type from events where org_id = $1 and not counted and not test and click_id >= $4::uuid and click_id < $5::uuid`
 
-/** The types of events that clicks of the UTC days of a window have had, test clicks left out, in the usual order. */
+/** The types of events of clicks of the UTC days of a window, without test clicks, in the usual order. */
 export async function readEventTypes(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,

@@ -1,6 +1,6 @@
 /**
- * Explore: any question about the clicks of an organization, answered from segments, the facts of its clicks, which a process of its own scans.
- * The answer holds what was committed when it was asked. Reads `segments` and the names of objects.
+ * Explore answers any question about an organization's clicks from its segments (the facts of its clicks), which a separate process scans.
+ * An answer includes everything that was committed before the question was asked. Reads `segments` and the names of objects.
  */
 import { MOST_CSV_LINES, MOST_EXPLORE_ROWS, SPEND_KEY } from '../../contract/explore.ts'
 import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
@@ -45,12 +45,12 @@ export type Explorer = {
 export type ExploreLimits = WideLimits &
   VisitorLimits &
   WordLimits & {
-    /** So many clicks and changes that wait to be sealed are read with a question; of more, their days are named. */
+    /** A question reads at most so many unsealed clicks and changes; with more, the answer names their days as incomplete. */
     readonly waiting: number
-    /** A question may take so long, in milliseconds; then it is refused. */
+    /** In milliseconds. A question that takes longer is refused. */
     readonly question_ms: number
   }
-/** 150,000 have taken five seconds. */
+/** To read 150,000 unsealed clicks has taken five seconds. */
 export const EXPLORE_LIMITS: ExploreLimits = {
   ...WIDE_LIMITS,
   ...VISITOR_LIMITS,
@@ -59,7 +59,7 @@ export const EXPLORE_LIMITS: ExploreLimits = {
   question_ms: 10_000,
 }
 
-/** A segment may be replaced between the statement that names it and the one that fetches it, and files may be taken away. */
+/** A segment may be replaced between the statement that names it and the one that fetches it, and local files may be removed at any time. */
 const MOST_TRIES = 4
 
 /** The deeds, over what they scan with. */
@@ -92,7 +92,7 @@ export const exploreDeeds = (explorer: Explorer) => ({
     }
   },
 
-  /** The same, a line for each row that has none below it. Levels that say nothing are whole. */
+  /** The same as CSV, a line for each row that has no rows below it. Levels without `top` are listed in full. */
   async exploreAsCsv(context: Context<typeof api.exploreAsCsv>, { body }: Call<typeof api.exploreAsCsv>) {
     const { columns, ...asked } = body
     const question = questionOf(asked, Array(asked.levels.length).fill(MOST_CSV_LINES))
@@ -130,7 +130,7 @@ function readDay(explorer: Explorer, context: Context<typeof api.readExploreFact
   })
 }
 
-/** What a question needs to know beside the clicks. */
+/** What a question needs besides clicks. */
 type Wants = Pick<How, 'wantsTies' | 'wantsSpend'>
 const NOTHING_ELSE: Wants = { wantsTies: false, wantsSpend: false }
 
@@ -146,8 +146,8 @@ type Known = Facts & Pick<Snapshot, 'incomplete_days'>
 type Seen = { readonly snapshot: Snapshot; readonly reads: Pick<pg.Pool, 'query'>; readonly window: Window }
 
 /**
- * Runs `question` over the local copy of the facts. What it reads is looked up when it is its turn, so that no question finds a copy that is
- * further than itself.
+ * Runs `question` over the local copy of the facts. The snapshot is read when the question has its turn, so that the copy is never ahead of the
+ * snapshot.
  */
 function scan<T>(
   explorer: Explorer,
@@ -171,7 +171,7 @@ function scan<T>(
   })
 }
 
-/** Does `work` in the process that scans, with what a snapshot says of the window, again where something of it is lacking. */
+/** Does `work` in the scanning process with a snapshot of the window, and again with a new one where segments or local files were missing. */
 async function read<T>(
   { engine, limits }: Explorer,
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
@@ -189,18 +189,18 @@ async function read<T>(
     try {
       const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)), goesOn)
       if (typeof answered === 'object') return answered.told
-      // What it has brought is there: others may have their turn, and it is nearer.
+      // 'more' is no failed try: a portion was copied, and others may have their turn in between.
       if (answered === 'gone') tries += 1
     } catch (error) {
       if (!isGone(error)) throw error
-      log.warn({ err: error, org_id }, 'local files of Explore were lost; they are made again')
+      log.warn({ err: error, org_id }, 'local files of Explore were lost; rebuilding them')
       tries += 1
     }
   }
   return refuse('explore_busy', { headers: { 'retry-after': '5' } })
 }
 
-/** Files and folders may be taken away at any time, also while they are written. */
+/** Forgets the local copy where its files were removed, which may happen at any time, even while they are written. */
 async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,10 +1,10 @@
-/** Facts on their way to the process that scans: Parquet files in a folder of their own, which is taken away when they are read. */
+/** Stages facts for the scanning process: Parquet files in a temporary folder, which is removed after they are read. */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { DAY_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import { encode, MOST_ROWS } from '../segments/parquet.ts'
+import { dayNumber } from './columns.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 
 type Staged = { readonly paths: readonly string[]; drop(): Promise<void> }
@@ -17,15 +17,13 @@ export type Files = {
     segments: readonly Segment[],
     number: number,
   ): Promise<Staged | undefined>
-  /** Writes what is in no segment yet. */
+  /** Writes facts that are not sealed yet. */
   lay(org_id: number, tail: Snapshot['tail']): Promise<Staged>
 }
 
 const BODIES = 'select id, body from segments where org_id = $1 and id = any($2::uuid[])'
 
-const dayNumber = (day: string) => Date.parse(`${day}T00:00:00Z`) / DAY_MS
-
-/** A folder that is gone again with `drop`, and puts files into it. Day and number of a file are in its path. */
+/** A temporary folder for files, which `drop` removes. The day and the segment's number are in the path of each file. */
 function stage(folder: string, org_id: number) {
   const own = join(folder, String(org_id), `staged-${newId()}`)
   const paths: string[] = []

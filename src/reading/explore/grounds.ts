@@ -1,4 +1,4 @@
-/** What the levels of a question are asked of, in the window that is asked for and in the one before: all clicks, or those that filters on figures leave. */
+/** The clicks that a question's levels are computed from, in its window and in the period before: all clicks, or those of the rows that pass the filters on figures. */
 import { clicksOfRows, findRows, levelsOfRows, rowsThen } from './having.ts'
 import { isFiltered } from './question.ts'
 import { type Asking, begin, type Begun, below, type Rows, totalsOf } from './rows.ts'
@@ -7,7 +7,7 @@ import { madeIn, type Sums } from './sums.ts'
 import { sampleFor, type VisitorLimits, type Visitors, visitorsBelow, visitorsIn, visitorsOf } from './visitors.ts'
 import { refuseTooWide, type WideLimits } from './wide.ts'
 
-/** What a level is asked of in one window: its groups of `rows`, what is below of `source`. `totals` are those of all rows. */
+/** What a level is computed from in one window: its groups from `rows`, the levels below from `source`. `totals` are those of all rows. */
 export type Ground = {
   readonly asking: Asking
   readonly rows: Rows
@@ -16,22 +16,22 @@ export type Ground = {
   readonly totals: Sums
 }
 
-/** The same in the window that is asked for and in the period before, where it is compared with. */
+/** Sums in the question's window, and in the period before where the question compares. */
 export type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
 
 type Grounds = {
   readonly ground: Ground
   readonly past: Ground | undefined
-  /** Of so many visitors one is counted. */
+  /** One visitor in `every` is counted. */
   readonly every: number
-  /** What there is without filters on figures, where there are any. */
+  /** The sums without filters on figures, where there are any. */
   readonly whole: Compared | undefined
 }
 
 type Common = Pick<Asking, 'ask' | 'facts' | 'question' | 'sums' | 'levels'>
 type Limits = WideLimits & VisitorLimits
 
-/** Begins a question, in both of its windows. Refuses `question_too_wide`. */
+/** Computes the totals and the rows of the first level, in both windows. Refuses `question_too_wide`. */
 export const beginIn = (common: Common, limits: Limits): Promise<Grounds> =>
   (isFiltered(common.question) ? ofRowsLeft : ofAllClicks)(common, limits)
 
@@ -84,7 +84,7 @@ async function groundOf(asking: Asking, { rows, all, totals }: Begun, every: num
   return { asking, rows, source: all, visitors, totals: { ...totals, ...(await visitorsOf(asking, visitors)) } }
 }
 
-/** What the level below `at` is asked of. */
+/** What the level below `at` is computed from. */
 export async function descend(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
   const { asking, source } = ground
   const rows = await below(asking, source, at, kept)

@@ -1,6 +1,6 @@
 /**
- * Filters on figures. They hold of whole rows of a level, so the rows of the last level are found first, all of them; those that every filter holds of
- * are kept in a table, and from then on the question is about their clicks alone. So rows, what they leave out and totals add up as ever.
+ * Filters on figures. A filter applies to the whole figures of a row, so all rows of the last level are computed first. The rows that pass every
+ * filter go into a table, and the question is then about their clicks alone. So rows, `other` and totals still add up.
  */
 import type { Measure } from '../../contract/explore-measures.ts'
 import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
@@ -10,17 +10,17 @@ import { type AskedLevel, factsOf, keyName } from './scan.ts'
 import { haveCost, holds, madeIn, named, summed } from './sums.ts'
 import { countVisitors, visitorsIn } from './visitors.ts'
 
-/** The levels by whose rows it is decided which clicks are left: all below the row that is opened, whether or not they are answered. */
+/** The levels whose rows decide which clicks are left: all levels below the opened row, whether or not they are in the answer. */
 export const levelsOfRows = ({ levels, within = [] }: Question): AskedLevel[] =>
   levels.slice(within.length).map(({ dimension }, place) => ({ dimension, at: within.length + place }))
 
-/** The rows of the last level that are left, each with its sums in the window that is asked for; and all of them, whatever their figures are. */
+/** Tables of the rows of the last level with their sums: those that pass the filters, and all of them. */
 const [LEFT, WHOLE] = ['rows_left', 'rows_whole'] as const
 
 const alike = (one: string, other: string, keys: readonly string[]) =>
   keys.map(key => `${one}.${key} is not distinct from ${other}.${key}`).join(' and ')
 
-/** Finds the rows that every filter holds of, for `clicksOfRows` and `rowsThen`. `asking` has the levels of `levelsOfRows`. */
+/** Finds the rows that pass every filter, for `clicksOfRows` and `rowsThen`. `asking` has the levels of `levelsOfRows`. */
 export async function findRows(asking: Asking, every: number): Promise<Rows> {
   const { ask, question, sums, levels } = asking
   const keys = levels.map(({ at }) => keyName(at))
@@ -48,21 +48,21 @@ export async function findRows(asking: Asking, every: number): Promise<Rows> {
 const havingOf = (question: Question, at: number) => (question.levels[at] as Level).having
 const isOfVisitors = (measure: Measure) => measure === UNIQUE_VISITORS
 
-/** Whom nobody counts is not known, and so no filter holds of them. */
+/** Adds the visitors to the figures. Where they are not counted they are null, which passes no filter. */
 function withVisitors(figures: string, keys: readonly string[], counted: string | undefined): string {
   if (counted === undefined) return `select *, null as ${UNIQUE_VISITORS} from (${figures}) f`
   const on = keys.map(key => `v.id.${key} is not distinct from f.${key}`).join(' and ')
   return `select * from (select f.*, coalesce(v.visitors, 0) as ${UNIQUE_VISITORS} from (${figures}) f left join (${counted}) v on ${on})`
 }
 
-/** Rows of these clicks, put together by all keys. */
+/** These clicks grouped by all keys. */
 function summedBy({ sums, levels }: Asking, clicks: string): string {
   const columns = madeIn(sums)
   return `select p, ${levels.map(({ at }) => keyName(at)).join(', ')}, ${summed(columns)} from ${clicks} group by all
     having sum(sign) <> 0 ${haveCost(columns) ? 'or sum(cost) <> 0' : ''}`
 }
 
-/** What the rows that are left come to in another window than that they were found in. */
+/** The rows of the remaining clicks in another window. */
 export async function rowsThen(asking: Asking): Promise<Rows> {
   const table = `${asking.prefix}${LEFT}`
   await asking.ask(`create temp table ${table} as ${summedBy(asking, asking.clicks(madeIn(asking.sums)))}`)
@@ -70,8 +70,8 @@ export async function rowsThen(asking: Asking): Promise<Rows> {
 }
 
 /**
- * The clicks of the rows that are left, as `clicks` of what is asked of them. They are told by the keys down to the last level with a filter: a row has
- * all its clicks of the period before, also those whose keys on lower levels have no clicks now.
+ * SQL of the clicks of the remaining rows. Clicks match by the keys down to the last level with a filter, so a row has all its clicks of the period
+ * before, also those whose keys on lower levels have no clicks now.
  */
 export function clicksOfRows({
   facts,

@@ -1,6 +1,6 @@
 /**
- * An answer by UTC day in another currency, for reading: each day's dollars by the rate that holds on that day, and totals that are the sums of
- * what is shown, as the report by day has them. The books stay in US dollars.
+ * Converts an answer by UTC day into another currency: each day's dollars by the rate of that day. Totals are the sums of the converted days. The
+ * books stay in US dollars.
  */
 import { EVENT_REVENUES, type EventRevenue } from '../../contract/explore-measures.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
@@ -23,13 +23,13 @@ const MONEY = {
 } as const
 const NAMES = Object.keys(MONEY) as (keyof typeof MONEY)[]
 
-/** The sums with their money made anew. */
+/** The sums with their money replaced. */
 const withMoney = (sums: Sums, of: (name: keyof typeof MONEY) => bigint): Sums => ({
   ...sums,
   ...Object.fromEntries(NAMES.flatMap(name => (sums[name] === undefined ? [] : [[name, of(name)]]))),
 })
 
-/** What was found by day, in a currency. Refuses `rate_unknown` where a day that has money has no rate. */
+/** An answer by day in a currency. Refuses `rate_unknown` where a day that has money has no rate. */
 export async function foundInCurrency<F extends AllFound>(
   { database, config, actor }: Pick<Context<typeof api.explore>, 'database' | 'config' | 'actor'>,
   found: F,

@@ -1,4 +1,4 @@
-/** The names of what keys stand for. Reads the organization's own objects alone, so that another's id has no name. */
+/** The labels of keys. Reads the names of the organization's own objects alone, so another organization's id has no name. */
 import type pg from 'pg'
 import { COUNTRIES } from '../../contract/countries.ts'
 import { isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
@@ -7,10 +7,10 @@ import { type Cell, type Dimension, keyOf } from './columns.ts'
 const NO_VALUE = '(none)'
 export const OTHER = '(other)'
 export const WITHOUT_CLICKS = 'Spend without clicks'
-/** What was booked without a sub1, where that stands apart. */
+/** The row of spend that was booked without a sub1, with `"unassigned": "apart"`. */
 export const UNASSIGNED = 'Unassigned spend'
 
-/** Where names are, deleted objects among them: their clicks are still there. */
+/** The tables and columns of names. Deleted objects are included, because their clicks are still there. */
 const NAMES: Record<ObjectDimension, { readonly table: string; readonly name: string }> = {
   campaign: { table: 'campaigns', name: 'name' },
   offer: { table: 'offers', name: 'name' },
@@ -55,7 +55,7 @@ export async function objectsNamed(
   return rows
 }
 
-/** What a value is called. */
+/** The label of a value. */
 export function labelOf(dimension: Dimension, value: Cell | undefined, names: Names | undefined): string {
   const key = keyOf(dimension, value)
   if (key === null) return NO_VALUE
@@ -63,7 +63,7 @@ export function labelOf(dimension: Dimension, value: Cell | undefined, names: Na
   return wordsFor(dimension, key)
 }
 
-/** What a key is called that is no object's. */
+/** The label of a key that is not an object's. */
 export function wordsFor(dimension: Dimension, key: string): string {
   if (dimension === 'geo') return COUNTRIES.get(key) ?? key
   if (dimension === 'is_new') return key === 'true' ? 'New' : 'Returning'

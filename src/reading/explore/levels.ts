@@ -1,6 +1,6 @@
 /**
- * Asks a question level by level: the groups of a level below the rows that are kept of the one above, of each of those the first by its sort,
- * and so on. What is left out is not counted again: it is what the row above has and the kept ones have not.
+ * Answers a question level by level: below each row that was kept of one level, the first groups of the next by its sort. `other` is not scanned for:
+ * it is the row above less the groups that were kept.
  */
 import type { ExploreSort } from '../../contract/explore.ts'
 import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
@@ -13,38 +13,38 @@ import { haveCost, madeIn, named, orderOf, type Sum, type Sums, summed, sumsIn, 
 import { countVisitors, type VisitorLimits, visitorsOfLevel } from './visitors.ts'
 import type { WideLimits } from './wide.ts'
 
-/** A group as it was found: of the row `parent` of the level above, with its value in the dimension of its level. */
+/** A group of a level, below the row `parent` of the level above, with its value in the level's dimension. */
 export type Group = {
   readonly id: number
   readonly parent: number
   readonly value: Found[string]
-  /** It holds spend of which the value is not known. */
+  /** It holds spend whose value in this dimension is not known. */
   readonly isSpend: boolean
   readonly sums: Sums
   readonly before: Sums | undefined
 }
-/** What a row above has besides its groups. `keys` is how many. */
+/** `other` of a parent row: `keys` is how many groups it stands for. */
 type Rest = { readonly keys: number; readonly sums: Sums; readonly before: Sums | undefined }
 
 type LevelFound = {
   readonly groups: ReadonlyMap<number, readonly Group[]>
   readonly rest: ReadonlyMap<number, Rest>
-  /** How many keys there are, of all rows above that were opened. */
+  /** How many groups there are below all rows that were opened. */
   readonly distinct: number
 }
 
 export type AllFound = {
   readonly totals: Compared
-  /** What there is without filters on figures, where there are any. */
+  /** The sums without filters on figures, where there are any. */
   readonly whole: Compared | undefined
   readonly levels: readonly LevelFound[]
   readonly is_estimate: boolean
 }
 
-/** A level below one without rows, or of an answer that is full. */
+/** A level below one without rows, or beyond the most rows of an answer. */
 const NOTHING_FOUND: LevelFound = { groups: new Map(), rest: new Map(), distinct: 0 }
 
-/** Answers all levels that are asked for: with `within` the one below it alone. At most `most` rows. Refuses `question_too_wide`. */
+/** Answers all levels of the question, or with `within` only the one below the opened row. At most `most` rows. Refuses `question_too_wide`. */
 export async function askLevels(
   ask: Ask,
   facts: Facts,
@@ -84,7 +84,7 @@ export async function askLevels(
   return { totals, whole, levels, is_estimate: every > 1 && question.measures.includes(UNIQUE_VISITORS) }
 }
 
-/** Finds the groups of a level, keeps the first of each row above as the table `l<at>`, and answers them. */
+/** Finds the groups of a level, keeps the first of each parent row as the table `l<at>`, and returns them. */
 async function askLevel(
   ground: Ground,
   past: Ground | undefined,
@@ -96,11 +96,11 @@ async function askLevel(
   const { ask, question, sums } = ground.asking
   const level = question.levels[at] as Level
   const until = question.after + level.top
-  // Whom nobody counts cannot be sorted by.
+  // Visitors that are not counted cannot be sorted by.
   const isUnsorted = level.sort.by === UNIQUE_VISITORS && ground.visitors === undefined
   const sort: ExploreSort = isUnsorted ? { ...level.sort, by: 'clicks' } : level.sort
   await ask(`create temp table g${at} as ${groupsOf(ground, at, sort)}`)
-  // Parents are opened in the order of the answer until it is full; each is opened whole or not at all.
+  // Parents are opened in the order of the answer until it is full, each completely or not at all.
   await ask(`create temp table l${at} as
     with opened as (
       select p, n from (
@@ -143,20 +143,20 @@ async function askLevel(
   return { groups: visible, rest, distinct: Number(rows[0]?.['distinct_keys'] ?? 0) }
 }
 
-/** Those that come after so many; spend of which the value is not known comes behind the first of them. */
+/** The groups after the first `after`. The row of spend with an unknown value comes last in the first page. */
 function shownOf<T extends { readonly rn: number }>(inside: readonly T[], after: number): T[] {
   const spend = after === 0 ? inside.filter(({ rn }) => rn === SPEND_PLACE) : []
   return [...inside.filter(({ rn }) => rn !== SPEND_PLACE && rn > after), ...spend]
 }
 
-/** What a row has besides its groups. */
+/** The sums of a row less those of its groups. */
 function leftOf(above: Compared, inside: readonly Group[], sums: readonly Sum[]): Compared {
   const now = inside.map(group => group.sums)
   const then = inside.flatMap(group => group.before ?? [])
   return { sums: without(above.sums, now, sums), before: above.before && without(above.before, then, sums) }
 }
 
-/** Each group of a level with its sums: `k` as its rows have it, and the `word` it stands for. */
+/** SQL of a level's groups with their sums: `k` is the key or its number, `word` the key itself. */
 function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreSort): string {
   const { sums, facts, question } = asking
   const k = keyName(at)
@@ -177,7 +177,7 @@ function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreS
     ) v on v.p = s.p and v.k is not distinct from s.k`
 }
 
-/** Of each row above the first groups by the sort, numbered. */
+/** SQL of the first groups of each parent row by the sort, numbered `rn`. */
 function firstOf(
   at: number,
   sort: ExploreSort,
@@ -185,7 +185,7 @@ function firstOf(
 ): string {
   const order = `${orderOf(sort.by, count_pending)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', word asc nulls last'}`
   const clicks = `(from g${at} where not is_spend)`
-  // Of one row alone they need not all be put in order.
+  // Below a single parent a limit spares sorting all groups.
   const first = isOne
     ? `select *, row_number() over (order by ${order}) as rn from (from ${clicks} order by ${order} limit ${until})`
     : `select * from (select *, row_number() over (partition by p order by ${order}) as rn from ${clicks}) where rn <= ${until}`
@@ -193,7 +193,7 @@ function firstOf(
 }
 const SPEND_PLACE = 0
 
-/** What the kept rows of a level came to in the period before. */
+/** The sums of the kept rows of a level in the period before. */
 async function sumsBefore(past: Ground, at: number, how: { isWhole: boolean } & VisitorLimits) {
   const { ask, sums } = past.asking
   const rows = await ask(`select id, ${named(sums)} from (

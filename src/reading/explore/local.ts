@@ -1,14 +1,13 @@
 /**
- * The facts of an organization beside the process that scans: a table of DuckDB in DATA_DIR/explore/<organization>, four times as quick to read as the
- * Parquet files it is filled from. Only a copy of what the database has, which may be lost at any time: what is missing is filled in by the question that
- * misses it. A process of its own has a file of its own.
+ * The local copy of an organization's facts: a DuckDB table in DATA_DIR/explore/<organization>, four times as fast to read as the Parquet files it is
+ * filled from. It may be lost at any time, because the database has everything: a question copies the segments that it finds missing. Each scanning
+ * process has its own file.
  */
 import { join } from 'node:path'
 import type pg from 'pg'
-import { DAY_MS } from '../../contract/days.ts'
 import { isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
 import { TEXTS } from '../segments/facts.ts'
-import { type Dimension, quoted } from './columns.ts'
+import { dayNumber, type Dimension, quoted } from './columns.ts'
 import { openCopyFile, removeCopyFile } from './copy-file.ts'
 import { type Ask, Failed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
@@ -18,31 +17,31 @@ import type { Segment, Snapshot } from './snapshot.ts'
 import { COLUMNS, from } from './table.ts'
 import { learnWords, numberedBy, numberedIn, type Text, withNumbers } from './words.ts'
 
-/** So many rows are filled in at a time, within a second and within the memory that the process has; then somebody else may ask. */
+/** So many rows are copied at a time, within a second and the process's memory; then another workspace has its turn. */
 const ROWS_AT_ONCE = 60_000
-/** From so many rows on they are laid out for reading at once. */
+/** A copy that grows by so many rows is checkpointed at once, which makes it faster to read. */
 const MANY_ROWS = 20_000
 
-/** A copy as its process has it open. */
+/** A copy that a process has open. */
 type Copy = {
   readonly name: string
   readonly path: string
-  /** The segments that are in it, by id, as they are numbered there, and their days. */
+  /** The segments in it by id, with their numbers and days. */
   readonly segments: Map<string, { readonly number: number; readonly day: string }>
   next: number
   values: ReadonlyMap<string, number>
   /** The columns whose words have numbers. */
   readonly numbered: Set<Text>
-  /** What is booked of the spend that its clicks are priced by. */
+  /** The marks of the spend by which its clicks are priced. */
   readonly marks: CopyMarks
 }
-/** By process, the copies that it has open, those that were asked for last in the end. */
+/** The open copies of each process, by organization; the one used last comes last. */
 const opened = new WeakMap<object, Map<number, Copy>>()
 const MOST_OPENED = 8
 
 type Place = { readonly folder: string; readonly org_id: number }
 
-/** Of this process the copy of an organization, opened where it is not. */
+/** This process's copy of an organization, opened if need be. */
 async function copyOf(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
   const copies = opened.get(ask.process) ?? new Map<number, Copy>()
   opened.set(ask.process, copies)
@@ -69,14 +68,14 @@ async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
   return { name, path, segments, next, values, numbered, marks }
 }
 
-/** Takes away the copy that a question could not read. Its process is ended with that question. */
+/** Removes a copy that a question could not read. Its process ends with that question. */
 export async function forget(process: object, org_id: number): Promise<void> {
   const copy = opened.get(process)?.get(org_id)
   opened.get(process)?.delete(org_id)
   if (copy !== undefined) await removeCopyFile(copy.path)
 }
 
-/** Roughly, how many values each column has. */
+/** Roughly how many values each column has. */
 async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   const [row] = await ask(
     `select ${TEXTS.map(text => `stats(${text}) as ${text}`).join(', ')} from ${name}.facts limit 1`,
@@ -89,14 +88,12 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
-const dayNumber = (day: string) => Date.parse(day) / DAY_MS
-
 type From = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'>; readonly most_words: number }
 export type Lacking = 'gone' | 'more'
 
 /**
- * What a question reads, brought to where the snapshot is: what is missing is filled in, what was replaced is taken out. 'more' where so much is
- * missing that it is to be called again, 'gone' where a segment has been replaced since.
+ * Brings the local copy to the snapshot: adds missing segments and removes replaced ones. Returns 'more' where so much is missing that it must be
+ * called again, and 'gone' where a segment has been replaced since the snapshot.
  */
 export async function bring(
   ask: Ask,
@@ -107,7 +104,7 @@ export async function bring(
   try {
     return await bringNow(ask, from, place, snapshot)
   } catch (error) {
-    // Whatever was half done is not to be gone on with.
+    // A copy that is half changed is made anew.
     throw error instanceof Failed ? new FilesGone(error.message) : error
   }
 }
@@ -163,7 +160,7 @@ async function factsIn(
   if (rows === 0) return facts
   const laid = await files.lay(org_id, tail)
   try {
-    // A part of the files at a time, for the memory it takes; large ones stand side by side.
+    // A part of the files at a time, for memory. The stride spreads large files over the parts.
     const parts = Math.ceil(rows / ROWS_AT_ONCE)
     for (let part = 0; part < parts; part += 1) {
       const paths = laid.paths.filter((_, at) => at % parts === part)
@@ -181,7 +178,7 @@ async function factsIn(
   return { ...facts, from: `(from ${name}.facts union all from ${TAIL})` }
 }
 
-/** What is in no segment yet. */
+/** The table of facts that are not sealed yet. */
 const TAIL = 'tail'
 
 const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {
@@ -204,7 +201,7 @@ type Change = {
   readonly most_words: number
 }
 
-/** All of it or nothing. */
+/** Removes stale segments from a copy and adds new ones, in one transaction. */
 async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words }: Change): Promise<void> {
   const { name, segments, numbered } = copy
   const numbers = stale.map(id => segments.get(id)?.number).join(', ')
@@ -234,7 +231,7 @@ async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words 
   copy.values = await valuesIn(ask, name)
 }
 
-/** As many as are filled in at a time, at least one. */
+/** The segments to copy next: at least one, and no more than `ROWS_AT_ONCE` rows else. */
 function firstOf(segments: readonly Segment[]): Segment[] {
   let rows = 0
   return segments.filter((segment, at) => {

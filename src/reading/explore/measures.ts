@@ -1,4 +1,4 @@
-/** What sums come to: exact counts and amounts, and quotients of them. */
+/** Computes measures from sums: exact counts and amounts, and their quotients. */
 import type { ExploreMeasures } from '../../contract/explore-answer.ts'
 import { isEventRevenue, type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore-measures.ts'
 import { fromUnits } from '../../contract/decimals.ts'
@@ -6,11 +6,11 @@ import type { Question } from './question.ts'
 import { isOfCost, OF_KNOWN_COST, type Sums } from './sums.ts'
 
 const MILLIONTHS = 6
-/** Shares are kept this fine, so that those of a million clicks are short of their amount by less than a millionth of a dollar before it is made up for. */
+/** Fine enough that the shares of a million clicks, rounded down, miss their amount by at most a millionth of a dollar. */
 const TRILLIONTHS = 12
 const MILLION = 1_000_000n
 
-/** At least two decimals, as amounts are read. */
+/** An amount as a decimal string with at least two decimals. */
 function amount(units: bigint, places: number): string {
   const text = fromUnits(units, places)
   const decimals = text.split('.')[1]?.length ?? 0
@@ -18,7 +18,7 @@ function amount(units: bigint, places: number): string {
   return decimals === 0 ? `${text}.00` : `${text}0`
 }
 
-/** An amount (in trillionths) for each of a number, to six decimals, rounded half away from zero; null for none. */
+/** An amount (in trillionths) divided by a count, to six decimals, rounded half away from zero; null for a count of 0. */
 function each(trillionths: bigint, number: bigint): string | null {
   if (number === 0n) return null
   const isNegative = trillionths < 0n !== number < 0n
@@ -29,7 +29,7 @@ function each(trillionths: bigint, number: bigint): string | null {
 
 const share = (above: bigint, below: bigint): number | null => (below === 0n ? null : Number(above) / Number(below))
 
-/** The measures that were asked for; with any cost also how much of it is not known. */
+/** The measures of the question; with any measure of cost also how much of the cost is unknown. */
 export function measuresOf(
   sums: Sums,
   { measures, count_pending }: Pick<Question, 'measures' | 'count_pending'>,
@@ -38,11 +38,11 @@ export function measuresOf(
   return Object.fromEntries([...told].map(measure => [measure, measureOf(sums, measure, count_pending)]))
 }
 
-/** In billionths where those are whole: numbers hold fewer digits than trillionths of a large amount have. */
+/** In billionths where those are whole: a double has fewer digits than a large amount in trillionths. */
 const finest = (above: bigint, below: bigint): [bigint, bigint] =>
   above % 1000n === 0n && below % 1000n === 0n ? [above / 1000n, below / 1000n] : [above, below]
 
-/** Whether the cost of anything in a row is known; where there is nothing, all of it is. */
+/** Whether the cost of any click of a row is known. It is for a row without clicks. */
 const isCostKnown = ({ clicks, cost, clicks_without_cost }: Sums): boolean =>
   clicks === 0n || cost !== 0n || clicks_without_cost < clicks
 
@@ -75,7 +75,7 @@ function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number
     case 'approval_rate':
       return share(sums.approved, sums.approved + sums.rejected)
     case UNIQUE_VISITORS:
-      // Not counted, where of some day nothing tells one visitor from another.
+      // Not counted where the visitors of some day were anonymised.
       return sums.unique_visitors === undefined ? null : Number(sums.unique_visitors)
     default:
       if (!isEventRevenue(measure)) return Number(sums[measure])

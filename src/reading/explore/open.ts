@@ -1,4 +1,4 @@
-/** Opens what Explore scans with: local files in DATA_DIR/explore and the process that reads them, which is begun by the first question. */
+/** Opens Explore: its local files in DATA_DIR/explore and the scanning process, which the first question starts. */
 import { join } from 'node:path'
 import type { Ground } from '../../ground/room.ts'
 import { openEngine } from './engine.ts'
@@ -6,7 +6,7 @@ import { EXPLORE_LIMITS, type ExploreLimits, type Explorer } from './explore.ts'
 import { openFiles } from './files.ts'
 import { openSweep } from './sweep.ts'
 
-/** `given`: limits, where they are not the usual ones, for tests. */
+/** `given`: limits other than the usual ones, for tests. */
 export function openExplorer(
   { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
   given: Partial<ExploreLimits> = {},

@@ -1,6 +1,6 @@
 /**
- * Counts that are summed two at a time: a column holds one in its lower half and the other in its upper, so that one addition does for both. A
- * half holds some two billion either way, more than there are clicks to ask for.
+ * Counts that are summed two at a time: a column holds one count in its lower half and another in its upper half, so one addition sums both. A
+ * half holds some two billion either way, more than any window has clicks.
  */
 export const PAIRS = [
   ['landed', 'started'],
@@ -13,7 +13,7 @@ export const PAIRS = [
 export type Pair = (typeof PAIRS)[number]
 export type Paired = Pair[number]
 
-/** What one of the upper half weighs. */
+/** The value of 1 in the upper half. */
 export const PAIR_SIZE = 2 ** 32
 
 export const nameOfPair = ([low, high]: Pair) => `${low}_${high}`

@@ -1,29 +1,29 @@
 /**
- * Gives each click of a local copy its cost: its own, or its equal share of the amounts that take the place of that. The cost is a column of the copy,
- * so that no question joins amounts; of what has changed since the last question only the cells it changes are priced anew. A cell is a
- * campaign's UTC day, which all of an amount or of its clicks belongs to.
+ * Gives each click of a local copy its cost: its own, or its equal share of the booked amounts that replace its own. The cost is a column of the copy,
+ * so that no question joins amounts. After a change only the cells that it affects are priced anew. A cell is a campaign's UTC day: an amount
+ * and the clicks that share it are of one cell.
  *
- * Shares are trillionths of a dollar, rounded down. What is left of an amount goes to one of its clicks, so that shares come to the amount exactly: to
- * one that is not taken out again by another row, because in whatever group that one is counted, its cost is to be too.
+ * Shares are trillionths of a dollar, rounded down. The remainder of an amount goes to one of its clicks, so that shares add up to the amount exactly.
+ * It goes to a click that no other row takes out again, because the remainder must be counted wherever that click is.
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { TEXTS } from '../segments/facts.ts'
-import { quoted } from './columns.ts'
+import { dayNumber, quoted } from './columns.ts'
 import type { Ask } from './engine.ts'
 import { readSpend, type SpendMarks } from './spend.ts'
 import { learnWords, type Text, type WordLimits, withNumbers } from './words.ts'
 
-/** Rows that are priced in a transaction, for the memory it takes. */
+/** So many rows are priced in a transaction, which limits its memory. */
 const ROWS_AT_ONCE = 1_000_000
 const MILLIONTHS = 1_000_000
 
-/** Columns of clicks that a question tells one from another by: rows that are alike in them are counted together, whatever is asked. */
+/** The columns by which a question may tell clicks apart: rows equal in all of them are in the same group of every question. */
 const IDENTITY = ['ms', 'visitor', 'is_new', 'stages', ...TEXTS].join(', ')
 
 /**
  * The statements that create the tables of spend in a new copy. `spend`: the booked amounts, as `readSpend` returns them, of days whose marks are in
- * `spend_days`. `unsettled`: cells whose clicks may have another cost than they have. `unclicked`: amounts that no clicks share, at the noon of their day.
+ * `spend_days`. `unsettled`: cells whose clicks must be priced anew. `unclicked`: amounts that no clicks share, at noon of their day.
  */
 export const spendTables = (copy: string): string =>
   `create table ${copy}.spend (d integer, campaign varchar, sub1 varchar, is_assigned boolean, of_all hugeint, of_sub1 hugeint);
@@ -31,7 +31,7 @@ export const spendTables = (copy: string): string =>
     create table ${copy}.unsettled (d integer, campaign varchar);
     create table ${copy}.unclicked (d integer, campaign varchar, sub1 varchar, has_sub1 boolean, cost hugeint)`
 
-/** Days since 1970, each with the mark of what is booked in the copy. */
+/** Days since 1970, each with the mark of the spend that the copy has. */
 export type CopyMarks = Map<number, string>
 
 export async function marksIn(ask: Ask, copy: string): Promise<CopyMarks> {
@@ -39,13 +39,13 @@ export async function marksIn(ask: Ask, copy: string): Promise<CopyMarks> {
   return new Map(rows.map(({ d, mark }) => [Number(d), String(mark)]))
 }
 
-/** Says of cells whose rows come or go that they are to be priced; `from` has columns `d` and `campaign`. */
+/** Marks the cells of `from` (columns `d` and `campaign`), whose rows come or go, as to be priced. */
 export const unsettle = (ask: Ask, copy: string, from: string) =>
   ask(
     `insert into ${copy}.unsettled select distinct d, campaign from ${from} semi join ${copy}.spend using (d, campaign)`,
   )
 
-/** A copy: its name, the columns whose words have numbers, and what is booked in it. */
+/** A copy: its name, the columns whose words have numbers, and the marks of its spend. */
 type Priced = { readonly name: string; readonly numbered: Set<Text>; readonly marks: CopyMarks }
 /** `first` and `last`, days since 1970: all facts of them are there. `tail`: a table of facts that are not in the copy, if there are any. */
 type Asked = {
@@ -58,13 +58,13 @@ type Asked = {
 }
 
 /**
- * Brings the cost of the clicks of some days to where what is booked is, and answers the amounts that no clicks share, as rows with numbers for
- * their words; undefined where there are none. Changes `copy.marks` with the copy.
+ * Brings the cost of the clicks of some days up to date with the booked spend. Returns the amounts that no clicks share, as rows with the numbers of
+ * their words; undefined where there are none. Updates `copied.marks`.
  */
 export async function price(ask: Ask, copied: Priced, asked: Asked & WordLimits): Promise<string | undefined> {
   const { name: copy, marks, numbered } = copied
   const { spend, first, last, tail, most_words } = asked
-  const wanted = new Map([...spend].map(([day, mark]) => [Date.parse(day) / DAY_MS, mark]))
+  const wanted = new Map([...spend].map(([day, mark]) => [dayNumber(day), mark]))
   const known = [...marks.keys()].filter(d => d >= first && d <= last)
   const changed = [...new Set([...wanted.keys(), ...known])].filter(d => wanted.get(d) !== marks.get(d))
   if (changed.length > 0) await learn(ask, copied, asked, changed)
@@ -90,7 +90,7 @@ export async function price(ask: Ask, copied: Priced, asked: Asked & WordLimits)
 }
 const WORDS_OF_SPEND = ['campaign', 'sub1'] as const
 
-/** Takes in what is booked for these days, and says which cells that changes. */
+/** Copies the booked spend of these days, and marks the cells that it changes. */
 async function learn(
   ask: Ask,
   { name: copy, marks }: Priced,
@@ -106,7 +106,7 @@ async function learn(
   const columns = 'd, campaign, sub1, is_assigned, of_all, of_sub1'
   const form =
     '[{"d":"INTEGER","campaign":"VARCHAR","sub1":"VARCHAR","is_assigned":"BOOLEAN","of_all":"HUGEINT","of_sub1":"HUGEINT"}]'
-  const added = [...told.marks].map(([day, mark]) => ({ d: Date.parse(day) / DAY_MS, mark }))
+  const added = [...told.marks].map(([day, mark]) => ({ d: dayNumber(day), mark }))
   await ask('begin')
   await ask(
     `create or replace temp table told as select unnest(from_json(${quoted(told.cells)}, '${form}'), recursive := true)`,
@@ -128,7 +128,7 @@ async function learn(
   for (const { d, mark } of added) marks.set(d, mark)
 }
 
-/** Days by as many as are priced at once. */
+/** The days in portions that are priced at once. */
 function portionsOf(days: readonly { readonly d: number; readonly rows: number }[]): number[][] {
   const portions: number[][] = []
   let rows = Number.POSITIVE_INFINITY
@@ -161,11 +161,11 @@ async function priceDays(ask: Ask, copy: string, days: readonly number[], tail: 
   await ask(`delete from ${copy}.unclicked u using stale where u.d = stale.d and u.campaign = stale.campaign`)
   await ask(`insert into ${copy}.unclicked ${unclickedOf(copy)}`)
   await ask(`delete from ${copy}.unsettled where ${those}`)
-  // Without what moves still they are other ones again.
+  // Cells with unsealed facts must be priced again by the next question, whose unsealed facts differ.
   if (tail !== undefined) await ask(`insert into ${copy}.unsettled from moving where ${those}`)
 }
 
-/** The cells with clicks, what each click of a cell costs and what is left then. An amount of the whole day leaves its rest with the cell of fewest clicks. */
+/** By sub1, the cost of each click and the remainder. The remainder of an amount for the whole day goes to the sub1 with the fewest clicks. */
 const pricesOf = (copy: string) => `
   select d, campaign, sub1, is_covered, is_assigned, of_all, of_sub1,
     rest_of_sub1, rest_of_sub1 + case when is_first then rest_of_all else 0 end as rest
@@ -193,7 +193,7 @@ const updateOf = (from: string, those: string) => `
     without_cost_apart = case when p.is_assigned or (not p.is_covered and f.own_cost is not null) then 0 else f.sign end
   from prices p where f.${those} and p.d = f.d and p.campaign = f.campaign and p.sub1 is not distinct from f.sub1`
 
-/** Adds what is left of each cell to one of its clicks: of the first millisecond that has any, and there one that no other row takes out. */
+/** Adds each remainder to one click: one of the first millisecond that has clicks, and there one that no other row takes out. */
 async function payRest(ask: Ask, sources: readonly string[], rows: (columns: string) => string): Promise<void> {
   const cell = 'd, campaign, sub1'
   const sameCell = 'r.d = f.d and r.campaign = f.campaign and r.sub1 is not distinct from f.sub1'
@@ -216,7 +216,7 @@ async function payRest(ask: Ask, sources: readonly string[], rows: (columns: str
       from payers p where p.source = ${source} and f.rowid = p.id`)
 }
 
-/** Amounts of stale cells that no clicks share. */
+/** The amounts of stale cells that no clicks share. */
 const unclickedOf = (copy: string) => `
   select s.d, s.campaign, null as sub1, false as has_sub1, s.of_all * ${MILLIONTHS} as cost
   from ${copy}.spend s semi join stale using (d, campaign) left join days using (d, campaign)

@@ -1,6 +1,5 @@
-/** Reads a question of Explore: its window, and what its filters name. Refuses `invalid_question`, naming the field, and the refusals of windows. */
+/** Reads a question of Explore: its window, levels and filters. Refuses `invalid_question`, which names the field, and the refusals of windows. */
 import { USD } from '../../contract/currencies.ts'
-import { DAY_MS } from '../../contract/days.ts'
 import {
   type ExploreFilter,
   type ExploreHaving,
@@ -16,9 +15,9 @@ import { toUuid } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { momentOf, type Window, windowBetween } from '../../contract/window.ts'
-import type { Dimension } from './columns.ts'
+import { dayNumber, type Dimension } from './columns.ts'
 
-/** What a value is where it is compared: text, a uuid among them, or the number that stands for a word or a time. Null: none. */
+/** A value as it is compared: text (ids as uuids), or the number that stands for a word or a time. Null: no value. */
 export type Value = string | number | null
 
 export type Filter = {
@@ -30,28 +29,28 @@ export type Level = {
   readonly dimension: Dimension
   readonly top: number
   readonly sort: ExploreSort
-  /** What is to hold of the figures of its rows, of each as a whole. */
+  /** The filters on the figures of its rows. */
   readonly having: readonly ExploreHaving[]
 }
 
 export type Question = {
   readonly window: Window
-  /** The period before, where it is compared with. */
+  /** The period before, where the question compares. */
   readonly before: Window | undefined
   readonly time_zone: string
   readonly levels: readonly Level[]
   readonly filters: readonly Filter[]
   readonly measures: readonly Measure[]
-  /** What amounts are shown in, in an answer by UTC day. */
+  /** The currency of amounts, in an answer by UTC day. */
   readonly currency: string | undefined
-  /** The type that is every campaign's goal here; undefined: each has its own. */
+  /** The type of event that is the goal of every campaign; undefined: each has its own goal. */
   readonly goal: string | undefined
   /** Whether conversions on hold count like approved ones. */
   readonly count_pending: boolean
-  /** The branch that is opened: a value for each level above. */
+  /** The opened row: a value for each level down to its own. */
   readonly within: readonly Value[] | undefined
   readonly after: number
-  /** Spend that was booked without a sub1 is no part of what clicks cost, but a row of its own. */
+  /** Whether spend booked without a sub1 is a row of its own instead of a part of the clicks' cost. */
   readonly isApart: boolean
 }
 
@@ -59,14 +58,14 @@ export type Question = {
 export const isFiltered = ({ levels }: Pick<Question, 'levels'>): boolean =>
   levels.some(({ having }) => having.length > 0)
 
-/** What stands for a value in a dimension that nothing is known of: of spend without clicks its country, for example. No click has it. */
+/** Stands for a value that is unknown, such as the country of spend without clicks. No click has it. */
 export const UNKNOWN = ''
 
 const wrong = (field: string, message: string): never =>
   refuse('invalid_question', { error: `${field}: ${message}`, hint: HINT })
 const HINT = 'Compare the question with POST /api/explore in /api/docs.'
 
-/** The question with its defaults. `top`: rows of a level that says nothing. */
+/** The question with its defaults. `top`: how many rows each level has that does not say. */
 export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUAL_TOP): Question {
   const window = windowOf(asked)
   const length = window.to - window.from + 1
@@ -106,15 +105,14 @@ const usualSort = (dimension: Dimension): ExploreSort =>
 export function windowOf({ date_from, date_to }: Pick<ExploreQuestion, 'date_from' | 'date_to'>): Window {
   if (!date_from || !date_to) return refuse('window_required')
   const [from, to] = [momentOf(date_from, 'date_from'), momentOf(date_to, 'date_to')]
-  const window = windowBetween(from, to, WIDEST_EXPLORE_DAYS)
-  return window
+  return windowBetween(from, to, WIDEST_EXPLORE_DAYS)
 }
 
 const NUMBERED: Readonly<Record<string, { form: RegExp; words: string; number: (text: string) => number }>> = {
   day: {
     form: /^\d{4}-\d\d-\d\d$/,
     words: 'must be a day, such as 2026-01-31',
-    number: text => Date.parse(`${text}T00:00:00Z`) / DAY_MS,
+    number: dayNumber,
   },
   hour: { form: /^([01]\d|2[0-3])$/, words: 'must be an hour, 00 to 23', number: Number },
   weekday: { form: /^[1-7]$/, words: 'must be a weekday, 1 for Monday to 7', number: Number },
@@ -125,7 +123,7 @@ const NUMBERED: Readonly<Record<string, { form: RegExp; words: string; number: (
   },
 }
 
-/** A key as it is sent, as what it is compared by. */
+/** A key of the wire as the value that it is compared by. */
 function valueOf(dimension: Dimension, text: string, field: string): Value {
   if (isTextDimension(dimension)) return text === '' ? null : text
   if (isObjectDimension(dimension)) return toUuid(text) ?? wrong(field, 'is not an id')

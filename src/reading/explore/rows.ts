@@ -1,6 +1,6 @@
 /**
- * What a level of a question is found in: the rows that were kept of the level above, not all facts again; and in their place, where the keys that are
- * left come to few groups, those groups.
+ * The rows that a level of a question is computed from: not all facts again, but the rows of the groups that were kept of the level above; or, where
+ * grouping by the remaining keys leaves few rows, those.
  */
 import type { Window } from '../../contract/window.ts'
 import type { Ask } from './engine.ts'
@@ -8,35 +8,35 @@ import type { Question } from './question.ts'
 import { type AskedLevel, type Facts, keyName } from './scan.ts'
 import { madeIn, named, type Sum, type Sums, summed, sumsIn } from './sums.ts'
 
-/** What is asked of one window. */
+/** A question in one of its windows. */
 export type Asking = {
   readonly ask: Ask
   readonly facts: Facts
   readonly question: Question
   readonly window: Window
   readonly sums: readonly Sum[]
-  /** Of the temporary tables of this window. */
+  /** Of the names of this window's temporary tables. */
   readonly prefix: string
-  /** The levels that are answered. */
+  /** The levels of the answer. */
   readonly levels: readonly AskedLevel[]
-  /** The clicks it is about, a relation in SQL of `p`, a key for each level, and these columns. */
+  /** SQL of the question's clicks: `p`, a key for each level, and these columns. */
   readonly clicks: (columns: readonly string[]) => string
 }
 
-/** What a level is asked of: `p`, the row above, keys from its own on, and the columns of its sums. `isShort` where they are put together by all keys. */
+/** Rows of `p` (the parent row), the keys of a level and those below it, and the columns of sums. `isShort`: they are grouped by all keys. */
 export type Rows = { readonly sql: string; readonly isShort: boolean }
 
-/** What the first level is asked of, and where that is not short, what those below it are made of. */
+/** `rows`: the first level is computed from them; `all`: the levels below it are. */
 export type Begun = { readonly rows: Rows; readonly all: Rows; readonly totals: Sums }
 
-/** So many rows are kept for the next level; of more, all are read again. */
+/** So many rows are stored for the next level; more are read again instead. */
 const MOST_KEPT = 2_000_000
-/** Rows are put together where it makes at most one of so many. */
+/** Rows are grouped where at most one in so many is left. */
 const SHORTENED = 8
-/** For one level alone it has to spare more, because those below read all rows again. */
+/** Grouping for the first level alone must save more, because the levels below read all rows again. */
 const MUCH_SHORTENED = 1000
 
-/** The rows of the first level, and the sums of all of them. */
+/** The rows of the first level, and their totals. */
 export async function begin(asking: Asking): Promise<Begun> {
   const { sums, levels } = asking
   const all: Rows = { sql: asking.clicks(madeIn(sums)), isShort: false }
@@ -48,19 +48,19 @@ export async function begin(asking: Asking): Promise<Begun> {
   return { rows, all: short ?? all, totals: await totalsOf(asking, rows) }
 }
 
-/** What these rows come to. */
+/** The sums of these rows. */
 export async function totalsOf({ ask, sums }: Pick<Asking, 'ask' | 'sums'>, { sql }: Rows): Promise<Sums> {
   const [row] = await ask(`select ${named(sums)} from (select ${summed(madeIn(sums))} from ${sql})`)
   return sumsIn(row, sums)
 }
 
-/** Roughly, how many facts there are in all. */
+/** How many facts there are in all. */
 async function countOf({ ask, facts }: Asking): Promise<number> {
   const [row] = await ask(`select count(*) as n from ${facts.from}`)
   return Number(row?.['n'] ?? 0)
 }
 
-/** The rows put together by the keys of these levels, where these come to far fewer. */
+/** The rows grouped by the keys of these levels; undefined where that would not leave far fewer. */
 async function shortened(
   { ask, facts, sums, prefix }: Asking,
   { sql }: Rows,
@@ -75,7 +75,7 @@ async function shortened(
   return { sql: table, isShort: true }
 }
 
-/** What the level below `at` is found in: of the rows of that level those that were kept. */
+/** The rows that the level below `at` is computed from: those of the groups that were kept at `at`. */
 export async function below(asking: Asking, rows: Rows, at: number, kept: readonly Sums[]): Promise<Rows> {
   const { ask, sums, prefix, levels } = asking
   const clicks = Number(kept.reduce((sum, { clicks }) => sum + clicks, 0n))
@@ -89,7 +89,7 @@ export async function below(asking: Asking, rows: Rows, at: number, kept: readon
   return { sql: `${prefix}kept${at}`, isShort: false }
 }
 
-/** Rows of the level `at` as rows of the next: of those that were kept, each under the number of the one it is of. */
+/** Rows of the level `at` as rows of the next: those of its kept groups, with the group's number as `p`. */
 export function joinedTo(
   { levels }: Pick<Asking, 'levels'>,
   at: number,
@@ -101,5 +101,5 @@ export function joinedTo(
   return `(select ${taken.join(', ')} from ${from} f join l${at} up on ${alike(at)})`
 }
 
-/** `on` of rows and what was kept of their level. */
+/** The `on` of rows `f` and the kept groups `up` of the level `at`. */
 export const alike = (at: number) => `up.p = f.p and up.k is not distinct from f.${keyName(at)}`

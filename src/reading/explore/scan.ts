@@ -1,4 +1,4 @@
-/** The clicks a question is about, in SQL over the local files: which of them and by which keys; and spend that is no click's. */
+/** SQL over the local files of a question's clicks with the keys of its levels, and of spend without clicks. */
 import { DAY_MS } from '../../contract/days.ts'
 import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
 import type { Window } from '../../contract/window.ts'
@@ -9,43 +9,43 @@ import { type Numbered, UNKNOWN_NUMBER } from './words.ts'
 import { haveCost } from './sums.ts'
 import { type Filter, type Question, UNKNOWN, type Value } from './question.ts'
 
-/** The campaigns of an organization with what they lead to and come from. */
+/** A campaign with its traffic source and funnel. */
 export type CampaignTie = { readonly campaign: string; readonly source: string | null; readonly funnel: string | null }
 
-/** What a scan reads: a relation of the columns that `local.ts` keeps, in SQL, and how many values some dimension has in it, roughly. */
+/** What a scan reads: `from`, a relation with the columns of `table.ts`, and what goes with it. */
 export type Facts = {
   readonly from: string
   readonly ties: readonly CampaignTie[]
+  /** Roughly how many values a dimension has. */
   readonly valuesOf: (dimension: Dimension) => number
-  /** Where the words of a dimension have numbers. */
+  /** The numbers of a dimension's words, where it has any. */
   readonly numbered: (dimension: Dimension) => Numbered | undefined
   /** Which types of events are the conversion. */
   readonly goals: Goals
-  /** Spend that no clicks share, a row for each cell of it. */
+  /** A relation of spend that no clicks share. */
   readonly unclicked: string | undefined
-  /** Of days before this one nothing tells one visitor from another; null: of all days it does. */
+  /** The visitors of days before this one were anonymised; null: none were. */
   readonly emptied_before: string | null
 }
 
-/** Whether nobody can count the visitors of the window. */
+/** Whether the visitors of the window cannot be counted. */
 export const areVisitorsGone = ({ emptied_before }: Pick<Facts, 'emptied_before'>, { from }: Window): boolean =>
   emptied_before !== null && from < Date.parse(emptied_before)
 
-/** A level of a question and its place among all. */
+/** A level of a question and its index among all levels. */
 export type AskedLevel = { readonly dimension: Dimension; readonly at: number }
 
-/** What a question reads: clicks, or spend that is no click's. */
+/** One select of the union that a question reads: clicks, or spend without clicks. */
 type Part = {
   readonly from: string
-  /** What is joined to it for these columns. */
   readonly joins?: readonly string[]
-  /** Whether its rows have a value in the dimension; where they have none, they have the one that stands for what is not known. */
+  /** Whether its rows have a value in the dimension; otherwise they have the one that stands for an unknown value. */
   readonly knows: (dimension: Dimension) => boolean
   readonly columns: readonly string[]
   readonly conditions: readonly string[]
 }
 
-/** Rows `p` (the row above all), with a value `k<n>` for each of these levels, or its number where it has one, and these columns. */
+/** Rows of `p` (`ROOT`), `k<n>` for each of these levels (its value, or the number of its word), and these columns. */
 export function factsOf(
   facts: Facts,
   question: Question,
@@ -86,8 +86,8 @@ export function factsOf(
 }
 
 /**
- * Clicks, and with their cost also the spend that is no click's: what no clicks share, and where it stands apart what was booked without a sub1, as
- * much of it as clicks would share.
+ * The clicks, and where the question asks for cost also spend without clicks: amounts that no clicks share, and with `isApart` the clicks' shares of
+ * spend booked without a sub1.
  */
 function partsOf(
   { from, unclicked, goals }: Facts,
@@ -141,12 +141,12 @@ function partsOf(
 }
 
 const TINY: readonly string[] = ['sign', 'without_cost']
-/** What is known of spend beside its sub1, which is not known of all. */
+/** The known dimensions of spend besides sub1, which not all spend has. */
 const KNOWN_OF_SPEND: readonly Dimension[] = ['campaign', 'source', 'funnel', 'day', 'weekday']
 
 /**
- * Spend without clicks counts in the window that holds the noon of its UTC day, so that windows which follow on each other count it once. A window
- * that reaches to the present holds all of the running day, as it does of clicks.
+ * Spend without clicks counts in the window that contains noon of its UTC day, so that adjacent windows count it once. A window that reaches to the
+ * present contains all of the current day.
  */
 function unclickedWithin({ from, to }: Window): string[] {
   const now = Date.now()
@@ -155,20 +155,20 @@ function unclickedWithin({ from, to }: Window): string[] {
 }
 const MINUTE_MS = 60_000
 
-/** What stands, as a value of this dimension or its number, for one that is not known. */
+/** SQL of the value of this dimension (or the number of its word) that stands for an unknown one. */
 export function unknownIn({ numbered }: Facts, dimension: Dimension): string {
   if (numbered(dimension) !== undefined) return String(UNKNOWN_NUMBER)
   const isText = isTextDimension(dimension) || isObjectDimension(dimension) || dimension === 'is_new'
   return isText ? quoted(UNKNOWN) : '-1'
 }
 
-/** The number of the row that all others are below. */
+/** The number of the row above the first level. */
 export const ROOT = 0
 
-/** What the value of the level at this place is called. */
+/** The column of the level's key. */
 export const keyName = (at: number) => `k${at + 1}`
 
-/** Days in the middle need no look at the clock, and what lies together of other days is passed over. */
+/** Conditions on `d` alone let DuckDB skip whole blocks of other days; only the first and last day need `ms`. */
 function withinWindow({ from, to }: Window): string[] {
   const [first, last] = [Math.floor(from / DAY_MS), Math.floor(to / DAY_MS)]
   const conditions = [`d >= ${first}`, `d <= ${last}`]
@@ -213,7 +213,7 @@ function conditionOf({ dimension, op, values }: Filter, local: string, numbered:
 const isAmong = (column: string, values: readonly Value[]) =>
   values.length === 0 ? 'false' : `(${column}) in (${values.map(literal).join(', ')})`
 
-/** Each word is looked at once, where the words are apart. */
+/** Where words have numbers, each word is searched once instead of each click. */
 function containsAny(column: string, values: readonly Value[], numbered: Numbered | undefined): string {
   const inside = (text: string) =>
     values.map(value => `contains(lower(${text}), lower(${literal(value)}))`).join(' or ')

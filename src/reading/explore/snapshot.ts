@@ -1,5 +1,5 @@
 /**
- * What a question is answered from, as one statement sees it: the segments of its days, and what sheets say that is not sealed yet. Reads `segments`,
+ * Reads what a question is answered from in one statement: the segments of its days and the sheets that are not sealed yet. Reads `segments`,
  * `click_sheet`, `clicks` and `campaigns`.
  */
 import type pg from 'pg'
@@ -23,15 +23,15 @@ export type Snapshot = {
   readonly ties: readonly CampaignTie[]
   /** Which types of events are the conversion. */
   readonly goals: Goals
-  /** UTC days whose clicks are not all here, such as those that a process of an earlier version has just changed; without those told from clicks. */
+  /** UTC days with missing clicks, such as those that a process of an earlier version has just changed. Days read from their clicks are complete. */
   readonly incomplete_days: readonly string[]
-  /** The first of the days asked for of whose visitors everything is known; null where that is all of them. */
+  /** The visitors of the question's days before this one were anonymised; null: none were. */
   readonly emptied_before: string | null
-  /** By UTC day that spend is booked for, a mark of all that is; undefined where nobody asks for it. */
+  /** By UTC day, a mark of the spend booked for it; undefined where the question does not ask for cost. */
   readonly spend: SpendMarks | undefined
 }
 
-// What is sealed in the meantime is either still in a sheet or already in a segment, never both and never neither.
+// In one statement, so that a fact is either in a sheet or in a segment, never in both or neither.
 const SNAPSHOT = `
   with sheets as (select born, born_otherwise, changes, conversions_were, conversions from click_sheet where org_id = $1),
   entries as (${entriesOf('sheets')}),
@@ -52,7 +52,7 @@ type Told = {
   segments: Segment[] | null
   emptied_before: string | null
   entries: Entry[] | null
-  /** Of which too much waits to be read. */
+  /** Days with unsealed entries, where there are too many entries to read. */
   left_out_days: string[] | null
   days: string[] | null
 }
@@ -64,7 +64,7 @@ export type How = {
   readonly most_waiting: number
 }
 
-/** All that is known of the clicks of a window, and what campaigns lead to and come from now. */
+/** The facts of a window's clicks, and what else the question asks for. */
 export async function readSnapshot(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,

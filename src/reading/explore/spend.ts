@@ -1,6 +1,6 @@
 /**
- * What is booked for campaigns, days and sub1, for the local copy: which of it counts by the order of docs/ad-spend.md, and by which clicks it is to
- * be shared. Reads `ad_spend` and `booked_spend`.
+ * Reads the spend booked for campaigns, days and sub1 for the local copy: which amounts count by the order of docs/ad-spend.md, and which clicks
+ * share them. Reads `ad_spend` and `booked_spend`.
  */
 import type pg from 'pg'
 
@@ -8,10 +8,10 @@ type Reads = Pick<pg.Pool, 'query'>
 /** UTC days, YYYY-MM-DD, both inclusive. */
 type Days = { readonly first: string; readonly last: string }
 
-/** By UTC day, a text that is another one where anything that is booked for the day is. */
+/** By UTC day, a text that changes with any spend booked for the day. */
 export type SpendMarks = ReadonlyMap<string, string>
 
-/** All that is booked in days that `which` says: rank 1 goes before 2, and that before 3. */
+/** All spend booked on the days of the condition `which`. A lower rank takes precedence. */
 const bookedOn = (which: string) => `
   select day, campaign_id, sub1, amount, 1 as rank, '' as origin from ad_spend where org_id = $1 and ${which}
   union all
@@ -28,7 +28,7 @@ export async function readSpendMarks(reads: Reads, org_id: number, { first, last
   return new Map(Object.entries(rows[0]?.marks ?? {}))
 }
 
-// An amount without a sub1 is shared by all clicks of its campaign and day, but for what a spread has given to the clicks that have none: it is theirs.
+// All clicks of a campaign's day share an amount without a sub1; only a spread's amount without a sub1 belongs to the clicks without one.
 const BOOKED = `
   with booked as (${bookedOn('day = any($2::date[])')}), marks as (
     select json_object_agg(day, mark) as marks from (select day::text as day, ${MARK} as mark from booked group by 1) days
@@ -49,9 +49,9 @@ const BOOKED = `
   ) as cells`
 
 /**
- * What is booked for each campaign, day and sub1 of these days: a JSON text of rows `d` (days since 1970), `campaign`, `sub1` (empty: the day as a whole),
- * millionths of a dollar that all clicks of the day share (`of_all`) and that those with this sub1, or without any, share (`of_sub1`), and
- * `is_assigned`, whether the latter is what takes the place of their own cost. A row with neither takes that place all the same.
+ * The spend booked for each campaign, day and sub1 of these days, as a JSON text of rows: `d` (days since 1970), `campaign`, `sub1` (empty: the whole
+ * day), the millionths of a dollar that all clicks of the day share (`of_all`), those that the clicks with this sub1, or without any, share
+ * (`of_sub1`), and `is_assigned`, whether `of_sub1` replaces the clicks' own cost. A row replaces their own cost even if both amounts are 0.
  */
 export async function readSpend(
   reads: Reads,

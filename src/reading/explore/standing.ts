@@ -1,6 +1,6 @@
 /**
- * Facts of days straight from their clicks, for a question that comes while segments of a day or two do not come to what the report counts: such
- * as the day that a process of the version before is changing. Reads `clicks`.
+ * Reads the facts of a day or two from the clicks themselves, while their segments differ from the report's counters: for example a day that a
+ * process of an earlier version is changing. Reads `clicks`.
  */
 import { setImmediate as breathe } from 'node:timers/promises'
 import type pg from 'pg'
@@ -10,17 +10,17 @@ import type { ClickState } from '../../intake/counters/click-sheet.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { FIXED, type Fixed, factOf, type Hash, type Row, STANDING, signed } from '../segments/facts.ts'
 
-/** In a minute they are built, and meanwhile each question reads them anew: half a second, no more. */
+/** The days are rebuilt within a minute; until then every question reads them again, which must not take more than half a second. */
 const MOST_DAYS = 2
 const MOST_CLICKS = 10_000
-/** Facts of so many clicks are made in a few milliseconds, for which whoever else is served by this process may have to wait. */
+/** Making the facts of so many clicks blocks this process for a few milliseconds; then it serves others first. */
 const BREATH = 200
 
 const CLICKS = `
   select ${FIXED}, ${STANDING} from clicks c
   where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid limit ${MOST_CLICKS + 1}`
 
-/** Those of these days that can be told from their clicks, with all facts of each. None of more than two, nor of very many clicks. */
+/** The facts of those of these days that can be read from their clicks. None for more than two days, nor for days with very many clicks. */
 export async function factsOfDays(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
@@ -35,7 +35,7 @@ export async function factsOfDays(
     const between = [firstIdAt(from), firstIdAt(from + DAY_MS)]
     const { rows: clicks } = await reads.query<Fixed & ClickState>(CLICKS, [org_id, ...between])
     left -= clicks.length
-    // Where the report counts clicks and there are none, nobody knows what they were.
+    // Where the report counts clicks that are gone, their facts are unknown.
     if (left < 0 || clicks.length === 0) continue
     const rows: Row[] = []
     for (const [at, click] of clicks.entries()) {
@@ -44,7 +44,7 @@ export async function factsOfDays(
     }
     told.set(day, rows)
   }
-  // Asked behind them: months are given up before their clicks go.
+  // Read after the clicks, because a month is given up before its clicks are dropped.
   const kept_from = told.size === 0 ? 0 : await clicksKeptFrom(reads)
   for (const day of told.keys()) if (Date.parse(day) < kept_from) told.delete(day)
   return told
@@ -54,7 +54,7 @@ const COUNTED = `
   select count(*)::int as clicks from (
     select from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid limit ${MOST_CLICKS + 1}) counted`
 
-/** Those of these days for which `factsOfDays` has no facts, so that their clicks are missing in answers. */
+/** Those of these days for which `factsOfDays` returns no facts, so that answers lack their clicks. */
 export async function daysWithoutFacts(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,

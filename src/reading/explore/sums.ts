@@ -1,4 +1,4 @@
-/** The sums that measures are made of, in SQL over the local files: which columns they are made in, and what rows are ordered by. */
+/** The sums that measures are computed from, in SQL over the local files: their columns, and the order of rows. */
 import {
   COST_MEASURES,
   type EventMeasure,
@@ -12,7 +12,7 @@ import type { Found } from './engine.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
 import type { Question } from './question.ts'
 
-/** What sums are made of, as `local.ts` keeps it: one number of a click each, or two in one. */
+/** The column of each sum that is not paired and not of one type of events. */
 const MADE_IN: Readonly<Record<Exclude<Sum, Paired | EventMeasure>, string>> = {
   clicks: 'sign',
   rejected: 'rejected',
@@ -39,10 +39,10 @@ export type Sum =
 
 export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: bigint }
 
-/** Both, because a question may count those on hold as well. */
+/** Both, because a question may count pending conversions too. */
 const CONVERSIONS = ['conversions', 'conversions_pending'] as const
 
-/** The sums a measure is made of. */
+/** The sums that a measure is computed from, where it is not a sum itself. */
 const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
   conversions: CONVERSIONS,
   profit: ['revenue', 'cost'],
@@ -66,18 +66,18 @@ export function sumsOfQuestion(question: Pick<Question, 'measures' | 'levels'>):
   return [...new Set<Sum>(['clicks', ...measures.flatMap(madeOf), ...costs])]
 }
 
-/** Whether this is made of the cost of clicks. */
+/** Whether the measure needs the cost of clicks. */
 export const isOfCost = (measure: Measure) => (COST_MEASURES as readonly Measure[]).includes(measure)
 
-/** Whether these columns say anything of the cost. */
+/** Whether these columns include the cost. */
 export const haveCost = (columns: readonly string[]): boolean => columns.includes('cost')
 
 const pairOf = (sum: Sum): Pair | undefined => PAIRS.find(pair => pair.some(name => name === sum))
 
-/** The column of a sum that is made in one of its own. */
+/** The column of a sum that is not paired. */
 const columnFor = (sum: Sum): string => MADE_IN[sum as keyof typeof MADE_IN] ?? sum
 
-/** The columns that these sums are made in. */
+/** The columns that these sums are read from. */
 export const madeIn = (sums: readonly Sum[]): string[] => [
   ...new Set(
     sums.map(sum => {
@@ -87,11 +87,11 @@ export const madeIn = (sums: readonly Sum[]): string[] => [
   ),
 ]
 
-/** The sums of such columns under their own names. */
+/** SQL that sums columns under their own names. */
 export const summed = (columns: readonly string[]): string =>
   columns.map(column => `coalesce(sum(${column}), 0) as ${column}`).join(', ')
 
-/** The sums by their names, out of columns that were summed. */
+/** SQL of the sums by their names, over summed columns. */
 export const named = (sums: readonly Sum[]): string => sums.map(sum => `${oneOf(sum)} as ${sum}`).join(', ')
 
 function oneOf(sum: Sum): string {
@@ -102,12 +102,12 @@ function oneOf(sum: Sum): string {
   return pair[0] === sum ? low : `((${both} - ${low}) // ${PAIR_SIZE})`
 }
 
-/** A found row's sums; none where there is no row. */
+/** A row's sums; all 0 where there is no row. */
 export function sumsIn(row: Found | undefined, sums: readonly Sum[]): Sums {
   return Object.fromEntries(sums.map(name => [name, BigInt((row?.[name] as bigint | number | undefined) ?? 0)])) as Sums
 }
 
-/** A measure in columns that hold sums, which are whole numbers: so many of `above`, of one of `below` where it is a quotient, come to `unit` for 1. */
+/** A measure as `above`, or as `above / below`, in SQL over sums, which are whole numbers. A value of 1 is `unit`. */
 type Fraction = { readonly above: string; readonly below?: string; readonly unit: bigint }
 
 const [COUNT, MILLIONTHS, TRILLIONTHS] = [1n, 1_000_000n, 1_000_000_000_000n]
@@ -148,22 +148,22 @@ export const OF_KNOWN_COST: readonly Measure[] = COST_MEASURES.filter(
 )
 const IS_COST_KNOWN = '(cost <> 0 or clicks_without_cost < clicks)'
 
-/** When a measure is known, of columns that hold sums; undefined: always. */
+/** The condition under which a measure is known, over sums; undefined: always. */
 function isKnown(measure: Measure): string | undefined {
   if (OF_KNOWN_COST.includes(measure)) return IS_COST_KNOWN
   return isEventRevenue(measure) ? 'without_amounts = 0' : undefined
 }
 
-/** What rows are ordered by, of columns that hold sums: whole numbers, so that the quotients are the same wherever they are made. */
+/** The expression that rows are ordered by, over sums. These are whole numbers, so every engine computes the same quotients. */
 export function orderOf(measure: Measure | 'key', count_pending: boolean): string {
   if (measure === 'key') return 'word'
   const { above, below } =
-    // In billionths: doubles hold fewer digits than trillionths of a large amount have.
+    // In billionths: a double has fewer digits than a large amount in trillionths.
     measure === 'roi'
       ? { above: 'revenue * 1000 - cost // 1000', below: 'cost // 1000' }
       : fractionOf(measure, count_pending)
   const value = below === undefined ? above : `(${above})::double / nullif(${below}, 0)::double`
-  // What is not known comes last.
+  // Unknown values come last.
   const known = isKnown(measure)
   return known === undefined ? value : `case when ${known} then ${value} end`
 }
@@ -176,10 +176,10 @@ const SIGNS: Readonly<Record<ExploreHaving['op'], string>> = {
   eq: '=',
   ne: '<>',
 }
-/** Values are compared to so many places, which is all that they may have. */
+/** Filter values have at most so many decimals. */
 const PLACES = 6
 
-/** Whether a filter holds of columns that hold sums: of the exact figure, and of none that is null. */
+/** The condition of a filter, over sums. It compares the exact figure; a figure that is null passes no filter. */
 export function holds({ measure, op, value }: ExploreHaving, count_pending: boolean): string {
   const { above, below, unit } = fractionOf(measure, count_pending)
   const known = isKnown(measure)

@@ -1,6 +1,6 @@
 /**
- * Takes away local copies of facts that are not to be there any more, whether or not somebody asks for them again: those of deleted organizations,
- * and those of before days of theirs were emptied, which may still tell one visitor from another. What is missed is filled in again.
+ * Removes local copies that must not stay: those of deleted organizations, and those that were begun before days of the organization were anonymised,
+ * which may still tell visitors apart. A later question fills a new copy.
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,26 +11,26 @@ import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { copyNamed } from './copy-file.ts'
 
 const PAUSE_MS = 30 * 60_000
-/** Clocks of processes differ: of a copy that was begun about then nobody knows. */
+/** Clocks of processes differ by less than this. */
 const ABOUT_MS = 60_000
-/** Longer than what is staged is needed. */
+/** Staged files are needed for less than this. */
 const STAGED_MS = 10 * 60_000
 
 const IS_THERE = 'select 1 from organizations where org_id = $1 and deleted_at is null'
-/** Ids of segments are of their time. */
+/** Ids of segments hold their time. */
 const LAST_EMPTIED = 'select id from segments where org_id = $1 and is_emptied order by id desc limit 1'
 
-/** Opens the sweeping of the folder, which goes round until it is closed. Processes may share it. */
+/** Opens the periodic sweep of the folder. Processes may share the folder. */
 export function openSweep({ database, log }: Pick<Ground, 'database' | 'log'>, folder: string): Rounds {
   return openRounds(
     'explore/sweep',
     PAUSE_MS,
     signal => sweep(database.worker, folder, signal),
-    error => log.warn({ err: error }, 'local files of Explore were not looked through; it is tried again'),
+    error => log.warn({ err: error }, 'could not sweep the local files of Explore; retrying'),
   )
 }
 
-/** Looks through the folder once. @throws what the database says */
+/** Sweeps the folder once. @throws database errors */
 export async function sweep(pool: pg.Pool, folder: string, signal?: AbortSignal): Promise<void> {
   for (const name of await namesIn(folder)) {
     if (signal?.aborted) return
@@ -47,14 +47,14 @@ async function sweepOrganization(pool: pg.Pool, place: string, org_id: number): 
   const from = emptied === undefined ? 0 : timeOfId(emptied.id) + ABOUT_MS
   for (const name of names) {
     const begun_ms = copyNamed(name)?.begun_ms
-    // A process that has it open keeps it until it ends, and writes into no other.
+    // A process that has it open keeps it until it ends.
     if (begun_ms !== undefined && (!isThere || begun_ms < from)) await rm(join(place, name), { force: true })
     else if (name.startsWith('staged-') && (await ageOf(join(place, name))) > STAGED_MS)
       await rm(join(place, name), { recursive: true, force: true })
   }
 }
 
-/** The names in a folder; none where it has gone. */
+/** The names in a folder; none where it does not exist. */
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => [])
 
 const ageOf = (path: string): Promise<number> =>

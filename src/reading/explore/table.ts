@@ -1,4 +1,4 @@
-/** The table of facts that a local copy has: its columns, and how they are read from segments. */
+/** The table of facts in a local copy: its columns, and how they are read from segments. */
 import { REACHED, STAGES } from '../../contract/ladder.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { TEXT_COLUMNS } from '../segments/parquet.ts'
@@ -6,10 +6,10 @@ import { quoted } from './columns.ts'
 import { nameOfPair, PAIR_SIZE, type Paired, PAIRS } from './pairs.ts'
 
 const one = (condition: string) => `(${condition})::int::bigint`
-/** Of these the text is kept: which types are the goal is known when it is asked. */
+/** Not columns of the table, which keeps conversions by type: the goal is known only when a question is asked. */
 type OfGoal = 'conversions' | 'conversions_pending'
 const KEPT_PAIRS = PAIRS.filter(pair => pair[0] !== 'conversions')
-/** What a fact counts. */
+/** SQL of each paired count of a fact. */
 const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
   ...(Object.fromEntries(STAGES.map((name, at) => [name, one(`stages & ${REACHED[at]} <> 0`)])) as Record<
     (typeof STAGES)[number],
@@ -21,10 +21,10 @@ const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
   pending: 'pending::bigint',
 }
 
-/** What a click `earned` by type, where it earned something and an earlier version wrote its fact; else such as `ftd:0 lead:12500000`. */
+/** The value of `earned` for a click that earned something, but whose fact an earlier version wrote without amounts by type. Usually it is like `ftd:0 lead:12500000`. */
 export const NO_AMOUNTS = '?'
 
-/** The columns, as they are read from segments: of tracked clicks, all sums with their sign. */
+/** The columns as they are read from segments, for tracked clicks. Counts and amounts are multiplied by the sign. */
 export const COLUMNS = [
   'd::integer as d',
   'ms::integer as ms',
@@ -37,7 +37,7 @@ export const COLUMNS = [
     ([low, high]) =>
       `sign * (${COUNTED[low]} + ${COUNTED[high]} * ${PAIR_SIZE}) as ${nameOfPair([low, high] as never)}`,
   ),
-  // Amounts stand in a column of their own, so that there are few different texts of counts.
+  // Amounts are in a column of their own, so that few texts of counts differ.
   `regexp_replace(conversions, '(:[0-9]+,[0-9]+,[0-9]+),-?[0-9]+', '\\1', 'g') as conversions`,
   `case when conversions is null or coalesce(revenue, 0) = 0 then null
     when regexp_matches(conversions, ':[1-9][0-9]*,[0-9]+,[0-9]+( |$)') then ${quoted(NO_AMOUNTS)}
@@ -45,7 +45,7 @@ export const COLUMNS = [
   '(sign * rejected)::integer as rejected',
   ...['revenue', 'revenue_pending'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
   'sign * cost::bigint * 1000 as own_cost',
-  // Of booked spend nothing is known yet: `pricing.ts` puts its shares here.
+  // Until `pricing.ts` puts the shares of booked spend here.
   ...['cost', 'cost_apart'].map(name => `(sign * coalesce(cost, 0)::bigint * 1000)::hugeint as ${name}`),
   ...['without_cost', 'without_cost_apart'].map(
     name => `(case when cost is null then sign else 0 end)::tinyint as ${name}`,
@@ -56,10 +56,10 @@ const NUMBERS = 'sign ms visitor stages revenue cost approved pending rejected r
 const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
 const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
 const TEXTS_OF_FILES = typed(TEXT_COLUMNS, 'varchar')
-/** A relation without rows that has all the columns of a file. */
+/** An empty relation with all the columns of a segment's file. */
 export const NOTHING = `(select ${TEXTS_OF_FILES}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
 
-/** Files of segments as a relation that `COLUMNS` are read from. Texts that none of the files has, because an earlier version wrote them, are null. */
+/** The `from` of files of segments for `COLUMNS`. Text columns that no file has, because an earlier version wrote them, are null. */
 export const from = (paths: readonly string[], kind: string) =>
   `from (from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = true, hive_types = {${kind}})
     union all by name select ${TEXTS_OF_FILES} where false) facts where tracked`

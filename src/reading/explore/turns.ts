@@ -1,7 +1,7 @@
-/** Who is answered next: one question at a time, and workspaces in turn, however many questions each of them asks. */
+/** The queue of questions: one is answered at a time, and workspaces take turns, however many questions each of them asks. */
 import { refuse } from '../../contract/refusals.ts'
 
-/** Of a workspace, beside the question that is being answered. */
+/** For each workspace, besides the question that is being answered. */
 const MOST_WAITING = 4
 
 const TOO_MANY = {
@@ -16,13 +16,13 @@ type Turns = {
    * already (`goesOn`): then it is the workspace's next one.
    */
   run<T>(org_id: number, deed: () => Promise<T>, goesOn?: boolean): Promise<T>
-  /** Refuses `explore_busy` to whatever waits, and to whatever comes. */
+  /** Refuses all waiting and later questions with `explore_busy`. */
   close(): void
 }
 
 /** Opens an empty queue. Between two questions of a workspace each other workspace has at most one. */
 export function openTurns(): Turns {
-  /** What to call when it is the turn of a question; the workspace with the next turn first. */
+  /** The waiting questions of each workspace; the workspace with the next turn first. */
   const waiting = new Map<number, PromiseWithResolvers<void>[]>()
   let isTaken = false
   let isClosed = false

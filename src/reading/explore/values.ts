@@ -1,4 +1,4 @@
-/** What a filter may name: objects by their names, texts that clicks came with, and the words of the rest. */
+/** The values that a filter may name: objects by name, texts that clicks came with, and the fixed words of other dimensions. */
 import type pg from 'pg'
 import type { ExploreValues } from '../../contract/explore-answer.ts'
 import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
@@ -6,13 +6,13 @@ import { toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Window } from '../../contract/window.ts'
-import type { Dimension } from './columns.ts'
+import { type Dimension, two } from './columns.ts'
 import type { Ask } from './engine.ts'
 import { labelOf, objectsNamed, wordsFor } from './labels.ts'
 import { type Question, windowOf } from './question.ts'
 import { type Facts, factsOf } from './scan.ts'
 
-/** Words of a list that somebody picks from. */
+/** A list to pick from is no longer than this. */
 const MOST_SHOWN = 50
 
 type Query = {
@@ -23,7 +23,7 @@ type Query = {
 }
 type Scan = <T>(window: Window, question: (ask: Ask, facts: Facts) => Promise<T>) => Promise<T>
 
-/** Texts by how many clicks of the window have them. Refuses the windows' refusals for texts. */
+/** The values of a dimension, texts by their clicks in the window. For texts it makes the refusals of windows. */
 export async function valuesOf(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
@@ -73,7 +73,6 @@ function questionFor(dimension: Dimension, search: string, window: Window): Ques
   }
 }
 
-const two = (number: number) => String(number).padStart(2, '0')
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   is_new: ['true', 'false'],
   status: LADDER,

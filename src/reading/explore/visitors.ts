@@ -1,6 +1,6 @@
 /**
- * Counts visitors, each once. Of few clicks all of them; of many those of a sample of the visitors, which is as good as drawn by lot because a visitor is
- * known by a keyed hash, and exactly again in the groups that have few clicks.
+ * Counts unique visitors: exactly for few clicks, and by a sample of the visitors for many. The sample is random, because visitors are known by a
+ * keyed hash. Groups with few clicks are counted exactly even then.
  */
 import { MOST_EXACT_VISITORS } from '../../contract/explore.ts'
 import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
@@ -9,24 +9,24 @@ import { alike, type Asking, joinedTo } from './rows.ts'
 import { areVisitorsGone } from './scan.ts'
 import { type Sums } from './sums.ts'
 
-/** Whose visitors are counted: of one in `every`, with their rows in `seen`; `facts` are the rows of all, of which each level is to be found again. */
+/** The visitors of a level: `seen` has the rows of the sample, one visitor in `every`; `facts` the rows of all visitors. */
 export type Visitors = { readonly every: number; readonly seen: string; readonly facts: string }
 
-/** In more clicks than these visitors are estimated. */
+/** With more clicks than this, visitors are estimated. */
 export type VisitorLimits = { readonly exact_visitors: number }
 export const VISITOR_LIMITS: VisitorLimits = { exact_visitors: MOST_EXACT_VISITORS }
 
-/** A group with so many of its visitors in the sample is told to one or two in a hundred. */
+/** A group with so many visitors in the sample is estimated within one or two percent. */
 const ENOUGH = 4096
 
-/** Of how many visitors one is counted, among so many clicks: a power of two. */
+/** One visitor in how many is counted, for so many clicks: a power of two. */
 export function sampleFor(clicks: bigint, { exact_visitors }: VisitorLimits): number {
   let every = 1
   while (clicks > BigInt(exact_visitors) * BigInt(every)) every *= 2
   return every
 }
 
-/** Sets the visitors of one window apart; undefined where nobody asks for them, or nobody can count them. */
+/** Stores the sample of a window's visitors; undefined where the question does not ask for visitors, or they cannot be counted. */
 export async function visitorsIn(
   { ask, facts, question, window, prefix, clicks }: Asking,
   every: number,
@@ -40,7 +40,7 @@ export async function visitorsIn(
   return { every, seen, facts: all }
 }
 
-/** The visitors of the rows that were kept of the level `at`. */
+/** The visitors of the groups that were kept of the level `at`. */
 export async function visitorsBelow(asking: Asking, at: number, { every, seen, facts }: Visitors): Promise<Visitors> {
   const next = `${asking.prefix}seen${at}`
   await asking.ask(`create temp table ${next} as from ${joinedTo(asking, at, seen, ['visitor', 'sign'])}`)
@@ -56,7 +56,7 @@ export async function visitorsOf(
   return { unique_visitors: BigInt((row?.['visitors'] as bigint | undefined) ?? 0n) }
 }
 
-/** Rows of `id` and `visitors`. A click that was taken out of a group leaves two rows there, which come to nothing. */
+/** SQL of `id` and `visitors`. A click that was taken out of a group has two rows there, whose signs cancel. */
 export function countVisitors(id: string, from: string, every: number): string {
   return `select id, count(*) * ${every} as visitors from (
     select ${id}, visitor from ${from} where visitor is not null group by all having sum(sign) > 0
@@ -66,7 +66,7 @@ export function countVisitors(id: string, from: string, every: number): string {
 type VisitorsOf = (id: number) => Pick<Sums, 'unique_visitors'>
 const NONE: VisitorsOf = () => ({})
 
-/** Unique visitors of each kept row, and of what is left out below each row above, if anything is. */
+/** The unique visitors of each kept group, and of `other` below each parent row. */
 export async function visitorsOfLevel(
   { ask }: Asking,
   visitors: Visitors | undefined,
@@ -86,7 +86,7 @@ export async function visitorsOfLevel(
   return [own, lookUp(await ask(countVisitors('p as id', left, every)))]
 }
 
-/** The kept rows that have too few clicks for a sample, from those with the fewest on, as many as together have no more than are counted exactly. */
+/** Counts exactly the kept groups with too few clicks for the sample, starting with the smallest, up to `most.all` clicks together. */
 async function exactOf(
   ask: Asking['ask'],
   at: number,

@@ -1,6 +1,6 @@
 /**
- * What is too wide to be grouped by: a dimension with a word for nearly every click, over millions of clicks. It would take the process that scans its
- * memory and everybody's time for rows of one click each; asked for a campaign or a day it is answered.
+ * Refuses to group by a dimension with a value for nearly every click over millions of clicks. That would take all memory of the scanning process and
+ * everybody's time for rows of one click each. For one campaign or one day the same question is answered.
  */
 import type { ExploreDimension } from '../../contract/explore-dimensions.ts'
 import { isTextDimension } from '../../contract/explore-dimensions.ts'
@@ -10,17 +10,17 @@ import { type Facts, factsOf, keyName } from './scan.ts'
 import { isFiltered, type Question } from './question.ts'
 
 export type WideLimits = {
-  /** Fewer clicks are always grouped. */
+  /** So many clicks are grouped by anything. */
   readonly wide_clicks: number
-  /** More words than these are too many for more clicks. */
+  /** With more clicks, a dimension may have at most so many values. */
   readonly wide_words: number
 }
 export const WIDE_LIMITS: WideLimits = { wide_clicks: 2_000_000, wide_words: 1_000_000 }
 
-/** Words of outside, of which there may be any number. */
+/** Texts from outside, which may have any number of values. */
 const mayBeWide = (dimension: ExploreDimension) => /^(sub\d|ref_id)$/.test(dimension) && isTextDimension(dimension)
 
-/** Refuses `question_too_wide` for a question that groups by such a dimension; `clicks` is how many its filters let through. */
+/** Refuses `question_too_wide` for a question that groups by such a dimension; `clicks` is how many pass its filters. */
 export async function refuseTooWide(
   ask: Ask,
   facts: Facts,
@@ -30,11 +30,11 @@ export async function refuseTooWide(
 ): Promise<void> {
   if (clicks <= BigInt(wide_clicks)) return
   const first = question.within?.length ?? 0
-  // Filters on figures group by all levels, also where the rows of one are answered.
+  // Filters on figures group by all levels, even where only the rows of one are answered.
   const end = question.within === undefined || isFiltered(question) ? question.levels.length : first + 1
   const asked = question.levels.slice(first, end)
   for (const { dimension } of asked) {
-    // Of all days it is known roughly, for nothing; of those that are asked for it costs a scan.
+    // The rough number for all days costs nothing; the number for the question's days costs a scan.
     if (!mayBeWide(dimension) || facts.valuesOf(dimension) <= wide_words) continue
     const levels = [{ dimension, at: 0 }]
     const [row] = await ask(

@@ -1,6 +1,6 @@
 /**
- * The words of a local copy by number, a table for each text column. To group and join by numbers takes half the time that it takes by words where there
- * are tens of thousands of them. A column with very many words stays without: there to keep numbers costs more than it saves.
+ * Numbers for the words of a local copy, a table for each text column. With tens of thousands of words, grouping and joining by numbers takes half the
+ * time. A column with very many words has no numbers: there they cost more than they save.
  */
 import { TEXTS } from '../segments/facts.ts'
 import type { Ask } from './engine.ts'
@@ -8,7 +8,7 @@ import type { Ask } from './engine.ts'
 export type Text = (typeof TEXTS)[number]
 
 export type WordLimits = {
-  /** A column with more words has no numbers any more. */
+  /** A column with more words loses its numbers. */
   readonly most_words: number
 }
 export const WORD_LIMITS: WordLimits = { most_words: 200_000 }
@@ -16,10 +16,10 @@ export const WORD_LIMITS: WordLimits = { most_words: 200_000 }
 const tableOf = (copy: string, name: Text) => `${copy}.words_${name}`
 const numberOf = (name: Text) => `${name}_number`
 
-/** Where the numbers of a column are, and their words. */
+/** The column of a dimension's numbers, and the table of their words. */
 export type Numbered = { readonly column: string; readonly words: string }
 
-/** The columns of numbers, as the table of facts has them for all texts. */
+/** The columns of numbers in the table of facts, one for each text. */
 export const NUMBER_COLUMNS = TEXTS.map(name => `null::integer as ${numberOf(name)}`).join(', ')
 
 /** The statements that create the tables of words in a new copy. */
@@ -29,10 +29,10 @@ export const wordTables = (copy: string): string =>
       insert into ${tableOf(copy, name)} values (${UNKNOWN_NUMBER}, '')`,
   ).join('; ')
 
-/** The number of the empty word, which stands for a value that is not known. */
+/** The number of the empty word, which stands for an unknown value. */
 export const UNKNOWN_NUMBER = 0
 
-/** The columns that have numbers: those whose table is there. */
+/** The columns that have numbers, which are those whose table exists. */
 export async function numberedIn(ask: Ask, copy: string): Promise<Set<Text>> {
   const rows = await ask(`select table_name as name from duckdb_tables() where database_name = '${copy}'`)
   const tables = new Set(rows.map(({ name }) => name))
@@ -44,7 +44,7 @@ export function numberedBy(copy: string, numbered: ReadonlySet<string>, dimensio
   return { column: numberOf(dimension as Text), words: tableOf(copy, dimension as Text) }
 }
 
-/** Gives numbers to the words of these rows, in columns of these names, that have none yet, and no more to a column that has too many. */
+/** Gives numbers to the new words of these rows in these columns. A column with too many words loses its numbers. */
 export async function learnWords(
   ask: Ask,
   copy: string,
@@ -69,7 +69,7 @@ export async function learnWords(
   }
 }
 
-/** These rows with the numbers of their words, in columns of these names. */
+/** These rows with the numbers of the words of these columns. */
 export function withNumbers(
   copy: string,
   from: string,

@@ -1,6 +1,6 @@
 /**
- * Holds the segments of each organization against the report's counters, day by day, and builds anew from the clicks those that do not come to
- * the same: days of before there were segments, and what a process of an earlier version changes beside a newer one, which writes no sheets.
+ * Compares the segments of each organization with the report's counters, day by day, and rebuilds the days that differ from their clicks. Days differ
+ * that are older than segments, and those that a process of an earlier version changes, because it writes no sheets.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -32,17 +32,17 @@ import { partsOf } from './parts.ts'
 import { areManyWaiting, hashOf } from './seal.ts'
 import { insertSegments, inTurn } from './store.ts'
 
-/** Days that differ are named by every answer; what an earlier version has changed is to be in within a minute of its end. */
+/** Every answer names the days that differ, so they must be rebuilt within a minute after the last process of an earlier version has ended. */
 const PAUSE_MS = 40_000
-/** Between processes: one check within a pause is enough. */
+/** One process's check within a pause is enough. */
 const CHECKED_MS = PAUSE_MS / 3
-/** Clicks at a time, and of one segment: as many as are sealed at a time. */
+/** Clicks that are read at a time and become one segment: as many as are sealed at a time. */
 const PORTION = 5000
 
-/** Whose clicks the report counts; see `organizationsWith`. */
+/** The next organization with clicks in the report; see `organizationsWith`. */
 export const NEXT_COUNTED = (among: Among) =>
   `select org_id from report_day where org_id > $1${among('org_id')} order by org_id limit 1`
-// Until the first check has ended there is no time to keep: two processes may then check at once, and each day is built in turn.
+// `checked_at` is null until a first check has ended. Until then two processes may check at once; they still take turns at building days.
 const CLAIM = `
   insert into explore_turns as t (org_id) values ($1)
   on conflict (org_id) do update set checked_at = case when t.checked_at is null then null else $2::timestamptz end
@@ -53,7 +53,7 @@ const FIRST_ENDED = 'update explore_turns set checked_at = $2 where org_id = $1 
 /** The UTC day of the id of a click `c`. */
 export const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
 
-/** What a state of a click adds to each number; `e` is the entry, `was_` in front where it is how it was. */
+/** SQL of what a state of a click adds to each number. `e` is the entry; `was_`: the state before, which is subtracted. */
 function numbersOf(was: '' | 'was_'): Record<string, string> {
   const sign = was === '' ? '' : '-'
   const counts =
@@ -77,7 +77,7 @@ function numbersOf(was: '' | 'was_'): Record<string, string> {
   }
 }
 
-/** How many conversions an entry names, added up over the places of their counts. */
+/** SQL of how many conversions an entry names: the sum of the counts at these places. */
 const conversionsIn = (
   was: '' | 'was_',
   places: readonly number[],
@@ -85,7 +85,7 @@ const conversionsIn = (
       select sum(${places.map(at => `split_part(split_part(one, ':', 2), ',', ${at})::int`).join(' + ')})
       from unnest(string_to_array(e.${was}conversions, ' ')) as one) end`
 
-/** The days and numbers of what waits to be sealed, of the states before or after. */
+/** SQL of the days and numbers of unsealed entries, of their states before or after. */
 const waiting = (was: '' | 'was_') => {
   const numbers = numbersOf(was)
   return `select ${DAY_OF_ID} as day, ${SEGMENT_NUMBERS.map(name => `coalesce(${numbers[name]}, 0) as ${name}`).join(', ')}
@@ -94,12 +94,12 @@ const waiting = (was: '' | 'was_') => {
     where e.${was}tracked`
 }
 
-/** By how much sums differ from none, as text: equal for equal amounts alone. */
+/** The differences as a text, which is equal for equal differences alone. */
 const LEFT = `concat_ws(' ', ${SEGMENT_NUMBERS.map(name => `trim_scale(sum(${name}))`).join(', ')}) as differing`
 
 const IS_ANY_LEFT = `(${SEGMENT_NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')})`
 
-/** For a question as well. The days from $2 on whose segments, with what waits, do not come to what the report counts, the last first; `differing` is by how much. */
+/** The days from $2 on whose segments and unsealed entries differ from the report's counters, latest first; `differing` is by how much. A question of Explore includes it. */
 export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select day::text as day, ${LEFT}
@@ -118,7 +118,7 @@ const EVENTS_OF_CLICKS: Readonly<Record<string, string>> = {
   events_rejected: `count(*) filter (where ${IS_REJECTED('r.status')})`,
 }
 
-/** By how much the clicks of the day $2, from the id $3 up to $4, do not come to what the report counts themselves; no row where they do. */
+/** By how much the clicks of the day $2, from the id $3 up to $4, differ from the report's counters; no row where they agree. */
 const AT_FAULT = `
   select ${LEFT} from (
     select day, ${numbered(name => (SLOT_NUMBERS.includes(name) ? name : undefined))} from (
@@ -138,7 +138,7 @@ const CLEAR = 'delete from segments where org_id = $1 and day = $2'
 const IS_KEPT = 'select 1 where not exists (select from dropped_clicks where before_id > $1::uuid)'
 const BOUND = `
   select id from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid order by id offset ${PORTION} limit 1`
-/** Clicks as they are, each with what waits to be sealed of it, in one snapshot. */
+/** Clicks with their unsealed entries, in one snapshot. */
 const READ = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')}), told as (
     select id, json_agg(e) as entries from entries e where id >= $2::uuid and id < $3::uuid group by id
@@ -150,19 +150,19 @@ const READ = `
 type Parts = Pick<Ground, 'database' | 'secrets' | 'log'>
 type Differing = { readonly day: string; readonly differing: string }
 
-/** Opens the checks, which go round until they are closed; any number of processes may have them. */
+/** Opens the periodic check; any number of processes may run it. */
 export function openSegmentChecks(ground: Parts): Rounds {
   return openRounds(
     'segments/check',
     PAUSE_MS,
     signal => checkSegments(ground, { apart_ms: CHECKED_MS, signal }),
-    error => ground.log.warn({ err: error }, 'days of Explore were not completed; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not check the days of Explore; retrying'),
   )
 }
 
 type How = { readonly apart_ms?: number; readonly signal?: AbortSignal }
 
-/** Checks every organization that was not checked within `apart_ms`, and builds what it finds, the last day first. @throws what the database says */
+/** Checks every organization that was not checked within `apart_ms`, and rebuilds the days that differ, latest first. @throws database errors */
 export async function checkSegments(ground: Parts, { apart_ms = 0, signal }: How = {}): Promise<void> {
   const { worker } = ground.database
   for await (const org_id of organizationsWith(NEXT_COUNTED, worker, signal)) {
@@ -173,59 +173,59 @@ export async function checkSegments(ground: Parts, { apart_ms = 0, signal }: How
   }
 }
 
-/** Whether every day that differed was met: false where it ended early, or another process had the turn. */
+/** Whether every day that differed was handled: false where the check ended early or another process had the turn. */
 async function checkOrganization(
   { database, secrets, log }: Parts,
   org_id: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
   const { worker } = database
-  // Each of them would be read to be compared: the next check comes when fewer are left.
+  // To compare days, all unsealed entries would be read. The next check comes when fewer are left.
   if (await areManyWaiting(worker, org_id)) return false
   let isWhole = true
-  const differingNow = await differingDays(worker, org_id)
-  forgetOthers(org_id, differingNow)
-  for (const { day, differing } of differingNow) {
+  const differingAtFirst = await differingDays(worker, org_id)
+  forgetMended(org_id, differingAtFirst)
+  for (const { day, differing } of differingAtFirst) {
     if (signal?.aborted) return false
     const began = performance.now()
-    if (known.get(org_id)?.get(day) === differing) continue
+    if (faulty.get(org_id)?.get(day) === differing) continue
     if (!(await rebuildDay(worker, org_id, day, hashOf(secrets, org_id), signal))) {
       isWhole = false
       continue
     }
     const left = (await differingDays(worker, org_id, day)).find(one => one.day === day)
     if (left?.differing === differing) await blameClicks({ worker, log }, org_id, day)
-    // As long as it took: whoever waits for the database comes first.
+    // Pauses as long as the rebuild took, so that others get the database.
     await sleep(performance.now() - began, undefined, { signal }).catch(() => {})
   }
   return isWhole
 }
 
-/** By organization, days whose clicks do not come to what the report counts, by how much; those that were found last in the end. */
-const known = new Map<number, Map<string, string>>()
-/** Of more organizations the first are forgotten: their days are built once more. */
-const MOST_KNOWN = 1000
+/** By organization, the days whose clicks themselves differ from the report, and by how much; the organization found last comes last. */
+const faulty = new Map<number, Map<string, string>>()
+/** Beyond so many organizations the first are forgotten, and their days are rebuilt once more. */
+const MOST_FAULTY = 1000
 
-/** What is no longer so is not kept in mind. */
-function forgetOthers(org_id: number, differing: readonly Differing[]): void {
-  const days = known.get(org_id)
+/** Forgets days that no longer differ. */
+function forgetMended(org_id: number, differing: readonly Differing[]): void {
+  const days = faulty.get(org_id)
   if (days === undefined) return
   const still = new Set(differing.map(({ day }) => day))
   for (const day of days.keys()) if (!still.has(day)) days.delete(day)
-  if (days.size === 0) known.delete(org_id)
+  if (days.size === 0) faulty.delete(org_id)
 }
 
-function keepInMind(org_id: number, day: string, differing: string): void {
-  const days = known.get(org_id) ?? new Map<string, string>()
-  known.delete(org_id)
-  known.set(org_id, days.set(day, differing))
-  const [first] = known.keys()
-  if (known.size > MOST_KNOWN && first !== undefined) known.delete(first)
+function rememberFaulty(org_id: number, day: string, differing: string): void {
+  const days = faulty.get(org_id) ?? new Map<string, string>()
+  faulty.delete(org_id)
+  faulty.set(org_id, days.set(day, differing))
+  const [first] = faulty.keys()
+  if (faulty.size > MOST_FAULTY && first !== undefined) faulty.delete(first)
 }
 
 /**
- * A day that was built and differs as it did: what clicks themselves do not come to is no fault of the segments, and is not to be built again and
- * again. But an earlier version may have changed as much once more, which only the clicks can say.
+ * Handles a day that differs by as much after its rebuild as before. Where its clicks themselves differ from the report, the segments are right, and
+ * the day is remembered so that it is not rebuilt again and again. Otherwise a process of an earlier version has made the same change once more.
  */
 async function blameClicks(
   { worker, log }: { worker: pg.Pool } & Pick<Parts, 'log'>,
@@ -235,10 +235,10 @@ async function blameClicks(
   const { rows } = await worker.query<{ differing: string }>(AT_FAULT, [org_id, day, ...idsOfDay(day)])
   const differing = rows[0]?.differing
   if (differing === undefined) return
-  keepInMind(org_id, day, differing)
+  rememberFaulty(org_id, day, differing)
   log.warn(
     { org_id, day, differing },
-    'the clicks of a day do not come to what the report counts; npm run reconcile says more',
+    'the clicks of a day differ from the report; npm run reconcile shows how',
   )
 }
 
@@ -254,9 +254,9 @@ async function differingDays(pool: pg.Pool, org_id: number, from?: string): Prom
 type Read = Fixed & ClickState & { readonly entries: Entry[] | null }
 
 /**
- * Builds the segments of a UTC day anew from its clicks: each as it is, less what waits to be sealed of it, which is sealed as ever. So what waits
- * is not touched, and portions may be of several snapshots: sealing has to wait meanwhile. False where another process has the turn, the day's clicks
- * are no longer kept, or `signal` has ended it. @throws what the database says
+ * Rebuilds the segments of a UTC day from its clicks: the state of each click less its unsealed entries, which are sealed as usual. So entries stay
+ * untouched, and portions may be of several snapshots, because sealing waits meanwhile. False where another process has the turn, the day's clicks
+ * are no longer kept, or `signal` has ended it. @throws database errors
  */
 async function rebuildDay(
   pool: pg.Pool,
@@ -279,7 +279,7 @@ async function rebuildDay(
         await insertSegments(client, org_id, day, partsOf(net(stated)))
         from = bound?.id
       }
-      // Of the partition it has read this transaction holds a lock, for which a drop waits: what has gone was given up before.
+      // This transaction locks the partition that it has read, so no drop can happen after this check.
       const kept = await client.query(IS_KEPT, [first])
       if (kept.rows.length === 0) throw over
       return true

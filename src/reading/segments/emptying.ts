@@ -1,7 +1,7 @@
 /**
- * Empties what is sealed of clicks that are no longer kept (KEEP_CLICKS_MONTHS): the facts stay and come to what they came to, but nothing of them
- * tells one visitor from another. Gone are the visitor, ref_id, and subs of which nearly each click has a word of its own, such as click ids. A sub1 that
- * spend is booked for stays, so that its clicks go on sharing it. Reads `ad_spend` and `booked_spend`.
+ * Anonymises the sealed facts of clicks that are no longer kept (KEEP_CLICKS_MONTHS). The facts and their sums stay, but visitors can no longer be
+ * told apart: the visitor, ref_id, and subs with a value of their own for nearly every click (such as click ids) are removed. A sub1 with booked
+ * spend stays, so that its clicks still share the spend. Reads `ad_spend` and `booked_spend`.
  */
 import type pg from 'pg'
 import { dayOf } from '../../contract/days.ts'
@@ -15,11 +15,11 @@ import { entriesOf, type Losable } from './facts.ts'
 import { mergeSegments, readBodies } from './merge.ts'
 import { decode, MOST_ROWS } from './parquet.ts'
 
-/** Months are dropped within the hour, and no question is wrong meanwhile. */
+/** No question is wrong in the meantime. */
 const PAUSE_MS = 30 * 60_000
-/** In a month. More words of a sub than zones, creatives and keywords come to. */
+/** In a month. Zones, creatives and keywords have fewer values. */
 const MOST_WORDS = 100_000
-/** Of the clicks that have the sub: where more of them have a word of their own, it names clicks rather than what they came from. */
+/** A sub with more values than this share of its clicks names the clicks themselves, not what they came from. */
 const OWN_SHARE = 0.5
 
 const NEXT = (day: string) => (among: Among) =>
@@ -39,23 +39,23 @@ const SPENT = `
 
 type Full = { readonly id: string; readonly day: string; readonly rows: number }
 
-/** Opens the emptying, which goes round until it is closed; any number of processes may have it. Nothing where no clicks were ever given up. */
+/** Opens the periodic emptying; any number of processes may run it. It does nothing where no clicks were ever dropped. */
 export function openEmptying({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
     'segments/emptying',
     PAUSE_MS,
     signal => emptyGone(database.worker, signal),
-    error => log.warn({ err: error }, 'months of Explore whose clicks are gone were not emptied; it is tried again'),
+    error => log.warn({ err: error }, 'could not anonymise months of Explore whose clicks are gone; retrying'),
   )
 }
 
-/** Empties all segments of clicks that are gone. @throws what the database says */
+/** Empties all segments of clicks that are gone. @throws database errors */
 export async function emptyGone(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
   const kept_from = await clicksKeptFrom(pool)
   if (kept_from === 0) return
   const day = dayOf(kept_from)
   for await (const org_id of organizationsWith(NEXT(day), pool, signal)) {
-    // While a click is there it may change, and is taken out as it was. What has changed it before it went is in a sheet, or is sealed.
+    // A click that is still there may change, and its segment must then have the fact as it was. Unsealed changes must be sealed first for the same reason.
     const before_id = firstIdAt(kept_from)
     if ((await pool.query(IS_ANY_KEPT, [org_id, before_id])).rows.length > 0) continue
     if ((await pool.query(IS_ANY_WAITING, [org_id, before_id])).rows.length > 0) continue
@@ -65,7 +65,7 @@ export async function emptyGone(pool: pg.Pool, signal?: AbortSignal): Promise<vo
   }
 }
 
-/** By the month: on a day of little traffic every zone may have but one click. */
+/** A month at a time, because on a day of little traffic every zone may have a single click. */
 async function emptyMonth(pool: pg.Pool, org_id: number, segments: readonly Full[], signal?: AbortSignal) {
   const portions = [...Map.groupBy(segments, ({ day }) => day).values()].flatMap(portionsOf)
   const without: Losable[] = ['ref_id', ...(await ownWords(pool, org_id, portions, signal))]
@@ -77,14 +77,14 @@ async function emptyMonth(pool: pg.Pool, org_id: number, segments: readonly Full
   }
 }
 
-/** The words of sub1 that spend is booked for in the month of these segments: they name what was bought, and their clicks share what it cost. */
+/** The values of sub1 that have spend booked in the month of these segments. */
 async function spentOn(pool: pg.Pool, org_id: number, segments: readonly Full[]): Promise<ReadonlySet<string>> {
   const days = segments.map(({ day }) => day).sort()
   const { rows } = await pool.query<{ sub1: string }>(SPENT, [org_id, days[0], days.at(-1)])
   return new Set(rows.map(({ sub1 }) => sub1))
 }
 
-/** Segments of a day as many at a time as make one. */
+/** The segments of a day in portions, each of which becomes one segment. */
 function portionsOf(segments: readonly Full[]): Full[][] {
   const portions: Full[][] = []
   let rows = MOST_ROWS
@@ -99,7 +99,7 @@ function portionsOf(segments: readonly Full[]): Full[][] {
   return portions
 }
 
-/** The subs that name clicks. */
+/** The subs whose values name clicks. */
 async function ownWords(
   pool: pg.Pool,
   org_id: number,
@@ -116,7 +116,7 @@ async function ownWords(
           const word = row[sub.name]
           if (word === null || word === '') continue
           sub.filled += row.sign
-          // Of more than enough it is no matter how many.
+          // Beyond the limit the exact number does not matter.
           if (sub.words.size <= MOST_WORDS) sub.words.add(word)
         }
   }

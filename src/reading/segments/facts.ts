@@ -1,6 +1,6 @@
 /**
- * Facts: what Explore knows of a click, without its id. A click that changes is taken out as it was and put in as it is, so all that is ever
- * asked is a sum over signs. Of two rows alike but for their sign neither is kept, whichever click they were of: equality is enough.
+ * Facts: what Explore knows of a click, without its id. A click that changes adds two rows: its old fact with the sign -1 and its new one with +1. So
+ * every figure is a sum over signs. Two equal rows with opposite signs cancel, whichever click they were of.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { toUnits } from '../../contract/decimals.ts'
@@ -11,7 +11,7 @@ import { type ClickState, STATES } from '../../intake/counters/click-sheet.ts'
 import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 
-/** What is said in words; ids as uuids, the path as the click has it. */
+/** The text columns; ids are uuids, the path is the click's. */
 export const TEXTS = [
   'campaign',
   'offer',
@@ -35,12 +35,12 @@ export const TEXTS = [
   'sub9',
   'ref_id',
 ] as const
-type Text = (typeof TEXTS)[number]
+export type TextColumn = (typeof TEXTS)[number]
 
-type Fact = { readonly [name in Text]: string | null } & {
+type Fact = { readonly [name in TextColumn]: string | null } & {
   /** Milliseconds within the UTC day of the click's id. */
   readonly ms: number
-  /** The first 8 bytes of his keyed hash, as a signed number. */
+  /** The first 8 bytes of the visitor's keyed hash, as a signed number. */
   readonly visitor: bigint | null
   readonly is_new: boolean
   readonly tracked: boolean
@@ -48,24 +48,24 @@ type Fact = { readonly [name in Text]: string | null } & {
   readonly stages: number
   /** Millionths of a US dollar. */
   readonly revenue: bigint | null
-  /** Billionths of a US dollar; null where none counts. */
+  /** Billionths of a US dollar; null where no cost counts. */
   readonly cost: bigint | null
-  /** It counts, and none could be read. */
+  /** The click's cost counts, but could not be read. */
   readonly unread_cost: boolean
   readonly approved: number
   readonly pending: number
   readonly rejected: number
   /** Millionths of a US dollar. */
   readonly revenue_pending: bigint
-  /** By type, as `writeConversions` says it; null for none. */
+  /** Conversions by type, in the form of `writeConversions`; null for none. */
   readonly conversions: string | null
 }
 
-/** A fact that is put in or taken out. */
+/** A fact that is added (1) or taken out (-1). */
 export type Row = Fact & { readonly sign: 1 | -1 }
 
-/** What of a click never changes, as `FIXED` reads it. */
-export type Fixed = { readonly [name in Exclude<Text, 'bot'>]: string | null } & {
+/** The columns of a click that never change, as `FIXED` reads them. */
+export type Fixed = { readonly [name in Exclude<TextColumn, 'bot'>]: string | null } & {
   readonly id: string
   readonly visitor_id: string | null
   readonly visitor_is_new: boolean | null
@@ -74,22 +74,22 @@ export type Fixed = { readonly [name in Exclude<Text, 'bot'>]: string | null } &
   readonly is_priced: boolean
 }
 
-/** What never changes of a click `c`, for a select. */
+/** The columns of a click `c` that never change, for a select. */
 export const FIXED = `c.id, c.campaign_id as campaign, c.offer_id as offer, c.landing_id as landing, c.click_flow_node_path as path,
   c.ad_account_id as ad_account, c.geo, c.device, c.os, c.browser, c.platform, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8,
   c.sub9, c.ref_id, c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced`
 
-/** What of a click `c` of the organization in `$1` may change, as it is, for a select. */
+/** The mutable columns of a click `c` of the organization in `$1`, for a select. */
 export const STANDING = [...STATES.map(name => `c.${name}`), `${CONVERSIONS_OF('$1', 'c.id')} as conversions`].join(
   ', ',
 )
 
-/** What a sheet says of a click: that it is new, where `was_stages` is null, or how it was and how it is. */
+/** An entry of a sheet: the state of a click before and after a change; `was_stages` is null for a new click. */
 export type Entry = { readonly id: string } & ClickState & {
     readonly [name in keyof ClickState as `was_${name}`]: ClickState[name] | null
   }
 
-/** What of `click_born` and `click_change` is told of rows `from` of `click_sheet`, as entries. */
+/** SQL of the entries in the rows `from` of `click_sheet`. */
 export const entriesOf = (from: string) => `
   select b as id, ${STATES.map(name => `${OF_BORN[name] ?? NONE[name]} as ${name}, ${NONE[name]} as was_${name}`).join(', ')},
     null::text as conversions, null::text as was_conversions
@@ -114,13 +114,13 @@ const NONE: Record<(typeof STATES)[number], string> = {
   rejected: 'null::integer',
   revenue_pending: 'null::text',
 }
-/** As JSON has no exact decimals. */
+/** Because JSON has no exact decimals. */
 const AS_TEXT: Partial<Record<keyof ClickState, string>> = { revenue: '::text', revenue_pending: '::text' }
 
 /** The keyed hash of a visitor. */
 export type Hash = (visitor_id: string) => bigint
 
-/** The fact of a click in some state. Spelled out: to take objects apart and put them together costs three times as much. */
+/** The fact of a click in a state. The columns are spelled out, because spreading objects takes three times as long. */
 export function factOf(click: Fixed, state: ClickState, hash: Hash): Fact {
   const isCosting = state.cost_counts === true
   return {
@@ -161,13 +161,13 @@ export function factOf(click: Fixed, state: ClickState, hash: Hash): Fact {
   }
 }
 
-/** Puts a fact in or takes it out. The fact itself becomes the row. */
+/** The fact as a row with a sign. It changes the fact itself. */
 export const signed = (fact: Fact, sign: 1 | -1): Row => Object.assign(fact, { sign })
 
-/** What an entry puts in and takes out; `sign` -1 undoes it. */
+/** The rows that an entry adds; `sign` -1 undoes the entry. */
 export function rowsOf(click: Fixed, entry: Entry, hash: Hash, sign: 1 | -1 = 1): Row[] {
   if (entry.was_stages === null) {
-    // What a click has cost counts from its birth on where it does.
+    // The cost of a tracked click counts from the start, where its campaign has a cost model.
     const born = { ...entry, cost_counts: click.is_priced && entry.tracked }
     return [signed(factOf(click, born, hash), sign)]
   }
@@ -202,7 +202,7 @@ const OTHERS = [
   'conversions',
 ] as const satisfies readonly (keyof Fact)[]
 
-/** Equal for equal facts alone: no text holds U+0000, and none that is there is like one that is missing. */
+/** Equal for equal facts alone: no text holds U+0000, and an empty text differs from a missing one. */
 function keyOf(fact: Fact): string {
   let key = ''
   for (const name of OTHERS) key += `${fact[name] ?? ''}\0`
@@ -213,16 +213,16 @@ function keyOf(fact: Fact): string {
   return key
 }
 
-/** What a fact may lose once its click is no longer kept, beside its visitor. */
+/** The columns that a fact may lose, besides its visitor, once its click is no longer kept. */
 export type Losable = 'ref_id' | (typeof SUBS)[number]
 
-/** The row without what could tell one visitor from another: who they were, and these words, but for a sub1 that is `spent` on. */
+/** The row without its visitor and these columns. A sub1 with booked spend (`spent`) stays. */
 export function emptied(row: Row, words: readonly Losable[], spent?: ReadonlySet<string>): Row {
   const left = { ...row, visitor: null, ...Object.fromEntries(words.map(name => [name, null])) }
   return row.sub1 !== null && spent?.has(row.sub1) === true ? { ...left, sub1: row.sub1 } : left
 }
 
-/** The rows without those that cancel, in the order of their time. */
+/** The rows without those that cancel, by time. */
 export function net(rows: readonly Row[]): Row[] {
   return (rows.some(({ sign }) => sign === -1) ? cancelled(rows) : [...rows]).sort((a, b) => a.ms - b.ms)
 }

@@ -1,4 +1,4 @@
-// The process that keeps segments: rounds of its own on connections of its own, until its parent lets go of it or is gone.
+// The process that keeps segments. It runs its periodic jobs on its own connections until its parent disconnects or ends.
 import { once } from 'node:events'
 import type { Config } from '../../ground/config.ts'
 import { connect, type Node } from '../../ground/db/connect.ts'
@@ -10,14 +10,14 @@ import { openEmptying } from './emptying.ts'
 import { openMerging } from './merge.ts'
 import { openSealing } from './seal.ts'
 
-/** What the process is sent first, and nothing else. */
+/** The one message that the process receives. */
 export type Given = {
   readonly config: Pick<Config, 'logLevel' | 'secret' | 'dataDir'>
   readonly addresses: readonly Node[]
 }
 
 const parted = once(process, 'disconnect')
-// A terminal and a service manager tell the whole group; the parent says when.
+// A terminal and a service manager signal the whole process group; only the parent decides when this process ends.
 process.on('SIGINT', () => {}).on('SIGTERM', () => {})
 const [{ config, addresses }] = (await once(process, 'message')) as [Given]
 const log = openLog(config.logLevel)

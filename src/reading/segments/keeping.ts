@@ -1,6 +1,6 @@
 /**
- * Keeps segments: sealing, checks, merging, emptying. They go on in a process of their own that runs behind this one, because making a fact of a
- * click costs a third of what redirecting its visitor does, who waits and comes first.
+ * Keeps segments: sealing, checking, merging and emptying. These jobs run in a separate process with a lower priority, because making the fact of a
+ * click takes a third as long as a redirect, and visitors come first.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { constants, getPriority, setPriority } from 'node:os'
@@ -12,10 +12,10 @@ import { NEXT_COUNTED } from './check.ts'
 import type { Given } from './keeping-child.ts'
 import { NEXT_WAITING } from './seal.ts'
 
-/** So long a new installation, or one whose process has ended by a fault, waits for it at most. */
+/** The longest time without the process after the first click or a crash. */
 const PAUSE_MS = 10_000
 
-/** Opens the keeping, which goes on until it is closed; any number of processes may have it. Its process begins with the first click there is. */
+/** Opens the keeping; any number of processes may run it. Its process starts once there is a click. */
 export function openKeeping(
   { config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>,
   pause_ms = PAUSE_MS,
@@ -27,16 +27,16 @@ export function openKeeping(
     const { logLevel, secret, dataDir } = config
     const begun = started({ config: { logLevel, secret, dataDir }, addresses: database.addresses })
     begun.on('error', error => log.error({ err: error }, 'the process that seals clicks for Explore cannot be reached'))
-    // Never begun, it never ends.
+    // A process that could not start emits no exit.
     if (begun.pid === undefined) return
     child = begun
     begun.once('exit', (code, signal) => {
-      if (!closing) log.error({ code, signal }, 'the process that seals clicks for Explore has ended; it begins again')
+      if (!closing) log.error({ code, signal }, 'the process that seals clicks for Explore has ended; restarting it')
       if (child === begun) child = undefined
     })
   }
   const rounds = openRounds('segments/keeping', pause_ms, begin, error =>
-    log.warn({ err: error }, 'nobody knows whether clicks wait to be sealed for Explore; it is asked again'),
+    log.warn({ err: error }, 'could not read whether clicks wait to be sealed for Explore; retrying'),
   )
   return {
     async close() {
@@ -60,19 +60,19 @@ async function isAnyThere(pool: pg.Pool): Promise<boolean> {
 function started(given: Given): ChildProcess {
   const child = fork(new URL('./keeping-child.ts', import.meta.url), {
     serialization: 'advanced',
-    // What it needs of the settings is sent, because others may read the environment of a process.
+    // Settings are sent as a message, because others may read the environment of a process.
     env: { PATH: process.env['PATH'], TZ: 'UTC' },
-    // Most of what it makes is thrown away at once; left alone, it would keep a hundred megabytes of that.
+    // Most of its objects are short-lived; without a limit it would hold a hundred megabytes of them.
     execArgv: ['--max-semi-space-size=4'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
   child.send(given)
   try {
-    // Behind this process, which may itself have been started with a lower priority.
+    // Lower than this process's priority, which may itself be low.
     if (child.pid !== undefined)
       setPriority(child.pid, Math.min(getPriority() + BEHIND, constants.priority.PRIORITY_LOW))
   } catch {
-    // A system that does not allow it treats them alike.
+    // A system that does not allow this gives both the same priority.
   }
   return child
 }

@@ -1,6 +1,6 @@
 /**
- * Merges segments of a day: each round of sealing adds one, and of a click that has changed the rows that cancel are in several. What is merged
- * comes to what it was, so it needs no clicks, and goes on for days whose clicks are gone.
+ * Merges segments of a day: each sealing adds a segment, and rows of a changed click that cancel are in several segments. Merging keeps all sums and
+ * needs no clicks, so it also works for days whose clicks are gone.
  */
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
@@ -13,9 +13,9 @@ import { type Part, partsOf } from './parts.ts'
 import { insertSegments, inTurn } from './store.ts'
 
 const PAUSE_MS = 60_000
-/** So many of about one size become one: each row is written again a handful of times, and no day has more than some dozens. */
+/** So many segments of about one size become one. So each row is rewritten only a few times, and a day has at most some dozens of segments. */
 const OF_A_SIZE = 8
-/** More than one row in ten that only takes away is not worth reading again and again. */
+/** With a larger share of rows of the sign -1, merging is worth it, because they and the rows that they cancel are read with every question. */
 const TAKEN_SHARE = 0.1
 
 const NEXT = (among: Among) =>
@@ -33,18 +33,18 @@ const REMOVE = 'delete from segments where org_id = $1 and id = any($2)'
 
 type Size = { readonly id: string; readonly rows: number; readonly taken: number }
 
-/** Opens the merging, which goes round until it is closed; any number of processes may have it. */
+/** Opens the periodic merging; any number of processes may run it. */
 export function openMerging({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   const pace = openPace()
   return openRounds(
     'segments/merge',
     PAUSE_MS,
     signal => mergeAll(database.worker, { signal, pace }),
-    error => log.warn({ err: error }, 'segments of Explore were not merged; they stay right, and it is tried again'),
+    error => log.warn({ err: error }, 'could not merge segments of Explore, which stay correct; retrying'),
   )
 }
 
-/** Merges all that is to be merged, at a pace where one is given. @throws what the database says */
+/** Merges all segments that are worth merging, at `pace` if given. @throws database errors */
 export async function mergeAll(
   pool: pg.Pool,
   { signal, pace }: { signal?: AbortSignal; pace?: Pace } = {},
@@ -64,8 +64,8 @@ export async function mergeAll(
 }
 
 /**
- * Which of a day's segments are to be one, the smallest first as they are given: those of the largest size that is crowded with all that are smaller;
- * or, where too many rows only take away, as many as fit. None where nothing is to be done.
+ * The segments of a day to merge into one; `sizes` has the smallest first. These are the segments of the largest size of which there are enough, with
+ * all smaller ones; or, where too many rows have the sign -1, as many as fit. None where nothing is worth merging.
  */
 export function chosen(sizes: readonly Size[]): readonly Size[] {
   const sizeOf = ({ rows }: Size) => Math.floor(Math.log(Math.max(rows, 1)) / Math.log(OF_A_SIZE))
@@ -84,7 +84,7 @@ export function chosen(sizes: readonly Size[]): readonly Size[] {
   return some
 }
 
-/** What segments become. `without`: they lose who their visitors were, and these words, but for those of sub1 that are `spent` on. */
+/** The merged segment. `without`: its rows lose their visitor and these columns; a sub1 with booked spend (`spent`) stays. */
 type Merged = {
   readonly day: string
   readonly is_emptied: boolean
@@ -92,7 +92,7 @@ type Merged = {
   readonly spent?: ReadonlySet<string> | undefined
 }
 
-/** Segments never change, so they are merged without a lock; where one of them has gone meanwhile, nothing happens. */
+/** Segments never change, so they are merged without a lock. Does nothing where one of them is gone by then. */
 export async function mergeSegments(
   pool: pg.Pool,
   org_id: number,
@@ -110,7 +110,7 @@ export async function mergeSegments(
   })
 }
 
-/** Those of these segments' bodies that are there. */
+/** The bodies of those of these segments that exist. */
 export async function readBodies(pool: pg.Pool, org_id: number, ids: readonly string[]): Promise<Buffer[]> {
   const { rows } = await pool.query<{ body: Buffer }>(BODIES, [org_id, ids])
   return rows.map(({ body }) => body)

@@ -1,6 +1,6 @@
 /**
- * What segments come to, day by day, and the same of what the report counts, for whoever holds one against the other: its counters, and the
- * conversions of `event_counts` with what is not counted there yet. The report has no `without_amounts`: a day with such rows is built anew.
+ * SQL of the sums of segments by day, and of the same numbers in the report, to compare the two. The report's numbers are its counters, `event_counts`
+ * and the events that are not counted there yet. The report has no `without_amounts`, so a day with such rows differs and is rebuilt.
  */
 import { dayOfId, PENDING_CHANGE, REJECTED_CHANGE, WAS } from '../reports/fold-events.ts'
 import { daysTaken, SLOT_NUMBERS } from '../reports/slots.ts'
@@ -8,24 +8,24 @@ import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
 
 const EVENTS = ['events', 'events_pending', 'events_rejected', 'without_amounts'] as const
 
-/** The sums that a segment has beside its body. */
+/** The columns of sums that a segment has besides its body. */
 export const SEGMENT_NUMBERS = [...SLOT_NUMBERS, ...EVENTS]
 
-/** A row of a union by the order of `SEGMENT_NUMBERS`: what is not named is 0. */
+/** The columns of a union in the order of `SEGMENT_NUMBERS`: 0 where `of` returns undefined. */
 export const numbered = (of: (name: string) => string | undefined): string =>
   SEGMENT_NUMBERS.map(name => `${of(name) ?? '0'} as ${name}`).join(', ')
 
 const KEPT_FROM = `coalesce((select ${dayOfId('before_id')} from dropped_clicks order by before_id desc limit 1), '-infinity'::date)`
 
-/** Conversions of days whose clicks are no longer kept are compared with nothing: of those nothing but counters may ever have been told. */
+/** Conversions are not compared for days whose clicks are no longer kept: an earlier version may have counted these without conversions by type. */
 const IS_KEPT = `day >= ${KEPT_FROM}`
 
-/** What segments come to, by day; `where` is a condition on the day. */
+/** SQL of the sums of segments by day; `where` is a condition on the day. */
 export const segmentsHave = (where: string): string =>
   `select day, ${SEGMENT_NUMBERS.map(name => (SLOT_NUMBERS.includes(name) ? name : `case when ${IS_KEPT} then ${name} else 0 end as ${name}`)).join(', ')}
     from segments where org_id = $1 and ${where}`
 
-/** What days come to by the report, taken away; `where` is a condition on the day. */
+/** SQL of the report's numbers by day, negated; `where` is a condition on the day. */
 export function reportTaken(where: string): string {
   const counters = daysTaken(UNITS.campaign + ALL_CAMPAIGNS, where)
   return `select day, ${SEGMENT_NUMBERS.map(name => (SLOT_NUMBERS.includes(name) ? name : '0')).join(', ')} from (${counters}) counted

@@ -27,22 +27,22 @@ const COLUMNS: readonly Column[] = [
   column('conversions', 'STRING', true),
 ]
 
-/** The columns of text. Segments of earlier versions lack the newer ones; their rows have null there. */
+/** The text columns. Segments of earlier versions lack the newer ones, which are then null. */
 export const TEXT_COLUMNS: readonly (keyof Row)[] = COLUMNS.filter(({ type }) => type === 'STRING').map(
   ({ name }) => name,
 )
 
-/** Rows of a body at most, and of its one row group: what merges them holds them all as objects. */
+/** The most rows of a body, which is one row group: merging holds them all as objects. */
 export const MOST_ROWS = 32_768
 
-/** @returns the file; at least one row. */
+/** The file of at least one row. */
 export function encode(rows: readonly Row[]): Buffer {
   const columnData = COLUMNS.map(({ name, type, nullable }) => ({
     name,
     type,
     nullable,
     data: rows.map(row => row[name]),
-    // Most segments are small, and their footers would outweigh their rows; by the time alone readers skip rows.
+    // Most segments are small, and full statistics would outweigh their rows. Readers skip rows only by time.
     statistics: name === 'ms',
     offsetIndex: false,
   }))
@@ -56,7 +56,7 @@ export function encode(rows: readonly Row[]): Buffer {
   return Buffer.from(body)
 }
 
-/** The rows of a file that `encode` of this version or an earlier one has made; of these columns alone where some are named. */
+/** The rows of a file that `encode` of this version or an earlier one has made, with these columns alone if given. */
 export async function decode(body: Uint8Array): Promise<Row[]>
 export async function decode<Name extends keyof Row>(
   body: Uint8Array,

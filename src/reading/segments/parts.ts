@@ -1,4 +1,4 @@
-/** Rows of a day as they are stored: bodies, each beside what its tracked rows come to. */
+/** The rows of a day in the form of segments: bodies, and the sums of the tracked rows of each. */
 import { fromUnits } from '../../contract/decimals.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { readConversions, type StatusCounts } from '../../intake/counters/conversions.ts'
@@ -8,13 +8,13 @@ import { encode, MOST_ROWS } from './parquet.ts'
 
 export type Part = {
   readonly rows: number
-  /** How many of them take a fact away. */
+  /** How many of them have the sign -1. */
   readonly taken: number
   readonly sums: Readonly<Record<string, number | string>>
   readonly body: Buffer
 }
 
-/** As many parts as the rows need; none for none. */
+/** As many parts as the rows need; none without rows. */
 export function partsOf(rows: readonly Row[]): Part[] {
   const parts: Part[] = []
   for (let from = 0; from < rows.length; from += MOST_ROWS) {
@@ -51,7 +51,7 @@ function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>>
     others.rejected += sign * row.rejected
     if (row.conversions !== null) {
       const conversions = [...readConversions(row.conversions).values()]
-      // Whatever their sign: two rows that do not say an amount need not be of the same amount.
+      // Counted regardless of the sign, because two rows without amounts need not cancel.
       if (lacksAmounts(row, conversions)) others.without_amounts += 1
       for (const [approved, pending, rejected] of conversions) {
         others.events += sign * (approved + pending + rejected)
@@ -72,7 +72,7 @@ function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>>
   }
 }
 
-/** Whether a row earned something and does not say by which type: a process of an earlier version wrote it. */
+/** Whether a row has revenue but no amounts by type, because a process of an earlier version wrote it. */
 const lacksAmounts = ({ revenue }: Row, conversions: readonly StatusCounts[]): boolean =>
   revenue !== null &&
   revenue !== 0n &&

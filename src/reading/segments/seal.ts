@@ -1,7 +1,7 @@
 /**
- * Seals what transactions said of their clicks (`click_sheet`) into segments: takes sheets, puts segments, in one transaction, organization by
- * organization. Nothing on disk counts, and no watermark: what was taken is gone, so a click that is stored late is never passed over. Owns
- * `click_sheet`, `segments` and `explore_turns`.
+ * Seals sheets, the click changes that transactions recorded in `click_sheet`, into segments: one transaction deletes sheets and inserts segments, one
+ * organization at a time. There is no watermark and no state on disk, so a click that is stored late is never skipped. Owns `click_sheet`,
+ * `segments` and `explore_turns`.
  */
 import type pg from 'pg'
 import { boundsOf } from '../../contract/ids.ts'
@@ -14,23 +14,23 @@ import { Days, type Entry, entriesOf, FIXED, type Fixed, type Hash, rowsOf } fro
 import { partsOf } from './parts.ts'
 import { insertSegments, inTurn } from './store.ts'
 
-/** Some 5,000 new clicks: few enough that no transaction is long, and enough that hours of a busy day are few segments. */
+/** Some 5,000 new clicks: few enough for short transactions, and enough that a busy day has few segments. */
 const PORTION_BYTES = 100_000
-/** What waits is read with every question, and each round writes a file for every day that it touches. */
+/** Every question reads the unsealed sheets, so not longer; every sealing writes a file for each day that it touches, so not shorter. */
 const PAUSE_MS = 10_000
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 
-/** Who has something to be sealed; see `organizationsWith`. */
+/** The next organization with unsealed sheets; see `organizationsWith`. */
 export const NEXT_WAITING = (among: Among) =>
   `select org_id from click_sheet where org_id > $1${among('org_id')} order by org_id limit 1`
 
-/** Of an organization: with half a second more for each question, people notice. */
+/** So many unsealed clicks of an organization add half a second to each question, which people notice. */
 export const MANY_WAITING = 100_000
-/** What waits of rows of `click_sheet`, for a select. */
+/** The number of unsealed clicks and changes in rows of `click_sheet`, for a select. */
 export const WAITING_COUNT =
   'sum(coalesce(cardinality(born), 0) + coalesce(cardinality(born_otherwise), 0) + coalesce(cardinality(changes), 0))::int as waiting'
 
-/** By size, not by number: a sheet is of one click or five hundred. */
+/** By size, because a sheet holds between one click and five hundred. */
 const BOUND = `
   select id from (
     select id, sum(coalesce(pg_column_size(born), 0) + coalesce(pg_column_size(born_otherwise), 0) + coalesce(pg_column_size(changes), 0))
@@ -43,12 +43,12 @@ const TAKE = `
     delete from click_sheet where org_id = $1 and id <= $2 returning born, born_otherwise, changes, conversions_were, conversions
   )${entriesOf('taken')}`
 
-// What is read of them never changes, so it is no matter that they are read after their sheets.
+// These columns never change, so they may be read after the sheets.
 const READ = `
   select ${FIXED} from unnest($2::uuid[]) as asked (key)
   cross join lateral (select * from clicks where org_id = $1 and id = asked.key and id between $3 and $4 limit 1) c`
 
-/** Opens the sealing, which goes round until it is closed; any number of processes may have it. */
+/** Opens the periodic sealing; any number of processes may run it. */
 export function openSealing(
   { database, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   pause_ms = PAUSE_MS,
@@ -58,11 +58,11 @@ export function openSealing(
     'segments/seal',
     pause_ms,
     signal => sealAll(database.worker, secrets, { signal, pace }),
-    error => log.warn({ err: error }, 'clicks were not sealed for Explore; nothing is lost, and it is tried again'),
+    error => log.warn({ err: error }, 'could not seal clicks for Explore, nothing is lost; retrying'),
   )
 }
 
-/** Seals all that waits of every organization, at a pace where one is given. @throws what the database says */
+/** Seals all sheets of every organization, at `pace` if given. @throws database errors */
 export async function sealAll(
   pool: pg.Pool,
   secrets: Pick<Secrets, 'mac'>,
@@ -76,7 +76,7 @@ export async function sealAll(
     }
 }
 
-/** True when there was a full portion, so that more may be left; false also where another process is at it. */
+/** True after a full portion, when more may be left. False where another process has the turn. */
 async function sealPortion(pool: pg.Pool, org_id: number, hash: Hash): Promise<boolean> {
   const isFull = await inTurn(pool, org_id, async client => {
     const { rows } = await client.query<{ id: string }>(BOUND, [org_id])
@@ -94,13 +94,13 @@ async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, ha
   const days = new Days()
   for (const entry of entries) {
     const click = clicks.get(entry.id)
-    // One that is not there was given up with its month: its day keeps what was sealed of it.
+    // A missing click was dropped with its month; its day keeps its sealed facts.
     if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
   }
   for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, partsOf(rows))
 }
 
-/** Whether so much of an organization waits that its days are not worth comparing. */
+/** Whether an organization has so many unsealed clicks that comparing its days takes too long. */
 export async function areManyWaiting(pool: pg.Pool, org_id: number): Promise<boolean> {
   const { rows } = await pool.query<{ waiting: number | null }>(
     `select ${WAITING_COUNT} from click_sheet where org_id = $1`,
@@ -109,7 +109,7 @@ export async function areManyWaiting(pool: pg.Pool, org_id: number): Promise<boo
   return (rows[0]?.waiting ?? 0) > MANY_WAITING
 }
 
-/** By id, what never changes of the clicks that entries are of. */
+/** By id, the columns that never change of the clicks of these entries. */
 export async function readFixed(
   client: Pick<pg.Pool, 'query'>,
   org_id: number,
@@ -121,7 +121,7 @@ export async function readFixed(
   return new Map(rows.map(click => [click.id, click]))
 }
 
-/** An organization's visitors, whom nobody knows again without the secret, nor among those of another organization. */
+/** A hash of an organization's visitors, which differs for every organization and cannot be computed without the secret. */
 export function hashOf(secrets: Pick<Secrets, 'mac'>, org_id: number): Hash {
   return visitor_id => secrets.mac('explore visitor', `${org_id} ${visitor_id}`).readBigInt64BE(0)
 }

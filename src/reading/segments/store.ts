@@ -1,4 +1,4 @@
-/** What every deed on segments does: takes the organization's turn, and puts parts of days into segments. */
+/** Takes the organization's turn at segments, and inserts segments. */
 import type pg from 'pg'
 import { newId } from '../../contract/ids.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
@@ -9,8 +9,8 @@ const TAKE_TURN = 'select 1 from explore_turns where org_id = $1 for update skip
 const FIRST_TURN = 'insert into explore_turns (org_id) values ($1) on conflict (org_id) do nothing returning org_id'
 
 /**
- * Does `work` in one transaction that nobody else does on segments of the organization. Undefined where somebody else has the turn.
- * Whatever is read after the lock was had sees all that its last holder has done.
+ * Does `work` in a transaction that holds the organization's lock on segments. Undefined where another process holds it. Later statements of the
+ * transaction see everything that the last holder of the lock has written.
  */
 export async function inTurn<T>(
   pool: pg.Pool,
@@ -20,7 +20,7 @@ export async function inTurn<T>(
   return inTransaction(pool, async client => {
     const had = await client.query(TAKE_TURN, [org_id])
     if (had.rows.length === 0) {
-      // Nobody's yet, or somebody else's: a new row is ours alone.
+      // The row is missing or locked. Only one transaction can insert it.
       const first = await client.query(FIRST_TURN, [org_id])
       if (first.rows.length === 0) return undefined
     }
@@ -31,7 +31,7 @@ export async function inTurn<T>(
 const INSERT = `insert into segments (org_id, id, day, rows, taken, is_emptied, body, ${SEGMENT_NUMBERS.join(', ')})
   values ($1, $2, $3, $4, $5, $6, $7, ${SEGMENT_NUMBERS.map((_, at) => `$${at + 8}`).join(', ')})`
 
-/** Puts parts of a day into segments of their own. `is_emptied`: they tell no visitor from another, because the day's clicks are no longer kept. */
+/** Inserts parts of a day as segments. `is_emptied`: their visitors are anonymised, because the day's clicks are no longer kept. */
 export async function insertSegments(
   client: pg.PoolClient,
   org_id: number,

@@ -1,6 +1,6 @@
 /**
- * How much waits to be sealed for Explore. It is read with every question, so much of it makes questions slow, and more still leaves days out: what
- * monitoring sees of it, and a word in the log.
+ * Watches how many clicks wait to be sealed for Explore, for monitoring and the log. Every question reads them, so many of them make questions slow,
+ * and with too many, answers leave days out.
  */
 import { Gauge } from 'prom-client'
 import type pg from 'pg'
@@ -16,17 +16,17 @@ const WAITING = (among: Among) => `
 const found = new Map<object, number>()
 new Gauge({
   name: 'sluice_explore_waiting_clicks',
-  help: 'New clicks and changes that wait to be sealed for Explore, by what this process has last found',
+  help: 'New clicks and changes that wait to be sealed for Explore, when this process last counted',
   collect() {
     this.set(Math.max(0, ...found.values()))
   },
 })
 
-/** Opens the looking, which goes round until it is closed. Not with each scrape: whoever asks is answered while the database is away. */
+/** Opens the periodic count. It is not made with each scrape, so that monitoring is answered while the database is away. */
 export function openWaitingWatch({ database, log }: Pick<Ground, 'database' | 'log'>, pause_ms = PAUSE_MS): Rounds {
   const mine = {}
-  const told = new Set<number>()
-  const look = async () => {
+  const warned = new Set<number>()
+  const count = async () => {
     const waiting = await readWaiting(database.worker)
     found.set(
       mine,
@@ -34,12 +34,12 @@ export function openWaitingWatch({ database, log }: Pick<Ground, 'database' | 'l
     )
     const many = waiting.filter(one => one.waiting > MANY_WAITING)
     for (const one of many)
-      if (!told.has(one.org_id)) log.warn(one, 'so many clicks wait to be sealed that questions of Explore are slow')
-    told.clear()
-    for (const { org_id } of many) told.add(org_id)
+      if (!warned.has(one.org_id)) log.warn(one, 'so many clicks wait to be sealed that questions of Explore are slow')
+    warned.clear()
+    for (const { org_id } of many) warned.add(org_id)
   }
-  const rounds = openRounds('segments/waiting', pause_ms, look, error =>
-    log.warn({ err: error }, 'nobody knows how many clicks wait to be sealed for Explore; it is asked again'),
+  const rounds = openRounds('segments/waiting', pause_ms, count, error =>
+    log.warn({ err: error }, 'could not count the clicks that wait to be sealed for Explore; retrying'),
   )
   return {
     async close() {
