@@ -31,7 +31,7 @@ export const ATTENTION_KINDS = [
 const Kind = z.enum(ATTENTION_KINDS)
 export type AttentionKind = (typeof ATTENTION_KINDS)[number]
 
-/** Kinds that are shown at the head of every page. */
+/** Kinds that are shown at the top of every page. */
 export const URGENT_KINDS: ReadonlySet<AttentionKind> = new Set([
   'domain_failing',
   'domain_flagged',
@@ -48,37 +48,37 @@ export const AttentionLine = z
     kind: Kind,
     id: Id.nullable().meta({
       description:
-        'The object that the line is about: domain, ad account, postback rule, spend account, network, campaign, bot, channel, broadcast, or what a cap is of; null where there is none',
+        'The object that the line is about: domain, ad account, postback rule, spend account, network, campaign, bot, channel, broadcast, or the offer or campaign of a cap; null where there is none',
     }),
     name: z
       .string()
       .nullable()
-      .meta({ description: 'What the object is called; of a postback rule the host it calls' }),
+      .meta({ description: 'The name of the object; for a postback rule the host that it calls' }),
     object: z
       .enum(['offer', 'campaign'])
       .nullable()
-      .meta({ description: 'cap_reached: what the cap is of; null for all other kinds' }),
+      .meta({ description: 'cap_reached: whether the cap is of an offer or a campaign; null for all other kinds' }),
     count: z
       .int()
       .min(0)
       .meta({
         description:
-          'domain_…: campaigns shown on it. …_failing of a target: failures in a row. calls_refused: refused in the last 24 hours. macros_unfilled: clicks of the UTC day. ' +
-          'cap_reached: the limit. broadcast_stopped: recipients who were not written to. days_incomplete: days. All else: 1',
+          'domain_…: campaigns shown on it. postback_failing, ad_account_failing: failures in a row. calls_refused: calls refused in the last 24 hours. macros_unfilled: clicks of the UTC day. ' +
+          'cap_reached: the limit. broadcast_stopped: recipients without a message. days_incomplete: days. All other kinds: 1',
       }),
-    since: Instant.nullable().meta({ description: 'Since when it is so; null where that is not known' }),
+    since: Instant.nullable().meta({ description: 'When the cause began; null where that is not known' }),
     until: Instant.nullable().meta({
-      description: 'certificate_expiring: when it expires or expired. cap_reached: when it counts anew; null: never',
+      description: 'certificate_expiring: when it expires or expired. cap_reached: when its next period starts; null: never',
     }),
     reason: z.string().nullable().meta({
       description:
-        'Why, in words: of a platform, of Telegram, of an authority. macros_unfilled: the parameters. cap_reached: the offer that takes the visitors. balance_…: the balance',
+        'The reason, in the words of a platform, Telegram or a certificate authority. macros_unfilled: the parameters. cap_reached: the offer that visitors go to instead. balance_…: the balance',
     }),
     spend_per_day: Money.nullable().meta({
       description:
-        'US dollars a day that the campaigns behind it cost, on average of the seven UTC days before today; null where that is not known',
+        'US dollars a day that the affected campaigns cost, on average over the seven UTC days before today; null where that is not known',
     }),
-    revenue_per_day: Money.nullable().meta({ description: 'The same of what their clicks earned' }),
+    revenue_per_day: Money.nullable().meta({ description: 'The same for the revenue of their clicks' }),
   })
   .meta({ id: 'AttentionLine' })
 export type AttentionLine = z.output<typeof AttentionLine>
@@ -88,7 +88,7 @@ export const readAttention = endpoint({
   access: { session: 'member' },
   summary: 'Read what needs attention',
   description:
-    'What fails, was refused, has run out or is about to, as it is now, the most urgent first. An empty list: nothing needs attention. Periodic jobs that fail are ' +
+    'Failures, refusals, and limits that are reached or nearly so, the most urgent first. An empty list: nothing needs attention. Failing periodic jobs are ' +
     'listed for owners and admins of the organization that Sluice was set up with, certificates of the main host for its owners.',
   reply: z.object({ lines: z.array(AttentionLine) }),
 })

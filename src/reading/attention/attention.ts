@@ -1,6 +1,6 @@
 /**
- * Attention: what fails, was refused, has run out or is about to, in one list, each line with what it costs and what it is about. Owns no table: a
- * line is there as long as its cause is. Asked every minute by each open dashboard, so it looks at few rows by an index.
+ * Attention: one list of failures, refusals, and limits that are reached or nearly so, each with its object and the spend and revenue affected. Owns no
+ * table: a line exists as long as its cause does. Every open dashboard reads it each minute, so it reads few rows, by an index.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { DIAGNOSES, type Diagnosis } from '../../contract/diagnoses.ts'
@@ -19,12 +19,12 @@ import { readWorth } from './worth.ts'
 
 /** Refused calls are counted up to so many. */
 const MOST_COUNTED = 10_000
-/** Days that are looked at for missing clicks: those of the overview's usual window. */
-const DAYS_LOOKED_AT = 7
+/** Days that are checked for missing clicks: those of the overview's usual window. */
+const DAYS_CHECKED = 7
 
 type Asking = Context<typeof api.readAttention>
 
-/** What needs attention, the most urgent first, and of one kind what costs most. */
+/** The lines, the most urgent kind first, and within a kind those with the most spend and revenue. */
 export async function readAttention(context: Asking): Promise<{ lines: api.AttentionLine[] }> {
   const { database, actor } = context
   const now = Date.now()
@@ -49,7 +49,7 @@ function lineOf({ campaigns: _, ...cause }: Cause, perDay: ReturnType<Awaited<Re
   return { ...cause, ...inWords(cause), ...perDay }
 }
 
-/** Names of domains as people read them, diagnoses as the page of refused calls names them. */
+/** Domain names in Unicode, and diagnoses in the words of the page of refused calls. */
 function inWords({ kind, name, reason }: Omit<Cause, 'campaigns'>): Partial<Pick<Cause, 'name' | 'reason'>> {
   if (kind === 'calls_refused') return { reason: DIAGNOSES[reason as Diagnosis].words }
   return kind.startsWith('domain_') && name !== null ? { name: unicodeName(name) } : {}
@@ -69,7 +69,7 @@ async function findDueCertificates({ db, config, actor }: Asking): Promise<Cause
   }))
 }
 
-/** Members cannot mend what Sluice does by itself. */
+/** None for members, who cannot fix periodic jobs. */
 async function findFailingRounds({ db, actor }: Asking): Promise<Cause[]> {
   if (actor.role === 'member') return []
   const failing = await listFailingRounds(db, actor.org_id)
@@ -81,9 +81,9 @@ async function findFailingRounds({ db, actor }: Asking): Promise<Cause[]> {
   }))
 }
 
-/** Days whose clicks are missing in Explore; they are built anew by themselves. */
+/** Days whose clicks are missing in Explore, until they are rebuilt automatically. */
 async function findIncompleteDays({ database, actor }: Asking, now: number): Promise<Cause[]> {
-  const from = dayOf(now - DAYS_LOOKED_AT * DAY_MS)
+  const from = dayOf(now - DAYS_CHECKED * DAY_MS)
   const { rows } = await database.reads.query<{ day: string }>(DIFFERING, [actor.org_id, from])
   const days = await daysWithoutFacts(database.reads, actor.org_id, rows.map(({ day }) => day).toSorted())
   if (days.length === 0) return []

@@ -1,11 +1,11 @@
 /**
- * What may need attention, as one statement that looks at the tables of all rooms concerned. Owns no table. Reads `ad_accounts`, `failing_targets`,
+ * The causes of lines that need attention, as one statement over the tables of all rooms concerned. Owns no table. Reads `ad_accounts`, `failing_targets`,
  * `postback_rules`, `spend_accounts`, `refused_events`, `source_faults`, `bots`, `channels`, `broadcasts`, `domains`, `caps` and `balances`. Each part
  * reads rows of one organization ($1) by an index, and few of them.
  */
 import type { AttentionKind } from './api.ts'
 
-/** A row of the statement. `campaigns`: those behind it, for what it costs; null where they are not known. */
+/** A row of the statement. `campaigns`: those it affects; null where they are not known. */
 export type Cause = {
   readonly kind: AttentionKind
   readonly id: string | null
@@ -20,7 +20,7 @@ export type Cause = {
 
 type Columns = Partial<Record<Exclude<keyof Cause, 'kind'>, string>>
 
-/** The columns of a cause in the order of the union, those that are left out empty; `kind` is an expression. */
+/** The columns of a cause in the order of the union, null for those that are left out; `kind` is an expression. */
 const columns = (kind: string, { id, name, object, count, since, until, reason, campaigns }: Columns): string =>
   `${kind} as kind, ${id ?? 'null'}::uuid as id, ${name ?? 'null'}::text as name, ${object ?? 'null'}::text as object, ${count ?? '1'}::int as count,
     ${since ?? 'null'}::timestamptz as since, ${until ?? 'null'}::timestamptz as until, ${reason ?? 'null'}::text as reason, ${campaigns ?? 'null'}::uuid[] as campaigns`
@@ -42,7 +42,7 @@ const AD_ACCOUNTS = `
   left join failing_targets f on f.org_id = $1 and f.kind = 'ad_account' and f.target_id = a.id and f.paused_until is not null
   where a.org_id = $1 and a.deleted_at is null and (a.state = 'broken' or (a.state = 'active' and f.failures is not null))`
 
-/** A rule that calls on verdicts has its campaign in another column, see `postback_rules.told_campaign_id`. */
+/** A rule that fires on verdicts has its campaign in another column, see `postback_rules.told_campaign_id`. */
 const RULE_CAMPAIGN = 'case when r.told_on is null then r.campaign_id else r.told_campaign_id end'
 
 const POSTBACKS = `
@@ -62,8 +62,8 @@ const POSTBACKS = `
     and (case when r.active then f.failures is not null else r.switched_off_at is not null end)`
 
 /**
- * Of faults that pass by themselves, such as a platform that asks for a pause, those that have lasted three hours: accounts are read every hour. $5 holds
- * those that pass.
+ * Passing faults ($5), such as a platform that asks for a pause, are listed after three hours, because accounts are read every hour. All others are
+ * listed at once.
  */
 const SPEND_ACCOUNTS = `
   select ${columns(`'spend_unreadable'`, {
@@ -79,7 +79,7 @@ const SPEND_ACCOUNTS = `
   where a.org_id = $1 and a.deleted_at is null and a.state = 'active' and a.fault_code is not null
     and (a.fault_code <> all($5::text[]) or a.fault_since < now() - interval '3 hours')`
 
-/** Of the last day, from the id $2 on, at most $4 are counted. What a network's own map ignores was meant to be. */
+/** Refused calls from the id $2 on, at most $4 of them. Calls that a network's own map ignores are left out, because that is intended. */
 const REFUSED_CALLS = `
   select ${columns(`'calls_refused'`, { id: 'n.id', name: 'n.name', count: 'r.calls', since: 'r.since', reason: 'r.diagnosis' })}
   from (
@@ -92,7 +92,7 @@ const REFUSED_CALLS = `
   ) r
   left join networks n on n.org_id = $1 and n.id = r.network_id`
 
-/** A fault is listed on the UTC days on which clicks have it: on the day after it was mended there is none. */
+/** A fault is listed on the UTC days on which clicks have it, so it is gone on the day after it was fixed. */
 const UNFILLED_MACROS = `
   select ${columns(`'macros_unfilled'`, {
     id: 'c.id',
@@ -132,7 +132,7 @@ const CHANNELS = `
   from channels h
   where h.org_id = $1 and h.deleted_at is null and (h.state <> 'ready' or h.notice = 'pool')`
 
-/** One that a person has paused has no reason. */
+/** A broadcast that a person has paused has no `pause_reason`. */
 const BROADCASTS = `
   select ${columns(`'broadcast_stopped'`, {
     id: 'b.id',
@@ -144,7 +144,7 @@ const BROADCASTS = `
   from broadcasts b
   where b.org_id = $1 and b.ended_at is null and b.state = 'paused' and b.pause_reason is not null`
 
-/** Campaigns that name no domain, or one that is gone or lost, are shown on the default one. */
+/** Campaigns without a domain, or whose domain is deleted or lost, use the default one. */
 const DOMAINS = `
   select ${columns(
     `case when d.status = 'lost' then 'domain_lost' when d.status = 'failing' then 'domain_failing' else 'domain_flagged' end`,
@@ -163,7 +163,7 @@ const DOMAINS = `
     from domains where org_id = $1 and deleted_at is null and (status in ('failing', 'lost') or flagged is not null)
   ) d`
 
-/** `closed_until` is all that traffic goes by. */
+/** `closed_until` alone decides where traffic goes. */
 const CAPS = `
   select ${columns(`'cap_reached'`, {
     id: 'p.object_id',
@@ -181,7 +181,7 @@ const CAPS = `
   left join offers n on n.org_id = $1 and n.id = p.then_offer_id
   where p.org_id = $1 and p.deleted_at is null and p.active and p.closed_until > now() and coalesce(o.id, c.id) is not null`
 
-/** As `readBalanceNotice` says it. */
+/** With the conditions of `readBalanceNotice`. */
 const BALANCE = `
   select ${columns(`case when b.balance < 0 then 'balance_empty' else 'balance_low' end`, {
     since: '(select min(began_at) from low_balance_notices where org_id = $1 and ended_at is null)',
@@ -192,8 +192,8 @@ const BALANCE = `
     or (b.balance < b.low_balance_threshold and b.price_per_person > 0))`
 
 /**
- * All causes. $1 is the organization, $2 the first id of the last 24 hours, $3 the UTC day, $4 how many refused calls are counted, $5 the faults of
- * spend accounts that pass by themselves.
+ * All causes. $1 is the organization, $2 the first id of the last 24 hours, $3 the UTC day, $4 the most refused calls to count, $5 the passing faults of
+ * spend accounts.
  */
 export const CAUSES = [
   AD_ACCOUNTS,

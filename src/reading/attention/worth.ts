@@ -1,4 +1,4 @@
-/** What the campaigns or the offer behind a cause spend and earn in a day, by the report. */
+/** The spend and revenue per day of the campaigns or the offer that a cause affects, from the report. */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import { toWireId } from '../../contract/ids.ts'
@@ -14,8 +14,8 @@ const DAYS = 7n
 const UNKNOWN: PerDay = { spend_per_day: null, revenue_per_day: null }
 
 /**
- * Reads, for as many causes as there are, what is behind each, on average of the seven UTC days before the one of `now`; the report names the 500 campaigns or
- * offers with most clicks. Asks nothing where no cause names any.
+ * Reads for all causes the average of the seven UTC days before the one of `now`. Only the report's 500 campaigns or offers with most clicks are known.
+ * Reads nothing where no cause names any.
  */
 export async function readWorth(
   ground: Pick<Ground, 'database'>,
@@ -49,7 +49,7 @@ export async function readWorth(
 const rowsOf = (rows: ReadonlyMap<string, ReportRow>, ids: readonly string[]): ReportRow[] =>
   ids.flatMap(id => rows.get(toWireId(id)) ?? [])
 
-/** An offer has no cost of its own in the report. */
+/** The spend of an offer is null, because the report has no cost by offer. */
 function perDay(rows: readonly ReportRow[]): PerDay {
   if (rows.length === 0) return UNKNOWN
   const known = rows.flatMap(({ cost, cost_source }) => (cost_source == null || cost === undefined ? [] : [cost]))
@@ -59,7 +59,7 @@ function perDay(rows: readonly ReportRow[]): PerDay {
   }
 }
 
-/** With two decimals, as the report has them. */
+/** The average amount per day, with two decimals. */
 function average(amounts: readonly string[]): string {
   const cents = amounts.reduce((sum, amount) => sum + toUnits(amount, 2), 0n)
   const [whole, fraction = ''] = fromUnits((cents + DAYS / 2n) / DAYS, 2).split('.')

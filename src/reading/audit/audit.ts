@@ -1,6 +1,6 @@
 /**
- * Whether the books are right: what must hold of an organization at every moment, asked of the database as questions that answer
- * nothing when it does. For the screen's count, `npm run reconcile` every night, and tests after every race and fault.
+ * Checks the books of an organization: each check is a query of something that must hold at every moment, and returns no rows where it does. The
+ * screen's recount, `npm run reconcile` every night, and tests after every race and fault use it.
  */
 import type pg from 'pg'
 import { EVENT_TYPES } from '../../contract/event-types.ts'
@@ -9,44 +9,43 @@ import { LADDER, REACHED, rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { SPEND_CHECKS } from './spend-checks.ts'
 import { CONVERSION_CHECKS, CONVERSIONS } from './conversions.ts'
-import { slotChecks } from './slot-checks.ts'
+import { NUMBERS, slotChecks, VERDICTS } from './slot-checks.ts'
 import { tellings } from './tellings.ts'
 
 type Finding = { check: string; wrong: string }
-/** A figure that is kept as things happen, and the same counted anew from the rows it stands for. */
+/** A running figure (`kept`), and the same counted from its rows. */
 type Figure = { name: string; kept: string; counted: string }
 /** `clicks_from`: clicks made before this day, YYYY-MM-DD, are no longer kept and were not counted; null where all are. */
 export type Audit = { figures: Figure[]; findings: Finding[]; clicks_from: string | null }
 
-/** The bit of each type that raises a click, as a table for SQL. */
+/** The stage's bit of each event type that raises a click, as a table for SQL. */
 const STAGES = EVENT_TYPES.flatMap(type => {
   const rung = rungOfEvent(type)
   return rung === undefined ? [] : [`('${type}', ${stageOf(rung)})`]
 }).join(', ')
 
-/** The id's first 48 bits are its milliseconds. */
+/** SQL of the UTC day of an id, whose first 48 bits are its milliseconds. */
 export const dayOf = (id: string) =>
   `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
 
-/** Of months whose clicks are no longer kept only the counters are left, which nothing can be held against. */
+/** Months whose clicks are no longer kept have only counters, which cannot be compared with anything. */
 const FIRST_KEPT = `coalesce(
     (select before_id from dropped_clicks order by before_id desc limit 1), '${NIL_ID}'::uuid)`
 export const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
 const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
 const withStage = (rung: (typeof LADDER)[number]) =>
   `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
-/** A day of which nothing is left counts as one that was never there. */
-const NOTHING = '(0,0,0,0,0,0,0,0,0,0,0,0,0,0)'
-const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
-const JUDGED = VERDICTS.map(name => `trim_scale(coalesce(sum(${name}), 0))`).join(', ')
+/** A day whose counters are all 0 equals a day without any. */
+const NOTHING = `(${NUMBERS.map(() => 0).join(',')})`
+const summed = (names: readonly string[]) => names.map(name => `trim_scale(coalesce(sum(${name}), 0))`).join(', ')
+/** The counters of the report as one text. */
+const SUMS = `row(${summed(NUMBERS)})::text`
 /** The counters that are not folded yet. */
-export const UNFOLDED = `
-  select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs, ${VERDICTS.join(', ')}
-  from report_delta where org_id = $1`
+export const UNFOLDED = `select day, ${NUMBERS.join(', ')} from report_delta where org_id = $1`
 const COST = 'trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))'
 const UNREAD = 'count(*) filter (where cost_counts and cost is null)'
 
-/** The last word on an event, and what it counts for by it: its payout where nothing was said. */
+/** The last revision of an event, and the amount that the event counts with: its payout where it has none. */
 const LAST_REVISION = `
       left join (
         select distinct on (event_id) event_id, status, amount from event_revisions
@@ -55,9 +54,9 @@ const LAST_REVISION = `
 const COUNTS_FOR = `case when r.status is null then e.payout when r.status = 'approved' then r.amount else 0 end`
 
 /**
- * Each takes the organization as $1 and answers one `wrong` per thing that is wrong. What is meant is said here in words of its own and
- * shared with nobody, else a slip in the code that does things would be a slip of its audit too. Whom a conversion was told is asked by
- * what rules, accounts and campaigns are now, so only of conversions since their last change: those change between conversions (balance.ts).
+ * Each takes the organization as $1 and returns a row `wrong` for each fault. The SQL here is shared with no code that writes the books, else a mistake
+ * there would be one of the audit too. Deliveries are checked against the present rules, accounts and campaigns, so only for conversions since
+ * their last change; these change between conversions (balance.ts).
  */
 const CHECKS: Readonly<Record<string, string>> = {
   'the ledger adds up to the balance': `
@@ -177,8 +176,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     from (
       select dimension, told, first_value(told) over (order by dimension) as first
       from (
-        select dimension, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
-          trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs), ${JUDGED})::text as told
+        select dimension, ${SUMS} as told
         from report_day
         where org_id = $1
         group by dimension
@@ -189,12 +187,11 @@ const CHECKS: Readonly<Record<string, string>> = {
   'the report counts what the clicks are': `
     select format('%s: reported %s, clicks %s', day, told, counted) as wrong
     from (
-      select day, row(sum(clicks), sum(landed), sum(started), sum(registered), sum(lead), sum(deposit), sum(ftd),
-        trim_scale(sum(revenue)), trim_scale(sum(cost)), sum(unread_costs), ${JUDGED})::text as told
+      select day, ${SUMS} as told
       from (
         ${UNFOLDED}
         union all
-        select day, clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs, ${VERDICTS.join(', ')}
+        select day, ${NUMBERS.join(', ')}
         from report_day
         where org_id = $1 and dimension = 1
       ) parts
@@ -202,7 +199,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       group by day
     ) report
     full join (
-      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)), ${COST}, ${UNREAD}, ${JUDGED})::text as counted
+      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)), ${COST}, ${UNREAD}, ${summed(VERDICTS)})::text as counted
       from clicks
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
       group by 1
@@ -213,7 +210,7 @@ const CHECKS: Readonly<Record<string, string>> = {
   ...slotChecks({ dayOf, FIRST_KEPT, FIRST_DAY, UNFOLDED }),
 }
 
-/** What an owner wants to see side by side; both columns are text, as PostgreSQL says them. */
+/** The figures that owners compare. Both columns are PostgreSQL's text. */
 const FIGURES = `
   select 'Persons charged' as name, kept, counted from
     (select count(*)::text as kept from ledger where org_id = $1 and kind = 'charge') k,
@@ -254,12 +251,12 @@ const CLICKS_FROM = `select (${dayOf('before_id')})::text as clicks_from from dr
 
 const MOST_SHOWN = 5
 
-/** Everything that is wrong with an organization's books; empty when nothing is. Reads one moment, so it may run under load. */
+/** All faults of an organization's books; empty when there are none. Reads one snapshot, so it may run under load. */
 export async function auditBooks(pool: pg.Pool, org_id: number): Promise<Finding[]> {
   return inOneMoment(pool, client => findWrong(client, org_id))
 }
 
-/** The same, and beside it the running figures as they are kept and as they count up anew. */
+/** The same, and the running figures with their recount. */
 export async function reconcile(pool: pg.Pool, org_id: number): Promise<Audit> {
   return inOneMoment(pool, async client => {
     const { rows: figures } = await client.query<Figure>(FIGURES, [org_id])
@@ -280,7 +277,7 @@ async function findWrong(client: pg.PoolClient, org_id: number): Promise<Finding
 function inOneMoment<T>(pool: pg.Pool, read: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return onConnection(pool, async client => {
     await client.query('begin isolation level repeatable read read only')
-    // A lock needs no snapshot and comes before it: no month of clicks is dropped between the moment that is read and its reading.
+    // The lock precedes the snapshot, so that no month of clicks is dropped while it is read.
     await client.query('lock table clicks in access share mode')
     const found = await read(client)
     await client.query('commit')

@@ -1,14 +1,14 @@
-/** What must hold of conversions counted by type: checks of the audit, said in words of their own like the others. */
+/** The audit's checks of conversions counted by type. Like the other checks they share no SQL with the code that counts. */
 
 /** The day of an event's click: the first 48 bits of its id are its milliseconds. */
 const DAY = `date '1970-01-01' + (('x' || left(replace(click_id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
 
-/** Counted like rejected ones. */
+/** Statuses that count as rejected. */
 const REFUSED = `'rejected', 'refunded', 'chargeback'`
-/** How many, how many of them are pending, how many rejected. */
+/** No conversions, pending or rejected ones. */
 const NONE = '(0,0,0)'
 
-/** Each takes the organization as $1 and answers one `wrong` per thing that is wrong. */
+/** Each takes the organization as $1 and returns a row `wrong` for each fault. */
 export const CONVERSION_CHECKS: Readonly<Record<string, string>> = {
   'every level of the report counts the same conversions': `
     select format('level %s comes to %s, level 1 to %s', dimension, told, first) as wrong
@@ -55,7 +55,7 @@ export const CONVERSION_CHECKS: Readonly<Record<string, string>> = {
     where coalesce(told, '${NONE}') <> coalesce(counted, '${NONE}')`,
 }
 
-/** As a figure: how many are counted or wait for it, and how many there are. */
+/** The audit's figure: conversions that are counted or wait to be, and conversions that exist. */
 export const CONVERSIONS = `select 'Conversions', kept, counted from
     (select sum(events)::text as kept from (
       select 0::bigint as events

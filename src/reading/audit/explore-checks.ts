@@ -1,15 +1,15 @@
 /**
- * Whether what is sealed for Explore comes to what the report counts. A day that does not is told from its clicks or named by every answer and
- * built anew, so nobody is told anything wrong; but where checks go round it is not to stay.
+ * Compares the sealed facts of Explore with the report's counters. A day that differs is read from its clicks or named by every answer until it is
+ * rebuilt, so no answer is wrong; but where the periodic check runs, no day may differ for long.
  */
 import type pg from 'pg'
 import { dayOf, FIRST_DAY, UNFOLDED } from './audit.ts'
 import { IS_ANY, NUMBERS, TAKEN } from './slot-checks.ts'
 
-/** `days`: those of which clicks are kept, nothing waits, and segments are not what is counted. `is_checked`: a round of checks has met all of them. */
+/** `days`: days whose segments differ, with kept clicks and no unsealed ones. `is_checked`: the periodic check has handled all days once. */
 type Standing = { readonly days: readonly string[]; readonly waiting: number; readonly is_checked: boolean }
 
-/** More of them say nothing new. */
+/** A few are enough to tell. */
 const MOST_DAYS = 5
 
 const STANDING = `
@@ -43,7 +43,7 @@ const STANDING = `
       order by day desc limit ${MOST_DAYS}
     ) as days`
 
-/** Asked in one statement, hence of one moment. */
+/** How Explore compares with the report, read in one statement and so in one snapshot. */
 export async function exploreStanding(pool: pg.Pool, org_id: number): Promise<Standing> {
   const { rows } = await pool.query<Standing>(STANDING, [org_id])
   return rows[0] ?? { days: [], waiting: 0, is_checked: false }

@@ -1,4 +1,4 @@
-/** Counting the books again: for one organization on its screen, for all of them by `npm run reconcile`. */
+/** Recounts the books: of one organization on its screen, of all by `npm run reconcile`. */
 import type pg from 'pg'
 import { toWireId } from '../../contract/ids.ts'
 import type { Context } from '../../ground/room.ts'
@@ -7,23 +7,23 @@ import { MANY_WAITING } from '../segments/seal.ts'
 import { type Audit, reconcile } from './audit.ts'
 import { exploreStanding } from './explore-checks.ts'
 
-/** One count per organization and process at a time: whoever asks meanwhile is told what the one under way finds. */
+/** One recount per organization and process at a time; further calls get its result. */
 const underWay = new Map<number, Promise<{ at: string } & Audit>>()
 
-/** Counts the caller's organization and answers the figures and every row that differs, in words. */
+/** Recounts the caller's organization. Answers the figures and every row that differs. */
 export async function reconcileBooks({ database, actor }: Context<typeof api.reconcileBooks>) {
   const { org_id } = actor
   const counting = underWay.get(org_id) ?? countAgain(database.worker, org_id)
   underWay.set(org_id, counting)
   try {
     const { at, figures, findings, clicks_from } = await counting
-    return { at, holds: holds({ figures, findings }), clicks_from, figures, findings: findings.map(inWords) }
+    return { at, holds: holds({ figures, findings }), clicks_from, figures, findings: findings.map(withWireIds) }
   } finally {
     underWay.delete(org_id)
   }
 }
 
-// Of the pool that allows half a minute: it reads every click.
+// It reads every click, so it uses the pool whose statements may take half a minute.
 async function countAgain(pool: pg.Pool, org_id: number) {
   return { at: new Date().toISOString(), ...(await reconcile(pool, org_id)) }
 }
@@ -31,14 +31,14 @@ async function countAgain(pool: pg.Pool, org_id: number) {
 const holds = ({ figures, findings }: Pick<Audit, 'figures' | 'findings'>) =>
   findings.length === 0 && figures.every(({ kept, counted }) => kept === counted)
 
-/** Ids as they are shown everywhere. */
-function inWords({ check, wrong }: Audit['findings'][number]) {
+/** A finding with its uuids as ids of the API. */
+function withWireIds({ check, wrong }: Audit['findings'][number]) {
   return { check, wrong: wrong.replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, uuid => toWireId(uuid)) }
 }
 
 const ORGANIZATIONS = 'select o.org_id, o.id, o.name from organizations o order by o.created_at, o.id'
 
-/** Counts every organization again, deleted ones too, and tells each in a line or more. Answers how many do not hold. */
+/** Recounts every organization, deleted ones too, and reports each in one or more lines. Returns how many have faults. */
 export async function reconcileAll(pool: pg.Pool, tell: (line: string) => void): Promise<number> {
   const { rows } = await pool.query<{ org_id: number; id: string; name: string }>(ORGANIZATIONS)
   let wrong = 0
@@ -52,7 +52,7 @@ export async function reconcileAll(pool: pg.Pool, tell: (line: string) => void):
     )
     const since = audit.clicks_from === null ? '' : `; clicks since ${audit.clicks_from}`
     tell(`${isRight ? 'right' : 'WRONG'}  ${toWireId(id)}  ${name}: ${figures.join('; ')}${since}`)
-    for (const { check, wrong: row } of audit.findings.map(inWords)) tell(`       not so: ${check}: ${row}`)
+    for (const { check, wrong: row } of audit.findings.map(withWireIds)) tell(`       not so: ${check}: ${row}`)
     if (days.length > 0)
       tell(`       ${is_checked ? 'not so' : 'not yet so'}: Explore counts what the report counts: ${days.join(', ')}`)
     if (waiting > MANY_WAITING) tell(`       ${waiting} clicks and changes wait to be sealed for Explore`)

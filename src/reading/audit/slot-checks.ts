@@ -1,11 +1,11 @@
 /**
- * What must hold of the half hours that days and hours of time zones are made of. A day that they do not add up to is counted from its clicks
- * and completed later, so it is not wrong; what adds up must be what the clicks are.
+ * The audit's checks of half hours, from which the days and hours of time zones are summed. Where half hours do not add up to their day, it is counted
+ * from its clicks and completed later, so that is no fault. Where they do, they must equal the clicks.
  */
 import { NIL_ID } from '../../contract/ids.ts'
 import { REACHED, STAGES } from '../../contract/ladder.ts'
 
-/** SQL of the audit: the day of an id, where clicks that are kept begin, and the counters that are not folded yet. */
+/** SQL of the audit: the day of an id, the first kept click and its day, and the counters that are not folded yet. */
 type Parts = {
   readonly dayOf: (id: string) => string
   readonly FIRST_KEPT: string
@@ -13,8 +13,8 @@ type Parts = {
   readonly UNFOLDED: string
 }
 
-const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
-/** What is counted by half hours, of one or the other. */
+export const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
+/** All counters, in the order of every comparison of the audit. */
 export const NUMBERS = ['clicks', ...STAGES, 'revenue', 'cost', 'unread_costs', ...VERDICTS]
 export const IS_ANY = NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')
 export const TAKEN = NUMBERS.map(name => `-${name}`).join(', ')
@@ -22,8 +22,8 @@ const slotOf = (id: string) =>
   `((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint % 86400000) / 1800000)::smallint`
 
 /**
- * Half hours, campaign by campaign, and the days that they add up to; others are counted from their clicks. Those days are asked for as an
- * array, once: joined, they are added up anew for each row where the planner has not counted the tables yet, which takes minutes.
+ * Half hours by campaign, and the days that they add up to. The checks read those days as an array: as a join they would be computed again for each
+ * row where the tables have no statistics yet, which takes minutes.
  */
 const slotsOf = (FIRST_DAY: string, UNFOLDED: string) => `
   slots as materialized (
@@ -42,7 +42,7 @@ const slotsOf = (FIRST_DAY: string, UNFOLDED: string) => `
     group by day having not (${IS_ANY})
   )`
 
-/** The checks, each as in the audit. */
+/** The checks, in the form of `audit.ts`. */
 export const slotChecks = ({ dayOf, FIRST_KEPT, FIRST_DAY, UNFOLDED }: Parts): Readonly<Record<string, string>> => ({
   'half hours that add up to their day count what the clicks are': `
     with ${slotsOf(FIRST_DAY, UNFOLDED)}

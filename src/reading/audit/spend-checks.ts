@@ -1,4 +1,4 @@
-/** What must hold of amounts that are booked for campaigns, as the other checks of the audit: the organization is $1, each answers `wrong`. */
+/** The audit's checks of spend booked for campaigns, in the form of `audit.ts`. */
 export const SPEND_CHECKS: Readonly<Record<string, string>> = {
   'what is spread is booked, as a whole or not at all': `
     select format('%s: booked %s, spread %s', origin, booked, spread) as wrong

@@ -1,6 +1,6 @@
-/** The checks of whom conversions were told: rules and ad accounts, of what was recorded and of what was said of it later. */
+/** The audit's checks of deliveries to postback rules and ad accounts, for conversions and their revisions. */
 
-/** Of a platform with one account that is switched on, that one: it is meant where the campaign names none. */
+/** The single active account of each platform, which gets the conversions of campaigns that name no account. */
 const PLATFORMS = `
       select platform, max(updated_at) as updated_at,
         case when count(*) filter (where state <> 'off' and deleted_at is null) = 1
@@ -14,7 +14,7 @@ const IS_WITHHELD = `exists (
         select from event_revisions h
         where h.org_id = $1 and h.event_id = e.id and h.seq = 1 and h.status = 'pending' and h.created_at = e.created_at)`
 
-/** What a rule means besides the moment: the type, its campaign or its source, and once per person where it says so. */
+/** Whether a rule applies, apart from the time: by type, campaign or source, and once per person where the rule says so. */
 const IS_MEANT = `not e.test and r.event_type = e.type and c.suppressed_delivery is not true
       and case
         when r.traffic_source_id is not null then coalesce(p.traffic_source_id = r.traffic_source_id, false)
@@ -25,7 +25,7 @@ const IS_MEANT = `not e.test and r.event_type = e.type and c.suppressed_delivery
         select 1 from deliveries one
         where one.org_id = $1 and one.kind = 'postback' and one.target_id = r.id and one.person_id = e.person_id))`
 
-/** As the checks of audit.ts; `FIRST_KEPT` is the id from which on clicks are kept. */
+/** The checks, in the form of `audit.ts`; `FIRST_KEPT` is SQL of the id from which on clicks are kept. */
 export const tellings = ({ FIRST_KEPT }: { readonly FIRST_KEPT: string }): Readonly<Record<string, string>> => ({
   'nothing is delivered twice': `
     select event_id::text as wrong

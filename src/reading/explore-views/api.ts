@@ -1,15 +1,15 @@
-/** Saved views of the Report page over HTTP: questions kept under a name, somebody's own or the workspace's. All of it needs a session; no key reaches it. */
+/** Saved views of the Report page over HTTP: named questions, private or shared. All routes need a session; keys have no access. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { ExploreQuestion } from '../../contract/explore.ts'
 import { Done, Id, Instant, Name } from '../../contract/fields.ts'
 
 const NAME_LENGTH = 80
-/** Room for 12 filters of a few hundred ids in all; a list of views is sent whole. */
+/** Room for 12 filters with a few hundred ids in all; not more, because the list sends every view in full. */
 const MOST_CHARACTERS = 16_384
-/** A person has no more of their own in a workspace. */
+/** Private views of a person in a workspace. */
 export const MOST_OWN = 50
-/** A workspace has no more that all see. */
+/** Shared views of a workspace. */
 export const MOST_SHARED = 100
 
 const isSmall = (value: unknown): boolean => JSON.stringify(value).length <= MOST_CHARACTERS
@@ -19,19 +19,19 @@ const Question = ExploreQuestion.superRefine((question, context) => {
   if (!isSmall(question)) context.addIssue({ code: 'custom', message: TOO_LONG })
   for (const field of ['within', 'after'] as const)
     if (question[field] !== undefined)
-      context.addIssue({ code: 'custom', path: [field], message: 'is of one branch, which is not saved' })
+      context.addIssue({ code: 'custom', path: [field], message: 'belongs to an opened row, which is not saved' })
 })
 
 const Screen = z.record(z.string().max(40), z.json()).refine(isSmall, { message: TOO_LONG }).nullable().meta({
-  description: 'What the dashboard keeps beside the question: its days, columns and tab. Given back as it was sent',
+  description: 'State of the dashboard besides the question: its days, columns and tab. Answered as it was sent',
 })
 
 const IsShared = z
   .boolean()
-  .meta({ description: 'True: the workspace’s. False: seen by whoever saved it, and nobody else' })
+  .meta({ description: 'True: everyone in the workspace sees it. False: only the person who saved it' })
 const IsStartPage = z.boolean().meta({
   description:
-    'The Report page opens with it: of one’s own for oneself, of the workspace’s for all who have none of their own. At most one is',
+    'Whether the Report page opens with it: a private one for its owner, a shared one for everyone without a start page of their own. At most one of each',
 })
 
 export const ExploreView = z
@@ -44,8 +44,8 @@ export const ExploreView = z
     screen: Screen,
     is_shared: IsShared,
     is_start_page: IsStartPage,
-    is_own: z.boolean().meta({ description: 'Whether the one who asks has saved it' }),
-    saved_by: z.string().nullable().meta({ description: 'The name of whoever saved it' }),
+    is_own: z.boolean().meta({ description: 'Whether the caller saved it' }),
+    saved_by: z.string().nullable().meta({ description: 'The name of the person who saved it' }),
     created_at: Instant,
     updated_at: Instant,
   })
@@ -64,7 +64,7 @@ export const listExploreViews = endpoint({
   route: 'GET /api/explore-views',
   access: { session: 'member' },
   summary: 'List saved views of the Report page, by name',
-  description: 'One’s own and the workspace’s. Others’ own are not among them, whoever asks.',
+  description: 'The caller’s private views and the workspace’s shared ones. Nobody sees private views of others.',
   reply: z.object({ data: z.array(ExploreView) }),
 })
 
@@ -72,7 +72,7 @@ export const createExploreView = endpoint({
   route: 'POST /api/explore-views',
   access: { session: 'member' },
   summary: 'Save a question under a name',
-  description: `One’s own unless it is shared, which owners and admins do. A person has at most ${MOST_OWN} of their own, a workspace ${MOST_SHARED}.`,
+  description: `Private unless is_shared, which needs an owner or admin. A person has at most ${MOST_OWN} private views, a workspace ${MOST_SHARED} shared ones.`,
   body: ExploreViewDraft,
   reply: ExploreView,
   status: 201,
@@ -84,7 +84,7 @@ export const updateExploreView = endpoint({
   access: { session: 'member' },
   summary: 'Change a saved view',
   description:
-    'Fields that are not sent stay as they are. Everyone changes their own; owners and admins share theirs, and change any that is shared. A view that is shared, or taken back, is no start page unless that is sent as well; only whoever saved it takes it back.',
+    'Fields that are not sent stay as they are. Everyone changes their private views; owners and admins share theirs, and change any shared view. Only the person who saved a shared view makes it private again. Sharing it or making it private ends its being a start page, unless is_start_page is sent too.',
   body: ExploreViewDraft.partial(),
   reply: ExploreView,
   refuses: ['object_not_found', 'invalid_request', 'role_forbidden'],
@@ -94,7 +94,7 @@ export const deleteExploreView = endpoint({
   route: 'DELETE /api/explore-views/:id',
   access: { session: 'member' },
   summary: 'Delete a saved view',
-  description: 'Everyone deletes their own; owners and admins any that is shared.',
+  description: 'Everyone deletes their private views; owners and admins any shared view.',
   reply: Done,
   refuses: ['object_not_found', 'role_forbidden'],
 })

@@ -1,8 +1,7 @@
 /**
- * Saved views of Explore: questions under a name. Owns `explore_views`. A view is its author's own, and then there for nobody else, owners and
- * admins included; or the workspace's, which owners and admins share, change and delete, whoever saved it. At most one of a person's own, and one of
- * the workspace's, is the start page: two unique indexes.
- * Deletion is final, because nothing refers to a view.
+ * Saved views of Explore: named questions. Owns `explore_views`. A private view is visible to the person who saved it alone, not even to owners and
+ * admins. A shared view is visible to the workspace; owners and admins share views, and change and delete shared ones, whoever saved them. At most one
+ * private view of a person, and one shared view, is the start page: two unique indexes. Deletion is final, because nothing refers to a view.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -28,12 +27,12 @@ const COLUMNS = [
 
 type Row = Omit<api.ExploreView, 'question' | 'is_own' | 'saved_by'> & { created_by: string; question: unknown }
 
-/** One's own views and the workspace's, by name. */
+/** The caller's private views and the shared ones, by name. */
 export async function listExploreViews({ db, actor }: Context<typeof api.listExploreViews>) {
-  return { data: await shown(db, actor, await seen(db, actor).orderBy('name').orderBy('id').execute()) }
+  return { data: await shown(db, actor, await visibleViews(db, actor).orderBy('name').orderBy('id').execute()) }
 }
 
-/** Saves a question. Refuses `invalid_request` where there are enough, and `role_forbidden` to a member who shares it. */
+/** Saves a question. Refuses `invalid_request` at the limit of views, and `role_forbidden` to a member who shares it. */
 export async function createExploreView(
   { db, actor }: Context<typeof api.createExploreView>,
   { body }: Call<typeof api.createExploreView>,
@@ -42,7 +41,7 @@ export async function createExploreView(
   const { org_id, user_id: created_by } = actor
   const id = newId()
   if (is_shared) requireAdmin(actor)
-  await alone(db, org_id, async (trx, now) => {
+  await oneAtATime(db, org_id, async (trx, now) => {
     await requireRoom(trx, actor, is_shared)
     if (is_start_page) await clearStartPage(trx, { org_id, created_by, is_shared })
     const kept = { question: JSON.stringify(question), screen: textOf(screen) }
@@ -54,7 +53,7 @@ export async function createExploreView(
   return one(db, actor, id)
 }
 
-/** Changes the fields that are sent. Refuses `object_not_found`, `role_forbidden`, and `invalid_request` where there are enough. */
+/** Changes the fields that are sent. Refuses `object_not_found`, `role_forbidden`, and `invalid_request` at the limit of views. */
 export async function updateExploreView(
   { db, actor }: Context<typeof api.updateExploreView>,
   { params, body }: Call<typeof api.updateExploreView>,
@@ -62,7 +61,7 @@ export async function updateExploreView(
   const id = idOf(params.id)
   const { org_id } = actor
   const { name, question, screen } = body
-  await alone(db, org_id, async (trx, now) => {
+  await oneAtATime(db, org_id, async (trx, now) => {
     const before = await changeable(trx, actor, id)
     const { created_by } = before
     const is_shared = body.is_shared ?? before.is_shared
@@ -97,25 +96,25 @@ export async function deleteExploreView(
 ) {
   const id = idOf(params.id)
   const { org_id } = actor
-  await alone(db, org_id, async trx => {
+  await oneAtATime(db, org_id, async trx => {
     await changeable(trx, actor, id)
     await trx.deleteFrom('explore_views').where('org_id', '=', org_id).where('id', '=', id).execute()
   })
   return { ok: true as const }
 }
 
-/** One change at a time in an organization, so that two do not choose a start page, or take the last place, at once. */
-const alone = betweenConversions
+/** One change at a time in an organization, so that two changes cannot both choose a start page or take the last place. */
+const oneAtATime = betweenConversions
 
 const textOf = (screen: api.ExploreView['screen']) => (screen === null ? null : JSON.stringify(screen))
 
 const NOT_TAKEN = {
-  error: 'only whoever saved a view takes it back from the workspace',
-  hint: 'Save one of your own like it, and delete this one.',
+  error: 'only the person who saved a view makes it private',
+  hint: 'Save a private copy, and delete this view.',
 }
 
-/** What the member sees. */
-const seen = (db: Kysely<Tables>, { org_id, user_id }: Member) =>
+/** The views that the member sees. */
+const visibleViews = (db: Kysely<Tables>, { org_id, user_id }: Member) =>
   db
     .selectFrom('explore_views')
     .select(COLUMNS)
@@ -125,7 +124,7 @@ const seen = (db: Kysely<Tables>, { org_id, user_id }: Member) =>
 
 /** A view that the member may change. Refuses `object_not_found` for what they do not see, `role_forbidden`. */
 async function changeable(db: Kysely<Tables>, actor: Member, id: string): Promise<Row> {
-  const row = (await seen(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
+  const row = (await visibleViews(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
   if (row.is_shared) requireAdmin(actor)
   return row
 }
@@ -133,12 +132,12 @@ async function changeable(db: Kysely<Tables>, actor: Member, id: string): Promis
 function requireAdmin({ role }: Member): void {
   if (role === 'member')
     refuse('role_forbidden', {
-      error: 'only owners and admins share a view, and change or delete one that is shared',
-      hint: 'Save a view of your own with the same question.',
+      error: 'only owners and admins share views, and change or delete shared ones',
+      hint: 'Save a private view with the same question.',
     })
 }
 
-/** Refuses `invalid_request` where the member, or the workspace, has as many as there may be. */
+/** Refuses `invalid_request` where the member or the workspace has as many views as allowed. */
 async function requireRoom(trx: Kysely<Tables>, { org_id, user_id }: Member, is_shared: boolean): Promise<void> {
   let views = trx.selectFrom('explore_views').where('org_id', '=', org_id).where('is_shared', '=', is_shared)
   if (!is_shared) views = views.where('created_by', '=', user_id)
@@ -146,14 +145,14 @@ async function requireRoom(trx: Kysely<Tables>, { org_id, user_id }: Member, is_
   const most = is_shared ? api.MOST_SHARED : api.MOST_OWN
   if (count >= most)
     refuse('invalid_request', {
-      error: is_shared ? `a workspace has at most ${most} views` : `you have ${most} views of your own, and no more`,
-      hint: 'Delete one that is not needed any more.',
+      error: is_shared ? `a workspace has at most ${most} shared views` : `you have at most ${most} private views`,
+      hint: 'Delete one that is no longer needed.',
     })
 }
 
 type Whose = Pick<Tables['explore_views'], 'org_id' | 'created_by' | 'is_shared'>
 
-/** The view that was the start page until now is none. */
+/** Ends the present start page. */
 async function clearStartPage(trx: Kysely<Tables>, { org_id, created_by, is_shared }: Whose): Promise<void> {
   let views = trx
     .updateTable('explore_views')
@@ -166,11 +165,11 @@ async function clearStartPage(trx: Kysely<Tables>, { org_id, created_by, is_shar
 }
 
 async function one(db: Kysely<Tables>, actor: Member, id: string): Promise<api.ExploreView> {
-  const row = (await seen(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
+  const row = (await visibleViews(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
   return (await shown(db, actor, [row]))[0] ?? refuse('object_not_found')
 }
 
-/** With who saved them. A question that a later version has kept may be none here. */
+/** Views for the API. The question is null where this version cannot read it. */
 async function shown(db: Kysely<Tables>, { user_id }: Member, rows: readonly Row[]): Promise<api.ExploreView[]> {
   const ids = [...new Set(rows.map(({ created_by }) => created_by))]
   const people =

@@ -1,5 +1,5 @@
 /**
- * Rounds that fail again and again, written down so that the dashboard, whichever process serves it, knows of those of all. Owns the table
+ * Stores the periodic jobs that keep failing, so that the process that serves the dashboard knows those of all processes. Owns the table
  * `failing_rounds`.
  */
 import { sql } from 'kysely'
@@ -9,13 +9,13 @@ import { failingAtLeast } from '../../ground/round-watch.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { firstOrganization } from '../../traffic/certificates/names.ts'
 
-/** Fewer failures in a row are no news: a lock that was not to be had, a connection that broke. */
+/** Fewer failures in a row are normal, such as a missed lock or a broken connection. */
 const MANY = 3
 const TELL_MS = 5000
 
 type FailingRound = { readonly round: string; readonly failing_since: string }
 
-/** Writes down every five seconds which rounds of this process fail again and again, until it is closed. */
+/** Stores every five seconds which periodic jobs of this process keep failing, until it is closed. */
 export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Rounds {
   const process_id = newId()
   let hasRows = false
@@ -39,7 +39,7 @@ export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Roun
   )
 }
 
-/** The rounds that fail in any process, by name, and since when. Only the organization that Sluice was set up with sees them, because the others do not run it. */
+/** The periodic jobs that fail in any process, by name, and since when. Only the organization that Sluice was set up with sees them, because the others do not run Sluice. */
 export async function listFailingRounds(db: Ground['db'], org_id: number): Promise<FailingRound[]> {
   const { rows } = await sql<FailingRound>`
     select round, min(failing_since) as failing_since from failing_rounds

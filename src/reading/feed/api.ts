@@ -36,7 +36,7 @@ export const TRACKED = ['true', 'false', 'all'] as const
 const declared = {
   summary: 'List clicks, newest first',
   description:
-    'Without a window: the last 30 days. With one bound, the other lies 30 days away. Pass `next_cursor` back, with the same filters, ' +
+    'Without a window: the last 30 days. With one bound, the other is 30 days away. Send `next_cursor` back, with the same filters, ' +
     'until it is null.',
   query: z.object({
     date_from,
@@ -61,28 +61,28 @@ export const listClicks = endpoint({
 
 const COUNTRY = 'must be the two letters of a country such as DE, or empty for clicks without one'
 
-/** As long as a click's own may be. */
+/** The longest sub of a click. */
 const LONGEST_SUB = 500
 const SUB1 = `must be a text of at most ${LONGEST_SUB} characters, or empty for clicks without one`
 
-/** Not of the feed for keys, whose parameters are fixed. */
+/** Not in the feed for keys, whose parameters the contract fixes. */
 const narrowing = {
   geo: z
     .string()
     .regex(/^([a-z]{2})?$/i, { error: COUNTRY })
     .optional()
-    .meta({ description: 'Only clicks from this country; empty: from none that is known', examples: ['DE'] }),
+    .meta({ description: 'Only clicks from this country; empty: clicks without a known country', examples: ['DE'] }),
   sub1: z
     .string()
     .max(LONGEST_SUB, { error: SUB1 })
     .refine(...FAITHFUL)
     .optional()
-    .meta({ description: 'Only clicks with exactly this sub1; empty: without one' }),
+    .meta({ description: 'Only clicks with exactly this sub1; empty: clicks without one' }),
 }
 
 export const listClicksAsMember = endpoint({
   ...declared,
-  description: `${declared.description} A country or sub1 that is rare among all clicks may take too long: choose fewer days then.`,
+  description: `${declared.description} A rare country or sub1 may take too long: then choose fewer days.`,
   query: declared.query.extend(narrowing),
   reply: declared.reply.extend({
     campaigns: NamedCampaigns,

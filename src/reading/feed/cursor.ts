@@ -1,6 +1,6 @@
 /**
- * The feed's cursor: the last id shown, the bounds where they were defaulted, and a MAC over both and the organization, so
- * that it is of use to nobody else and cannot be changed. Filters and limit are not in it: they come from each request.
+ * The feed's cursor: the last id of the page, the bounds if they were defaulted, and a MAC over both and the organization, so that no other
+ * organization can use it and nobody can change it. It holds no filters or limit: each request sends them.
  */
 import { timingSafeEqual } from 'node:crypto'
 import { refuse } from '../../contract/refusals.ts'
@@ -26,14 +26,14 @@ export function sealCursor(secrets: Pick<Secrets, 'mac'>, org_id: number, { id, 
   return Buffer.concat([body, macOf(secrets, org_id, body)]).toString('base64url')
 }
 
-/** Refuses `invalid_cursor` for what was not sealed here for this organization, to the last character. */
+/** Refuses `invalid_cursor` for any text that `sealCursor` did not return for this organization. */
 export function openCursor(secrets: Pick<Secrets, 'mac'>, org_id: number, text: string): Cursor {
   const bytes = Buffer.from(text, 'base64url')
   const body = bytes.subarray(0, -MAC_BYTES)
   const hasBounds = body.length === ID_BYTES + 2 * BOUND_BYTES
   if (body.length !== ID_BYTES && !hasBounds) refuse('invalid_cursor')
   if (!timingSafeEqual(bytes.subarray(-MAC_BYTES), macOf(secrets, org_id, body))) refuse('invalid_cursor')
-  // Base64 is read leniently, so that other texts could mean the same bytes.
+  // Base64 is decoded leniently, so several texts give the same bytes.
   if (bytes.toString('base64url') !== text) refuse('invalid_cursor')
   const id = body.toString('hex', 0, ID_BYTES).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
   if (!hasBounds) return { id }

@@ -1,6 +1,6 @@
 /**
- * On which days a country or a sub1 was clicked at all, by the report's counters: no index finds clicks by either, and the days without any
- * need not be walked through. Reads `report_day` and `report_delta`; only tracked clicks are in them.
+ * Finds the days with clicks of a country or a sub1, from the report's counters. No index finds clicks by either, so the feed skips all other days.
+ * Reads `report_day` and `report_delta`, which count tracked clicks only.
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -10,14 +10,14 @@ import { ALL_CAMPAIGNS, UNITS } from '../reports/units.ts'
 
 export const SOUGHT = ['geo', 'sub1'] as const
 
-/** The values that are looked for, null for clicks without one, undefined for any. */
+/** The values sought: null for clicks without one, undefined for any. */
 export type Sought = { readonly [column in (typeof SOUGHT)[number]]: string | null | undefined }
 
 const isSought = (sought: Sought, column: (typeof SOUGHT)[number]) => sought[column] !== undefined
 
 /**
- * The parts of the window in which tracked clicks with these values were made, of one campaign or, for null, of all: whole days but at the
- * window's ends, those that follow one another as one.
+ * The parts of the window that have tracked clicks with these values, of one campaign or (null) all: whole days except at the window's ends, with
+ * adjacent days as one part.
  */
 export async function stretchesOf(
   reads: Pick<pg.Pool, 'query'>,
@@ -54,7 +54,7 @@ export async function stretchesOf(
   }))
 }
 
-/** Days, by the millisecond they begin in and in their order, as stretches. */
+/** Days in order, by their first millisecond, as stretches. */
 function joined(days: readonly number[]): Window[] {
   const stretches: Window[] = []
   for (const from of days) {

@@ -1,6 +1,6 @@
 /**
- * The click feed: clicks newest first, page by page by id, which is the order of their creation. Reads `clicks` and selects
- * the 21 fields of the interface and nothing else; owns no table.
+ * The click feed: clicks newest first, in pages by id, which is the order of creation. Reads `clicks` and selects only the 21 fields of the
+ * interface. Owns no table.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
@@ -29,8 +29,8 @@ type Query = {
 type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | Key }
 
 /**
- * What a page is made of. `before` is the id it comes after, in the order of the feed; `campaigns` null means all. `stretches` are the parts
- * of the window that are looked through, where they are not all of it.
+ * A page's filters. `before` is the last id of the previous page; `campaigns` null means all. `stretches` are the parts of the window to read, if not
+ * all of it.
  */
 export type Page = Sought & {
   readonly window: Window
@@ -48,8 +48,7 @@ export function listClicks(context: Context<typeof api.listClicks>, { query }: C
 }
 
 /**
- * The same for someone signed in, with the names of the rows' campaigns, and the day from which on clicks are kept: an empty page of days
- * before it says little.
+ * The same for signed-in people, with the names of the rows' campaigns, and the day from which on clicks are kept, because older days are empty.
  */
 export async function listClicksAsMember(
   context: Context<typeof api.listClicksAsMember>,
@@ -87,7 +86,7 @@ async function pageOf({ database, secrets, actor }: Asking, query: Query) {
   }
 }
 
-/** Reads the query, refusing in the order window, width, status, tracked, cursor. */
+/** Reads the query. Refuses in the order window, width, status, tracked, cursor. */
 function read({ secrets, actor }: Omit<Asking, 'database'>, query: Query): { page: Page; defaulted: boolean } {
   const sentWindow = windowOf(query)
   const status = statusOf(once(query.status, 'status', 'invalid_status'))
@@ -121,10 +120,10 @@ function trackedOf(sent: string | undefined): boolean | undefined {
   return known === 'all' ? undefined : known === 'true'
 }
 
-/** Empty is what the report calls a missing value. */
+/** An empty text means a missing value, as in the report. */
 const valueOf = (sent: string | undefined) => (sent === '' ? null : sent)
 
-/** Out of range is brought into it; what is no whole number is taken as not sent. */
+/** Clamps the limit to its range. A text that is not a whole number counts as not sent. */
 function limitOf(sent: Sent): number {
   if (typeof sent !== 'string' || !/^[+-]?\d+$/.test(sent)) return USUAL
   return Math.min(Math.max(Number(sent), 1), MOST)
@@ -134,7 +133,7 @@ function isEmpty({ window, campaigns }: Page): boolean {
   return window.from > window.to || campaigns?.length === 0
 }
 
-/** The page with the days alone on which what is looked for was clicked; the counters know nothing of clicks that do not count. */
+/** The page narrowed to days with the values sought. Only for tracked clicks, because the counters have no others. */
 async function narrowed({ reads }: Ground['database'], org_id: number, page: Page): Promise<Page> {
   const { window, campaigns, tracked, before, geo, sub1 } = page
   if (tracked !== true || (geo === undefined && sub1 === undefined) || (campaigns?.length ?? 1) > 1) return page
@@ -161,8 +160,8 @@ async function select(database: Ground['database'], org_id: number, page: Page):
 }
 
 /**
- * The statement of a page: `limit` rows and one more. Several campaigns are walked each by itself and merged, because an index holds the
- * order within one campaign only; so are several stretches, to leave out what lies between them.
+ * The statement of a page: `limit` rows and one more. Several campaigns are read one by one and merged, because the index is in order only within a
+ * campaign; so are several stretches, to skip the days between them.
  */
 export function statementFor(org_id: number, page: Page): Statement {
   const { window, stretches = [window], campaigns, status, tracked, before, limit } = page
@@ -177,7 +176,7 @@ export function statementFor(org_id: number, page: Page): Statement {
     ? `id >= ${put(firsts[0] as string)}::uuid and id < ${put(ends[0] as string)}::uuid`
     : 'id >= stretch.first and id < stretch.behind'
   const among = isOne ? [] : [`unnest(${put(firsts)}::uuid[], ${put(ends)}::uuid[]) as stretch (first, behind)`]
-  // Said twice for the planner: the index of the rungs holds none of the clicks on the first.
+  // The second condition lets the planner use the index of stages, which has no clicks of the first stage.
   const byStatus =
     status === undefined ? '' : ` and status = ${put(status)}::smallint${status > 0 ? ' and status > 0' : ''}`
   const byTracked = tracked === undefined ? '' : tracked ? ' and tracked' : ' and not tracked'
@@ -200,7 +199,7 @@ export function statementFor(org_id: number, page: Page): Statement {
   return { text, values }
 }
 
-/** A page names few campaigns and offers, each many times: every id is written once. */
+/** Caches ids of the API, because a page names few campaigns and offers many times each. */
 function wireIds(): (id: string | null) => string | null {
   const written = new Map<string, string>()
   return id => {
@@ -211,7 +210,7 @@ function wireIds(): (id: string | null) => string | null {
   }
 }
 
-/** Shaped by hand, field by field in the interface's order: the gate sends it as it is. */
+/** A click for the API, with its fields in the order of the interface, because the gate sends it as it is. */
 function shown(row: Row, wire: (id: string | null) => string | null): api.Click {
   return {
     id: toWireId(row.id),

@@ -1,4 +1,4 @@
-/** Figures of what traffic runs on, which are no dimension of the report: landings, and what campaigns lead to. */
+/** Figures by objects that are no dimension of the report: landings, funnels, click flows and traffic sources. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Id } from '../../contract/fields.ts'
@@ -29,21 +29,21 @@ const counters = MemberReportRow.omit({
 export const FiguresRow = z.object({ key: Id, ...counters }).meta({ id: 'FiguresRow' })
 export type FiguresRow = z.output<typeof FiguresRow>
 
-/** Clicks that a question may look through: two thirds of a second on a small server, cold several times that. */
+/** A question reads at most so many clicks: two thirds of a second on a small server, several times that with cold caches. */
 export const MOST_LOOKED_AT = 2_000_000
 
 export const readLandingFigures = endpoint({
   route: 'GET /api/figures/landings',
   access: { session: 'member' },
-  summary: 'Read what the clicks of each landing came to',
+  summary: 'Read the figures of each landing',
   description:
-    'Counts the tracked clicks whose visitors were given the landing, made on these days, with what they have come to so far. They are counted one by ' +
-    `one: where the days hold more than ${MOST_LOOKED_AT.toLocaleString('en-US')} clicks nothing is counted. Landings without clicks are left out.`,
+    'Counts the tracked clicks of these days by the landing that visitors were sent to, with their conversions and revenue so far. They are counted one by ' +
+    `one, so nothing is counted where the days have more than ${MOST_LOOKED_AT.toLocaleString('en-US')} clicks. Landings without clicks are left out.`,
   query: z.object(days),
   reply: z.object({
-    is_counted: z.boolean().meta({ description: 'False where the days hold too many clicks: choose fewer' }),
+    is_counted: z.boolean().meta({ description: 'False where the days have too many clicks: choose fewer days' }),
     date_from: DayOf.meta({
-      description: 'The first day that is counted; later than asked where clicks are no longer kept',
+      description: 'The first day that is counted; later than the query’s where clicks are no longer kept',
     }),
     rows: z.array(FiguresRow),
   }),
@@ -53,23 +53,23 @@ export const readLandingFigures = endpoint({
 export const readDestinationFigures = endpoint({
   route: 'GET /api/figures/destinations',
   access: { session: 'member' },
-  summary: 'Read what the campaigns of a funnel, click flow or traffic source came to',
+  summary: 'Read the figures of each funnel, click flow or traffic source',
   description:
-    'Adds up the tracked clicks of all campaigns that lead to the funnel or click flow, or name the traffic source, now, made on these days, whatever held then. ' +
-    'Those of no campaign are left out.',
+    'Sums the tracked clicks of these days over all campaigns that now lead to the funnel or click flow, or name the traffic source, whatever they did when the ' +
+    'clicks were made. Objects without campaigns are left out.',
   query: z.object({ type: z.enum(['funnel', 'click_flow', 'traffic_source']), ...days }),
   reply: z.object({ rows: z.array(FiguresRow.extend({ campaigns: z.int().min(1) })) }),
   refuses: ['invalid_window', 'window_too_wide', 'invalid_request'],
 })
 
-/** Of the newest clicks of the day, as many as are looked at: they tell what a source passes as well as all of them. */
+/** A sample of the newest clicks of the day shows what a source passes as well as all clicks do. */
 export const MOST_SAMPLED = 100_000
 
 export const readSourceShares = endpoint({
   route: 'GET /api/figures/traffic-sources/today',
   access: { session: 'member' },
-  summary: 'Read how many clicks of today came with what their traffic source should pass',
-  description: `Of the newest ${MOST_SAMPLED.toLocaleString('en-US')} clicks of the UTC day, those that count, by the source that their campaigns name now.`,
+  summary: 'Read how many clicks of today have the click id and cost of their traffic source',
+  description: `The tracked clicks among the newest ${MOST_SAMPLED.toLocaleString('en-US')} of the UTC day, by the source that their campaigns name now.`,
   reply: z.object({
     rows: z.array(
       z.object({

@@ -1,6 +1,6 @@
 /**
- * Figures for the lists of landings, funnels and click flows, of whole UTC days or between moments. Owns no table. What campaigns lead to is added up from the
- * report's counters; landings are counted from the clicks themselves, of which a question looks at a bounded number.
+ * Figures for the lists of landings, funnels, click flows and sources, of whole UTC days or between moments. Owns no table. Landings are counted from
+ * the clicks, a bounded number of them; all others are sums of the report's counters of campaigns.
  */
 import { dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
@@ -13,12 +13,13 @@ import { BY_KEY, CONVERSION_SUMS, CONVERTED, conversionsOf, convertedOf } from '
 import { coverOf } from '../reports/cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from '../reports/kept.ts'
 import { sourcesOf } from '../reports/sources.ts'
+import { countsIn } from '../reports/units.ts'
 import * as api from './api.ts'
 import { countLandings, type Found } from './landings.ts'
 
 export { readSourceShares } from './source-shares.ts'
 
-/** What the clicks of each landing came to. Refuses `invalid_window`, `window_too_wide`. */
+/** The figures of each landing. Refuses `invalid_window`, `window_too_wide`. */
 export async function readLandingFigures(
   { database, actor }: Context<typeof api.readLandingFigures>,
   { query }: Call<typeof api.readLandingFigures>,
@@ -26,7 +27,7 @@ export async function readLandingFigures(
   const { reads } = database
   const { from, to } = windowOf(query)
   const goals = await readGoals(reads, actor.org_id)
-  // What is kept is looked up behind the count as well: a month may go in between.
+  // Checked again after the count, because a month of clicks may be dropped in between.
   for (let kept_from = await clicksKeptFrom(reads); ; ) {
     const first = Math.max(from, kept_from)
     const found = await countLandings(reads, actor.org_id, { from: first, to }, goals, api.MOST_LOOKED_AT)
@@ -37,7 +38,7 @@ export async function readLandingFigures(
   }
 }
 
-/** What the campaigns that lead to each funnel, or to each click flow, or that name each traffic source, came to. Refuses `invalid_window`, `window_too_wide`. */
+/** The figures of each funnel, click flow or traffic source, by the campaigns that name it now. Refuses `invalid_window`, `window_too_wide`. */
 export async function readDestinationFigures(
   { database, actor }: Context<typeof api.readDestinationFigures>,
   { query }: Call<typeof api.readDestinationFigures>,
@@ -79,7 +80,7 @@ export async function readDestinationFigures(
   return { rows: rows.map(row => ({ ...rowOf(row), campaigns: Number(row['campaigns']) })) }
 }
 
-/** The first and last millisecond of the days; a moment is itself. */
+/** From the first to the last millisecond of the days; a moment is used as it is. */
 function windowOf({ date_from, date_to }: { date_from: string; date_to: string }): Window {
   return possible(
     windowBetween(
@@ -89,18 +90,9 @@ function windowOf({ date_from, date_to }: { date_from: string; date_to: string }
   )
 }
 
-function rowOf(row: Found): api.FiguresRow {
-  const count = (name: (typeof COUNTERS)[number]) => Number(row[name])
-  return {
-    key: row['key'] ?? '',
-    clicks: count('clicks'),
-    landed: count('landed'),
-    started: count('started'),
-    registered: count('registered'),
-    lead: count('lead'),
-    deposit: count('deposit'),
-    ftd: count('ftd'),
-    revenue: row['revenue'] ?? '0.00',
-    ...convertedOf(row),
-  }
-}
+const rowOf = (row: Found): api.FiguresRow => ({
+  key: row['key'] ?? '',
+  ...countsIn(row),
+  revenue: row['revenue'] ?? '0.00',
+  ...convertedOf(row),
+})

@@ -1,4 +1,4 @@
-/** Counts clicks by their landing, one by one: no counter has them, and no index finds them. Reads `clicks` and `events`. */
+/** Counts clicks by landing, one by one, because no counter has landings and no index finds them. Reads `clicks` and `events`. */
 import type pg from 'pg'
 import { firstIdAt } from '../../contract/ids.ts'
 import { REACHED } from '../../contract/ladder.ts'
@@ -8,14 +8,14 @@ import { COUNTERS } from '../../intake/counters/deltas.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { BY_KEY, CONVERTED, conversionsOfEvents } from '../reports/converted.ts'
 
-/** A row as the database answers it, its counters and `revenue` by their names. */
+/** A row of the database, with its counters and `revenue` by name. */
 export type Found = { readonly [column: string]: string | null }
 
 const REACHED_BY = REACHED.map(
   (bit, at) => `count(*) filter (where tracked and stages & ${bit} <> 0) as ${COUNTERS[at + 1]}`,
 )
 
-/** The tracked clicks of the window by landing, as `key`, those without one left out; undefined where the window holds more than `most` clicks. */
+/** The tracked clicks of the window by landing (`key`), without clicks that have none; undefined where the window has more than `most` clicks. */
 export async function countLandings(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,

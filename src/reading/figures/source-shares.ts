@@ -1,4 +1,4 @@
-/** How many of today's clicks came with what their traffic source should pass. Reads `clicks` and `campaigns`. */
+/** Counts today's clicks that have the click id and cost of their traffic source. Reads `clicks` and `campaigns`. */
 import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Context } from '../../ground/room.ts'
@@ -6,7 +6,7 @@ import * as api from './api.ts'
 
 type Found = { readonly [F in 'clicks' | 'with_ref_id' | 'with_cost']: number } & { readonly key: string }
 
-/** Of the newest clicks of the UTC day, by the traffic source that their campaigns name now. */
+/** The counts of the newest clicks of the UTC day, by the traffic source that their campaigns name now. */
 export async function readSourceShares({ database, actor }: Context<typeof api.readSourceShares>) {
   const now = Date.now()
   const { rows } = await database.reads.query<Found>(

@@ -1,40 +1,36 @@
-/** The report over HTTP: what clicks of a window have come to, by campaign, geo, sub1, offer or day. */
+/** The report over HTTP: the figures of a window's clicks by campaign, geo, sub1, offer or day. */
 import { z } from 'zod'
 import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Instant, Money } from '../../contract/fields.ts'
 import { FIGURES, type FigureKey, figureOf } from '../../contract/figures.ts'
+import { STAGES } from '../../contract/ladder.ts'
 import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type Dimension = (typeof DIMENSIONS)[number]
-/** Those of a time zone. */
+/** Dimensions of a time zone. */
 export const LOCAL_DIMENSIONS = ['local_day', 'local_hour', 'local_weekday_hour'] as const
 export type LocalDimension = (typeof LOCAL_DIMENSIONS)[number]
 
 const Count = z.int().min(0)
 const CostSource = z.enum(['manual', 'api', 'spread', 'account', 'link', 'mixed'])
 
-/** A count, as the figure of that name says it. */
+/** A count with the description of its figure. */
 const counted = (key: FigureKey) => Count.meta({ description: figureOf(key).means })
 
 const counters = {
   clicks: counted('clicks'),
-  landed: counted('landed'),
-  started: counted('started'),
-  registered: counted('registered'),
-  lead: counted('lead'),
-  deposit: counted('deposit'),
-  ftd: counted('ftd'),
+  ...(Object.fromEntries(STAGES.map(stage => [stage, counted(stage)])) as Record<(typeof STAGES)[number], z.ZodInt>),
   revenue: Money.meta({ description: `${FIGURES.revenue.means} US dollars with two decimals; 0.00 without any` }),
   cost: Money.optional().meta({
     description:
-      'Ad spend: what was recorded, else what was spread or ad accounts say, else what the clicks cost; absent on geo and offer',
+      'Ad spend: recorded spend, else spread amounts or the spend of ad accounts, else the cost of the clicks themselves; absent on geo and offer',
   }),
   cost_source: CostSource.nullable().optional().meta({
     description:
-      'spread: an amount spread over clicks; account: what an ad account says; link: what the clicks themselves cost; mixed: of several; null without spend; absent on geo and offer',
+      'spread: an amount spread over clicks; account: the spend of an ad account; link: the cost of the clicks themselves; mixed: several sources; null without spend; absent on geo and offer',
   }),
 }
 
@@ -78,7 +74,7 @@ const ofClicks = {
   rejected: counted('rejected'),
 }
 
-/** Beside the clicks that had them: each conversion counts, however many its click has. */
+/** Every conversion counts here, while a stage counts its click once. */
 const converted = {
   conversions: counted('conversions'),
   conversions_pending: counted('conversions_pending'),
@@ -92,14 +88,14 @@ export type Converted = z.output<z.ZodObject<typeof converted>>
 export const MemberReportRow = ReportRow.extend({ ...ofClicks, ...converted }).meta({ id: 'MemberReportRow' })
 export type MemberReportRow = z.output<typeof MemberReportRow>
 
-/** Spend booked without a sub1 is of nobody's sub1: apart from the visitors who came without one, so that they have no cost they did not cause. */
+/** By sub1, spend booked without a sub1 is no cost of the clicks without one, so it is not in their row. */
 export const MemberReport = Report.extend({
   dimension: z.enum([...DIMENSIONS, ...LOCAL_DIMENSIONS]),
   rows: z.array(MemberReportRow),
   totals: Report.shape.totals.extend({ ...ofClicks, ...converted }),
   not_broken_down: z.object({ cost: Money, cost_source: CostSource }).nullable().meta({
     description:
-      'By sub1: the spend that was booked without a sub1, in `totals` and in no row; null without any, and by anything else',
+      'By sub1: the spend that was booked without a sub1, which is in `totals` but in no row; null without such spend, and by any other dimension',
   }),
 }).meta({ id: 'MemberReport' })
 export type MemberReport = z.output<typeof MemberReport>
@@ -111,8 +107,8 @@ export const campaign_id = sent({
 const declared = {
   summary: 'Read the funnel report',
   description:
-    'Counts the tracked clicks made in the window, with what they have come to and earned so far: a conversion counts on the day of its ' +
-    'click. Rows come by clicks, then key (`day`: by date), and are cut at 500; totals are not.',
+    'Counts the tracked clicks made in the window, with their conversions and revenue so far: a conversion counts on the day of its ' +
+    'click. Rows are in the order of clicks, then key (`day`: by date), and are cut at 500; totals are not.',
   query: z
     .object({
       dimension: sent({ description: 'What the rows are', enum: DIMENSIONS }),
@@ -134,21 +130,21 @@ export const readReport = endpoint({
 
 export const readReportAsMember = endpoint({
   ...declared,
-  description: `${declared.description} By sub1, spend that was booked without one stands beside the rows. Of a UTC day that the window cuts, booked spend counts by the clicks within the window. With what the clicks themselves cost, by country and offer too, how their conversions stand, the conversions by type, and those of each campaign’s goal.`,
+  description: `${declared.description} By sub1, spend that was booked without one is not_broken_down. Where the window cuts a UTC day, booked spend counts with the share of the clicks within the window. It adds the cost of the clicks themselves (by country and offer too), the status of their conversions, the conversions by type, and those of each campaign’s goal.`,
   reply: MemberReport,
   query: declared.query.extend({
     dimension: sent({
       description:
-        'What the rows are; local_day (YYYY-MM-DD), local_hour (00 to 23) and local_weekday_hour (1-00, a Monday, to 7-23) are those of the zone tz, and like geo and offer have no cost',
+        'What the rows are; local_day (YYYY-MM-DD), local_hour (00 to 23) and local_weekday_hour (1-00, a Monday, to 7-23) are in the time zone tz, and like geo and offer have no cost',
       enum: [...DIMENSIONS, ...LOCAL_DIMENSIONS],
     }),
     tz: sent({
-      description: 'IANA name of the time zone that local_day, local_hour and local_weekday_hour are of',
+      description: 'IANA name of the time zone of local_day, local_hour and local_weekday_hour',
       examples: ['Europe/Kyiv'],
     }),
     currency: Currency.optional().meta({
       description:
-        'With dimension=day: each UTC day’s dollars by the rate that holds on that day, and totals that are the sums of those. The books are in US dollars',
+        'With dimension=day: converts each UTC day’s dollars at the rate of that day; totals are the sums of the days. The books are in US dollars',
     }),
   }),
   refuses: [...declared.refuses, 'tz_unknown', 'tz_not_offered', 'slots_incomplete', 'rate_unknown'],

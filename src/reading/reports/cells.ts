@@ -1,13 +1,13 @@
 /**
- * The tracked clicks of one campaign by cell (UTC day and sub1), from the same counters as a report; and on which days its clicks have cost
- * something themselves. For whoever divides an amount by them. Owns no table. Reads `report_day`, `report_delta`, `clicks` and `dropped_clicks`.
+ * The tracked clicks of one campaign by cell (UTC day and sub1), from the report's counters, and the days on which its clicks have a cost of their
+ * own. Spreading an amount over clicks needs both. Owns no table. Reads `report_day`, `report_delta`, `clicks` and `dropped_clicks`.
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Value } from '../../ground/db/statement.ts'
-import { type Cover, coverOf } from './cover.ts'
+import { type Cover, coverOf, isAny } from './cover.ts'
 import { UNITS } from './units.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import type { Put } from './sources.ts'
@@ -35,12 +35,12 @@ export async function clicksByCell(reads: pg.Pool, wanted: Wanted, window: Windo
   return rows
 }
 
-/** A day has its own probe of the key, because other campaigns stand between two days. */
+/** Days are an array, so that each is looked up by the key: in the index other campaigns lie between two days of one campaign. */
 function partsOf({ days, ends }: Cover, sub1: string | undefined, put: Put): string {
   const parts: string[] = []
   const wanted = sub1 === undefined ? undefined : put(sub1)
   const only = (column: string) => (wanted === undefined ? '' : ` and ${column} = ${wanted}`)
-  if (days.first <= days.last) {
+  if (isAny(days)) {
     const each = Array.from({ length: days.last - days.first + 1 }, (_, at) => dayOf((days.first + at) * DAY_MS))
     const among = `campaign_id = $2::uuid and day = any(${put(each)}::date[])`
     parts.push(
@@ -55,7 +55,7 @@ function partsOf({ days, ends }: Cover, sub1: string | undefined, put: Put): str
   return parts.join('\n      union all ')
 }
 
-/** Those of the days (YYYY-MM-DD) on which the clicks have cost something, whatever was entered in its place. */
+/** Those of the days (YYYY-MM-DD) on which the clicks have a cost of their own, even if entered spend replaces it. */
 export async function daysWithCost(reads: pg.Pool, wanted: Wanted, days: readonly string[]): Promise<string[]> {
   const { org_id, campaign_id, sub1 = null } = wanted
   const { rows } = await reads.query<{ day: string }>(

@@ -1,7 +1,7 @@
 /**
- * Holds the half hours of each organization against its days, and completes from the clicks those that do not add up to them: those of before
- * there were half hours, and what a process of an earlier version counts beside a newer one. Forgets those that are too old. Reports wait for
- * none of it: they count such days from the clicks themselves. Owns `slot_checks`.
+ * Compares the half hours of each organization with its days, and completes half hours that do not add up to their day from the clicks. They do not
+ * for days older than half hours, and for days that a process of an earlier version counts. Deletes half hours that are too old. Reports do not
+ * wait for this: they count such days from the clicks. Owns `slot_checks`.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -14,7 +14,7 @@ import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.
 import { COMPLETE_DAY, DIFFERING_DAYS, SLOTS_KEPT_DAYS } from './slots.ts'
 
 const PAUSE_MS = 600_000
-/** Between processes: one check within a pause is enough. */
+/** One process's check within a pause is enough. */
 const CHECKED_MS = PAUSE_MS / 3
 
 const NEXT = (among: Among) =>
@@ -23,27 +23,27 @@ const CLAIM = `
   insert into slot_checks as c (org_id, checked_at) values ($1, $2)
   on conflict (org_id) do update set checked_at = excluded.checked_at where c.checked_at <= $3
   returning org_id`
-/** Also the lock of the organization's half hours. */
+/** The row is also the lock of the organization's half hours. */
 const LOCK = `
   insert into slot_checks as c (org_id, checked_at) values ($1, $2)
   on conflict (org_id) do update set checked_at = excluded.checked_at`
 const FORGET = 'delete from report_slot where org_id = $1 and day < $2::date'
 
-/** Opens the checks, which go round until they are closed; any number of processes may have them. */
+/** Opens the periodic check; any number of processes may run it. */
 export function openSlotChecks({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
     'reports/complete-slots',
     PAUSE_MS,
     signal => checkSlots(database.worker, { apart_ms: CHECKED_MS, signal }),
-    error => log.warn({ err: error }, 'half hours were not completed; reports stay right, and it is tried again'),
+    error => log.warn({ err: error }, 'could not complete half hours, reports stay correct; retrying'),
   )
 }
 
 type How = { readonly apart_ms?: number; readonly signal?: AbortSignal }
 
 /**
- * Checks every organization that was not checked within `apart_ms`, and completes what it finds, the last day first.
- * @throws what the database says
+ * Checks every organization that was not checked within `apart_ms`, and completes its half hours, latest day first.
+ * @throws database errors
  */
 async function checkSlots(pool: pg.Pool, { apart_ms = 0, signal }: How = {}): Promise<void> {
   for await (const org_id of organizationsWith(NEXT, pool, signal)) {
@@ -53,7 +53,7 @@ async function checkSlots(pool: pg.Pool, { apart_ms = 0, signal }: How = {}): Pr
   }
 }
 
-/** Checks one organization at the moment `now`. @throws what the database says */
+/** Checks one organization at the moment `now`. @throws database errors */
 export async function completeSlots(
   pool: pg.Pool,
   org_id: number,
@@ -61,14 +61,14 @@ export async function completeSlots(
   signal?: AbortSignal,
 ): Promise<void> {
   const first = dayOf(now - SLOTS_KEPT_DAYS * DAY_MS)
-  // A day more, for clocks that differ.
+  // A day more, because clocks differ.
   await pool.query(FORGET, [org_id, dayOf(now - (SLOTS_KEPT_DAYS + 1) * DAY_MS)])
   const { rows } = await pool.query<{ day: string }>(DIFFERING_DAYS, [org_id, first])
   for (const { day } of rows) {
     if (signal?.aborted) return
     const began = performance.now()
     await completeDay(pool, org_id, day)
-    // As long as it took: whoever waits for the database comes first.
+    // Pauses as long as the work took, so that others get the database.
     await sleep(performance.now() - began, undefined, { signal }).catch(() => {})
   }
 }

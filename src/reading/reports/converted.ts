@@ -1,18 +1,16 @@
 /**
- * The SQL of conversions by type, and how they stand: what is counted in days and weeks, the events and revisions that are not counted yet, and
- * the events of the ragged ends, as one union. A conversion counts on the day of its click, as all that a click has come to does; each counts,
- * however many its click has.
+ * The SQL of conversions by type and status, as one union: counters of days and weeks, the events and revisions that are not counted yet, and the
+ * events of the window's ragged ends. A conversion counts on the day of its click. Every conversion counts, however many its click has.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { IS_PENDING, IS_REJECTED, LAST_STATUS } from '../../intake/counters/conversions.ts'
-import { NO_ID } from '../../intake/counters/deltas.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import type { Converted, Dimension } from './api.ts'
-import { type Cover, type Days, weeksOf } from './cover.ts'
+import { type Cover, type Days, isAny, weeksOf } from './cover.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 import { dayOfId, PENDING_CHANGE, REJECTED_CHANGE, WAS } from './fold-events.ts'
-import type { Put } from './sources.ts'
+import { type Put, UUID_KEY } from './sources.ts'
 
 type Slice = {
   readonly dimension: Dimension
@@ -21,9 +19,7 @@ type Slice = {
   readonly goals: Goals
 }
 
-const UUID_KEY = (column: string) => `case when ${column} <> '${NO_ID}' then ${column}::text else '' end`
-
-/** How the key of a row is made: of a counter, and of an event `e` with its click `c`. */
+/** SQL of the key of a row: of a counter (`counted`), and of an event `e` with its click `c` (`told`). */
 const KEYS: Record<Dimension, { counted: string; told: string; ofClick?: true }> = {
   campaign: { counted: UUID_KEY('campaign_id'), told: `coalesce(e.campaign_id::text, '')` },
   geo: { counted: 'key', told: `coalesce(c.geo, '')`, ofClick: true },
@@ -32,27 +28,27 @@ const KEYS: Record<Dimension, { counted: string; told: string; ofClick?: true }>
   day: { counted: 'day::text', told: `${dayOfId('e.click_id')}::text` },
 }
 
-/** How many conversions a row is of: all of them, and of these the pending and the rejected ones. */
+/** The counts of a row: all conversions, and the pending and rejected ones among them. */
 const COUNTS = ['events', 'pending', 'rejected'] as const
 
-/** The same in `by_type`, and of those that are their campaign's goal in `goal_events` and so on, for a select from rows with `COUNTS`. */
+/** The sums of `COUNTS` over all conversions, and (as `goal_events` and so on) over those that are their campaign's goal. */
 const summed = (isGoal: string) =>
   COUNTS.map(
     name => `sum(${name}) as ${name}, coalesce(sum(${name}) filter (where ${isGoal}), 0) as goal_${name}`,
   ).join(', ')
 
-/** What an event `e` counts, whose last status is `r.status`. */
+/** The `COUNTS` of one event `e`, whose last status is `r.status`. */
 const STANDING = (
   sign: 1 | -1,
 ) => `${sign}::bigint as events, ${sign}::bigint * coalesce((${IS_PENDING('r.status')})::int, 0) as pending,
       ${sign}::bigint * coalesce((${IS_REJECTED('r.status')})::int, 0) as rejected`
 
-/** The last word on the event `e`, as `r.status`. */
+/** Joins the last status of the event `e` as `r.status`. */
 const LAST_WORD = `left join lateral (${LAST_STATUS('$1', 'e.id')}) r on true`
 
 /**
- * Rows of `key`, `type`, how many `events` of it, how many of these are `pending` and `rejected`, and of all three those that are their campaign's
- * goal (`goal_events` …), for the organization in `$1`. Only where campaigns have goals of their own are their counters looked at one by one.
+ * Rows of `key`, `type`, the `COUNTS`, and the same counts of conversions that are their campaign's goal (`goal_events` …), for the organization in
+ * `$1`. The counters of single campaigns are read only where campaigns have goals of their own.
  */
 export function conversionsOf({ dimension, campaigns, cover, goals }: Slice, put: Put): string {
   const { counted, told, ofClick } = KEYS[dimension]
@@ -101,7 +97,7 @@ export function conversionsOf({ dimension, campaigns, cover, goals }: Slice, put
 
 const UNCOUNTED = ' and r.org_id = $1 and not r.counted'
 
-/** Conversions of single events: rows of `source` with a `key`, their campaign and type as they are called there, and `e` the event. Summed by key and type. */
+/** The same from single events, summed by key and type. `source` gives the SQL of the key, the campaign, the `from` (with the event as `e`) and a condition. */
 export function conversionsOfEvents(
   source: { readonly key: string; readonly campaign: string; readonly from: string; readonly where: string },
   goals: Goals,
@@ -116,7 +112,7 @@ export function conversionsOfEvents(
     ) told ${join} group by key, type`
 }
 
-/** Whether a type is the goal of a campaign, as a condition, and what is joined for it. */
+/** The condition that a type is the goal of a campaign, and the join that it needs. */
 function goalOf({ goal, own }: Goals, campaign: string, type: string, put: Put): { join: string; is: string } {
   const usual = `${put(goal)}::text[]`
   if (own.length === 0) return { join: '', is: `${type} = any(${usual})` }
@@ -124,29 +120,27 @@ function goalOf({ goal, own }: Goals, campaign: string, type: string, put: Put):
   return { join, is: `${type} = any(coalesce(own.goal, ${usual}))` }
 }
 
-const isAny = ({ first, last }: Days): boolean => first <= last
-
-/** What a row has: conversions by type as JSON, because only few types have any, and those of the goal. */
+/** The conversions of a row: by type as JSON, because few types have any, and those of the goal. */
 type Row = { readonly [column: string]: string | null | undefined }
 
-/** The columns that `convertedOf` reads, with a prefix or without. */
+/** The columns that `convertedOf` reads. */
 export const CONVERTED = ['by_type', ...COUNTS.map(name => `goal_${name}`)] as const
 
 const BY_TYPE = `json_object_agg(type, json_build_object('approved', events - pending - rejected, 'pending', pending, 'rejected', rejected))::text as by_type`
 const OF_GOAL = COUNTS.map(name => `sum(goal_${name})::text as goal_${name}`).join(', ')
 
-/** Rows of `conversionsOf`, added up. */
+/** The sums over rows of `conversionsOf`. */
 export const CONVERSION_SUMS = COUNTS.map(name => `sum(${name}) as ${name}, sum(goal_${name}) as goal_${name}`).join(
   ', ',
 )
 
-/** By `key`, out of a `converted` of one row for each key and type. */
+/** Conversions by `key`, from a `converted` with a row for each key and type. */
 export const BY_KEY = `select key, ${BY_TYPE}, ${OF_GOAL} from converted group by key`
-/** Over all keys. */
+/** The same over all keys. */
 export const IN_ALL = `select ${BY_TYPE}, ${OF_GOAL}
       from (select type, ${CONVERSION_SUMS} from converted group by type) types`
 
-/** As they are answered: of the goal, and by type. What is neither pending nor rejected is approved. */
+/** The conversions of a row as they are answered. A conversion that is neither pending nor rejected is approved. */
 export function convertedOf(row: Row, prefix: '' | 'total_' = ''): Converted {
   const [events, pending, rejected] = COUNTS.map(name => Number(row[`${prefix}goal_${name}`] ?? 0)) as [
     number,

@@ -1,19 +1,22 @@
 /**
- * How a window is made of counters and clicks: whole days from the counters, the ragged ends from the clicks themselves, either added, or
- * subtracted from a day counted whole, whichever is the shorter stretch of traffic.
+ * Covers a window with counters and clicks: whole days from the counters, the ragged ends from the clicks. An end is added, or subtracted from a whole
+ * day, whichever reads less traffic.
  */
 import { DAY_MS } from '../../contract/days.ts'
 import { type Window } from '../../contract/window.ts'
 
-/** Clicks made from `from` to `to` (Unix ms, both inclusive, within one UTC day or half hour), to be added or taken away. */
+/** Clicks made from `from` to `to` (Unix ms, both inclusive, within one UTC day or half hour), to be added (1) or subtracted (-1). */
 export type Stretch = { readonly sign: 1 | -1; readonly from: number; readonly to: number }
 /** Days, or half hours, as numbers since 1970-01-01, both inclusive; none where `first` is after `last`. */
 export type Days = { readonly first: number; readonly last: number }
 export type Cover = { readonly days: Days; readonly ends: readonly Stretch[] }
 
+/** Whether there is any day. */
+export const isAny = ({ first, last }: Days): boolean => first <= last
+
 const NO_DAYS: Days = { first: 0, last: -1 }
 
-/** Covers the window, by days or what else of `size_ms` is counted. `now` only tells which stretch is shorter: nothing has been clicked after it, but for clocks that differ. */
+/** Covers the window by days, or other counted periods of `size_ms`. `now` only decides which stretch is shorter, because there are no clicks after it. */
 export function coverOf({ from, to }: Window, now: number, size_ms = DAY_MS): Cover {
   if (from > to) return { days: NO_DAYS, ends: [] }
   const first = Math.floor(from / size_ms)
@@ -43,7 +46,7 @@ function stretches(sign: 1 | -1, from: number, to: number): Stretch[] {
   return from > to ? [] : [{ sign, from, to }]
 }
 
-/** Days taken apart into whole weeks (Monday to Sunday) and what is left before and after them. */
+/** Days as whole weeks (Monday to Sunday) and the days before and after them. */
 export function weeksOf({ first, last }: Days): { weeks: Days; around: Days[] } {
   // Day 4 of 1970 was a Monday.
   const monday = Math.ceil((first - 4) / 7) * 7 + 4
@@ -53,5 +56,5 @@ export function weeksOf({ first, last }: Days): { weeks: Days; around: Days[] } 
     { first, last: monday - 1 },
     { first: sunday + 1, last },
   ]
-  return { weeks: { first: monday, last: sunday }, around: around.filter(days => days.first <= days.last) }
+  return { weeks: { first: monday, last: sunday }, around: around.filter(isAny) }
 }

@@ -1,7 +1,7 @@
 /**
- * Counts conversions by type, and how they stand, organization by organization, each portion in one statement: an event or a revision of one is
- * marked as counted with what it adds to `event_counts`, so that a report that sums all three in one snapshot is right before, during and after,
- * whichever version of Sluice has written them. Owns `event_counts`, whose rows have the units and levels of `report_day`.
+ * Counts conversions by type and status, one organization at a time. One statement marks a portion of events or revisions as counted and adds them to
+ * `event_counts`. So a report that sums events, revisions and counts in one snapshot is right before, during and after, whichever version of Sluice
+ * has written them. Owns `event_counts`, whose rows have the units and levels of `report_day`.
  */
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
@@ -12,15 +12,15 @@ import { NO_ID } from '../../intake/counters/deltas.ts'
 import { IS_PENDING, IS_REJECTED } from '../../intake/counters/conversions.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 
-/** So many that a counter is written once for many events, so few that marking them takes a fraction of a statement's time. */
+/** Enough events that a counter is written once for many of them, and few enough that the statement stays short. */
 const PORTION = 4000
 const TRIES = 5
 
-/** The id's first 48 bits are its milliseconds. */
+/** SQL of the UTC day of an id, whose first 48 bits are its milliseconds. */
 export const dayOfId = (id: string): string =>
   `(date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int)`
 
-/** What a revision `r` changes, beside the one before it, `was`: an event of which nothing was said is approved. */
+/** What a revision `r` changes against `was`, the one before it. An event without revisions is approved. */
 export const PENDING_CHANGE = changeOf(IS_PENDING)
 export const REJECTED_CHANGE = changeOf(IS_REJECTED)
 function changeOf(is: (status: string) => string): string {
@@ -32,8 +32,8 @@ export const WAS = `left join event_revisions was on was.org_id = $1 and was.eve
 const nextOf = (table: 'events' | 'event_revisions') => (among: Among) =>
   `select org_id from ${table} where not counted and org_id > $1${among('org_id')} order by org_id limit 1`
 
-// The click says its country and sub1; of one that is no longer kept neither is known. Rows are written in the order of the primary key, so
-// that two folders of one organization seldom deadlock.
+// Country and sub1 come from the click; where it is no longer kept they are unknown. Rows are written in the order of the primary key, so that two
+// processes that fold one organization seldom deadlock.
 const fold = (told: string) => `
   with ${told}, daily as (
     select case when grouping(c.geo) = 0 then ${UNITS.geo} when grouping(c.sub1) = 0 then ${UNITS.sub1}
@@ -71,7 +71,7 @@ const FOLD_EVENTS = fold(`waiting as (
     returning e.click_id, e.campaign_id, e.offer_id, e.type, e.test, 1 as events, 0 as pending, 0 as rejected
   )`)
 
-// The events are read beside: what of them is asked for never changes.
+// The columns that are read from `events` never change.
 const FOLD_REVISIONS = fold(`waiting as (
     select event_id, seq from event_revisions where org_id = $1 and not counted order by event_id, seq limit ${PORTION}
   ), taken as (
@@ -92,21 +92,21 @@ const PARTS = [
   },
 ] as const
 
-/** As the folder of clicks: a counter is written once for many events, and what waits for it stays little. */
+/** As for clicks: long enough that a counter is written once for many events, and short enough that few events wait. */
 const PAUSE_MS = 5000
 
-/** Opens the counting, which goes round until it is closed; any number of processes may have one. */
+/** Opens the periodic counting; any number of processes may run it. */
 export function openEventFolder({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
     'reports/fold-events',
     PAUSE_MS,
     signal => foldEvents(database.worker, signal),
     error =>
-      log.warn({ err: error }, 'conversions were not counted by type; reports stay right, and it is tried again'),
+      log.warn({ err: error }, 'could not count conversions by type, reports stay correct; retrying'),
   )
 }
 
-/** Counts every event and revision that waits; for the rounds, and for bulk loads and tests. @throws what the database says */
+/** Counts every event and revision that is not counted yet. @throws database errors */
 export async function foldEvents(pool: pg.Pool, signal?: AbortSignal): Promise<void> {
   for (const { next, fold, left } of PARTS)
     for await (const org_id of organizationsWith(next, pool, signal)) {

@@ -1,10 +1,10 @@
 /**
- * The folder: moves what transactions appended to `counter_sheet`, and those of the version before to `report_sheet`, into `report_day` and
- * `report_slot`, organization by organization, each portion in one statement, so that a report that sums both in one snapshot is right before,
- * during and after. Owns `counter_sheet`, `report_sheet`, the rows of both cell by cell (the view `report_delta`) and `report_day`.
+ * Folding: moves the changes that transactions appended to `counter_sheet` (the previous version: to `report_sheet`) into `report_day` and
+ * `report_slot`, one organization at a time. Each portion is one statement, so a report that sums both sides in one snapshot is right before, during
+ * and after. Owns `counter_sheet`, `report_sheet`, the view `report_delta` of both, and `report_day`.
  *
- * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, each campaign apart or all
- * of them together. Weeks and all campaigns together are what makes a report of 92 days read tens of rows per key, not thousands.
+ * A row of `report_day` counts one unit (campaign, geo, sub1, offer) at one of four levels: per day or per week, for each campaign or for all of
+ * them. With weeks and all campaigns, a report of 92 days reads tens of rows per key instead of thousands.
  */
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
@@ -16,11 +16,11 @@ import { ADD_SLOTS } from './slots.ts'
 import { ALL_CAMPAIGNS, ALL_COUNTERS, UNITS, WEEK } from './units.ts'
 
 /**
- * Large enough that one day's counters are written once for many clicks, small enough for a statement's time at worst: some 36,000
- * cells, which take a fifth of a second as traffic is, and five seconds where no two are alike.
+ * Large enough that a counter is written once for many clicks, and small enough for one statement: some 36,000 cells, which take a fifth of a second
+ * with usual traffic, and five seconds where no two are alike.
  */
 const PORTION_BYTES = 4_000_000
-/** Each pass writes a counter once, however many clicks it counts; what waits for it is read by every report, and stays little. */
+/** Long enough that a counter is written once for many clicks, and short enough that reports read few sheets. */
 const PAUSE_MS = 5000
 const TRIES = 5
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -31,19 +31,19 @@ type Sheet = (typeof SHEETS)[number]
 const nextOf = (sheet: Sheet) => (among: Among) =>
   `select org_id from ${sheet} where org_id > $1${among('org_id')} order by org_id limit 1`
 
-/** By size, not by number: a sheet counts one click or five hundred. */
+/** By size, because a sheet counts between one click and five hundred. */
 const boundOf = (sheet: Sheet) => `
   select id from (
     select id, sum(pg_column_size(changes)) over (order by id rows unbounded preceding) as bytes from ${sheet} where org_id = $1
   ) sheets where bytes >= ${PORTION_BYTES} order by id limit 1`
 
 const listed = (of: (name: string) => string): string => ALL_COUNTERS.map(of).join(', ')
-/** What the version before counts. */
+/** The counters of the previous version. */
 const IN_REPORT_SHEET: ReadonlySet<string> = new Set([...COUNTERS, 'revenue'])
 
 /**
- * Folds the sheets of the organization $1 up to the ids $2 and $3. Rows are written in the order of the primary key, so that two folders of one
- * organization seldom deadlock.
+ * Folds the sheets of the organization $1 up to the ids $2 and $3. Rows are written in the order of the primary key, so that two processes that fold
+ * one organization seldom deadlock.
  */
 const FOLD = `
   with taken as (
@@ -74,13 +74,13 @@ const FOLD = `
     set ${listed(name => `${name} = counted.${name} + excluded.${name}`)}`
 
 type Folder = {
-  /** Folds all that is there now; for tests, the bench and bulk loads. @throws what the database says */
+  /** Folds everything at once; for tests, the bench and bulk loads. @throws database errors */
   foldAll(): Promise<void>
-  /** Lets the portion in hand finish and stops. */
+  /** Finishes the current portion and stops. */
   close(): Promise<void>
 }
 
-/** Opens the folder. Its loop, with at most `pause_ms` between passes, runs until it is closed; any number of processes may have one. */
+/** Opens the periodic folding, with at most `pause_ms` between passes; any number of processes may run it. */
 export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, pause_ms = PAUSE_MS): Folder {
   let last = Promise.resolve()
   // One pass at a time: two would only wait for each other's rows.
@@ -90,7 +90,7 @@ export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, 
     return pass
   }
   const rounds = openRounds('reports/fold', pause_ms, fold, error =>
-    log.warn({ err: error }, 'report counters were not folded; reports stay right, and it is tried again'),
+    log.warn({ err: error }, 'could not fold report counters, reports stay correct; retrying'),
   )
   return {
     foldAll: () => fold(),
@@ -108,7 +108,7 @@ async function foldOrganizations(pool: pg.Pool, signal?: AbortSignal): Promise<v
     }
 }
 
-/** True when there was a full portion, so that more may be left. */
+/** True after a full portion, when more may be left. */
 async function foldPortion(pool: pg.Pool, org_id: number): Promise<boolean> {
   const bounds: (string | undefined)[] = []
   for (const sheet of SHEETS) bounds.push((await pool.query<{ id: string }>(boundOf(sheet), [org_id])).rows[0]?.id)

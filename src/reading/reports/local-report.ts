@@ -1,7 +1,7 @@
 /**
- * The report by day, hour of the day, or weekday and hour of any time zone whose clocks stand on the half hour, from half hours of UTC: exact
- * through the nights in which clocks are changed. Ragged ends come from the clicks, and so do days whose half hours do not add up to them.
- * Reads `report_slot`, `report_delta`, `events` and what the other report reads, in one statement and so in one snapshot.
+ * The report by day, hour, or weekday and hour in any time zone whose offset is a multiple of half an hour, from half hours of UTC: exact even when
+ * clocks change. Ragged ends are counted from the clicks, and so are days whose half hours do not add up to them. Reads `report_slot`,
+ * `report_delta`, `events` and what the other report reads, in one statement and so in one snapshot.
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -20,22 +20,22 @@ import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { campaignsOf, windowOf } from './question.ts'
 import { daysTaken, IS_ANY_LEFT, listed, ofClicks, SLOT_MS, SLOT_NUMBERS, SLOTS_KEPT_DAYS, slotOfId } from './slots.ts'
 import type { Put } from './sources.ts'
-import { ALL_CAMPAIGNS, UNITS } from './units.ts'
+import { ALL_CAMPAIGNS, countsIn, UNITS, verdictsIn } from './units.ts'
 import { type Shift, shiftsOf } from './zone.ts'
 
-/** Days that a report counts from their clicks at most; what is more waits for its half hours. */
+/** A report counts at most so many days from their clicks; with more it is refused until their half hours are complete. */
 const MOST_RECOUNTED = 3
 
 type Query = Call<typeof readReportAsMember>['query']
 type Asking = Pick<Ground, 'database'> & { readonly actor: Member }
 
-/** The dimension of a time zone that is asked for, if it is one. */
+/** The query's dimension, if it is one of a time zone. */
 export const localDimensionOf = ({ dimension }: Query): LocalDimension | undefined =>
   LOCAL_DIMENSIONS.find(known => known === dimension)
 
 /**
- * The report by a dimension of the zone `tz`. Refuses as the other, `tz_unknown` and `tz_not_offered`, `invalid_window` for days whose half
- * hours are no longer kept, `slots_incomplete` while there are days of before that have none yet.
+ * The report by a dimension of the zone `tz`. Makes the refusals of the other report, `tz_unknown` and `tz_not_offered`, `invalid_window` for days
+ * whose half hours are no longer kept, and `slots_incomplete` while older days have none yet.
  */
 export async function localReport(
   { database, actor }: Asking,
@@ -45,7 +45,7 @@ export async function localReport(
 ): Promise<MemberReport> {
   const asked = windowOf(query)
   const tz = once(query.tz, 'tz', 'tz_unknown')
-  if (tz === undefined) refuse('tz_unknown', { error: `time zone required: ${dimension} is a matter of one` })
+  if (tz === undefined) refuse('tz_unknown', { error: `time zone required: ${dimension} needs one` })
   const shifts = shiftsOf(tz, possible(asked))
   const campaigns = campaignsOf(actor, query.campaign_id)
   const whole = await countable(database, possible(asked), now)
@@ -78,7 +78,7 @@ export async function localReport(
   }
 }
 
-/** The window whose half hours are kept, whole where clicks are not. */
+/** The window in whole half hours where clicks are no longer kept. Refuses `invalid_window` where half hours are not. */
 async function countable({ reads }: Ground['database'], window: Window, now: number): Promise<Window> {
   const first = dayOf(now - SLOTS_KEPT_DAYS * DAY_MS)
   if (window.from < Date.parse(first))
@@ -99,11 +99,11 @@ type Asked = {
 }
 type Told = { readonly [number: string]: string }
 type Found = Told & { readonly key: string | null }
-/** `converted` are the conversions of a row by its key, `all` those of all of them. */
+/** `converted` are the conversions by key, `all` those of all rows. */
 type Answered = { readonly found: readonly Found[]; readonly converted: readonly Told[]; readonly all: Told }
 const NOTHING: Answered = { found: [], converted: [], all: {} }
 
-/** Counts days whose half hours turn out not to add up to them from their clicks, in a statement and a snapshot anew. */
+/** Where half hours do not add up to their day, runs the statement again and counts those days from their clicks. */
 async function ask({ reads }: Ground['database'], org_id: number, asked: Asked, now: number): Promise<Answered> {
   for (const recounted: string[] = []; ; ) {
     const { text, values = [] } = localStatementFor(org_id, asked, recounted, now)
@@ -169,7 +169,7 @@ function localStatementFor(org_id: number, asked: Asked, recounted: readonly str
 
 const MONEY: ReadonlySet<string> = new Set(['revenue', 'cost', 'revenue_pending'])
 
-/** Conversions of those clicks, from the events themselves: they are few beside the clicks, and have no half hours of their own. */
+/** The conversions of those clicks, from the events themselves: they are few, and are not counted by half hour. */
 function conversionsWithin({ dimension, window, campaigns, goals }: Asked, ahead: string, put: Put): string {
   const within = campaigns === null ? '' : ` and e.campaign_id = any(${put(campaigns)}::uuid[])`
   const between = `e.click_id >= ${put(firstIdAt(window.from))}::uuid and e.click_id < ${put(firstIdAt(window.to + 1))}::uuid${within}`
@@ -179,10 +179,10 @@ function conversionsWithin({ dimension, window, campaigns, goals }: Asked, ahead
   return conversionsOfEvents({ key: KEYS[dimension], campaign: 'e.campaign_id', from, where: between }, goals, put)
 }
 
-/** As they are told: money with two decimals. */
+/** A number of the answer: money with two decimals. */
 const toldAs = (name: string) => `'${name}', ${MONEY.has(name) ? `round(sum(${name}), 2)` : `sum(${name})`}::text`
 
-// Of `minute`, those after the UTC midnight of `day` by the clocks of the zone: from half a day before it to a day and a half after.
+// `minute` is the local time in minutes after the UTC midnight of `day`, between half a day before it and a day and a half after.
 const LOCAL_DAY = '(day + ((minute + 1440) / 1440 - 1))'
 const HOUR = `lpad(((minute + 1440) % 1440 / 60)::text, 2, '0')`
 const KEYS: Record<LocalDimension, string> = {
@@ -191,7 +191,7 @@ const KEYS: Record<LocalDimension, string> = {
   local_weekday_hour: `extract(isodow from ${LOCAL_DAY}) || '-' || ${HOUR}`,
 }
 
-/** How many minutes the clocks are ahead in a row's half hour. */
+/** SQL of how many minutes the clocks are ahead of UTC in a row's half hour. */
 function aheadOf(shifts: readonly Shift[], put: Put): string {
   const [first, ...changes] = shifts.map(shift => ({ ...shift, minutes: `${put(shift.minutes)}::int` }))
   const cases = changes.toReversed().map(({ from, minutes }) => {
@@ -201,7 +201,7 @@ function aheadOf(shifts: readonly Shift[], put: Put): string {
   return cases.length === 0 ? `${first?.minutes}` : `case ${cases.join(' ')} else ${first?.minutes} end`
 }
 
-/** Rows of `day`, `slot` and the numbers: whole half hours, the clicks of cut ones, and those of the recounted days. */
+/** SQL of rows of `day`, `slot` and the numbers: whole half hours, the clicks of cut ones, and the clicks of recounted days. */
 function sourcesOf(
   { days, ends }: Cover,
   window: Window,
@@ -229,25 +229,12 @@ function sourcesOf(
   return sources.join('\n    union all ')
 }
 
-function numbersOf(row: Told | undefined) {
-  const count = (name: string) => Number(row?.[name] ?? 0)
-  return {
-    clicks: count('clicks'),
-    landed: count('landed'),
-    started: count('started'),
-    registered: count('registered'),
-    lead: count('lead'),
-    deposit: count('deposit'),
-    ftd: count('ftd'),
-    revenue: row?.['revenue'] ?? '0.00',
-    cost_of_clicks: row?.['cost'] ?? '0.00',
-    unread_costs: count('unread_costs'),
-    revenue_pending: row?.['revenue_pending'] ?? '0.00',
-    approved: count('approved'),
-    pending: count('pending'),
-    rejected: count('rejected'),
-  }
-}
+const numbersOf = (row: Told = {}) => ({
+  ...countsIn(row),
+  revenue: row['revenue'] ?? '0.00',
+  cost_of_clicks: row['cost'] ?? '0.00',
+  ...verdictsIn(row),
+})
 
 const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 

@@ -1,5 +1,4 @@
-/** Reads what a caller asks of a report, and the parts that a feed asks as well, refusing in the order that is promised. */
-
+/** Reads the query of a report, and the parts that the feed has too, with refusals in the order of the contract. */
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { momentOf, once, type Sent, type Window, windowBetween } from '../../contract/window.ts'
@@ -15,21 +14,21 @@ export type Query = {
   readonly campaign_id?: Sent
 }
 
-/** `campaigns` is null for all of the organization's clicks, and empty where nothing can be seen. */
+/** `campaigns` is null for all clicks of the organization, and empty where the caller sees none. */
 export type Question = {
   readonly dimension: Dimension
   readonly window: Window
   readonly campaigns: readonly string[] | null
 }
 
-/** What a report is asked. Refuses `invalid_dimension`, `window_required`, `invalid_window`, `window_too_wide`. */
+/** The question of a query. Refuses `invalid_dimension`, `window_required`, `invalid_window`, `window_too_wide`. */
 export function questionOf(actor: Member | Key, query: Query): Question {
   const dimension = DIMENSIONS.find(known => known === once(query.dimension, 'dimension', 'invalid_dimension'))
   if (dimension === undefined) refuse('invalid_dimension')
   return { dimension, window: windowOf(query), campaigns: campaignsOf(actor, query.campaign_id) }
 }
 
-/** The window that is asked. Refuses `window_required`, `invalid_window`, `window_too_wide`. */
+/** The window of a query. Refuses `window_required`, `invalid_window`, `window_too_wide`. */
 export function windowOf(query: Pick<Query, 'date_from' | 'date_to'>): Window {
   if (!query.date_from || !query.date_to) refuse('window_required')
   const from = momentOf(query.date_from, 'date_from')
@@ -37,7 +36,7 @@ export function windowOf(query: Pick<Query, 'date_from' | 'date_to'>): Window {
   return windowBetween(from, to)
 }
 
-/** The campaigns the caller means and may see: what is no id, sent twice, unknown or outside the scope yields nothing, and no refusal. */
+/** The campaigns of the query that the caller may see. A malformed, repeated or unknown id, or one outside the scope, yields no campaign instead of a refusal. */
 export function campaignsOf(actor: Member | Key, sent: Sent): readonly string[] | null {
   if (sent === undefined) return actor.kind === 'key' ? actor.campaigns : null
   const id = typeof sent === 'string' ? toUuid(sent) : undefined

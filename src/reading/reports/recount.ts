@@ -1,6 +1,6 @@
 /**
- * The same question answered from the raw clicks alone, without counters: what tests, the bench and audits hold a report against. Reads every
- * click of the window, so it is no way to serve anyone; and says nothing of months whose clicks are no longer kept.
+ * Answers a report from the clicks alone, without counters, so that tests and the bench can compare. It reads every click of the window, so
+ * it is too slow to serve anyone, and it cannot count months whose clicks are no longer kept.
  */
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
@@ -17,7 +17,7 @@ export type Recounted = Counts & {
   readonly unread_costs: number
 } & Verdicts
 
-/** By the database's own book of time zones; the report goes by the one of its runtime. */
+/** By the database's time zone data; the report uses that of Node. */
 const LOCALLY = `to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) at time zone $5`
 
 const KEYS: Record<Dimension | LocalDimension, string> = {
@@ -35,8 +35,8 @@ const KEYS: Record<Dimension | LocalDimension, string> = {
 const reached = LADDER.slice(1).map((rung, at) => `count(*) filter (where stages & ${REACHED[at]} > 0)::int as ${rung}`)
 
 /**
- * Counts the tracked clicks from `from` to `to` (Unix ms, both inclusive) by one dimension, one of a time zone by that of `tz`, only of these
- * campaigns unless null. All rows, in the report's order. `db` is any pool or client, with a statement timeout that suits the number of clicks.
+ * Counts the tracked clicks from `from` to `to` (Unix ms, both inclusive) by one dimension, for these campaigns or (null) all. Dimensions of a time
+ * zone use `tz`. Returns all rows in the report's order. The statement timeout of `db` must suit the number of clicks.
  */
 export async function recount(
   db: Pick<pg.Pool, 'query'>,
@@ -65,7 +65,7 @@ export async function recount(
 /** The cost of a key: from one source, or from several (`mixed`). Exact. */
 export type RecountedCost = { readonly key: string; readonly cost: string; readonly cost_source: string }
 
-/** A window that reaches to the present holds all of the running day. */
+/** A window that reaches to the present contains all of the current day. */
 function endOfRunningDay(to: number): number {
   const now = Date.now()
   return to < now - 60_000 ? to : now - (now % DAY_MS) + DAY_MS - 1
@@ -74,7 +74,7 @@ function endOfRunningDay(to: number): number {
 const isUncovered = (row: string, by: string, which?: string) =>
   `not exists (select from ${by} o where o.day = ${row}.day and o.campaign_id = ${row}.campaign_id and o.sub1 in ('', ${row}.sub1) ${which === undefined ? '' : ` and o.${which}`})`
 
-/** Of an amount as much as the clicks within the window share of it. */
+/** The share of an amount that belongs to the clicks within the window. */
 const PART = `
   select case
     when counting.day > $5::date and counting.day < $6::date or count(*) > 0 and bool_and(id >= $2::uuid and id < $3::uuid) then amount
@@ -85,10 +85,10 @@ const PART = `
     and (counting.sub1 = '' and counting.rank <> 'spread' or coalesce(c.sub1, '') = counting.sub1)`
 
 /**
- * The same for the cost: what was entered; what was spread over clicks where nothing entered covers it; what accounts say where neither does;
- * and what those clicks cost that nothing of these covers. A row without a sub1 covers all of its campaign's day. Keys without any cost are left out. Spend without a sub1 stands with the visitors who came without one.
- * `byShare`: of a UTC day that the window cuts, what members are told: amounts by the clicks within it, to billionths. One without clicks counts where the window holds
- * the noon of its day.
+ * The same for the cost, by precedence: entered spend, spread amounts, the spend of ad accounts, and the cost of clicks that none of these covers. A
+ * row without a sub1 covers its campaign's whole day. Keys without any cost are left out. Spend without a sub1 counts with the clicks without one.
+ * `byShare`: where the window cuts a UTC day, amounts count with the share of the clicks within it, to billionths, as members see it. An amount
+ * without clicks counts where the window contains noon of its day.
  */
 export async function recountCosts(
   db: Pick<pg.Pool, 'query'>,
@@ -139,7 +139,7 @@ export async function recountCosts(
   return rows
 }
 
-/** Conversions of one type in a row of a report, by what was said of them last. */
+/** Conversions of one type in a row of a report, by their last status. */
 export type RecountedConversions = {
   readonly key: string
   readonly type: string
@@ -148,7 +148,7 @@ export type RecountedConversions = {
   readonly rejected: number
 }
 
-/** The same of conversions by type: the events of those clicks, by the clicks alone. By key, then type. */
+/** The same for conversions by type, from the events of those clicks. By key, then type. */
 export async function recountConversions(
   db: Pick<pg.Pool, 'query'>,
   org_id: number,

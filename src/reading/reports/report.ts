@@ -1,7 +1,7 @@
 /**
- * The report: tracked clicks by the moment they were made, with what they have earned and cost so far. Reads `report_day`,
- * `report_delta`, `event_counts`, `clicks`, `events`, `ad_spend`, `booked_spend` and names, in one statement and so in one snapshot, and must always equal a recount of the clicks that
- * are still kept.
+ * The report: tracked clicks by the moment they were made, with their revenue and cost so far. Reads `report_day`, `report_delta`, `event_counts`,
+ * `clicks`, `events`, `ad_spend`, `booked_spend` and names, in one statement and so in one snapshot. It must always equal a recount of the clicks
+ * that are still kept.
  */
 import type { Call } from '../../contract/endpoint.ts'
 import { USD } from '../../contract/currencies.ts'
@@ -20,6 +20,7 @@ import { localDimensionOf, localReport } from './local-report.ts'
 import { type Query, type Question, questionOf } from './question.ts'
 import { inReportingCurrency } from './reporting-currency.ts'
 import { type Put, sourcesOf } from './sources.ts'
+import { countsIn, verdictsIn } from './units.ts'
 import { isSpending, SOURCE, spentOf } from './spend.ts'
 
 /** Rows of an answer. */
@@ -37,8 +38,8 @@ export async function readReport(context: Context<typeof api.readReport>, { quer
 }
 
 /**
- * The same for someone signed in, and by the days and hours of a time zone, with the conversions by type and those of each campaign's goal; by sub1, what was booked without one stands beside the rows instead of with the visitors who came
- * without one, and rows and it come to the totals.
+ * The report for signed-in people: also by the days and hours of a time zone, and with the conversions by type and of each campaign's goal. By sub1,
+ * spend booked without one is `not_broken_down` instead of in the row of clicks without one; rows and it add up to the totals.
  */
 export async function readReportAsMember(
   context: Context<typeof api.readReportAsMember>,
@@ -53,7 +54,7 @@ export async function readReportAsMember(
   return report(context, query, { ...question, asMember: goals }) as Promise<api.MemberReport>
 }
 
-/** The same of these campaigns alone, for figures that stand beside others. */
+/** The same for these campaigns alone, for figures in lists. */
 export async function reportOfCampaigns(
   { database }: Pick<Ground, 'database'>,
   org_id: number,
@@ -63,18 +64,18 @@ export async function reportOfCampaigns(
   return report({ database, actor: { org_id } }, {}, { ...question, asMember: goals }) as Promise<api.MemberReport>
 }
 
-/** Clicks, revenue and cost alone, as keys are answered them. */
+/** The report as keys get it, which is cheaper. */
 export const moneyReport = ({ database }: Pick<Ground, 'database'>, org_id: number, question: Question) =>
   report({ database, actor: { org_id } }, {}, question)
 
-/** The report by day, in another currency. Refuses `invalid_request` by anything else, whose rows are of many days, and `rate_unknown`. */
+/** The report by day, in another currency. Refuses `rate_unknown`, and `invalid_request` for other dimensions, whose rows span many days. */
 async function reportIn(
   context: Context<typeof api.readReportAsMember>,
   asked: Call<typeof api.readReportAsMember>,
   currency: string,
 ) {
   if (asked.query.dimension !== 'day')
-    refuse('invalid_request', { error: 'currency: goes with dimension=day only: rates are of a day' })
+    refuse('invalid_request', { error: 'currency: goes with dimension=day only, because rates differ by day' })
   const report = await readReportAsMember(context, { ...asked, query: { ...asked.query, currency: undefined } })
   return inReportingCurrency(context, report, currency)
 }
@@ -115,8 +116,7 @@ type Keyed = Found & { readonly key: string }
 type Told = { readonly [column: string]: string | null }
 
 /**
- * `asMember`: what only members are told, by these goals. Of a report by sub1, spend without one makes a row whose key is null then, which
- * comes first.
+ * `asMember`: adds what only members get, by these goals. By sub1, spend without one is then a row with the key null, which comes first.
  */
 type Asked = Question & { readonly asMember?: Goals }
 /** `moved` is the window that was counted instead of the one asked for. */
@@ -124,8 +124,8 @@ type Answered = { readonly found: readonly Found[]; readonly moved?: Window }
 const NOTHING: Answered = { found: [] }
 
 /**
- * What is kept is looked up behind the report, and the report made again where it had looked at clicks that were no longer there: a
- * month may go in between.
+ * Reads after the report from when on clicks are kept, because a month may be dropped in between. Runs the report again where it has read clicks that
+ * were gone.
  */
 async function ask({ reads }: Ground['database'], org_id: number, question: Asked): Promise<Answered> {
   const now = Date.now()
@@ -139,7 +139,7 @@ async function ask({ reads }: Ground['database'], org_id: number, question: Aske
   }
 }
 
-/** The statement of a report over a window that is possible. `now` decides how it is computed, never what comes out. */
+/** The statement of a report. `now` decides how it is computed, never its result. */
 export function statementFor(org_id: number, question: Asked, now: number): Statement {
   const { dimension, window, campaigns, asMember } = question
   const values: Value[] = [org_id]
@@ -181,32 +181,23 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
   return { text, values }
 }
 
-/** Money with two decimals, counts as they are. */
+/** SQL of a verdict's number: money with two decimals, or a count. */
 const told = (sum: string, name: string) => (name === 'revenue_pending' ? `round(${sum}, 2)::text` : `(${sum})::bigint`)
 
 const CONVERTED_SHOWN = CONVERTED.map(name => `, by_key.${name}, in_all.${name} as total_${name}`).join('')
 const JOIN_CONVERTED = `left join (${BY_KEY}) by_key on by_key.key = shown.key cross join (${IN_ALL}) in_all`
 
-// Spend without clicks makes a row of its own.
+// Spend without clicks becomes a row of its own.
 const withSpend = (judged: string) => `coalesce(grouped.key, spent.key) as key,
       ${COUNTERS.map(name => `coalesce(${name}, 0) as ${name}`).join(', ')}, coalesce(revenue, 0) as revenue, spent.cost, cost_source,
       grouped.cost as cost_of_clicks, coalesce(unread_costs, 0) as unread_costs${judged}
     from grouped full join spent on spent.key = grouped.key`
 
-function numbersOf(row: Told, prefix: '' | 'total_', cost: boolean) {
-  const count = (name: (typeof COUNTERS)[number]) => Number(row[prefix + name] ?? 0)
-  return {
-    clicks: count('clicks'),
-    landed: count('landed'),
-    started: count('started'),
-    registered: count('registered'),
-    lead: count('lead'),
-    deposit: count('deposit'),
-    ftd: count('ftd'),
-    revenue: row[`${prefix}revenue`] ?? '0.00',
-    ...(cost && costOf(row, prefix)),
-  }
-}
+const numbersOf = (row: Told, prefix: '' | 'total_', cost: boolean) => ({
+  ...countsIn(row, prefix),
+  revenue: row[`${prefix}revenue`] ?? '0.00',
+  ...(cost && costOf(row, prefix)),
+})
 
 type Source = NonNullable<api.ReportRow['cost_source']>
 
@@ -214,19 +205,13 @@ function costOf(row: Told, prefix: '' | 'total_') {
   return { cost: row[`${prefix}cost`] ?? '0.00', cost_source: (row[`${prefix}cost_source`] ?? null) as Source | null }
 }
 
-/** What the clicks themselves have cost, whatever was entered in its place, and how their conversions stand. */
-function ofClicks(row: Told, prefix: '' | 'total_') {
-  return {
-    cost_of_clicks: row[`${prefix}cost_of_clicks`] ?? '0.00',
-    unread_costs: Number(row[`${prefix}unread_costs`] ?? 0),
-    revenue_pending: row[`${prefix}revenue_pending`] ?? '0.00',
-    approved: Number(row[`${prefix}approved`] ?? 0),
-    pending: Number(row[`${prefix}pending`] ?? 0),
-    rejected: Number(row[`${prefix}rejected`] ?? 0),
-  }
-}
+/** The cost of the clicks themselves, even if booked spend replaces it, and the verdicts on their conversions. */
+const ofClicks = (row: Told, prefix: '' | 'total_') => ({
+  cost_of_clicks: row[`${prefix}cost_of_clicks`] ?? '0.00',
+  ...verdictsIn(row, prefix),
+})
 
-/** A row that is there for its spend has some. */
+/** The spend of the row with the key null, which exists only where there is some. */
 const spendOnly = (row: Found) => ({ cost: row['cost'] ?? '0.00', cost_source: row['cost_source'] as Source })
 
 function keyOf(dimension: api.Dimension, key: string): string {

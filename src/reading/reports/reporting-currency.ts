@@ -1,6 +1,6 @@
 /**
- * The report by day in another currency, for reading: each UTC day's dollars by the rate that holds on that day, and totals that are the sums
- * of what is shown. A window's sum by any one rate would be neither. The books stay in US dollars.
+ * Converts the report by day into another currency: each UTC day's dollars by the rate of that day. Totals are the sums of the converted days. The
+ * books stay in US dollars.
  */
 import type { Context } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
@@ -11,7 +11,7 @@ import type * as api from './api.ts'
 const MONEY = ['revenue', 'cost', 'cost_of_clicks', 'revenue_pending'] as const
 type Amounts = Pick<api.MemberReportRow, (typeof MONEY)[number]>
 
-/** Refuses `rate_unknown` where a day that has money has no rate. */
+/** The report in `currency`. Refuses `rate_unknown` where a day that has money has no rate. */
 export async function inReportingCurrency(
   { database, config, actor }: Pick<Context<typeof api.readReportAsMember>, 'database' | 'config' | 'actor'>,
   report: api.MemberReport,
@@ -36,7 +36,7 @@ export async function inReportingCurrency(
   return { ...report, rows, totals: { ...report.totals, ...totals } }
 }
 
-/** Each kind of money, by its name. */
+/** The amounts of a row, by their names. */
 const amounts = (of: (name: (typeof MONEY)[number]) => string) =>
   Object.fromEntries(MONEY.map(name => [name, of(name)])) as Required<Amounts>
 

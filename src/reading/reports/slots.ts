@@ -1,10 +1,10 @@
 /**
- * Half hours of the UTC day, from which the days and hours of a time zone are made: the SQL of how they are folded, held against the days of
- * `report_day`, and completed from the clicks. Owns `report_slot`, with the folder.
+ * Half hours of the UTC day, from which the days and hours of a time zone are summed: the SQL that folds them, compares them with the days of
+ * `report_day`, and completes them from the clicks. Owns `report_slot`, together with `fold.ts`.
  *
- * Every process of this version on says the half hour of what it changes, `report_day` has what changes from all of them. So what is
- * missing in the half hours of a day is what an earlier version has written; it took nothing away, so it is missing in sums as well: in one
- * snapshot, a day whose half hours add up to the day, counter by counter, is right in each of them (docs/decisions/004-deltas.md).
+ * Processes from this version on record the half hour of each change; `report_day` has the changes of all processes. So half hours lack only the
+ * changes of earlier versions, which only add. Hence in one snapshot, if the half hours of a day add up to the day, counter by counter, each of them
+ * is right (docs/decisions/004-deltas.md).
  */
 import { DAY_MS } from '../../contract/days.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
@@ -13,10 +13,10 @@ import { ALL_CAMPAIGNS, ALL_COUNTERS, UNITS } from './units.ts'
 
 export const SLOT_MS = DAY_MS / 48
 
-/** More than the widest window, in days of UTC; those before are forgotten. */
+/** In UTC days, more than the widest window. Older half hours are deleted. */
 export const SLOTS_KEPT_DAYS = 100
 
-/** How each counter is counted from clicks. */
+/** SQL of each counter over clicks. */
 const OF_CLICKS: Readonly<Record<string, string>> = {
   clicks: 'count(*)',
   ...Object.fromEntries(
@@ -28,21 +28,21 @@ const OF_CLICKS: Readonly<Record<string, string>> = {
   ...Object.fromEntries(VERDICTS.map(name => [name, `coalesce(sum(${name}), 0)`])),
 }
 
-/** What is counted by half hours. */
+/** The counters of half hours. */
 export const SLOT_NUMBERS = Object.keys(OF_CLICKS)
 
-/** Each number as `of` says it, for a list of columns. */
+/** A list of columns: `of` of each number. */
 export const listed = (of: (name: string) => string): string => SLOT_NUMBERS.map(of).join(', ')
 
-/** The columns that count clicks, for a `select` from `clicks`; added or taken away. */
+/** The columns that count clicks, for a `select` from `clicks`; negated with the sign -1. */
 export const ofClicks = (sign: 1 | -1 = 1): string =>
   listed(name => `${sign < 0 ? '-' : ''}${OF_CLICKS[name]} as ${name}`)
 
-/** The half hour of the UTC day a click was made in: the id's first 48 bits are its milliseconds. */
+/** SQL of the half hour of an id, whose first 48 bits are its milliseconds. */
 export const slotOfId = (id: string) =>
   `((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint % ${DAY_MS}) / ${SLOT_MS})::smallint`
 
-/** Puts sums into `report_slot`, beside those that are there; in the order of the primary key. */
+/** Adds sums to the rows of `report_slot`, in the order of the primary key. */
 const added = (names: readonly string[]) => `
   order by 2, 3, 4, 5
   on conflict (org_id, dimension, campaign_id, day, slot) do update
@@ -51,7 +51,7 @@ const added = (names: readonly string[]) => `
 const LEVEL = `${UNITS.campaign} + ${ALL_CAMPAIGNS} * grouping(campaign_id)`
 const EITHER_LEVEL = 'group by grouping sets ((campaign_id, day, slot), (day, slot))'
 
-/** Adds what `told` says by half hour, rows of a campaign, a day, a slot and all counters; for the folder's statement. */
+/** Adds the rows of `told` (campaign, day, slot and all counters) to half hours; a part of the statement of `fold.ts`. */
 export const ADD_SLOTS = `
   insert into report_slot as counted (org_id, dimension, campaign_id, day, slot, ${ALL_COUNTERS.join(', ')})
   select $1::int, ${LEVEL}, coalesce(campaign_id, '${NO_ID}'), day, slot,
@@ -59,7 +59,7 @@ export const ADD_SLOTS = `
   from told where slot is not null
   ${EITHER_LEVEL}${added(ALL_COUNTERS)}`
 
-/** What the days come to by `report_day` and the sheets, taken away: rows of `day` and the numbers, where `where` holds of each source. */
+/** SQL of the negated counters of days from `report_day` and the sheets; `where` is a condition on both. */
 export function daysTaken(dimension: number, where: string): string {
   const taken = listed(name => `-${name} as ${name}`)
   return `select day, ${taken} from report_day where org_id = $1 and dimension = ${dimension} and ${where}
@@ -69,7 +69,7 @@ export function daysTaken(dimension: number, where: string): string {
 
 export const IS_ANY_LEFT = `(${SLOT_NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')})`
 
-/** The days from $2 on whose half hours do not add up to them, the last first, as `day`. */
+/** The days from $2 on whose half hours do not add up to them, latest first. */
 export const DIFFERING_DAYS = `
   select day::text as day from (
     select day, ${SLOT_NUMBERS.join(', ')} from report_slot
@@ -82,8 +82,8 @@ export const DIFFERING_DAYS = `
   group by day having ${IS_ANY_LEFT} order by day desc`
 
 /**
- * Adds to the half hours of the day $2 what the clicks from the id $3 up to $4 count and they do not. What is missing is one sum in one
- * snapshot, and adding commutes with folding and with whatever is counted meanwhile; but two of these at once would add it twice.
+ * Adds to the half hours of the day $2 what they lack against its clicks, from the id $3 up to $4. The difference is taken in one snapshot, and adding
+ * it commutes with folding and with new changes. Two of these statements at once would add it twice, hence the lock in `complete-slots.ts`.
  */
 export const COMPLETE_DAY = `
   with compared as (

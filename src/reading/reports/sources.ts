@@ -1,26 +1,27 @@
-/** The SQL of a report: what is counted in days and weeks, what is not folded yet, and the clicks of the ragged ends, as one union. */
+/** The SQL of a report's counters as one union: days and weeks, changes that are not folded yet, and the clicks of the window's ragged ends. */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { REACHED } from '../../contract/ladder.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { COUNTERS, NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
 import type { Dimension } from './api.ts'
-import { type Cover, type Days, type Stretch, weeksOf } from './cover.ts'
+import { type Cover, type Days, isAny, type Stretch, weeksOf } from './cover.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 
-/** Puts a value among a statement's parameters and answers its placeholder. */
+/** Adds a value to a statement's parameters and returns its placeholder. */
 export type Put = (value: Value) => string
 type Slice = {
-  /** Whether the verdicts on conversions are counted as well. */
+  /** Whether verdicts on conversions are counted too. */
   readonly verdicts: boolean
   readonly dimension: Dimension
   readonly campaigns: readonly string[] | null
   readonly cover: Cover
 }
 
-const UUID_KEY = (column: string) => `case when ${column} <> '${NO_ID}' then ${column}::text else '' end`
+/** SQL of an id as a key, empty for a missing one. */
+export const UUID_KEY = (column: string) => `case when ${column} <> '${NO_ID}' then ${column}::text else '' end`
 
-/** How the key of a row is made, source by source. */
+/** SQL of the key of a row, by source. */
 const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: string; clicked: string }> = {
   campaign: {
     counted: UUID_KEY('campaign_id'),
@@ -35,8 +36,8 @@ const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: strin
 const NUMBERS = [...COUNTERS, 'revenue', 'cost', 'unread_costs']
 
 /**
- * Rows of `key`, the counters, `revenue`, `cost` of the clicks, `unread_costs` and where they are asked for the verdicts, not yet added up, for
- * the organization in `$1`.
+ * Rows of `key`, the counters, `revenue`, the clicks' own `cost`, `unread_costs` and, with `verdicts`, those; not yet summed, for the organization in
+ * `$1`.
  */
 export function sourcesOf({ dimension, campaigns, cover, verdicts }: Slice, put: Put): string {
   const judged = verdicts ? VERDICTS : []
@@ -63,8 +64,6 @@ export function sourcesOf({ dimension, campaigns, cover, verdicts }: Slice, put:
   return sources.join('\n    union all ')
 }
 
-const isAny = ({ first, last }: Days): boolean => first <= last
-
 function clicksOf(
   { sign, from, to }: Stretch,
   key: string,
@@ -73,7 +72,7 @@ function clicksOf(
   put: Put,
 ): string {
   const signed = (sum: string) => (sign < 0 ? `-${sum}` : sum)
-  // Named here as well: Citus knows the columns of a union by its first part, and forgets the names that the outside gives them.
+  // Columns are named in every part, because Citus takes the names of a union from its first part alone.
   const [, ...names] = COUNTERS
   const rungs = names.map((name, at) => `${signed(`count(*) filter (where stages & ${REACHED[at]} <> 0)`)} as ${name}`)
   return `select ${key}::text as key, ${signed('count(*)')} as clicks, ${rungs.join(', ')},

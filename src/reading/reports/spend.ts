@@ -1,59 +1,58 @@
 /**
- * The SQL of a report's cost, by rank: what was entered, what was spread over clicks, what ad accounts say, what the clicks have cost
- * themselves. A row takes the place of all of lower rank in what it covers: without a sub1 the campaign's whole day, else that cell (UTC day,
- * campaign, sub1). Rows of one rank add up. Nothing is rewritten: where a row is deleted, what it covered is back. A cell is replaced whole, also
- * where the window cuts its day. Of such a day a key is told the amounts whole, and members the shares of the clicks within the window, as in
- * Explore. `recount.ts` says the same of plain rows.
+ * The SQL of a report's cost, by precedence: entered spend, spread amounts, the spend of ad accounts, the clicks' own cost. A row replaces all spend of
+ * lower precedence in what it covers: without a sub1 the campaign's whole day, else its cell (UTC day, campaign, sub1). Rows of one rank add up.
+ * Nothing is rewritten, so deleting a row restores what it covered. A cell is replaced whole, even where the window cuts its day. On such a day keys
+ * get the whole amounts, and members the shares of the clicks within the window, as in Explore. `recount.ts` computes the same from plain rows.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Dimension } from './api.ts'
-import type { Cover, Days, Stretch } from './cover.ts'
+import { type Cover, type Days, isAny, type Stretch } from './cover.ts'
 import { UNITS, WEEK } from './units.ts'
 import type { Question } from './question.ts'
 import type { Put } from './sources.ts'
 
-/** The dimensions that have a cost: spend is known by campaign, sub1 and day, not by country or offer. */
+/** The dimensions that have a cost: spend is booked by campaign, sub1 and day. */
 export type Spending = Exclude<Dimension, 'geo' | 'offer'>
 
-/** Spend is known by campaign, sub1 and day, not by country or offer. */
+/** Whether a dimension has a cost. */
 export function isSpending(dimension: Dimension): dimension is Spending {
   return dimension !== 'geo' && dimension !== 'offer'
 }
 
-/** Of rows with a `cost_source`: the one they share, else that they are mixed. */
+/** Over rows with a `cost_source`: the one they share, else `mixed`. */
 export const SOURCE = `case when min(cost_source) = max(cost_source) then min(cost_source)
         when count(cost_source) > 0 then 'mixed' end`
 
-/** The column that rows of spend and cells of clicks are added up by. */
+/** The column that rows of spend and cells of clicks are summed by. */
 const COLUMNS: Record<Spending, string> = { campaign: 'campaign_id', sub1: 'sub1', day: 'day' }
 
-/** A day as the index `report_day_cell` has it, where the days of a cell lie side by side; day 0 was a Monday. */
+/** A day in the form of the index `report_day_cell`, in which the days of a cell are adjacent; day 0 was a Monday. */
 const NUMBER = `day - date '0001-01-01'`
 
-/** So many days stand in one number, a bit each: weeks, because those replaced whole are added up already, or as many as a `bigint` has bits for. */
+/** How many days one number holds, a bit each: weeks, because sums of whole weeks exist, or as many as a `bigint` has bits for. */
 const spanOf = (dimension: Spending) => (dimension === 'day' ? 63 : 7)
 
-/** What was spread over the clicks without a sub1 is theirs; other spend without one is of nobody in particular. */
+/** A spread's amount without a sub1 belongs to the clicks without one; other spend without a sub1 belongs to no key. */
 const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
 
 const IS_SPREAD = `origin like 'spread:%'`
 
-/** `byShare`: of a UTC day that the window cuts, amounts count by the clicks within it, as in Explore; else they count whole. */
+/** `byShare`: where the window cuts a UTC day, amounts count with the share of the clicks within it, as in Explore; else they count whole. */
 type Asked = Pick<Question, 'window' | 'campaigns'> & {
   readonly dimension: Spending
   readonly cover: Cover
   readonly byShare: boolean
 }
 
-/** The days whose spend counts: a day does when the window covers more than its first millisecond. */
+/** The days whose spend counts: those of which the window covers more than the first millisecond. */
 export function spentDays({ from, to }: Question['window']): [first: string, last: string] {
   return [dayOf(from), dayOf(to % DAY_MS === 0 ? to - 1 : to)]
 }
 
 /**
- * Parts of a `with`, the last of them `spent`: `key`, `cost` and `cost_source`. They stand behind `grouped`, the counters by key. Where
- * `isApart`, spend without a sub1 has the key null, which no clicks have.
+ * Parts of a `with`, the last of them `spent`: `key`, `cost` and `cost_source`. They follow `grouped`, the counters by key. With `isApart`, spend
+ * without a sub1 has the key null, which no clicks have.
  */
 export function spentOf({ dimension, window, campaigns, cover, byShare }: Asked, isApart: boolean, put: Put): string {
   const [first, last] = spentDays(window).map(day => `${put(day)}::date`)
@@ -105,15 +104,15 @@ export function spentOf({ dimension, window, campaigns, cover, byShare }: Asked,
   )`
 }
 
-/** The UTC days that the window holds a part of. */
+/** The UTC days that the window cuts. */
 const cutDays = ({ from, to }: Question['window']): string[] => [
   ...new Set([...(from % DAY_MS === 0 ? [] : [dayOf(from)]), ...((to + 1) % DAY_MS === 0 ? [] : [dayOf(to)])]),
 ]
 
-/** Parts of a `with`: of the cut days the clicks of each cell, all of them and those within the window; and the same of each campaign and day. */
+/** Parts of a `with`: for the cut days, the clicks of each cell (all of them, and those within the window), and the same for each campaign and day. */
 function clicksOfCut(cut: readonly string[], { days, ends }: Cover, within: string, put: Put): string {
   const those = `day = any(${put(cut)}::date[])${within}`
-  const inside = days.first > days.last ? '0' : `case when ${betweenOf(days, put)} then clicks else 0 end`
+  const inside = !isAny(days) ? '0' : `case when ${betweenOf(days, put)} then clicks else 0 end`
   const sources = [
     `select day, campaign_id, key as sub1, clicks as of_day, ${inside} as inside from report_day
       where org_id = $1 and dimension = ${UNITS.sub1} and ${those}`,
@@ -134,8 +133,8 @@ function clicksOfCut(cut: readonly string[], { days, ends }: Cover, within: stri
 }
 
 /**
- * What counts, by the clicks within the window where it cuts a day. An amount without clicks counts where the window holds the noon of its day. A running
- * day is whole in a window that reaches to the present.
+ * The amounts that count. On a cut day an amount counts with the share of the clicks within the window; one without clicks counts where the window
+ * contains noon of its day. The current day is whole in a window that reaches to the present.
  */
 function sharedOf(
   column: string,
@@ -163,7 +162,7 @@ const MINUTE_MS = 60_000
 const shareOf = (clicks: string, held: string) =>
   `case when ${clicks}.of_day > 0 then case when ${clicks}.inside > 0 then a.amount * ${clicks}.inside / ${clicks}.of_day end when a.day = any(${held}::date[]) then a.amount end`
 
-/** The rows of booked spend that nothing of higher rank covers. */
+/** The rows of booked spend that no row of higher precedence covers. */
 function uncoveredOf(column: string, booked: string): string {
   const entered = `(select day, campaign_id, sub1 from ad_spend where org_id = $1 and ${booked})`
   const spread = `(select day, campaign_id, sub1 from booked_spend where org_id = $1 and ${booked} and ${IS_SPREAD})`
@@ -172,8 +171,8 @@ function uncoveredOf(column: string, booked: string): string {
 }
 
 /**
- * Whether rows cover a cell: its campaign's whole day, or itself. As one or the other it is not planned as joins, but looked up for each cell in a
- * hash or an index; how many cells there are, which is guessed badly, can do little harm then.
+ * The condition that rows cover a cell: the campaign's whole day, or the cell itself. The `or` keeps the planner from using joins, so each cell is
+ * looked up in a hash or an index, which is fast even where the planner misjudges the number of cells.
  */
 function isCovered(cell: string, by: string): string {
   const isThere = (sub1: string) =>
@@ -181,7 +180,7 @@ function isCovered(cell: string, by: string): string {
   return `(${isThere(`''`)} or ${isThere(`${cell}.sub1`)})`
 }
 
-/** What clicks have cost by cell, as far as it is not folded yet or cut by the ends of the window. */
+/** The clicks' own cost by cell, for changes that are not folded yet and for the ends of the window. */
 function unfoldedOf({ days, ends }: Cover, within: string, put: Put): string {
   const ofEnd = ({ sign, from, to }: Stretch) => {
     const cost = `${sign < 0 ? '-' : ''}sum(cost) as cost`
@@ -190,16 +189,16 @@ function unfoldedOf({ days, ends }: Cover, within: string, put: Put): string {
         and tracked and cost_counts and cost <> 0${within} group by 2, 3`
   }
   const sources = ends.map(ofEnd)
-  if (days.first <= days.last)
+  if (isAny(days))
     sources.push(`select day, campaign_id, sub1, sum(cost) as cost from report_delta
       where org_id = $1 and cost <> 0 and ${betweenOf(days, put)}${within} group by day, campaign_id, sub1`)
   return sources.join('\n    union all ')
 }
 
 /**
- * What the clicks of replaced cells have cost within the window: from the same places as all counters. Of counted days, many days of a cell are
- * looked up at once: what searches cost is most of what a report takes. A cell without a sub1 is its campaign's whole day. Campaign and sub1 are
- * compared with arrays because joins by equality would be planned as a walk through all cells of the organization.
+ * The own cost of the clicks of replaced cells within the window, from the same sources as all counters. Many days of a cell are looked up at once,
+ * because searches take most of a report's time. A cell without a sub1 is its campaign's whole day. Campaign and sub1 are compared with arrays,
+ * because the planner would turn joins by equality into a scan of all cells of the organization.
  */
 function replacedOf(dimension: Spending, { days }: Cover, put: Put): string {
   const span = spanOf(dimension)
@@ -208,7 +207,7 @@ function replacedOf(dimension: Spending, { days }: Cover, put: Put): string {
       left join replacing w on w.sub1 = '' and w.campaign_id = d.campaign_id and w.span = (d.${NUMBER}) / ${span}
       left join replacing r on d.sub1 <> '' and r.sub1 = d.sub1 and r.campaign_id = d.campaign_id and r.span = (d.${NUMBER}) / ${span}
       where ${bitOf('w')} or ${bitOf('r')}`
-  if (days.first > days.last) return unfolded
+  if (!isAny(days)) return unfolded
   const isWeek =
     dimension === 'day'
       ? 'false'

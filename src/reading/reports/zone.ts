@@ -1,4 +1,4 @@
-/** How the clocks of a time zone stand to UTC, as far as days and hours made of half hours need it. */
+/** The offsets of a time zone from UTC, for days and hours that are summed from half hours. */
 import { DAY_MS } from '../../contract/days.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { minutesAhead } from '../../contract/time-zones.ts'
@@ -9,8 +9,8 @@ import { SLOT_MS } from './slots.ts'
 export type Shift = { readonly from: number; readonly minutes: number }
 
 /**
- * How the clocks of the zone `tz` stand over the window: first how at its beginning, then each change. Refuses `tz_unknown` for what is no
- * IANA name, `tz_not_offered` for clocks that do not stand on the half hour.
+ * The offsets of the zone `tz` in the window: first the one at its start, then each change. Refuses `tz_unknown` for a name that is not an IANA zone,
+ * and `tz_not_offered` where an offset is not a multiple of half an hour.
  */
 export function shiftsOf(tz: string, { from, to }: Window): Shift[] {
   const offsetAt = (ms: number) => minutesAhead(tz, ms) ?? refuse('tz_unknown')
@@ -25,11 +25,11 @@ export function shiftsOf(tz: string, { from, to }: Window): Shift[] {
     at = next
   }
   if (shifts.some(({ minutes }) => minutes % 30 !== 0))
-    refuse('tz_not_offered', { error: `time zone not offered here: the clocks of ${tz} do not stand on the half hour` })
+    refuse('tz_not_offered', { error: `time zone not offered here: the offset of ${tz} is not a multiple of half an hour` })
   return shifts
 }
 
-/** The first half hour of UTC with the later offset: clocks are changed on the half hour. */
+/** The first half hour of UTC with the later offset. Clocks change on the half hour. */
 function changeBetween(offsetAt: (ms: number) => number, from: number, to: number): number {
   const later = offsetAt(to)
   let [before, after] = [Math.floor(from / SLOT_MS), Math.ceil(to / SLOT_MS)]

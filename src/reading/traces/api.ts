@@ -1,4 +1,4 @@
-/** One trace per click id over HTTP: all that came of a click, in one read. */
+/** Traces over HTTP: a click with everything that followed it, in one read. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, Id, Instant, Money } from '../../contract/fields.ts'
@@ -19,15 +19,15 @@ export const TracedClick = z
     offer_id: Id.nullable(),
     landing_id: Id.nullable(),
     bot_id: Id.nullable(),
-    path: Text.meta({ description: 'The way it took through the click flow' }),
+    path: Text.meta({ description: 'Its path through the click flow' }),
     while_paused: z.boolean().meta({ description: 'Made while the campaign was paused or archived' }),
     status: z.enum(LADDER),
-    stages: z.array(z.enum(LADDER)).meta({ description: 'Every rung it has reached' }),
+    stages: z.array(z.enum(LADDER)).meta({ description: 'Every stage it has reached' }),
     tracked: z.boolean(),
     test: z.boolean(),
     revenue: Money.nullable(),
     platform: Text,
-    ad_click_ids: z.array(z.string()).meta({ description: 'Which ids of ad platforms it carries, by name' }),
+    ad_click_ids: z.array(z.string()).meta({ description: 'The names of the ad platforms’ click ids that it has' }),
     geo: Text,
     device: Text,
     os: Text,
@@ -39,9 +39,9 @@ export const TracedClick = z
 export type TracedClick = z.output<typeof TracedClick>
 
 export const TracedEvent = LoggedEvent.extend({
-  history: z.array(EventRevision).meta({ description: 'What was said of it afterwards, newest first' }),
+  history: z.array(EventRevision).meta({ description: 'Its status changes, newest first' }),
   person_id: Id,
-  charge: Money.nullable().meta({ description: 'What meeting this person cost, on the event that met them first' }),
+  charge: Money.nullable().meta({ description: 'The charge for its person, on their first event' }),
 }).meta({ id: 'TracedEvent' })
 export type TracedEvent = z.output<typeof TracedEvent>
 
@@ -52,7 +52,7 @@ export const TracedPerson = z
     created_at: Instant,
     charged_at: Instant.nullable(),
     charge: Money.nullable(),
-    charged_here: z.boolean().meta({ description: 'By an event of this click; else another click met them first' }),
+    charged_here: z.boolean().meta({ description: 'Whether an event of this click was charged; else one of another click was' }),
   })
   .meta({ id: 'TracedPerson' })
 export type TracedPerson = z.output<typeof TracedPerson>
@@ -63,7 +63,7 @@ export const Trace = z
   .object({
     click_id: Id,
     click: TracedClick.nullable().meta({
-      description: 'Null where the click is not stored (any more), while something names it',
+      description: 'Null where the click is not (or no longer) stored, but something names it',
     }),
     is_dropped: z.boolean().meta({ description: 'Whether clicks of its month are no longer kept' }),
     campaigns: NamedCampaigns,
@@ -73,7 +73,7 @@ export const Trace = z
     refused: z.array(RefusedEvent).meta({ description: 'Refused intake that named the click' }),
     truncated: z
       .boolean()
-      .meta({ description: 'Whether there is more than is shown: 100 events, 200 deliveries, 50 refusals' }),
+      .meta({ description: 'Whether there are more than 100 events, 200 deliveries or 50 refusals' }),
   })
   .meta({ id: 'Trace' })
 export type Trace = z.output<typeof Trace>
@@ -81,7 +81,7 @@ export type Trace = z.output<typeof Trace>
 export const readTrace = endpoint({
   route: 'GET /api/clicks/:id/trace',
   access: { session: 'member' },
-  summary: 'Read all that came of a click',
+  summary: 'Read a click with everything that followed it',
   description:
     'The click, its events, persons and charges, every delivery with its attempts, and refused intake that named it.',
   reply: Trace,

@@ -1,5 +1,5 @@
 /**
- * Traces: all that came of one click id, from the rooms that own it. Owns no table; each part is read by an index and cut, so that the
+ * Traces: everything that followed a click, read from the tables of other rooms. Owns no table. Each part is read by an index and cut, so that the
  * busiest click costs no more than a page.
  */
 import { type Kysely, sql } from 'kysely'
@@ -26,7 +26,7 @@ const MOST_ATTEMPTS = 1000
 
 type Asking = { db: Kysely<Tables>; org_id: number }
 
-/** Refuses `object_not_found` where nothing of the organization knows this id. */
+/** Refuses `object_not_found` where no row of the organization names this id. */
 export async function readTrace(
   { db, database, actor }: Context<typeof api.readTrace>,
   { params }: Call<typeof api.readTrace>,
@@ -61,7 +61,7 @@ export async function readTrace(
   }
 }
 
-// The withheld fields (ip_hash, user_agent, visitor_id) stay withheld; of ad platforms' ids only the names are told.
+// ip_hash, user_agent and visitor_id are withheld; of ad platforms' click ids only the names are answered.
 async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedClick | null> {
   const row = await db
     .selectFrom('clicks')
@@ -114,7 +114,7 @@ async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<Recor
 
 type Recorded = Omit<api.TracedEvent, 'status' | 'amount' | 'revisions' | 'history'>
 
-/** How an event stands is what was said of it last. */
+/** An event with its history; its last revision gives its status. */
 function withHistory(event: Recorded, history: api.TracedEvent['history']): api.TracedEvent {
   const [last] = history
   const { status, amount } = last ?? { status: 'approved' as const, amount: event.payout ?? '0' }
@@ -144,12 +144,12 @@ async function personsOf({ db, org_id }: Asking, events: readonly Recorded[]): P
   }))
 }
 
-/** Charges stand in the ledger below zero; here they are what someone cost. */
+/** Charges are negative in the ledger and positive here. */
 const unsigned = (amount: string): string => amount.replace('-', '')
 
 type DeliveryRow = Omit<api.TracedDelivery, 'history' | 'attempts_dropped'>
 
-// By way of the events, which every delivery's unique key begins with.
+// By event, with which the unique key of deliveries begins.
 async function deliveriesOf({ db, org_id }: Asking, event_ids: readonly string[]): Promise<DeliveryRow[]> {
   if (event_ids.length === 0) return []
   return await withEvents(db, org_id)
@@ -173,7 +173,7 @@ async function withAttempts({ db, org_id }: Asking, deliveries: readonly Deliver
     .limit(MOST_ATTEMPTS)
     .execute()
   const byDelivery = Map.groupBy(attempts, ({ delivery_id }) => delivery_id)
-  // Behind the cut nothing is known of a log, so nothing is said to be missing from it.
+  // After the cut the log was not read, so its dropped attempts are unknown and answered as 0.
   const cutAt = attempts.length === MOST_ATTEMPTS ? attempts.at(-1)?.delivery_id : undefined
   return deliveries.map(delivery => {
     const history = (byDelivery.get(delivery.id) ?? []).map(({ delivery_id: _, ...attempt }) => attempt)
