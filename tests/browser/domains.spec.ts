@@ -132,9 +132,9 @@ test(
     const destination = { type: 'redirect', url: 'https://example.com/' }
     await send(owner, 'POST', '/api/campaigns', { name: 'On a fallen domain', destination })
     await page.goto('/campaigns')
-    const said = page.getByText('falls.fallen.test does not lead here any more.')
+    const said = page.getByText('falls.fallen.test no longer points to Sluice.')
     await expect(said).toBeVisible()
-    await page.getByRole('link', { name: 'Mend its DNS or move them' }).click()
+    await page.getByRole('link', { name: 'Fix DNS or move campaigns' }).click()
     await page.getByRole('button', { name: /^Move links to/ }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Move links' }).click()
     await expect(said).toHaveCount(0)

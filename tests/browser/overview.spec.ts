@@ -208,7 +208,7 @@ test('a refused call needs attention, and the line leads to where it is run agai
   await page.goto('/')
   const line = page.getByRole('listitem').filter({ hasText: /refused in the last 24 hours\./ })
   await expect(line.first()).toContainText('Macro not replaced')
-  await line.first().getByRole('link', { name: 'See and run again' }).click()
+  await line.first().getByRole('link', { name: 'View and rerun' }).click()
   await expect(page.getByRole('heading', { level: 1, name: /Refused/ })).toBeVisible()
   await expect(page.getByRole('row').filter({ hasText: 'Macro not replaced' }).first()).toBeVisible()
 })

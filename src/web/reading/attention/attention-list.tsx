@@ -1,4 +1,4 @@
-/** The list of what needs attention: what is wrong, what it costs, and the way to mend it. */
+/** The list of what needs attention: what is wrong, the spend and revenue affected, and a link to fix it. */
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { CircleCheck, TriangleAlert } from 'lucide-react'
@@ -10,9 +10,9 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { useAttention } from './attention.ts'
 import { isUrgent, type Line, wordsOf, worthOf } from './words.ts'
 
-/** Their words say which days are meant. */
+/** Kinds whose words name the days themselves. */
 const OF_DAYS: ReadonlySet<Line['kind']> = new Set(['calls_refused', 'macros_unfilled', 'days_incomplete'])
-/** More than these are shown on demand. */
+/** Further lines are shown on demand. */
 const FIRST = 6
 
 export function AttentionList() {

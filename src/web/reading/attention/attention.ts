@@ -1,4 +1,4 @@
-/** What needs attention, asked again every minute: things break by themselves. */
+/** Reads what needs attention, every minute. */
 import { useQuery } from '@tanstack/react-query'
 import { readAttention } from '../../../reading/attention/api.ts'
 import { ask } from '../../ground/call.ts'

@@ -1,4 +1,4 @@
-/** What a line of attention says: what is wrong, what follows from it, what it costs, and where it is mended. */
+/** The words of a line of attention: what is wrong, its consequence, the spend and revenue affected, and the link to fix it. */
 import { type LinkOptions, linkOptions } from '@tanstack/react-router'
 import type { z } from 'zod'
 import { dayOf } from '../../../contract/days.ts'
@@ -12,7 +12,7 @@ type LineWords = {
   /** A sentence without its full stop. */
   readonly what: string
   readonly follows: string
-  /** Nothing where it is mended outside of Sluice, or by itself. */
+  /** Absent where it is fixed outside of Sluice, or by itself. */
   readonly cure?: { readonly label: string; readonly link: LinkOptions }
 }
 
@@ -36,19 +36,19 @@ type Words = (line: Line & { readonly id: string; readonly name: string }, now: 
 
 const WORDS: Readonly<Record<AttentionKind, Words>> = {
   domain_failing: ({ id, name, count: campaigns }) => ({
-    what: `${name} does not lead here any more`,
-    follows: `Its links do not open; ${some(campaigns, 'campaign')} shown on it.`,
-    cure: { label: 'Mend its DNS or move them', link: toDomain(id) },
+    what: `${name} no longer points to Sluice`,
+    follows: `Its links do not open. It has ${some(campaigns, 'campaign')}.`,
+    cure: { label: 'Fix DNS or move campaigns', link: toDomain(id) },
   }),
   domain_flagged: ({ id, name, count: campaigns }) => ({
-    what: `Google suspects ${name} of harm`,
-    follows: `Browsers may warn visitors; ${some(campaigns, 'campaign')} shown on it.`,
-    cure: { label: 'Move its campaigns', link: toDomain(id) },
+    what: `Google flagged ${name} as unsafe`,
+    follows: `Browsers may warn visitors. It has ${some(campaigns, 'campaign')}.`,
+    cure: { label: 'Move campaigns', link: toDomain(id) },
   }),
   domain_lost: ({ id, name }) => ({
     what: `${name} is lost`,
     follows: 'Links on it do not open.',
-    cure: { label: 'Prove it again or delete it', link: toDomain(id) },
+    cure: { label: 'Verify again or delete', link: toDomain(id) },
   }),
   certificate_missing: ({ id, name, reason }) => ({
     what: `${name} has no certificate, and https does not open`,
@@ -75,8 +75,8 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
   }),
   ad_account_broken: ({ id, name, reason }) => ({
     what: `The ad account ${name} takes no conversions`,
-    follows: `They wait until it is connected again.${because(reason)}`,
-    cure: { label: 'Connect it again', link: linkOptions({ to: '/ad-accounts/$id', params: { id } }) },
+    follows: `They wait until it is reconnected.${because(reason)}`,
+    cure: { label: 'Reconnect', link: linkOptions({ to: '/ad-accounts/$id', params: { id } }) },
   }),
   ad_account_failing: ({ id, name, count: failures }) => ({
     what: `Sending conversions to ${name} fails`,
@@ -84,9 +84,9 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
     cure: { label: 'See the failed calls', link: toDeliveries(id) },
   }),
   postback_off: ({ name, reason }) => ({
-    what: `Postbacks to ${name} were switched off`,
+    what: `Postbacks to ${name} were turned off`,
     follows: `Conversions are not reported there.${because(reason)}`,
-    cure: { label: 'Switch them on', link: linkOptions({ to: '/postbacks' }) },
+    cure: { label: 'Turn on', link: linkOptions({ to: '/postbacks' }) },
   }),
   postback_failing: ({ id, name, count: failures }) => ({
     what: `Postbacks to ${name} fail`,
@@ -96,20 +96,20 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
   spend_unreadable: ({ id, name, reason }) => ({
     what: `The spend of ${name} cannot be read`,
     follows: `Cost and profit of its campaigns are not complete.${because(reason)}`,
-    cure: { label: 'Mend the account', link: linkOptions({ to: '/ad-spend/accounts/$id', params: { id } }) },
+    cure: { label: 'Fix the account', link: linkOptions({ to: '/ad-spend/accounts/$id', params: { id } }) },
   }),
   calls_refused: ({ id, name, count: calls, reason }) => ({
     what: `${some(calls, 'call')}${name === '' ? '' : ` from ${name}`} ${calls === 1 ? 'was' : 'were'} refused in the last 24 hours`,
     follows: `Conversions may be missing. ${calls === 1 ? 'The reason' : 'Most often'}: ${reason ?? ''}.`,
     cure: {
-      label: 'See and run again',
+      label: 'View and rerun',
       link: linkOptions({ to: '/refused-events', search: { state: 'refused', ...(id !== '' && { network: id }) } }),
     },
   }),
   macros_unfilled: ({ id, name, count: clicks, since, reason }, now) => ({
     what: `${name}: the source does not fill in ${reason ?? ''}`,
     follows: `${some(clicks, 'click')} of today (UTC) came without it${since === null || dayOf(Date.parse(since)) === dayOf(now) ? '' : `; the first on ${day(since.slice(0, 10))}`}.`,
-    cure: { label: 'Mend the campaign link', link: linkOptions({ to: '/campaigns/$id', params: { id } }) },
+    cure: { label: 'Fix the campaign link', link: linkOptions({ to: '/campaigns/$id', params: { id } }) },
   }),
   bot_refused: ({ id, name }) => ({
     what: `Telegram refuses the token of ${name}`,
@@ -117,30 +117,30 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
     cure: { label: 'Enter a new token', link: toBot(id) },
   }),
   bot_hook_lost: ({ id, name, reason }) => ({
-    what: `${name} does not report to Sluice any more`,
+    what: `${name} no longer reports to Sluice`,
     follows: `${reason === null ? 'Its webhook was removed' : `Its webhook leads to ${reason} now`}, so its starts are not recorded.`,
-    cure: { label: 'Set it again', link: toBot(id) },
+    cure: { label: 'Reset the webhook', link: toBot(id) },
   }),
   channel_lost: ({ id, name, reason }) => ({
     what: `${name}: no invite links can be made`,
-    follows: reason === null ? 'The bot has lost its right there.' : sentence(reason),
-    cure: { label: 'Restore the right', link: toChannel(id) },
+    follows: reason === null ? 'The bot has lost its permission there.' : sentence(reason),
+    cure: { label: 'Restore the permission', link: toChannel(id) },
   }),
   channel_links_low: ({ id, name }) => ({
     what: `${name}: invite links run out`,
     follows: 'Visitors who share a link cannot be told apart when they join.',
-    cure: { label: 'Raise the pool', link: toChannel(id) },
+    cure: { label: 'Increase the pool', link: toChannel(id) },
   }),
   broadcast_stopped: ({ id, name, count: left, reason }) => ({
     what: `The broadcast ${name} has stopped`,
-    follows: `${some(left, 'recipient')} ${left === 1 ? 'has' : 'have'} not been written to.${because(reason)}`,
-    cure: { label: 'Resume it', link: linkOptions({ to: '/broadcasts/$id', params: { id } }) },
+    follows: `${some(left, 'recipient')} did not get it.${because(reason)}`,
+    cure: { label: 'Resume', link: linkOptions({ to: '/broadcasts/$id', params: { id } }) },
   }),
   cap_reached: ({ id, name, object, until, reason }) => ({
     what: `The cap of ${name} is reached`,
     follows: `Visitors go to ${reason ?? 'the fallback'}${until === null ? '' : ` until ${moment(until)}`}.`,
     cure: {
-      label: 'See the cap',
+      label: 'View the cap',
       link:
         object === 'offer'
           ? linkOptions({ to: '/offers', search: { q: name } })
@@ -149,11 +149,11 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
   }),
   days_incomplete: ({ count: days, since }) => ({
     what: `Clicks of ${some(days, 'day')} are missing in the report`,
-    follows: `${since === null ? '' : `The first is ${day(since.slice(0, 10))}. `}They are counted again within some minutes.`,
+    follows: `${since === null ? '' : `The first is ${day(since.slice(0, 10))}. `}They are recounted within some minutes.`,
   }),
   job_failing: ({ name }) => ({
     what: `${JOBS[name] ?? name} fails`,
-    follows: 'Sluice tries again by itself. The reason is in its log.',
+    follows: 'Sluice keeps retrying. The reason is in its log.',
   }),
 }
 
@@ -162,15 +162,15 @@ function certificateAdvice(domain: string, reason: string | null): string {
   return `${reason === null ? '' : `The reason: ${reason.replace(/\.$/, '')}.`}${advice}`.trim()
 }
 
-/** Whether a line belongs on every page. A domain that shows no campaign harms old links alone. */
+/** Whether a line is shown on every page. A domain without campaigns affects old links alone, so it is not urgent. */
 export const isUrgent = ({ kind, count: campaigns }: Line): boolean =>
   URGENT_KINDS.has(kind) && !(kind.startsWith('domain_') && campaigns === 0)
 
-/** The words of a line, at a moment. */
+/** The words of a line at the moment `now`. */
 export const wordsOf = (line: Line, now: number): LineWords =>
   WORDS[line.kind]({ ...line, id: line.id ?? '', name: line.name ?? '' }, now)
 
-/** What is behind a line in a day; undefined where that is not known. */
+/** The spend and revenue a day that a line affects; undefined where that is not known. */
 export function worthOf({ spend_per_day: spend, revenue_per_day: revenue }: Line): string | undefined {
   const isAny = (amount: string | null): amount is string => amount !== null && Number(amount) > 0
   const parts = [

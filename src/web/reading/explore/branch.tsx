@@ -1,4 +1,4 @@
-/** The rows of one level below a row, or the first; an open one is followed by its own. */
+/** The rows below a row, or those of the first level. An open row is followed by its own rows. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { clsx } from 'clsx'
 import { ChevronRight } from 'lucide-react'
@@ -24,7 +24,7 @@ export type Tree = {
   readonly levels: readonly ExploreDimension[]
   readonly columns: readonly Column[]
   readonly search: ExploreSearch
-  /** All clicks of the question, which a row's bar is a share of. */
+  /** All clicks of the question; a row's bar is its share of them. */
   readonly clicks: number
   readonly isEstimate: boolean
   readonly today: string
@@ -43,10 +43,10 @@ function useTree(): Tree {
 const shownOf = (pages: readonly Answer[]): number =>
   pages.reduce((all, { rows }) => all + rows.filter(row => !row.is_other && !isSpend(row)).length, 0)
 
-/** Spend that no clicks share, of which the value of this level is not known. */
+/** Whether a row is the one of spend without clicks. */
 const isSpend = ({ key }: Pick<Row, 'key'>): boolean => key === SPEND_KEY
 
-/** Whether rows of the question before may stand, faint, until those of the next are there: the same level, and all that is to be shown of it. */
+/** Whether rows of the previous question may stay, faint, until those of the next arrive: they are of the same level and have all its measures. */
 function canStand(before: unknown, { levels, measures = [] }: Question): boolean {
   const { levels: levelsBefore, measures: measuresBefore = [] } = before as Question
   return levels[0]?.dimension === levelsBefore[0]?.dimension && measures.every(one => measuresBefore.includes(one))
@@ -66,7 +66,6 @@ export function useBranch(question: Question, path: Path, isAsked = true) {
 
 export type Branch = ReturnType<typeof useBranch>
 
-/** Their level of the tree, 1 for the first. */
 export function Rows({ branch, path }: { branch: Branch; path: Path }) {
   const { levels, search } = useTree()
   const pages = branch.data?.pages ?? []
@@ -96,7 +95,7 @@ export function Rows({ branch, path }: { branch: Branch; path: Path }) {
   )
 }
 
-/** The rows of an open row, which are asked for in one call. */
+/** The rows below an open row. */
 function Below({ path }: { path: Path }) {
   const { question, columns } = useTree()
   const branch = useBranch(question, path)
@@ -114,7 +113,7 @@ function Below({ path }: { path: Path }) {
   )
 }
 
-/** Of the cells with names: on a phone narrow, so that figures stand beside it; elsewhere all the room that figures leave. */
+/** Classes of the cells with names: narrow on a phone, so that figures fit beside them; elsewhere all the remaining room. */
 export const NAME = 'w-full min-w-28 max-w-28 sm:max-w-none sm:min-w-48 lg:min-w-72'
 
 const indent = (level: number): number => 10 + (level - 1) * 20
@@ -224,7 +223,7 @@ const partInWords = ({ clicks, revenue }: { clicks: number; revenue: string }): 
 
 const TINTS = { good: 'bg-good-soft!', bad: 'bg-bad-soft!' } as const
 
-/** A figure of a row, coloured where that says something, and what it was in the period before. */
+/** A figure of a row with its colour, and its change against the period before. */
 export function Figure({ column, row, isTotal = false }: FigureProps) {
   const { search, isEstimate } = useTree()
   const part = needsCost(column) ? partOf(row) : undefined

@@ -1,4 +1,4 @@
-/** What may be done with a row: narrowed to it, taken out, broken down, its clicks looked at, and what it speaks of opened. */
+/** The menu of a row: filter by it, exclude it, break it down, show its clicks, and open its page. */
 import { linkOptions, useNavigate } from '@tanstack/react-router'
 import { ArrowUpRight, CircleMinus, ListFilter, MousePointerClick, Split } from 'lucide-react'
 import { SPEND_KEY } from '../../../contract/explore.ts'
@@ -23,7 +23,7 @@ import {
   saidOf,
 } from './search.ts'
 
-/** The row whose menu is open: its keys from the first level, what it is called, and where it stands. */
+/** The row whose menu is open: its keys from the first level, its name and its element. */
 export type Chosen = { readonly path: readonly (string | null)[]; readonly name: string; readonly anchor: HTMLElement }
 
 const SPOKEN = new Intl.ListFormat('en', { type: 'disjunction' })
@@ -36,7 +36,7 @@ type CellMenuProps = {
   onClose: () => void
 }
 
-/** What a key says of its dimension: that it is this, or that there is none. */
+/** The filter for a key, or (`isOut`) against it. */
 function filterOf(dimension: ExploreDimension, key: string | null, isOut: boolean): Filter {
   if (key !== null) return [dimension, isOut ? 'is_not' : 'is', key]
   return saidOf(dimension).includes('is_empty')
@@ -47,12 +47,12 @@ function filterOf(dimension: ExploreDimension, key: string | null, isOut: boolea
 export function CellMenu({ chosen, search, words, onChange, onClose }: CellMenuProps) {
   return (
     <MenuAt anchor={chosen?.anchor} onClose={onClose}>
-      {chosen !== undefined && <Deeds chosen={chosen} search={search} words={words} onChange={onChange} />}
+      {chosen !== undefined && <Items chosen={chosen} search={search} words={words} onChange={onChange} />}
     </MenuAt>
   )
 }
 
-function Deeds({
+function Items({
   chosen: { path, name },
   search,
   words,
@@ -66,7 +66,7 @@ function Deeds({
   const place = key === null ? undefined : placeOf(level, key, name)
   const filters = path.flatMap((one, index) => {
     const dimension = levels[index]
-    // Below spend without clicks nothing is known of this level.
+    // Spend without clicks has no known value in this level.
     return dimension === undefined || one === SPEND_KEY ? [] : [filterOf(dimension, one, false)]
   })
   const flow = useFlowOf(level === 'campaign' || level === 'path' ? filters : [])
@@ -78,7 +78,7 @@ function Deeds({
     const next = { ...search, ...changes }
     onChange({ ...changes, ...(isOpen(next, path) ? {} : byOpening(next, path)) })
   }
-  // Whatever leads to the row stays true of it, so all of its keys narrow.
+  // All keys down to the row become filters.
   const only = filters.reduce((before, filter) => ({ ...before, ...byFilter(filter, before) }), search)
   const sourceNames = useSourceNames()
   const here = presetsOf(sourceNames(only.where ?? [])).flatMap(({ title, dimension }) =>
@@ -134,7 +134,7 @@ function Deeds({
       >
         Show clicks
         {isCut && (
-          <span className="block text-sm text-ink-faint">{`The last ${DAYS_OF_LOG} of these days: the click log shows no more at once.`}</span>
+          <span className="block text-sm text-ink-faint">{`Only the last ${DAYS_OF_LOG} of these days; the click log shows no more at once.`}</span>
         )}
         {clicks.left.length > 0 && (
           <span className="block text-sm text-ink-faint">
@@ -164,7 +164,7 @@ function useFlowOf(filters: readonly Filter[]): string | undefined {
   return destination?.type === 'click_flow' ? destination.click_flow_id : undefined
 }
 
-/** Where the object of a row has its page; what has none is found in its list by its name. */
+/** The page of a row's object, or its list with a search for its name. */
 function placeOf(level: ExploreDimension, id: string, name: string) {
   switch (level) {
     case 'campaign':

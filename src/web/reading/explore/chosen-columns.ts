@@ -1,4 +1,4 @@
-/** The columns a person has chosen for themselves: they stand wherever an address names none, in every browser. */
+/** A person's own choice of columns, used in every browser where an address names none. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import { replacePreferences } from '../../../people/accounts/api.ts'
@@ -9,7 +9,8 @@ import { type ChosenColumns, usualIds, withColumns } from './columns.ts'
 import { ExploreSearch } from './search.ts'
 
 const Chosen = ExploreSearch.pick({ columns: true, own: true, colours: true }).catch({})
-/** Completes an address by what this person has chosen, and lets them choose anew; `undefined`: the usual columns again. */
+
+/** `complete` adds the person's columns to an address; `choose` saves a new choice, `undefined` for the default columns. */
 export function useChosenColumns() {
   const queries = useQueryClient()
   const preferences = useQuery(myPreferences).data
@@ -26,7 +27,7 @@ export function useChosenColumns() {
   }
 }
 
-/** The types of events that have a column: those that there were in the days shown, that the workspace names, and that its goal counts. */
+/** The types of events that have a column: those in the days shown (`found`), those that the workspace names, and those that its goal counts. */
 export function useTypesOf(found: readonly EventType[] = []): readonly EventType[] {
   const { goal, names } = useEventSettings()
   const used = new Set<string>([...found, ...(goal ?? []), ...Object.keys(names)])

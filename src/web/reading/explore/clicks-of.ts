@@ -1,4 +1,4 @@
-/** The click log's address for the same clicks, as far as the log can be narrowed. */
+/** The click log's address for the same clicks, as far as the log has such filters. */
 import { z } from 'zod'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { type ClicksSearch, UNKNOWN_COUNTRY } from '../feed/search.ts'
@@ -10,7 +10,7 @@ import type { ExploreSearch, Filter } from './search.ts'
 
 type Narrowing = Pick<ClicksSearch, 'campaign' | 'country' | 'sub1' | 'status' | 'from' | 'to' | 'range'>
 
-/** What one filter is in the log's address; undefined where it says no such thing. */
+/** A filter in the log's address; undefined where the log cannot filter so. */
 function narrowing([dimension, said, value, ...more]: Filter): Partial<Narrowing> | undefined {
   if (more.length > 0 || (said !== 'is' && said !== 'is_empty')) return undefined
   const isNone = said === 'is_empty' || value === undefined || value === ''
@@ -32,10 +32,10 @@ function narrowing([dimension, said, value, ...more]: Filter): Partial<Narrowing
   }
 }
 
-/** What is shown of a longer time: the last of it. A day may have 25 hours, and the log takes no more than 92 days of 24. */
+/** Of a longer time the log shows the last days. Fewer than its 92 days of 24 hours, because a day may have 25 hours. */
 export const DAYS_OF_LOG = 90
 
-/** The days of the log's address: as they were chosen, of more than the log shows at once the last. */
+/** The days of the log's address: those that were chosen, or the last ones where the log does not show so many. */
 export function daysOfLog(
   search: ExploreSearch,
   today: string,
@@ -47,13 +47,13 @@ export function daysOfLog(
   return { days: { range, from: search.from, to: search.to }, isCut }
 }
 
-/** The address, and the dimensions that the log cannot be narrowed by. */
+/** The log's filters, and the dimensions that the log cannot filter by. */
 export function clicksOf(filters: readonly Filter[]): {
   readonly search: Partial<Narrowing>
   readonly left: readonly ExploreDimension[]
 } {
   const found = filters.map(filter => ({ dimension: filter[0], of: narrowing(filter) }))
-  // What is one of several is this one where something else says which.
+  // A filter with several values is implied where another filter names one of them.
   const isImplied = ([dimension, said, ...values]: Filter) =>
     said === 'is' &&
     values.length > 1 &&

@@ -1,4 +1,4 @@
-/** Which columns there are and in which order, formulas, and from where on a figure is good or bad. */
+/** The dialog for columns, their order, formulas, and the limits from which figures are coloured. */
 import { useMutation } from '@tanstack/react-query'
 import { ArrowDown, ArrowUp, RotateCcw } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
@@ -41,7 +41,7 @@ function ColumnsForm({ search, types, onChange, onClose }: Omit<ColumnsDialogPro
   const [ids, setIds] = useState<readonly string[]>(() => columnsOf(search).map(({ id }) => id))
   const [own, setOwn] = useState<readonly Own[]>(search.own ?? [])
   const [colours, setColours] = useState<readonly Threshold[]>(search.colours ?? [])
-  // Those of a view or of a colleague's link stay theirs, unless one says otherwise.
+  // Off for the columns of a view or a colleague's link.
   const [isMine, setMine] = useState(() => complete({}).columns === search.columns)
   const known = [
     ...measureColumns(types),

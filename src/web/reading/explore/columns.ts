@@ -1,6 +1,6 @@
-/** The columns of the report: measures as the server counts them, and figures of one's own; how they are written, compared and coloured. */
+/** The columns of the report: measures of the server and custom formulas, how they are formatted, compared and coloured. */
 import type { z } from 'zod'
-import type { EventType } from '../../../contract/event-types.ts'
+import { EVENT_TYPES, type EventType } from '../../../contract/event-types.ts'
 import type { FileColumn } from '../../../contract/explore.ts'
 import type { ExploreMeasures } from '../../../contract/explore-answer.ts'
 import {
@@ -13,6 +13,7 @@ import {
   typeOfMeasure,
 } from '../../../contract/explore-measures.ts'
 import { figureOf, headOf } from '../../../contract/figures.ts'
+import { rungOfEvent, STAGES } from '../../../contract/ladder.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { readFormula } from '../../../contract/formula.ts'
@@ -32,14 +33,9 @@ export type Column = {
   readonly text: (row: Figures) => string
 }
 
-/** Of which figures more is better, and of which worse; of all else neither. */
+/** Figures of which more is better, or worse. For all others it is neither. */
 const BETTER: ReadonlySet<Measure> = new Set([
-  'landed',
-  'started',
-  'registered',
-  'lead',
-  'deposit',
-  'ftd',
+  ...STAGES,
   'conversions',
   'approved',
   'revenue',
@@ -58,13 +54,10 @@ const WORSE: ReadonlySet<Measure> = new Set([
   'cpa',
 ])
 
-/** Stages are called as the workspace calls them. */
-const CALLED: readonly Measure[] = ['landed', 'started', 'lead', 'deposit', 'ftd']
-
 const SHAPE_OF = { count: 'count', money: 'money', money_each: 'unit', share: 'percent' } as const
 const shapeOf = (measure: Measure): Column['shape'] => SHAPE_OF[figureOf(measure).unit]
 
-/** Signs of these are said. */
+/** Figures with an explicit sign. */
 const SIGNED: readonly string[] = ['profit', 'roi']
 export const isSigned = ({ id }: Column): boolean => SIGNED.includes(id)
 
@@ -75,7 +68,7 @@ function numberOf(value: string | number | null | undefined): number | undefined
 function textOf(measure: Measure, value: string | number | null | undefined): string {
   if (value === null || value === undefined) return NONE
   const shape = shapeOf(measure)
-  // Sums of money are written as they came, so that no digit is lost.
+  // Sums of money are formatted from their text, so that no digit is lost.
   if (shape === 'money') return moneyOrNone(String(value))
   return written(shape, Number(value), SIGNED.includes(measure))
 }
@@ -91,11 +84,11 @@ function written(shape: Column['shape'], value: number | undefined, signed = fal
     .replace('-', '−')
 }
 
-/** What is made of the cost of clicks. */
+/** Figures that need the cost of clicks. */
 const OF_COST: readonly string[] = ['cost', 'profit', 'roi', 'cpc', 'cpa']
 export const needsCost = ({ id }: Pick<Column, 'id'>): boolean => OF_COST.includes(id)
 
-/** Of a row where the cost of some clicks is known and of others not: how many are without, and what they earned. Undefined where all are of one kind. */
+/** For a row with a known cost, how many of its clicks have none, and their revenue. Undefined where no click lacks a cost, or all do. */
 export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '0' }: Figures) {
   if (cost === undefined || cost === null || clicks_without_cost === 0) return undefined
   return { clicks: clicks_without_cost, revenue: revenue_without_cost }
@@ -105,10 +98,10 @@ function titleOf(measure: Measure): string {
   if (isEventMeasure(measure)) {
     const type = typeOfMeasure(measure)
     if (isEventRevenue(measure)) return `${inWords(type)} revenue`
-    // Beside the clicks that came to the stage.
+    // Not to be confused with the clicks that reached the stage.
     return IN_STAGES.includes(type) ? `${inWords(type)} events` : inWords(type)
   }
-  return CALLED.includes(measure) ? inWords(measure) : headOf(measure)
+  return headOf(measure)
 }
 
 const ofMeasure = (measure: Measure): Column => ({
@@ -121,11 +114,11 @@ const ofMeasure = (measure: Measure): Column => ({
   text: row => textOf(measure, row[measure]),
 })
 
-/** Every measure as a column, called as the workspace calls it; of those of single types of events these types’. */
+/** Every measure as a column; measures of single types of events only for `types`. */
 export const measureColumns = (types: readonly EventType[] = []): readonly Column[] =>
   [...MEASURES, ...EVENT_MEASURES.filter(measure => types.includes(typeOfMeasure(measure)))].map(ofMeasure)
 
-/** Figures of one's own are told from measures by this, before their name. */
+/** The prefix of custom formulas in lists of columns. */
 export const OWN = '='
 export const NAMES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
@@ -144,7 +137,7 @@ function ofOwn([name, expression, shape]: Own): Column {
   }
 }
 
-/** Always in sight: on a screen of 1366 pixels they fit beside the names. */
+/** Always shown first: on a screen of 1366 pixels they fit beside the names. */
 const MONEY_FIRST = [
   'clicks',
   'conversions',
@@ -156,14 +149,9 @@ const MONEY_FIRST = [
   'roi',
 ] as const satisfies readonly Measure[]
 
-/** What follows them; where an answer has no value for it, it is folded. */
+/** Shown after them; a column without a value in the answer is folded. */
 const AFTER_MONEY = [
-  'landed',
-  'started',
-  'registered',
-  'lead',
-  'deposit',
-  'ftd',
+  ...STAGES,
   'conversions_pending',
   'conversions_rejected',
   'cpc',
@@ -173,19 +161,19 @@ const AFTER_MONEY = [
 ] as const satisfies readonly Measure[]
 
 /** Types whose clicks have a column among the stages. */
-const IN_STAGES: readonly EventType[] = ['land', 'bot_start', 'registration', 'lead', 'deposit', 'ftd']
+const IN_STAGES: readonly EventType[] = EVENT_TYPES.filter(type => rungOfEvent(type) !== undefined)
 
-/** The columns of whoever has chosen none, where these types of events are what the workspace names or counts. */
+/** The default columns, with those of these types of events. */
 export const usualIds = (types: readonly EventType[] = []): readonly string[] => [
   ...MONEY_FIRST,
   ...types.filter(type => !IN_STAGES.includes(type)).map(type => `events_${type}`),
   ...AFTER_MONEY,
 ]
 
-/** The same on a phone, where three of them fit beside the name. */
+/** Their order on a phone, where three fit beside the name. */
 const ON_PHONE = ['clicks', 'profit', 'roi', 'revenue', 'cost', 'conversions', 'cr', 'epc']
 
-/** The columns of an address, in its order: the usual ones where it names none. */
+/** The columns of an address in its order, or the default ones. */
 export function columnsOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' | 'own'>): readonly Column[] {
   const owned = new Map(own.map(one => [`${OWN}${one[0]}`, one]))
   const ids = columns === undefined ? [...usualIds(), ...owned.keys()] : columns.split(',')
@@ -199,14 +187,14 @@ export function columnsOf({ columns, own = [] }: Pick<ExploreSearch, 'columns' |
 
 export type ChosenColumns = Pick<ExploreSearch, 'columns' | 'own' | 'colours'>
 
-/** The same search with its columns said outright: those of the address, else those that were chosen, else the usual ones. */
+/** The search with explicit columns: those of the address, else the chosen ones, else the default ones. */
 export function withColumns(search: ExploreSearch, chosen: ChosenColumns, usual: readonly string[]): ExploreSearch {
   const { own = chosen.own, colours = chosen.colours } = search
   const filled = search.columns === undefined ? { ...search, columns: chosen.columns, own, colours } : search
   return { ...filled, columns: filled.columns ?? [...usual, ...(own ?? []).map(([name]) => OWN + name)].join() }
 }
 
-/** The usual columns as they stand on a phone: profit and ROI in sight. Columns that somebody chose stay in their order. */
+/** Reorders the default columns for a phone, so that profit and ROI are in sight. Chosen columns stay in their order. */
 export function onPhone(columns: readonly Column[]): readonly Column[] {
   if (MONEY_FIRST.some((id, at) => columns[at]?.id !== id)) return columns
   const place = ({ id }: Column) => (ON_PHONE.includes(id) ? ON_PHONE.indexOf(id) : ON_PHONE.length)
@@ -214,8 +202,8 @@ export function onPhone(columns: readonly Column[]): readonly Column[] {
 }
 
 /**
- * The columns that have a value in one of these rows, and those that have none. What has to be in sight, is sorted by or asked for by a filter is
- * never folded.
+ * Splits columns into those with a value in one of these rows and those without. The first columns, and those in the sort or a filter, are never
+ * folded.
  */
 export function foldEmpty(columns: readonly Column[], rows: readonly Figures[], asked: readonly string[]) {
   const kept = new Set<string>([...MONEY_FIRST, ...asked])
@@ -228,7 +216,7 @@ export function foldEmpty(columns: readonly Column[], rows: readonly Figures[], 
   return { shown, folded: columns.filter(column => !shown.includes(column)) }
 }
 
-/** The same columns for the file; of a figure that cannot be read there is none. */
+/** The columns for the file, without formulas that cannot be read. */
 export function fileColumnsOf(search: Pick<ExploreSearch, 'columns' | 'own'>): FileColumn[] {
   const { own = [] } = search
   return columnsOf(search).flatMap(({ id }): FileColumn[] => {
@@ -241,7 +229,7 @@ export function fileColumnsOf(search: Pick<ExploreSearch, 'columns' | 'own'>): F
 
 type Counted = Pick<ExploreSearch, 'columns' | 'own' | 'having' | 'sort'>
 
-/** What has to be counted: the columns of an address and what formulas name, orders and filters; clicks always, and the cost of what is made of it. */
+/** The measures to ask for: clicks, the columns of an address, and what its formulas, sort and filters name; with any figure that needs it also cost. */
 export function measuresOf({ columns, own = [], having = [], sort }: Counted): readonly Measure[] {
   const shown = new Set(columnsOf({ columns, own }).map(({ id }) => id))
   const named = own
@@ -252,12 +240,12 @@ export function measuresOf({ columns, own = [], having = [], sort }: Counted): r
     })
   const asked = [...having.map(([measure]) => measure), sort?.replace(/^-/, '') ?? '']
   const needed = new Set<string>(['clicks', ...shown, ...named, ...asked])
-  // What says whether a figure is of all clicks, or of those whose cost is known.
+  // With cost the answer says how many clicks have none.
   if ([...needed].some(id => needsCost({ id }))) needed.add('cost')
   return ALL_MEASURES.filter(measure => needed.has(measure))
 }
 
-/** How a figure differs from the period before: in words, and whether that is good (1), bad (-1) or neither. */
+/** The change of a figure against the period before, and whether it is good (1), bad (-1) or neither. */
 type Difference = { readonly words: string; readonly tone: 1 | 0 | -1 }
 
 export function differenceOf(column: Column, row: Figures, before: Figures | undefined): Difference | undefined {
@@ -270,7 +258,7 @@ export function differenceOf(column: Column, row: Figures, before: Figures | und
 
 const SAME = '±0'
 
-/** Shares in points; what was above 0 as a part of that; all else by how much. */
+/** Shares change in points; other figures in per cent of the value before, or by the difference where that was not above 0. */
 function differenceInWords(shape: Column['shape'], by: number, then: number): string {
   if (by === 0) return SAME
   if (shape === 'percent') {
@@ -281,7 +269,7 @@ function differenceInWords(shape: Column['shape'], by: number, then: number): st
   return `${by > 0 ? '+' : ''}${written(shape, by)}`
 }
 
-/** The colour of a figure by the thresholds someone has set; of several that it passes, the last. Shares are held against per cent. */
+/** The colour of a figure by the thresholds that were set; if several match, the last. Thresholds of shares are in per cent. */
 export function toneOf(
   { id, shape, number }: Column,
   row: Figures,

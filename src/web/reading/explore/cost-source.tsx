@@ -1,4 +1,4 @@
-/** Where the cost of all campaigns, or of the one that is looked at, comes from. The report's counters know it, and no single click. */
+/** The source of the cost of all campaigns or of the chosen one, from the report's counters, because single clicks do not have it. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'

@@ -1,4 +1,4 @@
-/** What the dimensions of a question and their keys are called, and in which order they are offered. */
+/** The names of dimensions and their keys, and the order in which menus offer them. */
 import {
   type ExploreDimension,
   isObjectDimension,
@@ -36,7 +36,7 @@ export const DIMENSION_WORDS: Readonly<Record<ExploreDimension, string>> = {
 
 type Offered = { readonly title: string; readonly dimensions: readonly ExploreDimension[] }
 
-/** As they are offered, those first that are asked for most. */
+/** The groups of dimensions in menus, most used first. */
 export const OFFERED: readonly Offered[] = [
   { title: 'Traffic', dimensions: ['campaign', 'source', 'offer', 'landing', 'funnel', 'path'] },
   { title: 'Visitor', dimensions: ['geo', 'device', 'os', 'browser', 'platform', 'is_new', 'status'] },
@@ -45,10 +45,10 @@ export const OFFERED: readonly Offered[] = [
   { title: 'Sent on by', dimensions: ['ad_account', 'bot'] },
 ]
 
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
+export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
 const weekday = (key: string): string => WEEKDAYS[Number(key) - 1] ?? key
 
-/** What a key is called; `label` is what the server calls it, the name of an object. */
+/** The name of a key; `label` is the server's, such as the name of an object. */
 export function keyInWords(dimension: ExploreDimension, key: string | null, label: string): string {
   if (key === null || key === '') return label
   if (isObjectDimension(dimension)) return label

@@ -1,8 +1,10 @@
-/** What the report counts from, a UTC day at a time, as a file for other tools. Owners and admins only, as its route says. */
+/** Exports the facts of a UTC day as a file. Owners and admins only, like its route. */
 import { useMutation } from '@tanstack/react-query'
 import { FileDown } from 'lucide-react'
 import { useState } from 'react'
 import { dayOf } from '../../../contract/days.ts'
+import { routeOf } from '../../../contract/endpoint.ts'
+import { readExploreFacts } from '../../../reading/explore/api.ts'
 import { useActive } from '../../ground/active.ts'
 import { useNow } from '../../ground/figures/now.ts'
 import { Button } from '../../ground/ui/button.tsx'
@@ -11,10 +13,7 @@ import { TextField } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { saveFile } from './save-csv.ts'
 
-/** Of one day, YYYY-MM-DD. */
-const FACTS = '/api/explore/facts'
-
-/** `last` is the day that is offered first, unless it is yet to come. */
+/** `last` is the day offered first, unless it is in the future. */
 export function FactsLink({ last }: { last: string }) {
   const today = dayOf(useNow())
   const { role } = useActive()
@@ -40,7 +39,7 @@ export function FactsLink({ last }: { last: string }) {
 function FactsForm({ last, today, onClose }: { last: string; today: string; onClose: () => void }) {
   const [day, setDay] = useState(last)
   const saving = useMutation({
-    mutationFn: () => saveFile(`${FACTS}?day=${day}`, { method: 'GET' }, `sluice-facts-${day}.parquet`),
+    mutationFn: () => saveFile(`${routeOf(readExploreFacts).path}?day=${day}`, { method: 'GET' }, `sluice-facts-${day}.parquet`),
     onSuccess: onClose,
   })
   const reason = day === '' ? 'Fill in the day.' : undefined

@@ -1,4 +1,4 @@
-/** Filters on figures, which hold of the rows of the last level: chips beside the other filters, and the dialog that makes one. */
+/** Filters on the figures of rows of the last level: chips beside the other filters, and their dialog. */
 import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { EventType } from '../../../contract/event-types.ts'
@@ -7,7 +7,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { type Column, measureColumns } from './columns.ts'
-import { FilterChip } from './filter-chip.tsx'
+import { FilterChip, useFilterDialog } from './filter-chip.tsx'
 import { COMPARED, type FigureFilter } from './search.ts'
 
 const COMPARED_WORDS: Readonly<Record<FigureFilter[1], string>> = {
@@ -27,13 +27,7 @@ type FigureFiltersProps = {
 }
 
 export function FigureFilters({ having, types, onChange }: FigureFiltersProps) {
-  /** The place of the filter that is changed; past the last for a new one. It stays while the dialog closes. */
-  const [edited, setEdited] = useState(0)
-  const [isOpen, setOpen] = useState(false)
-  const edit = (at: number) => {
-    setEdited(at)
-    setOpen(true)
-  }
+  const { filter: edited, isOpen, edit, close, save, remove } = useFilterDialog(having, onChange)
   const columns = measureColumns(types)
   return (
     <>
@@ -46,7 +40,7 @@ export function FigureFilters({ having, types, onChange }: FigureFiltersProps) {
             head={`${column?.title ?? id} ${COMPARED_WORDS[compared]}`}
             values={inUnit(column, value)}
             onEdit={() => edit(at)}
-            onRemove={() => onChange(having.toSpliced(at, 1))}
+            onRemove={() => remove(at)}
           />
         )
       })}
@@ -61,19 +55,11 @@ export function FigureFilters({ having, types, onChange }: FigureFiltersProps) {
       </Button>
       <Dialog
         open={isOpen}
-        onClose={() => setOpen(false)}
+        onClose={close}
         title="Figure filter"
         description="Keeps the rows of the last level that match; totals are of these rows."
       >
-        <FigureForm
-          filter={having[edited]}
-          columns={columns}
-          onClose={() => setOpen(false)}
-          onSave={filter => {
-            onChange(edited < having.length ? having.with(edited, filter) : [...having, filter])
-            setOpen(false)
-          }}
-        />
+        <FigureForm filter={edited} columns={columns} onClose={close} onSave={save} />
       </Dialog>
     </>
   )

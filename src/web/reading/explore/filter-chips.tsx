@@ -1,33 +1,27 @@
-/** What narrows the question, as chips in one line: pressed to be changed, taken away by their cross. */
+/** The filters of the question, as chips in one line. */
 import { Plus } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { MOST_FILTERS } from '../../../contract/explore.ts'
 import { Button } from '../../ground/ui/button.tsx'
-import { FilterChip } from './filter-chip.tsx'
+import { FilterChip, useFilterDialog } from './filter-chip.tsx'
 import { FilterDialog } from './filter-dialog.tsx'
-import { useNamed, type Window } from './names.ts'
+import { useNamed } from './names.ts'
+import type { WindowBounds } from './question.ts'
 import type { Words } from './level-chips.tsx'
 import { type Filter, SAID_WORDS } from './search.ts'
 
 type FilterChipsProps = {
   filters: readonly Filter[]
   words: Words
-  window: Window
+  window: WindowBounds
   onChange: (filters: readonly Filter[]) => void
-  /** What stands beside them. */
   children?: ReactNode
 }
 
 const MOST_NAMED = 3
 
 export function FilterChips({ filters, words, window, onChange, children }: FilterChipsProps) {
-  /** The place of the filter that is changed; past the last for a new one. It stays while the dialog closes. */
-  const [edited, setEdited] = useState(0)
-  const [isOpen, setOpen] = useState(false)
-  const edit = (at: number) => {
-    setEdited(at)
-    setOpen(true)
-  }
+  const { filter: edited, isOpen, edit, close, save, remove } = useFilterDialog(filters, onChange)
   const named = useNamed(filters, window)
   const inWords = ([dimension, said, ...values]: Filter) => {
     const some = values.slice(0, MOST_NAMED).map(value => named(dimension, value))
@@ -48,7 +42,7 @@ export function FilterChips({ filters, words, window, onChange, children }: Filt
             head={head}
             values={values}
             onEdit={() => edit(at)}
-            onRemove={() => onChange(filters.toSpliced(at, 1))}
+            onRemove={() => remove(at)}
           />
         )
       })}
@@ -62,17 +56,7 @@ export function FilterChips({ filters, words, window, onChange, children }: Filt
         Filter
       </Button>
       {children}
-      <FilterDialog
-        isOpen={isOpen}
-        filter={filters[edited]}
-        words={words}
-        window={window}
-        onClose={() => setOpen(false)}
-        onSave={filter => {
-          onChange(edited < filters.length ? filters.with(edited, filter) : [...filters, filter])
-          setOpen(false)
-        }}
-      />
+      <FilterDialog isOpen={isOpen} filter={edited} words={words} window={window} onClose={close} onSave={save} />
     </fieldset>
   )
 }

@@ -1,4 +1,4 @@
-/** One filter: of which dimension, what is said of it, and of which values; those that are there are looked up. */
+/** The dialog of one filter: dimension, condition and values, which it looks up. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
@@ -14,14 +14,15 @@ import { SearchField } from '../../ground/ui/search-field.tsx'
 import { listExploreValues } from '../../../reading/explore/api.ts'
 import { keyInWords, OFFERED } from './dimensions.ts'
 import type { Words } from './level-chips.tsx'
-import { useNamed, type Window } from './names.ts'
+import { useNamed } from './names.ts'
+import type { WindowBounds } from './question.ts'
 import { type Filter, isBare, SAID_WORDS, type Said, saidOf } from './search.ts'
 
 type FilterDialogProps = {
   isOpen: boolean
   filter: Filter | undefined
   words: Words
-  window: Window
+  window: WindowBounds
   onClose: () => void
   onSave: (filter: Filter) => void
 }
@@ -92,10 +93,10 @@ function FilterForm({ filter, isNew, words, window, onClose, onSave }: FilterFor
 
 type ValuesProps = {
   dimension: ExploreDimension
-  /** Parts of values are typed, and none is looked up as a whole. */
+  /** Parts of values are typed instead of chosen. */
   isPart: boolean
   values: readonly string[]
-  window: Window
+  window: WindowBounds
   onChange: (values: readonly string[]) => void
 }
 
@@ -111,12 +112,12 @@ function Values({ dimension, isPart, values, window, onChange }: ValuesProps) {
   })
   const offered = (found.data?.values ?? []).filter(({ key }) => !values.includes(key))
   const add = (value: string) => onChange([...new Set([...values, value])].slice(0, MOST_VALUES))
-  // A text that nobody has come with yet may be meant all the same.
+  // A text that no click has yet may be typed too.
   const canType = sought !== undefined && isTextDimension(dimension) && !values.includes(sought)
   const isListed = !isPart && offered.some(({ key }) => key === sought)
   return (
     <div
-      // Enter takes what was typed; the filter is not done by that.
+      // Enter adds the typed value instead of submitting the form.
       role="presentation"
       className="flex flex-col gap-2"
       onKeyDown={event => {

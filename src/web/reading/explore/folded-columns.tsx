@@ -1,4 +1,4 @@
-/** Names the columns that have no value in the answer, which are not shown until they are asked for. */
+/** Names the columns without a value in the answer, which are hidden until the person shows them. */
 import type { Column } from './columns.ts'
 
 type FoldedProps = { folded: readonly Column[]; isShown: boolean; onShow: (isShown: boolean) => void }

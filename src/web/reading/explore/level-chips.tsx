@@ -1,4 +1,4 @@
-/** What the rows are, level by level: chips in one line, each changed, moved or taken away by its menu, or dragged to another place. */
+/** The levels of the rows as chips in one line. A chip's menu changes, moves or removes its level; chips can be dragged too. */
 import { ChevronRight, GripVertical, Plus, X } from 'lucide-react'
 import { Fragment, useState } from 'react'
 import { MOST_LEVELS } from '../../../contract/explore.ts'
@@ -15,7 +15,7 @@ type LevelChipsProps = {
   onChange: (levels: readonly ExploreDimension[]) => void
 }
 
-/** The levels with one of them in another place. */
+/** The levels with one of them moved. */
 function moved(levels: readonly ExploreDimension[], from: number, to: number): readonly ExploreDimension[] {
   const [one] = levels.slice(from, from + 1)
   return one === undefined ? levels : levels.toSpliced(from, 1).toSpliced(to, 0, one)
@@ -38,7 +38,7 @@ export function LevelChips({ levels, words, onChange }: LevelChipsProps) {
             className="chip"
           >
             {levels.length > 1 && (
-              // Not the name itself, which opens its menu as soon as it is pressed. The menu moves a level without a mouse.
+              // A handle, because pressing the name opens its menu. Without a mouse the menu moves the level.
               <span
                 aria-hidden
                 draggable

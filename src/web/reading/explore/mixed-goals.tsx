@@ -1,6 +1,6 @@
 /**
- * Campaigns count different things, and totals divide by one: all of the clicks and all of the cost, by what only some of them count. Said
- * wherever one type was chosen for all.
+ * With one type of event as the goal of all campaigns, totals of CR and CPA also include clicks and cost of campaigns without such events. This note
+ * says so.
  */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { explore } from '../../../reading/explore/api.ts'
@@ -8,7 +8,7 @@ import { ask } from '../../ground/call.ts'
 import { inWords } from '../../ground/rungs.ts'
 import type { Question } from './question.ts'
 
-/** Rows of the first level of an answer. */
+/** The most rows of an answer's first level. */
 const MOST_CAMPAIGNS = 1000
 
 export function MixedGoals({ question }: { question: Question }) {
@@ -31,7 +31,7 @@ export function MixedGoals({ question }: { question: Question }) {
   const hasCost = without.some(({ cost }) => cost !== null)
   return (
     <p className="mt-2 text-sm text-ink-faint">
-      {`${without.length} of ${campaigns.length} campaigns have no ${inWords(goal)}; the total’s CR${hasCost ? ' and CPA count their clicks and cost' : ' counts their clicks'} all the same. Choose a campaign, or the goal of each.`}
+      {`${without.length} of ${campaigns.length} campaigns have no ${inWords(goal)}, but the total’s CR${hasCost ? ' and CPA include their clicks and cost' : ' includes their clicks'}. Choose a campaign, or the goal of each.`}
     </p>
   )
 }

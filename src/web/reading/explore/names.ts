@@ -1,4 +1,4 @@
-/** What the values of filters are called, where those of objects are ids whose names are looked up; and what the subs are called. */
+/** The names of filter values, which are looked up for ids of objects, and the names of subs. */
 import { useQueries } from '@tanstack/react-query'
 import { type ExploreDimension, isObjectDimension } from '../../../contract/explore-dimensions.ts'
 import { ask } from '../../ground/call.ts'
@@ -9,12 +9,11 @@ import { listExploreValues } from '../../../reading/explore/api.ts'
 import { DIMENSION_WORDS, keyInWords } from './dimensions.ts'
 import type { Words } from './level-chips.tsx'
 import type { SubNames } from './presets.ts'
+import type { WindowBounds } from './question.ts'
 import type { Filter } from './search.ts'
 
-export type Window = { readonly date_from: string; readonly date_to: string }
-
-/** The name of a value of the filters; of an object that is not among those with most clicks, its id. */
-export function useNamed(filters: readonly Filter[], window: Window) {
+/** Returns a function that names a value of the filters; an object that is not found has its id as its name. */
+export function useNamed(filters: readonly Filter[], window: WindowBounds) {
   const campaign = useCampaignNames()
   const asked = [...new Set(filters.map(([dimension]) => dimension))].filter(
     dimension => isObjectDimension(dimension) && dimension !== 'campaign',
@@ -34,8 +33,8 @@ export function useNamed(filters: readonly Filter[], window: Window) {
 }
 
 /**
- * What the sources of the clicks that filters let through call their subs, a source each: of the campaigns or sources that are named, else of all
- * of the workspace.
+ * Returns a function for the sub names of each source whose clicks pass the filters: the sources of the campaigns or sources that the filters name, else
+ * all sources of the workspace.
  */
 export function useSourceNames(): (where: readonly Filter[]) => readonly SubNames[] {
   const campaigns = useCampaigns()
@@ -57,7 +56,7 @@ const subNamesOf = ({ parameters }: ReturnType<typeof useSources>[number]): SubN
     }),
   )
 
-/** What dimensions are called over the clicks that filters let through: a sub as the sources of these campaigns call it, where they all do. */
+/** The names of dimensions under these filters: a sub has its source's name where the filters name campaigns or sources and all of these agree. */
 export function wordsOver(where: readonly Filter[], names: readonly SubNames[]): Words {
   const isNarrowed = where.some(([of, said]) => said === 'is' && (of === 'campaign' || of === 'source'))
   return dimension => {

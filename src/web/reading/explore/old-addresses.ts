@@ -1,9 +1,9 @@
-/** Where addresses lead that were kept from before: the table of the overview, and the page when it was called Explore. */
+/** Redirects old addresses of the overview's former table to the Report. */
 import { z } from 'zod'
 import { ALL_MEASURES } from '../../../contract/explore-measures.ts'
 import { ExploreSearch } from './search.ts'
 
-/** What the overview's table could be broken down by; the map of hours was one of them. */
+/** The dimensions of the former table; `week` was its map of hours. */
 const LEVEL_OF = {
   campaign: 'campaign',
   geo: 'geo',
@@ -14,7 +14,7 @@ const LEVEL_OF = {
   week: 'campaign',
 } as const
 
-/** As addresses of before named goals and figures. */
+/** Former names of goals. */
 const OLD_GOALS: Readonly<Record<string, string>> = { started: 'bot_start', registered: 'registration' }
 
 const text = z.string().optional().catch(undefined)
@@ -29,11 +29,11 @@ const OldOverview = z.looseObject({
   campaign: text,
 })
 
-/** Types of events had their slugs for columns. */
+/** The measure of a former column name; columns of events were named by their type alone. */
 const figureIn = (name: string): string =>
   name === 'goal' ? 'conversions' : (ALL_MEASURES.find(one => one === name || one === `events_${name}`) ?? name)
 
-/** The report that an address of the overview asked for with its table; undefined where it asked for the overview alone. */
+/** The Report's address for an old address of the overview; undefined where that has no parameters of the former table. */
 export function reportOfOverview(address: Readonly<Record<string, unknown>>): ExploreSearch | undefined {
   const { by, sort, heat, goal, campaign, range, from, to, pending } = OldOverview.parse(address)
   if (by === undefined && sort === undefined && heat === undefined) return undefined

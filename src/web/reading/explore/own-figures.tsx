@@ -1,4 +1,4 @@
-/** Figures of one's own: name, formula, and how they are written. */
+/** The form of custom columns: name, formula and format. */
 import { Plus, X } from 'lucide-react'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
@@ -7,7 +7,7 @@ import { MEASURES } from '../../../contract/explore-measures.ts'
 import { readFormula } from '../../../contract/formula.ts'
 import { MOST_OWN, type Own, SHAPES, type Shape } from './search.ts'
 
-/** Why the figures cannot be kept as they are. */
+/** Why the columns cannot be saved. */
 export function wrongOf(own: readonly Own[]): string | undefined {
   const wrong = own.find(one => wrongFormula(one) !== undefined || wrongName(one, own) !== undefined)
   return wrong && `Check “${wrong[0]}”.`
@@ -38,8 +38,7 @@ export function OwnFigures({ own, onChange }: OwnProps) {
       {own.map((one, at) => {
         const [name, expression, shape] = one
         return (
-          // Neither name nor formula stays the same while one types.
-          // biome-ignore lint/suspicious/noArrayIndexKey: figures are told apart by their place.
+          // biome-ignore lint/suspicious/noArrayIndexKey: name and formula change while a person types.
           <div key={at} className="flex flex-wrap items-start gap-2">
             <TextField
               label="Name"
@@ -90,7 +89,7 @@ export function OwnFigures({ own, onChange }: OwnProps) {
         <Button
           size="sm"
           icon={Plus}
-          reason={own.length < MOST_OWN ? undefined : `There are at most ${MOST_OWN}.`}
+          reason={own.length < MOST_OWN ? undefined : `At most ${MOST_OWN} custom columns.`}
           onClick={() => onChange([...own, [`Column ${own.length + 1}`, '', 'number']])}
         >
           Add column

@@ -1,7 +1,7 @@
-/** Said while an answer takes long: the days of a question are read in first, which they are once. */
+/** Shown while an answer takes long, which it does when its days are read for the first time. */
 import { useEffect, useState } from 'react'
 
-/** Shorter is read as slowness of the page, and a sentence that comes and goes as a fault. */
+/** A shorter wait needs no explanation, and a sentence that comes and goes looks like a fault. */
 const LATE_MS = 1200
 
 export function Preparing({ className = 'mt-3' }: { className?: string }) {

@@ -1,11 +1,11 @@
-/** The presets, one press each, and the order that shows the largest losses first. */
-import { clsx } from 'clsx'
+/** The presets, and the order with the largest losses first. */
 import { TrendingDown } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { Button } from '../../ground/ui/button.tsx'
 import type { Words } from './level-chips.tsx'
 import { byPreset, isBy, type Preset, WORST_FIRST } from './presets.ts'
 import type { Change, ExploreSearch } from './search.ts'
+import { Segments } from './segments.tsx'
 
 type PresetBarProps = {
   presets: readonly Preset[]
@@ -20,27 +20,15 @@ export function PresetBar({ presets, search, words, onChange, children }: Preset
   return (
     <div className="mb-3 flex flex-wrap items-center gap-x-4 gap-y-2">
       <div className="-m-0.5 flex max-w-full items-center gap-2 overflow-x-auto p-0.5">
-        <nav aria-label="Presets" className="flex shrink-0 rounded-md border border-line bg-sunken p-0.5">
-          {presets.map(({ title, dimension }) => {
-            const isNow = dimension !== undefined && isBy(dimension, search)
-            return (
-              <button
-                key={title}
-                type="button"
-                aria-current={isNow ? 'true' : undefined}
-                disabled={dimension === undefined}
-                title={dimension === undefined ? 'The traffic source sends none' : words(dimension)}
-                onClick={() => dimension !== undefined && onChange(byPreset(dimension, search))}
-                className={clsx(
-                  'flex h-6 shrink-0 items-center rounded-sm px-2 text-sm font-medium disabled:text-ink-faint/60 pointer-coarse:h-8',
-                  isNow ? 'bg-raised text-ink shadow-[0_1px_2px_var(--shade)]' : 'text-ink-soft enabled:hover:text-ink',
-                )}
-              >
-                {title}
-              </button>
-            )
-          })}
-        </nav>
+        <Segments
+          label="Presets"
+          segments={presets.map(({ title, dimension }) => ({
+            title,
+            hint: dimension === undefined ? 'The traffic source does not send this' : words(dimension),
+            isNow: dimension !== undefined && isBy(dimension, search),
+            onSelect: dimension && (() => onChange(byPreset(dimension, search))),
+          }))}
+        />
         <Button
           look={isWorstFirst ? 'plain' : 'quiet'}
           size="sm"

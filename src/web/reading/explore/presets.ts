@@ -1,22 +1,22 @@
-/** What one press breaks the report down by: the questions of every morning, zones and creatives by whichever sub the campaign's source gives them. */
+/** The presets of the Report: one press breaks it down by a dimension. Zones and creatives are the subs that the campaign's source calls so. */
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { SUBS, type Sub } from '../../../contract/fields.ts'
 import { byLevels, type ExploreSearch, levelsOf } from './search.ts'
 
-/** What a source calls its subs. */
+/** A source's names of its subs. */
 export type SubNames = Readonly<Partial<Record<Sub, string>>>
 
 export type Preset = {
   readonly title: string
-  /** Undefined: the source of the campaign says in no sub what this is. */
+  /** Undefined: no sub of the campaign's source has this. */
   readonly dimension: ExploreDimension | undefined
 }
 
-/** What sources call the place that an ad stood at, and the ad itself; the first that one of them has is meant. */
+/** Names that sources use for the place of an ad, and for the ad itself. Earlier names take precedence. */
 const PLACES = ['zone', 'placement', 'site', 'publisher', 'source', 'section', 'target', 'feed', 'widget', 'spot']
 const ADS = ['creative', 'ad', 'banner', 'title']
 
-/** "Zone id" and "Ad name" are a zone and an ad; a "Site type" is no site. */
+/** "Zone id" and "Ad name" are a zone and an ad; a "Site type" is not a site. */
 const kindOf = (name: string): string => name.toLowerCase().replace(/ (id|name)$/, '')
 
 function subOf(kinds: readonly string[], names: SubNames): Sub | undefined {
@@ -29,7 +29,7 @@ function subOf(kinds: readonly string[], names: SubNames): Sub | undefined {
 
 const isNamed = (names: SubNames): boolean => Object.keys(names).length > 0
 
-/** Of several sources the sub that all mean which name it; of one that names nothing, or of sources that differ, `usual`. */
+/** The sub of one source; for several sources the one on which all agree that name it; else `usual`. */
 function subIn(kinds: readonly string[], sources: readonly SubNames[], usual: Sub): Sub | undefined {
   const [only, ...others] = sources.filter(isNamed)
   if (only !== undefined && others.length === 0) return subOf(kinds, only)
@@ -37,7 +37,7 @@ function subIn(kinds: readonly string[], sources: readonly SubNames[], usual: Su
   return meant.size === 1 ? [...meant][0] : usual
 }
 
-/** The presets over clicks of these sources; sub1 is what spend is booked by, so zones are looked for there where nobody says. */
+/** The presets for clicks of these sources. Zones are sub1 where no source says otherwise, because spend is booked by sub1. */
 export const presetsOf = (sources: readonly SubNames[]): readonly Preset[] => [
   { title: 'Campaigns', dimension: 'campaign' },
   { title: 'Zones', dimension: subIn(PLACES, sources, 'sub1') },
@@ -50,7 +50,7 @@ export const presetsOf = (sources: readonly SubNames[]): readonly Preset[] => [
   { title: 'Days', dimension: 'day' },
 ]
 
-/** The changes that break the same clicks down by one dimension alone. An order by names goes with the level it was chosen for. */
+/** The changes that break the same clicks down by one dimension alone. An order by key is reset, because it was chosen for another level. */
 export function byPreset(dimension: ExploreDimension, search: ExploreSearch): Partial<ExploreSearch> {
   return {
     ...byLevels([dimension], { ...search, open: undefined }),
@@ -59,9 +59,9 @@ export function byPreset(dimension: ExploreDimension, search: ExploreSearch): Pa
   }
 }
 
-/** Whether this is all that the rows are. */
+/** Whether the rows are by this dimension alone. */
 export const isBy = (dimension: ExploreDimension | undefined, search: ExploreSearch): boolean =>
   search.view === undefined && levelsOf(search).join() === dimension
 
-/** The order that has the largest losses first. */
+/** The order with the largest losses first. */
 export const WORST_FIRST = 'profit'

@@ -1,4 +1,4 @@
-/** From what the address says to the question that is asked, and back: a saved view keeps questions. */
+/** Turns the address into a question of the API, and a saved question back into an address. */
 import type { z } from 'zod'
 import type { ExploreQuestion } from '../../../contract/explore.ts'
 import type { ExploreAnswer } from '../../../contract/explore-answer.ts'
@@ -13,11 +13,11 @@ export type Question = z.input<typeof ExploreQuestion>
 export type Answer = z.input<typeof ExploreAnswer>
 export type Row = Answer['rows'][number]
 
-/** Rows at once, of the first level and below an open row; more are asked for. */
+/** Rows of a page, in the first level and below an open row. */
 const FIRST_ROWS = 50
 const ROWS_BELOW = 20
 
-type Window = { readonly date_from: string; readonly date_to: string }
+export type WindowBounds = { readonly date_from: string; readonly date_to: string }
 
 const several: Partial<Record<Said, Operator>> = { is: 'in', is_not: 'not_in' }
 
@@ -38,7 +38,7 @@ const COMPARISON: Readonly<Record<FigureFilter[1], Having['op']>> = {
 
 const isShare = (measure: Measure): boolean => figureOf(measure).unit === 'share'
 
-/** Shares are asked for as parts of 1. Six decimals are as many as a question has. */
+/** Shares are parts of 1 in a question, and its values have at most six decimals. */
 const havingOf = ([measure, compared, value]: FigureFilter): Having => ({
   measure,
   op: COMPARISON[compared],
@@ -50,8 +50,8 @@ function figureFilterOf({ measure, op, value }: Having): FigureFilter {
   return [measure, compared, Number((Number(value) * (isShare(measure) ? 100 : 1)).toFixed(6))]
 }
 
-/** The question of the whole screen: what is in the address, over a window, by the clocks of a zone. */
-export function questionOf(search: ExploreSearch, window: Window, zone: string): Question {
+/** The question of an address, over a window, in a time zone. */
+export function questionOf(search: ExploreSearch, window: WindowBounds, zone: string): Question {
   const levels = levelsOf(search)
   const measures = measuresOf(search)
   const sort = sortOf(search, measures)
@@ -70,7 +70,7 @@ export function questionOf(search: ExploreSearch, window: Window, zone: string):
   }
 }
 
-/** Days are compared with nothing: the period before has none of them. */
+/** Days cannot be compared, because the period before has none of the same days. */
 export const canCompare = (levels: readonly ExploreDimension[]): boolean => !levels.includes('day')
 
 const isCompared = (search: ExploreSearch): boolean => search.compare !== undefined && canCompare(levelsOf(search))
@@ -82,24 +82,24 @@ function sortOf({ sort }: ExploreSearch, measures: readonly Measure[]): Question
   return known && { by: known, descending: sort.startsWith('-') }
 }
 
-/** The rows below a row, or of the first level; `after` so many that are shown already. */
+/** The question for the rows below a row, or of the first level, after the first `after` rows. */
 export function branchOf(question: Question, within: readonly (string | null)[], after: number): Question {
   const top = within.length === 0 ? FIRST_ROWS : ROWS_BELOW
-  // Filters on figures hold of the rows of the last level, so it is named with them.
+  // Filters on figures apply to the last level, so with them all levels are sent.
   const asked = question.having === undefined ? question.levels.slice(0, within.length + 1) : question.levels
   const levels = asked.map((level, at) => (at === within.length ? { ...level, top } : level))
   const { unassigned, ...rest } = question
   return {
     ...rest,
     levels,
-    // Goes with that level only; above it the rows are the same.
+    // Allowed only with the level sub1; it does not change the rows above.
     ...(unassigned !== undefined && levels.some(({ dimension }) => dimension === 'sub1') ? { unassigned } : {}),
     within: [...within],
     ...(after === 0 ? {} : { after }),
   }
 }
 
-/** The question of the map of hours, by one of its three dimensions. */
+/** The question for the heat map, by one of its three dimensions. */
 export function hoursOf(question: Question, dimension: 'weekday_hour' | 'weekday' | 'hour'): Question {
   const { sort: _, compare: __, unassigned: ___, having: ____, ...rest } = question
   return { ...rest, levels: [{ dimension, top: 168 }] }
@@ -107,7 +107,7 @@ export function hoursOf(question: Question, dimension: 'weekday_hour' | 'weekday
 
 const fromOperator: Partial<Record<Operator, Said>> = { in: 'is', not_in: 'is_not' }
 
-/** What an address holds that asks a question. Days only where it has a window: those that hold it, by the clocks of the screen. */
+/** The address of a question. It has days only where the question has a window: the days of it in the screen's time zone. */
 export function searchOf(question: Question): Partial<ExploreSearch> {
   const {
     levels,

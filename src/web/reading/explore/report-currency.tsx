@@ -1,11 +1,11 @@
-/** Rows by UTC day stand in the workspace's reporting currency, as the overview's figures do; all else is in US dollars. */
+/** Rows by UTC day are in the workspace's reporting currency, like the overview's figures; all others are in US dollars. */
 import { useActive } from '../../ground/active.ts'
 import { isRateUnknown } from '../../ground/call.ts'
 import { sentence } from '../../ground/ui/plain-words.ts'
 import { useBranch } from './branch.tsx'
 import type { Question } from './question.ts'
 
-/** The question in that currency where it can be shown so, and what is to be said of it. */
+/** The question in that currency where possible, and the note about it. */
 export function useReportingCurrency(question: Question): { question: Question; words: string | undefined } {
   const { reporting_currency: currency } = useActive()
   const { levels, time_zone, having } = question

@@ -1,4 +1,4 @@
-/** Report: clicks by whatever they are, level by level, of a window and of what filters let through. The address holds the question. */
+/** The Report: clicks broken down by levels, in a window and under filters. The address holds the question. */
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { WIDEST_EXPLORE_DAYS } from '../../../contract/explore.ts'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
@@ -30,7 +30,7 @@ import { ViewsMenu } from './views-menu.tsx'
 
 const route = getRouteApi('/inside/report')
 
-/** Of these the last question is what Back goes to; of all else the address only follows. */
+/** Changes of these add a history entry, so that Back undoes them; all others replace the address. */
 const ASKS: readonly (keyof ExploreSearch)[] = [
   'by',
   'where',

@@ -1,6 +1,6 @@
 /**
- * What the address of the report holds, which is the whole question: a link shows whoever opens it the same. Whatever is left out has its
- * default, whatever is mistyped counts as left out.
+ * The parameters of the Report's address. They are the whole question, so a link shows everyone the same. A missing or malformed parameter has its
+ * default.
  */
 import { z } from 'zod'
 import { MOST_FILTERS, MOST_HAVING, MOST_LEVELS } from '../../../contract/explore.ts'
@@ -11,7 +11,7 @@ import { WindowSearch } from '../../ground/figures/search.ts'
 import { LONG_RANGES } from '../../ground/figures/window.ts'
 import { LONGEST_FORMULA } from '../../../contract/formula.ts'
 
-/** As one says it; of several values `is` means any of them. */
+/** Conditions of a filter; with several values `is` means any of them. */
 export const SAID = ['is', 'is_not', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
 export type Said = (typeof SAID)[number]
 
@@ -24,41 +24,41 @@ export const SAID_WORDS: Readonly<Record<Said, string>> = {
   is_filled: 'is filled',
 }
 
-/** How a figure of one's own is written. */
+/** Formats of custom columns. */
 export const SHAPES = ['number', 'money', 'percent'] as const
 export type Shape = (typeof SHAPES)[number]
 
-/** Nine digits before the point. */
+/** The largest value of a filter in the API: nine digits before the point. */
 const MOST_COMPARED = 999_999_999
 
 const dimension = z.enum(EXPLORE_DIMENSIONS)
-/** Dimension, what is said of it, and the values: `["geo","is","DE","AT"]`. */
+/** Dimension, condition and values: `["geo","is","DE","AT"]`. */
 const Filter = z
   .tuple([dimension, z.enum(SAID)], z.string())
   .refine(([of, said, ...values]) => saidOf(of).includes(said) && values.length > 0 !== isBare(said))
-/** Name, expression, and how it is written. */
+/** Name, formula and format. */
 const Own = z.tuple([z.string().min(1).max(40), z.string().max(LONGEST_FORMULA), z.enum(SHAPES)])
-/** How a figure is compared in a filter. */
+/** Conditions of a filter on figures. */
 export const COMPARED = ['below', 'at_most', 'above', 'at_least', 'equals', 'not_equals'] as const
-/** Figure, how it is compared, and with what: `["roi","below",-20]`. Shares are in per cent. */
+/** Figure, condition and value: `["roi","below",-20]`. Shares are in per cent. */
 const FigureFilter = z.tuple([
   z.enum(ALL_MEASURES),
   z.enum(COMPARED),
   z.number().min(-MOST_COMPARED).max(MOST_COMPARED),
 ])
-/** Column, above or below which number, and what that is. */
+/** Column, side, limit and colour: `["roi","below",0,"bad"]`. Shares are in per cent. */
 const Threshold = z.tuple([z.string(), z.enum(['above', 'below']), z.number(), z.enum(['good', 'bad'])])
 
 export const MOST_OWN = 8
 export const MOST_THRESHOLDS = 20
-/** An address of so many open rows is long enough. */
+/** Limits the length of the address. */
 const MOST_OPEN = 30
 
 const text = z.string().optional().catch(undefined)
 
 export const ExploreSearch = WindowSearch.extend({
   range: z.enum(LONG_RANGES).optional().catch(undefined),
-  /** Levels, by commas. */
+  /** Levels, separated by commas. */
   by: text,
   where: z.array(Filter).max(MOST_FILTERS).optional().catch(undefined),
   /** Filters on figures. */
@@ -66,21 +66,21 @@ export const ExploreSearch = WindowSearch.extend({
   /** A measure or `key`, with a leading minus for the largest first. */
   sort: text,
   compare: z.literal('before').optional().catch(undefined),
-  /** The type that conversions, CR and CPA count in every campaign; each campaign's goal where it names none. */
+  /** The type of event that is the goal of every campaign; without it each has its own goal. */
   goal: z.enum(EVENT_TYPES).optional().catch(undefined),
   /** Whether conversions on hold count like approved ones. */
   pending: z.literal(true).optional().catch(undefined),
-  /** By sub1: spend that was booked without one is a row of its own. */
+  /** By sub1, spend that was booked without one is a row of its own. */
   unassigned: z.literal('apart').optional().catch(undefined),
-  /** Columns, by commas; figures of one's own by their names. */
+  /** Columns, separated by commas; custom ones by `=` and their names. */
   columns: text,
   own: z.array(Own).max(MOST_OWN).optional().catch(undefined),
   colours: z.array(Threshold).max(MOST_THRESHOLDS).optional().catch(undefined),
-  /** The map of the hours of the week in place of the table. */
+  /** The heat map instead of the table. */
   view: z.literal('hours').optional().catch(undefined),
-  /** What the map is shaded by. */
+  /** The figure of the heat map. */
   shade: z.enum(ALL_MEASURES).optional().catch(undefined),
-  /** The open rows, each by the keys that lead to it. */
+  /** The open rows, each by its keys from the first level. */
   open: z.array(z.array(z.string().nullable()).min(1).max(MOST_LEVELS)).max(MOST_OPEN).optional().catch(undefined),
 })
 export type ExploreSearch = z.output<typeof ExploreSearch>
@@ -90,21 +90,21 @@ export type Own = z.output<typeof Own>
 export type Threshold = z.output<typeof Threshold>
 export type Change = (changes: Partial<ExploreSearch>) => void
 
-/** What may be said of a dimension. */
+/** The conditions that a dimension allows. */
 export const saidOf = (of: ExploreDimension): readonly Said[] => SAID.filter(said => operatorsOf(of).includes(said))
 
-/** What is said without a value. */
+/** Whether a condition has no value. */
 export const isBare = (said: Said): boolean => said === 'is_empty' || said === 'is_filled'
 
 const isDimension = (name: string): name is ExploreDimension => (EXPLORE_DIMENSIONS as readonly string[]).includes(name)
 
-/** The levels of an address, from the top; campaigns where it names none. */
+/** The levels of an address, from the first; campaigns by default. */
 export function levelsOf({ by = '' }: Pick<ExploreSearch, 'by'>): readonly ExploreDimension[] {
   const named = [...new Set(by.split(',').filter(isDimension))].slice(0, MOST_LEVELS)
   return named.length > 0 ? named : ['campaign']
 }
 
-/** The changes that make these the levels: what was open lies below others then, unless the upper ones stayed. */
+/** The changes that set these levels. Rows stay open only where the levels above them stay the same. */
 export function byLevels(levels: readonly ExploreDimension[], search: ExploreSearch): Partial<ExploreSearch> {
   const before = levelsOf(search)
   const changed = before.findIndex((level, at) => levels[at] !== level)
@@ -117,7 +117,7 @@ export function byLevels(levels: readonly ExploreDimension[], search: ExploreSea
   }
 }
 
-/** The changes that add a filter. Of a dimension that is narrowed already, what is left out grows, and what is meant is this alone. */
+/** The changes that add a filter. Where the dimension has one with the same condition, `is` replaces its values, and `is_not` adds to them. */
 export function byFilter(added: Filter, { where = [] }: ExploreSearch): Partial<ExploreSearch> {
   const [of, said, ...values] = added
   const alike = said === 'is' || said === 'is_not' ? where.findIndex(one => one[0] === of && one[1] === said) : -1
@@ -132,17 +132,17 @@ export function byFilter(added: Filter, { where = [] }: ExploreSearch): Partial<
 const isAt = (path: readonly (string | null)[]) => (one: readonly (string | null)[]) =>
   JSON.stringify(one.slice(0, path.length)) === JSON.stringify(path)
 
-/** Whether a row is open, by the keys that lead to it. */
+/** Whether the row with these keys is open. */
 export const isOpen = ({ open = [] }: Pick<ExploreSearch, 'open'>, path: readonly (string | null)[]): boolean =>
   open.some(one => one.length === path.length && isAt(path)(one))
 
-/** The changes that open a row, or close it with all that is open below. The oldest closes where more are open than an address holds. */
+/** The changes that open a row, or close it and all rows below. Beyond the limit of open rows the oldest closes. */
 export function byOpening({ open = [] }: ExploreSearch, path: readonly (string | null)[]): Partial<ExploreSearch> {
   const next = isOpen({ open }, path) ? open.filter(one => !isAt(path)(one)) : [...open, [...path]].slice(-MOST_OPEN)
   return { open: next.length === 0 ? undefined : next }
 }
 
-/** The one campaign that the filters let through. */
+/** The campaign that the filters name, if it is a single one. */
 export function onlyCampaign({ where = [] }: Pick<ExploreSearch, 'where'>): string | undefined {
   const [, , id, ...others] = where.find(([of, said]) => of === 'campaign' && said === 'is') ?? []
   return others.length === 0 ? id : undefined

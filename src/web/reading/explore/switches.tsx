@@ -1,4 +1,4 @@
-/** What is set beside the rows or apart from them: the period before, and spend that was booked without a sub1. */
+/** The switches for the comparison with the previous period and for unassigned spend. */
 import { Checkbox } from '../../ground/ui/field.tsx'
 import { canCompare } from './question.ts'
 import { type Change, type ExploreSearch, levelsOf } from './search.ts'

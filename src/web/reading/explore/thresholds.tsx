@@ -1,4 +1,4 @@
-/** From where on a figure is good or bad, by column. */
+/** The form of colour rules: a column and the limit above or below which its figures are coloured. */
 import { Plus, X } from 'lucide-react'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
@@ -17,7 +17,7 @@ export function Thresholds({ colours, columns, onChange }: ThresholdsProps) {
       {colours.map(([id, side, limit, tone], at) => {
         const set = (next: Threshold) => onChange(colours.with(at, next))
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: two may say the same.
+          // biome-ignore lint/suspicious/noArrayIndexKey: two rules may be equal.
           <div key={at} className="flex flex-wrap items-start gap-2">
             <SelectField
               label="Column"
@@ -71,7 +71,7 @@ export function Thresholds({ colours, columns, onChange }: ThresholdsProps) {
         <Button
           size="sm"
           icon={Plus}
-          reason={colours.length < MOST_THRESHOLDS ? undefined : `There are at most ${MOST_THRESHOLDS}.`}
+          reason={colours.length < MOST_THRESHOLDS ? undefined : `At most ${MOST_THRESHOLDS} colours.`}
           onClick={() => onChange([...colours, ['roi', 'below', 0, 'bad']])}
         >
           Add colour

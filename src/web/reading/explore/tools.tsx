@@ -1,6 +1,5 @@
-/** What is done with the table as a whole: its columns chosen, saved as a file, or shown as a map of hours. */
+/** The tools of the table: choose columns, download CSV, switch to the heat map. */
 import { useMutation } from '@tanstack/react-query'
-import { clsx } from 'clsx'
 import { Columns3, Download } from 'lucide-react'
 import { useState } from 'react'
 import type { EventType } from '../../../contract/event-types.ts'
@@ -12,6 +11,7 @@ import { ShadeChoice } from './hours.tsx'
 import type { Question } from './question.ts'
 import { saveCsv } from './save-csv.ts'
 import type { Change, ExploreSearch } from './search.ts'
+import { Segments } from './segments.tsx'
 
 type ToolsProps = {
   search: ExploreSearch
@@ -40,24 +40,14 @@ export function Tools({ search, question, types, name, onChange }: ToolsProps) {
           </Button>
         </>
       )}
-      <nav aria-label="Shown as" className="flex rounded-md border border-line bg-sunken p-0.5">
-        {([undefined, 'hours'] as const).map(view => (
-          <button
-            key={view ?? 'table'}
-            type="button"
-            aria-current={search.view === view ? 'true' : undefined}
-            onClick={() => onChange({ view })}
-            className={clsx(
-              'flex h-6 items-center rounded-sm px-2 text-sm font-medium pointer-coarse:h-8',
-              search.view === view
-                ? 'bg-raised text-ink shadow-[0_1px_2px_var(--shade)]'
-                : 'text-ink-soft hover:text-ink',
-            )}
-          >
-            {view === undefined ? 'Table' : 'Heat map'}
-          </button>
-        ))}
-      </nav>
+      <Segments
+        label="Shown as"
+        segments={([undefined, 'hours'] as const).map(view => ({
+          title: view === undefined ? 'Table' : 'Heat map',
+          isNow: search.view === view,
+          onSelect: () => onChange({ view }),
+        }))}
+      />
       <RefusalNote refused={saving.error} className="w-full" />
       <ColumnsDialog
         isOpen={choosing}

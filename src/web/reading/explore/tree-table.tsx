@@ -1,4 +1,4 @@
-/** The answer as a tree that opens in place: rows of the first level, in an open one those of the next, and the totals always in sight. */
+/** The answer as a tree: rows of the first level, below an open row those of the next, and the totals always in sight. */
 import { clsx } from 'clsx'
 import { Inbox } from 'lucide-react'
 import { type FocusEvent, type KeyboardEvent, useState } from 'react'
@@ -25,7 +25,7 @@ type TreeTableProps = {
   search: ExploreSearch
   isRunning: boolean
   words: Words
-  /** What else is to be said below the table. */
+  /** A further note below the table. */
   note?: string | undefined
   onChange: Change
 }
@@ -97,7 +97,7 @@ function Tree({ branch, first, question, levels, search, words, onChange, onChoo
   return (
     <TreeContext value={treeOf({ question, levels, columns, search, today, onChange, onChoose }, first)}>
       <div
-        // The keys of a tree move within the table, whose rows are what is pressed.
+        // Only handles arrow keys between the rows, which are the focusable elements.
         role="presentation"
         onKeyDownCapture={moveAmongRows}
         onFocusCapture={keepPlace}
@@ -149,7 +149,7 @@ const treeOf = (parts: Omit<TreeOf, 'clicks' | 'isEstimate'>, answer: Answer): T
   isEstimate: answer.unique_visitors_is_estimate,
 })
 
-/** A figure of the goal says which goal it counts. */
+/** The heading of a column; figures of the goal name it. */
 function headOf({ id, title, means }: Column, goal: string) {
   const said = isFigure(id) ? meansOf(id, goal) : means
   return { id, title, ...(said === undefined ? {} : { means: said }) }
@@ -160,13 +160,13 @@ type HeadProps = {
   title: string
   means?: string
   numeric?: boolean
-  /** What the levels below are called: on a phone there is no room for it. */
+  /** The names of the levels below; hidden on a phone for lack of room. */
   below?: readonly string[]
   search: ExploreSearch
   onChange: Change
 }
 
-/** The server sorts, all rows and not only those shown, so a figure of one's own is no order. */
+/** Custom columns cannot be sorted by, because the server sorts and does not know them. */
 function ColumnHead({ id, title, means, numeric = false, below = [], search, onChange }: HeadProps) {
   const rest = {
     numeric,
@@ -191,7 +191,7 @@ const placeOf = ({ dataset }: HTMLElement): TreeRow => ({
   isOpen: dataset['open'] === undefined ? undefined : dataset['open'] === 'true',
 })
 
-/** Arrows go from row to row, before the menu that such a button opens takes them for its own. */
+/** Moves the focus by arrow keys, before the row's menu button handles them. */
 function moveAmongRows(event: KeyboardEvent<HTMLElement>) {
   if (event.altKey || event.ctrlKey || event.metaKey || !(event.target instanceof HTMLElement)) return
   const rows = rowsOf(event.currentTarget)
@@ -205,7 +205,7 @@ function moveAmongRows(event: KeyboardEvent<HTMLElement>) {
   else rows[move.to]?.focus()
 }
 
-/** Of all rows Tab comes to the one that was looked at last. */
+/** Makes the row that was focused last the one that Tab reaches. */
 function keepPlace({ target, currentTarget }: FocusEvent<HTMLElement>) {
   const rows = rowsOf(currentTarget)
   if (!rows.includes(target as HTMLElement)) return

@@ -1,16 +1,16 @@
-/** How the keys of a tree move among its rows, as they stand on the screen from the top. */
+/** How keys move among the rows of a tree, given from top to bottom. */
 
 export type TreeRow = {
   /** 1 for the first. */
   readonly level: number
-  /** Undefined where there is nothing below it. */
+  /** Undefined where it has no rows below. */
   readonly isOpen: boolean | undefined
 }
 
-/** Where the focus goes, or that the row opens or closes. */
+/** The row that gets the focus, or that the present row opens or closes. */
 type Move = { readonly to: number } | 'toggle' | undefined
 
-/** Right opens a row, or goes to the first below it; left closes it, or goes to the one above; undefined where a key means nothing here. */
+/** Right opens a row or goes to the first row below it; left closes it or goes to its parent. Undefined for keys without a meaning. */
 export function moveBy(key: string, rows: readonly TreeRow[], at: number): Move {
   const row = rows[at]
   if (row === undefined) return undefined

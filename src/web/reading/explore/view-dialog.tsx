@@ -1,4 +1,4 @@
-/** A saved view, new or renamed: its name, who sees it, and whether the page opens with it. */
+/** The dialog of a saved view: its name, whether it is shared, and whether it is the start page. */
 import { createExploreView, listExploreViews, updateExploreView } from '../../../reading/explore-views/api.ts'
 import { onlyFor, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
@@ -9,10 +9,10 @@ import { Checkbox, TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import type { Kept, View } from './kept.ts'
 
-const Said = createExploreView.body.pick({ name: true, is_shared: true, is_start_page: true })
+const ViewDraft = createExploreView.body.pick({ name: true, is_shared: true, is_start_page: true })
 
 type ViewDialogProps = {
-  /** The view that is changed; without one the screen is kept as a new one. */
+  /** The view to change; undefined: the screen is saved as a new one. */
   view: View | undefined
   kept: Kept
   open: boolean
@@ -38,7 +38,7 @@ export function ViewDialog(props: ViewDialogProps) {
 
 function ViewForm({ view, kept, onClose, onSaved }: ViewDialogProps) {
   const { role } = useActive()
-  const form = useDraft(Said, {
+  const form = useDraft(ViewDraft, {
     name: view?.name ?? '',
     is_shared: view?.is_shared ?? false,
     is_start_page: view?.is_start_page ?? false,
@@ -78,7 +78,7 @@ function ViewForm({ view, kept, onClose, onSaved }: ViewDialogProps) {
       />
       <Checkbox
         label="Open Report with it"
-        words={isShared ? 'For everyone who has no start page of their own.' : 'For you alone.'}
+        words={isShared ? 'For everyone without a start page of their own.' : 'For you alone.'}
         {...form.register('is_start_page')}
       />
     </DraftForm>

@@ -1,4 +1,4 @@
-/** Saved views: opens one, keeps the question on the screen as one, changes the one that is open. */
+/** The menu of saved views: open, save, change and delete them. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Bookmark, House, Pencil, Plus, Save, Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
@@ -10,20 +10,21 @@ import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { notify } from '../../ground/ui/toast.tsx'
-import { isSame, type Kept, keptOf, type Question, type Screen, screenOf, type View } from './kept.ts'
+import { isSame, type Kept, keptOf, type Screen, screenOf, type View } from './kept.ts'
+import type { Question } from './question.ts'
 import type { ExploreSearch } from './search.ts'
 import { ViewDialog } from './view-dialog.tsx'
 
 type ViewsMenuProps = {
-  /** What is asked now. Its window is not kept: the days stand in `screen`, as the preset they were chosen by. */
+  /** The question on the screen. Its window is not saved, because `screen` has the days as they were chosen. */
   question: Question
-  /** What is on the screen now, with its columns. */
+  /** The address of the screen, with its columns. */
   screen: Screen
-  /** Whether the address says nothing. */
+  /** Whether the address has no parameters. */
   isBare: boolean
-  /** What an address shows, with the columns that it leaves out. */
+  /** Adds the columns that an address leaves out. */
   complete: (screen: ExploreSearch) => ExploreSearch
-  /** Shows a view. `isStart`: nobody has chosen it, the page was opened without saying anything. */
+  /** Shows a view. `isStart`: it is the start page of an address without parameters. */
   onOpen: (view: View, isStart: boolean) => void
 }
 
@@ -41,7 +42,7 @@ export function ViewsMenu({ question, screen, isBare, complete, onOpen }: ViewsM
   const choose = (id: string) => {
     const view = views?.find(one => one.id === id)
     if (view === undefined) return
-    if (view.question === null) return notify(`${view.name} asks what this version of Sluice cannot`)
+    if (view.question === null) return notify(`${view.name} needs a newer version of Sluice`)
     setOpenedId(view.id)
     onOpen(view, false)
   }
@@ -84,7 +85,7 @@ export function ViewsMenu({ question, screen, isBare, complete, onOpen }: ViewsM
   )
 }
 
-/** Opens the start page where the address says nothing, once: whoever goes back to nothing means it. */
+/** Opens the start page once where the address has no parameters, so that Back can return to the bare page. */
 function useStartPage(views: readonly View[] | undefined, isBare: boolean, onStart: (view: View) => void): void {
   const isDone = useRef(!isBare)
   useEffect(() => {
@@ -119,7 +120,7 @@ function Choices({ title, views = [], shown, onChoose }: ChoicesProps) {
 
 type OfShownProps = {
   view: View
-  /** What the screen shows in its place, where that is something else. */
+  /** The state of the screen, where it differs from the view. */
   kept: Kept | undefined
   onEdit: () => void
   onDeleted: () => void
@@ -141,7 +142,7 @@ function OfShown({ view, kept, onEdit, onDeleted }: OfShownProps) {
   const remove = () =>
     confirm({
       title: `Delete ${view.name}?`,
-      words: view.is_shared ? 'It goes for everyone in the workspace. No figures are lost.' : 'No figures are lost.',
+      words: view.is_shared ? 'It is deleted for everyone in the workspace. No figures are lost.' : 'No figures are lost.',
       action: 'Delete view',
       deed: () => call(deleteExploreView, { params: { id: view.id } }).then(onDeleted),
       refresh: [listExploreViews],

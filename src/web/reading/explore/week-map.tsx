@@ -1,32 +1,34 @@
-/** The hours of the week as a table: weekdays down, hours across, and what days, hours and all of it come to at the edges. */
+/** The table of the heat map: weekdays down, hours across, and the figures of days, hours and the whole window at the edges. */
 import { clsx } from 'clsx'
-import type { CSSProperties, ReactNode } from 'react'
+import { compact, NONE } from '../../ground/figures/figures.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { zoneNow } from '../../ground/zone.ts'
+import type { Column, Figures } from './columns.ts'
+import { keyInWords, WEEKDAYS } from './dimensions.ts'
+import { shadeOf } from './shades.ts'
 
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
 
-type HourOfWeek = {
-  shown: ReactNode
-  title: string
-  style: CSSProperties | undefined
-  faint?: boolean
-  isLoss?: boolean
-}
-
 type WeekMapProps = {
-  caption: string
-  /** `day` is 0 on Monday, `hour` 00 to 23. */
-  at: (day: number, hour: string) => HourOfWeek
-  ofDay: (day: number) => ReactNode
-  ofHour: (hour: string) => ReactNode
-  all: ReactNode
+  column: Column
+  /** Further columns for the title of each hour. */
+  beside: readonly Column[]
+  isEstimate: boolean
+  /** The figures of a weekday, an hour, or an hour of the week, by its key. */
+  at: (key: string) => Figures | undefined
+  total: Figures
+  /** The highest figure of an hour of the week. */
+  most: number
 }
 
-export function WeekMap({ caption, at, ofDay, ofHour, all }: WeekMapProps) {
+export function WeekMap({ column, beside, isEstimate, at, total, most }: WeekMapProps) {
+  const shown = (row: Figures | undefined) => (row === undefined ? '' : short(column, row))
+  const named = [column, ...beside.filter(({ id }) => id !== column.id)]
+  const titled = (key: string, row: Figures | undefined) =>
+    `${keyInWords('weekday_hour', key, key)}: ${named.map(one => `${one.title} ${isEstimate && one === column ? '≈ ' : ''}${row === undefined ? NONE : one.text(row)}`).join(', ')}`
   return (
     <Table
-      caption={caption}
+      caption={`${column.title} by weekday and hour, ${zoneNow()}`}
       className="[&_td]:px-0.5! [&_td]:text-sm [&_th]:px-0.5! [&_th:first-child]:pr-2! [&_th:first-child]:pl-3.5! [&_tr>*:last-child]:pr-3!"
     >
       <thead>
@@ -51,15 +53,23 @@ export function WeekMap({ caption, at, ofDay, ofHour, all }: WeekMapProps) {
               </abbr>
             </RowHead>
             {HOURS.map(hour => {
-              const { shown, isLoss = false, ...rest } = at(day, hour)
+              const key = `${day + 1}-${hour}`
+              const row = at(key)
+              const value = row && column.number(row)
               return (
-                <Cell key={hour} numeric className={clsx(isLoss && 'bg-bad-soft!')} {...rest}>
-                  {shown}
+                <Cell
+                  key={hour}
+                  numeric
+                  title={titled(key, row)}
+                  style={shadeOf(value, most)}
+                  className={clsx((value ?? 0) < 0 && 'bg-bad-soft!')}
+                >
+                  {shown(row)}
                 </Cell>
               )
             })}
             <Cell numeric className="border-l border-line font-medium">
-              {ofDay(day)}
+              {shown(at(String(day + 1)))}
             </Cell>
           </Row>
         ))}
@@ -71,14 +81,22 @@ export function WeekMap({ caption, at, ofDay, ofHour, all }: WeekMapProps) {
           </RowHead>
           {HOURS.map(hour => (
             <Cell key={hour} numeric>
-              {ofHour(hour)}
+              {shown(at(hour))}
             </Cell>
           ))}
           <Cell numeric className="border-l border-line">
-            {all}
+            {short(column, total)}
           </Cell>
         </tr>
       </tfoot>
     </Table>
   )
+}
+
+/** Short enough for a cell; the title has the whole figure. */
+function short(column: Column, row: Figures): string {
+  const value = column.number(row)
+  if (value === undefined) return NONE
+  if (column.shape === 'percent') return `${(value * 100).toFixed(value !== 0 && Math.abs(value) < 0.1 ? 1 : 0)}%`
+  return column.shape === 'unit' ? column.text(row) : compact(value).replace('-', '−')
 }

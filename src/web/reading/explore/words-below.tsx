@@ -1,4 +1,4 @@
-/** Notes on an answer: days that are missing, what is estimated, what it is compared with, and what filters on figures leave out. */
+/** Notes on an answer: missing days, estimates, the period compared with, and what filters on figures leave out. */
 import { DAY_MS } from '../../../contract/days.ts'
 import { count, day, exactMoment, moneyOrNone } from '../../ground/figures/figures.ts'
 import { Note } from '../../ground/ui/refusal.tsx'
@@ -12,7 +12,7 @@ type WordsBelowProps = {
   answer: Answer
   columns: readonly Column[]
   isRunning: boolean
-  /** What the first level is called, where that is to be counted. */
+  /** The name of the first level, whose keys are counted. */
   words?: string
   note?: string | undefined
 }

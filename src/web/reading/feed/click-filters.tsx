@@ -1,4 +1,4 @@
-/** What narrows the click log. The countries and sub1 to choose from are what the report counts in the same days. */
+/** The filters of the click log. Countries and sub1 to choose from are those that the report counts in the same days. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { TRACKED } from '../../../reading/feed/api.ts'
@@ -22,7 +22,7 @@ type FiltersProps = {
   address: Pick<ListAddress<ClicksSearch>, 'search' | 'narrow'>
   days: Days
   today: string
-  /** Countries of the clicks on screen. */
+  /** Countries of the clicks on screen: uncounted clicks may have other ones than the report. */
   seen: readonly (string | null)[]
 }
 
@@ -74,7 +74,7 @@ export function ClickFilters({ address: { search, narrow }, days, today, seen }:
 
 type Among = { days: Days; campaign: string | undefined }
 
-/** The values that tracked clicks have; none until someone asks for them. */
+/** The values that tracked clicks have; none before `isAsked`. */
 function useCounted(dimension: Dimension, { days, campaign }: Among, isAsked = true): string[] {
   const query = { dimension, ...boundsOf(days), campaign_id: campaign }
   const report = useQuery({ ...ask(readReportAsMember, { query }), enabled: isAsked })
@@ -84,7 +84,6 @@ function useCounted(dimension: Dimension, { days, campaign }: Among, isAsked = t
 type CountryProps = Among & {
   value: string | undefined
   onChange: (country: string | undefined) => void
-  /** Countries of clicks that are on screen: those that no report counts may come from others. */
   seen: readonly (string | null)[]
 }
 

@@ -1,4 +1,4 @@
-/** Clicks as rows: when, which campaign, how far it came, what it earned. */
+/** Clicks as rows: time, status, revenue, campaign and attributes. */
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import type { z } from 'zod'
@@ -39,7 +39,7 @@ export function ClickTable({ caption, clicks, campaigns }: TableProps) {
             <Cell>
               <Rung status={click.status} />{' '}
               {!click.tracked && (
-                <Badge title="A crawler, a preview, a prefetch or a test: reports leave it out">Not counted</Badge>
+                <Badge title="A crawler, preview, prefetch or test; not in reports">Not counted</Badge>
               )}
             </Cell>
             <Cell numeric faint={click.revenue === null}>
@@ -66,7 +66,7 @@ export function ClickTable({ caption, clicks, campaigns }: TableProps) {
   )
 }
 
-/** How far up the ladder: the word, and as many steps filled. */
+/** A status, with as many filled steps as stages up to it. */
 export function Rung({ status }: { status: ClickRow['status'] }) {
   const height = CLICK_STATUSES.indexOf(status)
   return (

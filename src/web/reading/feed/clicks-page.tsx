@@ -68,7 +68,7 @@ function NoLongerKept({ before, from }: { before: string | null | undefined; fro
   if (before === null || before === undefined || from >= before) return null
   return (
     <div className="mb-4">
-      <Note>Clicks made before {day(before)} are no longer kept. Reports count their days as ever.</Note>
+      <Note>Clicks made before {day(before)} are no longer kept. Reports still count their days.</Note>
     </div>
   )
 }

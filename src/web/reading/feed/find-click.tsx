@@ -1,4 +1,4 @@
-/** Goes to the trace of a click id, in whatever form it was copied. */
+/** Opens the trace of a click id. */
 import { useNavigate } from '@tanstack/react-router'
 import { Search } from 'lucide-react'
 import { useId, useState } from 'react'

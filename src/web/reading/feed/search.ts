@@ -1,4 +1,4 @@
-/** What the click log's address holds. */
+/** The parameters of the click log's address. */
 import { z } from 'zod'
 import { TRACKED } from '../../../reading/feed/api.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
@@ -7,7 +7,7 @@ import { CLICK_STATUSES } from '../../ground/rungs.ts'
 
 const text = z.string().optional().catch(undefined)
 
-/** In the place of a country: that of clicks whose country is not known. */
+/** Stands for clicks whose country is not known. */
 export const UNKNOWN_COUNTRY = 'none'
 
 export const ClicksSearch = WindowSearch.extend({

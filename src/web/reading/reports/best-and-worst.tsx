@@ -1,4 +1,4 @@
-/** The campaigns that made and lost most in the window, or the zones of one campaign, asked as the report asks, so that figures are the same there. */
+/** The campaigns with the highest and lowest profit in the window, or the zones of one campaign. Figures are those of the Report, which asks the same route. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
@@ -23,7 +23,7 @@ const MEASURES = ['clicks', 'revenue', 'cost', 'profit', 'roi', 'clicks_without_
 
 type Level = { readonly dimension: 'campaign' | Sub; readonly words: string; readonly many: string }
 
-/** Zones of a campaign stand in the sub that its source calls so, as in the report; where it names none, in sub1, by which spend is booked. */
+/** The zones of a campaign are the sub that its source calls so, as in the Report; else sub1, by which spend is booked. */
 function useLevel(campaign: string | undefined): Level {
   const namesOver = useSourceNames()
   if (campaign === undefined) return { dimension: 'campaign', words: 'Campaign', many: 'campaigns' }
@@ -41,7 +41,7 @@ const useRows = (question: Question) =>
     refetchInterval: 60_000,
   })
 
-/** Rows whose profit is known; spend that no clicks share is no campaign and no zone. */
+/** Rows with a known profit, without the row of spend without clicks. */
 const withProfit = (rows: readonly Row[]): Row[] =>
   rows.filter(({ key, is_other, profit }) => !is_other && key !== SPEND_KEY && profit != null)
 
@@ -62,7 +62,7 @@ export function BestAndWorst({ search, days }: BestAndWorstProps) {
   const [best, worst] = [useRows(ask(true)), useRows(ask(false))]
   const bestRows = withProfit(best.data?.rows ?? [])
   const worstRows = withProfit(worst.data?.rows ?? [])
-  // Of few rows some are among both: a loss is one of the worst, all else one of the best.
+  // With few rows some are in both answers: a loss is listed among the worst, every other row among the best.
   const isAmong = (rows: readonly Row[], { key }: Row) => rows.some(row => row.key === key)
   const gains = bestRows.filter(row => !(isLoss(row) && isAmong(worstRows, row)))
   const losses = worstRows.filter(row => isLoss(row) || !isAmong(bestRows, row))
@@ -157,7 +157,7 @@ function Figures({ row }: { row: Row }) {
   )
 }
 
-/** The row in the report, over the same days. */
+/** The address of the row in the Report, over the same days. */
 function reportOf({ dimension }: Level, { key }: Row, { range, from, to, campaign }: OverviewSearch): ExploreSearch {
   const own: Filter = key === null ? [dimension, 'is_empty'] : [dimension, 'is', key]
   const within: readonly Filter[] = campaign === undefined ? [] : [['campaign', 'is', campaign]]

@@ -1,6 +1,6 @@
 /**
- * The line of the chosen figure by day, with the days before behind it; money is drawn as revenue against cost. Straight from day to
- * day, because nothing is known of what lies between, and dashed to a day that is not over. Loaded when shown.
+ * The chart of the chosen figure by day, with the previous days behind it; money is drawn as revenue and cost. Lines are straight between days and
+ * dashed to a day that is not over. Loaded when shown.
  */
 import {
   Area,
@@ -36,13 +36,12 @@ type DayChartProps = {
   before: readonly WireReportRow[]
   shift: number
   today: string
-  /** The one day that the other figures are of, where it is drawn among the days up to it. */
+  /** The day of the figures, where it is drawn with the six days before it. */
   chosen: string | undefined
-  /** What the amounts are in. */
   currency: string
 }
 
-/** Under this key stands what leads to the day that is still running. */
+/** The key of the dashed line to the current day. */
 const soFar = (key: string) => `${key} so far`
 
 export function DayChart(props: DayChartProps) {
@@ -53,7 +52,7 @@ export function DayChart(props: DayChartProps) {
   const isRunning = points.at(-1)?.day === today
   const first = points[0]
   const last = points.at(-1)
-  const words = `${chartWords(chart, goalWords)} by ${isUtc() ? '' : 'UTC '}day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The report by day holds the numbers.`
+  const words = `${chartWords(chart, goalWords)} by ${isUtc() ? '' : 'UTC '}day, ${first === undefined ? '' : day(first.day)} to ${last === undefined ? '' : day(last.day)}. The report by day has the numbers.`
   return (
     <figure aria-label={words} className="px-2 pt-3 pb-1">
       <ResponsiveContainer width="100%" height={168}>
@@ -117,7 +116,7 @@ function seriesOf(chart: Chart, goal: string, days: number): Series[] {
     : sums
 }
 
-/** Takes the day that is still running out of the lines, and makes it with the day before it the end of each. */
+/** Moves the current day from the lines to the dashed ones, which start at the day before it. */
 function splitAt(today: string, points: Point[], series: readonly Series[]): Point[] {
   const at = points.findIndex(point => point.day === today)
   if (at < 0) return points
@@ -133,7 +132,7 @@ function splitAt(today: string, points: Point[], series: readonly Series[]): Poi
 function pointsOf({ chart, goal, days, rows, before, shift }: DayChartProps): Point[] {
   const now = new Map(rows.map(row => [row.key, measure(row, goal)]))
   const then = new Map(before.map(row => [row.key, measure(row, goal)]))
-  // A day without clicks is a zero for what is counted, and a gap for what is a ratio.
+  // A day without clicks is 0 in counts, and a gap in ratios.
   const empty = chart === 'clicks' || chart === 'conversions' ? 0 : undefined
   return days.map(one => {
     const today = now.get(one)
@@ -166,7 +165,7 @@ function drawn({ key, name, colour, look }: Series, points: number) {
   return <Line key={key} {...common} strokeWidth={2} dot={dots} activeDot={{ r: 3 }} />
 }
 
-/** The last stretch, to a hollow dot: what the day has come to so far. */
+/** The dashed line to the current day, which ends in a hollow dot. */
 function drawnSoFar({ key, name, colour, look }: Series) {
   const common = { dataKey: soFar(key), name, stroke: colour, isAnimationActive: false, type: 'linear' as const }
   const dot = ({ cx, cy, index, points }: DotItemDotProps) =>

@@ -1,4 +1,4 @@
-/** The report of as many days before, which the overview's figures are compared with. */
+/** The reports of the previous days, with which the overview's figures are compared. */
 import { useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask, call, isRateUnknown, Refused } from '../../ground/call.ts'
@@ -8,8 +8,8 @@ import { keptIn } from './reporting.tsx'
 type Narrowed = { campaign_id?: string; currency?: string }
 
 /**
- * The days before, `alike` for clicks and what they came to, which end at the same time of day where the window is still running, and
- * `whole` for all that has to do with money: spend is known by the day, and part of a day's revenue against all of its cost is no figure.
+ * The previous days: `alike`, for counts, ends at the same time of day as the window if that is still running; `whole`, for money, has whole days,
+ * because spend is booked by the day and part of a day's revenue must not be set against all of its cost.
  */
 export function useDaysBefore(days: Days, now: number, narrowed: Narrowed) {
   const kept = keptIn(narrowed.currency ?? 'USD')
@@ -18,20 +18,20 @@ export function useDaysBefore(days: Days, now: number, narrowed: Narrowed) {
     ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(daysBefore(days)), ...narrowed } }),
     placeholderData: kept,
   })
-  // Drawn by UTC day: in another zone those of the same dates, whole.
+  // The chart draws UTC days: in another zone the whole UTC days of the same dates.
   const drawn = useQuery({
     ...ask(readReportAsMember, { query: { dimension: 'day', ...utcBoundsOf(daysBefore(days)), ...narrowed } }),
     placeholderData: kept,
   })
-  // Days that there is no rate of are compared with nothing.
+  // Without a rate for the previous days there is no comparison, and no error.
   const [first, second] = [alike, whole].map(({ error }) => (isRateUnknown(error) ? null : error))
-  const told = (query: typeof whole) => (query.isError ? undefined : query.data)
-  return { alike: told(alike), whole: told(whole), drawn: told(drawn), error: first ?? second ?? null }
+  const dataOf = (query: typeof whole) => (query.isError ? undefined : query.data)
+  return { alike: dataOf(alike), whole: dataOf(whole), drawn: dataOf(drawn), error: first ?? second ?? null }
 }
 
 /**
- * A day whose clicks are no longer kept cannot be cut at a time of day, so there the days before are compared whole: of a window that
- * reaches so far back, one part of a day is little.
+ * A day whose clicks are no longer kept cannot be cut at a time of day. Then the previous days are compared whole, because in a window that reaches so
+ * far back a part of a day matters little.
  */
 function askAlike(days: Days, now: number, narrowed: Narrowed) {
   const query = { dimension: 'day', ...boundsBefore(days, now), ...narrowed } as const

@@ -1,4 +1,4 @@
-/** What to do in a workspace that has no campaign yet, in place of empty figures. */
+/** First steps, shown instead of figures in a workspace without campaigns. */
 import { Link } from '@tanstack/react-router'
 import { KeyRound, Link2, type LucideIcon, Megaphone } from 'lucide-react'
 import type { ReactNode } from 'react'

@@ -1,4 +1,4 @@
-/** The overview, for the morning: how traffic and money go over a window kept in the address, what needs attention, what earns and what loses most. */
+/** The overview: figures of a window that the address holds, what needs attention, and the best and worst campaigns. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
@@ -31,7 +31,7 @@ import { isUrgent } from '../attention/words.ts'
 import { BestAndWorst } from './best-and-worst.tsx'
 import { useDaysBefore } from './days-before.ts'
 import { FirstSteps } from './first-steps.tsx'
-import { choose } from './remembered.ts'
+import { rememberChoice } from './remembered.ts'
 import { keptIn, type Reporting, ReportingWords, useReporting } from './reporting.tsx'
 import { isOfMoney, Tiles } from './tiles.tsx'
 
@@ -44,12 +44,12 @@ export function OverviewPage() {
   const navigate = useNavigate({ from: '/' })
   const set = (changes: OverviewSearch) =>
     void navigate({ search: before => ({ ...before, ...changes }), replace: true, resetScroll: false })
-  const setAndKeep = (changes: OverviewSearch) => set(choose(changes, today))
+  const setAndKeep = (changes: OverviewSearch) => set(rememberChoice(changes, today))
   const now = useNow()
   const today = dayAt(now)
   const days = daysOf(search, today)
   const hasCampaigns = useHasCampaigns()
-  // What is urgent stands before all figures.
+  // Urgent lines come before the figures.
   const hasUrgent = useAttention().data?.lines.some(isUrgent) ?? false
   const reporting = useReporting([boundsOf(days), utcBoundsOf(drawnBefore(days) ?? days)], search.campaign)
   return (
@@ -78,11 +78,11 @@ type FiguresProps = {
   onChange: (changes: OverviewSearch) => void
 }
 
-/** One day is a dot; the week up to it is a line. */
+/** The days to draw for a single day: the week up to it, because one day would be a dot. */
 const drawnBefore = (days: Days): Days | undefined =>
   daysIn(days) === 1 ? { from: shift(days.from, -6), to: days.from } : undefined
 
-/** The window's figures, and one of them by day. */
+/** The window's figures, and the chart of one of them by day. */
 function Figures({ search, days, today, now, reporting, onChange }: FiguresProps) {
   const narrowed = { ...(search.campaign === undefined ? {} : { campaign_id: search.campaign }), ...reporting.query }
   const week = drawnBefore(days)
@@ -92,7 +92,7 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
     refetchInterval: 60_000,
   })
   const before = useDaysBefore(days, now, narrowed)
-  // What is drawn is counted by UTC day: in another zone those of the same dates, so that each is whole.
+  // The chart draws UTC days: in another zone the whole UTC days of the same dates.
   const utcToday = dayOf(now)
   const length = daysIn(days)
   const upTo = useQuery({

@@ -1,4 +1,4 @@
-/** The goal and the days last chosen in this browser: what the overview opens with where its address says nothing at all. */
+/** The goal and days last chosen in this browser, with which the overview opens where its address is empty. */
 import { z } from 'zod'
 import { OverviewSearch } from '../../ground/figures/search.ts'
 
@@ -16,8 +16,8 @@ function kept(): z.output<typeof Kept> {
   }
 }
 
-/** What was chosen, said outright: the address of a default that someone chose shows the same to whoever else opens it. */
-export function choose(changes: OverviewSearch, today: string): OverviewSearch {
+/** Remembers a choice and returns it with defaults spelled out, so that the address shows the same to everyone. */
+export function rememberChoice(changes: OverviewSearch, today: string): OverviewSearch {
   const days = 'range' in changes || 'from' in changes
   const isUsual = days && changes.range === undefined && changes.from === undefined
   const chosen: OverviewSearch = {
@@ -35,7 +35,7 @@ export function choose(changes: OverviewSearch, today: string): OverviewSearch {
   return chosen
 }
 
-/** First and last day hold for the day they were chosen on; a month later nobody means them. */
+/** The remembered choice. First and last day are used only on the day on which they were chosen. */
 export function remembered(today: string): OverviewSearch {
   const { on, from: first, to: last, ...usual } = kept()
   return on === today ? { ...usual, from: first, to: last } : usual

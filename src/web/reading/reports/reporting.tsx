@@ -1,4 +1,4 @@
-/** What amounts by day are shown in, and the words that say so. */
+/** The currency of amounts by day, and the note about it. */
 import { useQuery } from '@tanstack/react-query'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { useActive } from '../../ground/active.ts'
@@ -8,9 +8,9 @@ import { sentence } from '../../ground/ui/plain-words.ts'
 export type Reporting = {
   /** The workspace's currency, or USD where it has none, or no rate of a day of the window. */
   readonly currency: string
-  /** What a report by day is asked with. */
+  /** The currency parameter of a report by day. */
   readonly query: { readonly currency?: string }
-  /** Why it is US dollars all the same. */
+  /** Why amounts are in US dollars although the workspace has another currency. */
   readonly because: string | undefined
 }
 
@@ -18,7 +18,7 @@ type Bounds = { readonly date_from: string; readonly date_to: string }
 
 const DOLLARS: Reporting = { currency: 'USD', query: {}, because: undefined }
 
-/** What the overview is shown in: the figures' window and the drawn days in one currency, or both in US dollars. */
+/** The overview's currency: the figures and the chart are both in the workspace's currency, or both in US dollars. */
 export function useReporting([figures, drawn]: readonly [Bounds, Bounds], campaign: string | undefined): Reporting {
   const { reporting_currency: currency } = useActive()
   const asked = (bounds: Bounds) => {
@@ -35,13 +35,13 @@ export function useReporting([figures, drawn]: readonly [Bounds, Bounds], campai
 
 type Asked = { readonly queryKey: readonly [unknown, { readonly query?: { readonly currency?: string } }] }
 
-/** Keeps what was shown until the next is there, but never an amount of one currency under the name of another. */
+/** Keeps the previous answer until the next one arrives, but not where its currency is another. */
 export const keptIn =
   (currency: string) =>
   <Shown,>(shown: Shown | undefined, asked: unknown): Shown | undefined =>
     ((asked as Asked | undefined)?.queryKey[1].query?.currency ?? 'USD') === currency ? shown : undefined
 
-/** Stands under the figures of a workspace that reads in another currency. */
+/** The note below the figures of a workspace that reports in another currency. */
 export function ReportingWords({ reporting: { currency, because } }: { reporting: Reporting }) {
   if (currency === 'USD' && because === undefined) return null
   return (

@@ -1,4 +1,4 @@
-/** The figures of the window. Each is a button that draws it in the chart, with its change against the days before. */
+/** The figures of the window with their change against the previous days. Each is a button that draws it in the chart. */
 import { clsx } from 'clsx'
 import { FIGURES, figureOf } from '../../../contract/figures.ts'
 import { compact, count, money, NONE, percent, perUnit, signOf } from '../../ground/figures/figures.ts'
@@ -17,7 +17,7 @@ const SHOW: Record<Chart, (measures: Measures, sign: string) => string> = {
   epc: ({ epc }, sign) => (epc === undefined ? NONE : `${sign}${perUnit(epc)}`),
 }
 
-/** Conversions are called by their goal. */
+/** The name of a figure; conversions have the name of their goal. */
 export function chartWords(chart: Chart, goal: string): string {
   if (chart === 'conversions') return goal
   return chart === 'cr' && goal !== FIGURES.conversions.name ? `${FIGURES.cr.name} ${goal}` : figureOf(chart).name
@@ -25,7 +25,7 @@ export function chartWords(chart: Chart, goal: string): string {
 
 const OF_MONEY: ReadonlySet<Chart> = new Set(['revenue', 'cost', 'profit', 'roi', 'epc'])
 
-/** What sets revenue against cost, and both: compared by whole days only, because spend is known by the day. */
+/** Revenue, cost and what is computed from them: compared by whole days only, because spend is booked by the day. */
 export const isOfMoney = (chart: Chart): boolean => OF_MONEY.has(chart)
 
 type Change = { words: string; tone: string }
@@ -46,7 +46,7 @@ function changeOf(chart: Chart, now: Measures, then: Measures): Change | undefin
   return { words: percent(is / was - 1, true), tone }
 }
 
-/** More cost is neither good nor bad by itself, and a smaller loss is no success. */
+/** More cost or clicks are neither good nor bad, and a smaller loss is not good. */
 function toneOf(chart: Chart, is: number, was: number): string {
   if (chart === 'cost' || chart === 'clicks') return NEUTRAL
   if (is < was) return 'text-bad'
@@ -55,16 +55,14 @@ function toneOf(chart: Chart, is: number, was: number): string {
 
 type TilesProps = {
   totals: Totals
-  /** The days before: `alike` up to the same time of day, `whole` for what has to do with money. */
+  /** The previous days: `alike` up to the same time of day, `whole` for money. */
   before: { alike: WireReport | undefined; whole: WireReport | undefined }
-  /** The window holds a day that is not over: its money is what there is so far, and no part of a day is held against a whole one. */
+  /** The window has a day that is not over: its money is marked as so far and not compared with whole days. */
   running: boolean
   goal: Goal
   goalWords: string
-  /** The window cuts UTC days, by which spend is booked. */
   chart: Chart
   days: number
-  /** What the amounts are in. */
   currency: string
   onChart: (chart: Chart) => void
 }
@@ -76,7 +74,7 @@ export function Tiles({ totals, before, running, goal, goalWords, chart, days, c
   const [alike, whole] = [measured(before.alike), measured(before.whole)]
   return (
     <fieldset
-      aria-label="Figures of the window; each shows itself in the chart"
+      aria-label="Figures of the window; press one to show it in the chart"
       className="grid grid-cols-2 gap-px border-b border-line bg-line sm:grid-cols-4 xl:grid-cols-8"
     >
       {CHARTS.map(one => (
@@ -109,7 +107,7 @@ export function Tiles({ totals, before, running, goal, goalWords, chart, days, c
   )
 }
 
-/** Eight in a row leave millions little room, and no figure may lose its end. */
+/** A long figure is smaller, because eight in a row leave little room and none may be cut off. */
 function Value({ text }: { text: string }) {
   const size = text.length > 14 ? 'xl:text-base' : text.length > 11 ? 'xl:text-lg' : ''
   return (
@@ -134,7 +132,7 @@ type AgainstProps = {
   span: string
 }
 
-/** What the figure was in the days before, and by how much it changed where both are whole, or cut alike. */
+/** The figure in the previous days, and its change where both periods are comparable. */
 function Against({ chart, sign, now, then, soFar, span }: AgainstProps) {
   const change = then === undefined || soFar ? undefined : changeOf(chart, now, then)
   const was = then === undefined ? NONE : SHOW[chart](then, sign)
@@ -150,7 +148,7 @@ function Against({ chart, sign, now, then, soFar, span }: AgainstProps) {
   )
 }
 
-/** Short enough for a line; the whole figure stands in its title. */
+/** Short enough for one line; the title has the whole figure. */
 function brief(chart: Chart, measures: Measures, sign: string): string {
   const [value, text] = [numberOf(measures[chart]), SHOW[chart](measures, sign)]
   if (value === undefined || chart === 'cr' || chart === 'roi' || chart === 'epc') return text

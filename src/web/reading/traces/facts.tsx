@@ -1,8 +1,9 @@
-/** What is known of a click, and of the persons behind it. */
+/** The attributes of a click, and its persons. */
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
+import { SUBS } from '../../../contract/fields.ts'
 import type { Trace, TracedClick } from '../../../reading/traces/api.ts'
 import { listBots } from '../../../telegram/bots/api.ts'
 import { listLandings } from '../../../traffic/landings/api.ts'
@@ -15,7 +16,7 @@ import { inWords } from '../../ground/rungs.ts'
 import { Section } from '../../ground/ui/page.tsx'
 import { Rung } from '../feed/click-table.tsx'
 
-/** The newest offers, landings and bots are shown by their names, older ones by their ids. */
+/** The newest offers, landings and bots are shown by name, older ones by id. */
 const MOST = 200
 
 export function ClickFacts({ click, campaigns }: { click: z.input<typeof TracedClick>; campaigns: CampaignNames }) {
@@ -24,7 +25,7 @@ export function ClickFacts({ click, campaigns }: { click: z.input<typeof TracedC
   const landings = useQuery(ask(listLandings, { query: { limit: MOST } })).data?.data
   const bots = useQuery({ ...ask(listBots, { query: { limit: MOST } }), enabled: click.bot_id !== null }).data?.data
   const bot = bots?.find(({ id }) => id === click.bot_id)
-  const subs = ([1, 2, 3, 4, 5, 6, 7, 8, 9] as const).map(n => [`sub${n}`, click[`sub${n}`]] as const)
+  const subs = SUBS.map(sub => [sub, click[sub]] as const)
   const facts: (readonly [string, ReactNode])[] = [
     ['Status', <Rung key="rung" status={click.status} />],
     ['Reached', click.stages.map(inWords).join(', ')],

@@ -1,4 +1,4 @@
-/** All that came of a click in the order of time: conversions, what was said of them, every call that went out, what was refused. */
+/** Everything that followed a click, by time: conversions, their status changes, outgoing calls and refusals. */
 import { Link } from '@tanstack/react-router'
 import { CircleX, type LucideIcon, MousePointerClick, Scale, Send, Trophy } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -11,6 +11,7 @@ import { exactMoment, exactMoney } from '../../ground/figures/figures.ts'
 import { Original } from '../../ground/original.tsx'
 import { inWords } from '../../ground/rungs.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
+import { sentence } from '../../ground/ui/plain-words.ts'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { zoneWords } from '../../ground/zone.ts'
 import { reportOf, useNetworkNames } from '../../intake/networks/names.ts'
@@ -40,13 +41,11 @@ export function Timeline({ trace }: { trace: TraceRow }) {
         <li className="mb-3">
           {trace.is_dropped ? (
             <Note>
-              <strong>The click itself is no longer kept,</strong> nor are the others of its month. What came of it
-              stays.
+              <strong>This click is no longer kept,</strong> like all clicks of its month. Its conversions are.
             </Note>
           ) : (
             <Note kind="warning">
-              <strong>The click itself is not stored.</strong> It is still on its way, or was never made here; something
-              names it all the same.
+              <strong>This click is not stored.</strong> It may still be on its way, or the id was never given out here.
             </Note>
           )}
         </li>
@@ -76,7 +75,7 @@ function clickEntry(click: ClickRow): Entry {
       <strong className="font-semibold">Clicked.</strong>{' '}
       {click.test ? <Badge>Test</Badge> : !click.tracked && <Badge>Not counted</Badge>}
       {click.while_paused &&
-        ' Its campaign was paused or archived: it went to the fallback, or saw that the offer is closed.'}
+        ' Its campaign was paused or archived, so the visitor went to the fallback or saw that the offer is closed.'}
       {click.path !== null && <span className="block font-mono text-sm break-all text-ink-soft">{click.path}</span>}
     </p>
   )
@@ -172,8 +171,6 @@ function deliveryEntry(delivery: DeliveryRow): Entry {
   )
   return { at: delivery.created_at, key: delivery.id, icon: Send, tone: 'text-ink-soft', content }
 }
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 
 function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry {
   const { words, advice } = DIAGNOSES[row.diagnosis]

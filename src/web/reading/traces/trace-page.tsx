@@ -1,4 +1,4 @@
-/** One click and all that came of it: the way it took, its conversions, who was charged, every call that went out, what was refused. */
+/** One click with everything that followed it: its path, conversions, charges, outgoing calls and refusals. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { readTrace } from '../../../reading/traces/api.ts'
@@ -26,7 +26,7 @@ export function TracePage() {
         {found => (
           <>
             {found.truncated && (
-              <Note>There is more than is shown here: the first 100 conversions, 200 deliveries and 50 refusals.</Note>
+              <Note>Only the first 100 conversions, 200 deliveries and 50 refusals are shown.</Note>
             )}
             <div className="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
               <Section title="What happened">
