@@ -4,7 +4,7 @@ import { toWireId } from '../src/contract/ids.ts'
 import { COUNTERS } from '../src/intake/counters/deltas.ts'
 import { DIMENSIONS } from '../src/reading/reports/api.ts'
 import { type Recounted, recount, recountCosts } from '../src/reading/reports/recount.ts'
-import { isSpending } from '../src/reading/reports/spend.ts'
+import { hasCost } from '../src/reading/reports/spend.ts'
 import type { Child } from './children.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
@@ -29,7 +29,7 @@ export async function checkReports(
       const from = midnight - (DAYS - 1) * DAY_MS
       const to = midnight + DAY_MS - 1
       const recounted = await recount(database.worker, org_id, from, to, dimension)
-      const costs = isSpending(dimension) ? await recountCosts(database.worker, org_id, from, to, dimension) : []
+      const costs = hasCost(dimension) ? await recountCosts(database.worker, org_id, from, to, dimension) : []
       const costOf = (key: string) => costs.find(row => row.key === key)?.cost ?? '0'
       // Spend of what nobody has clicked makes a row of its own.
       const told = rows.filter(({ clicks }) => clicks > 0).map(row => lineOf(row, row.key, row.cost ?? '0'))

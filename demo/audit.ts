@@ -5,7 +5,7 @@ import { COUNTERS } from '../src/intake/counters/deltas.ts'
 import { auditBooks } from '../src/reading/audit/audit.ts'
 import { DIMENSIONS } from '../src/reading/reports/api.ts'
 import { recount } from '../src/reading/reports/recount.ts'
-import { statementFor } from '../src/reading/reports/report.ts'
+import { reportStatement } from '../src/reading/reports/report.ts'
 
 const WINDOW_DAYS = 90
 
@@ -35,7 +35,7 @@ export async function auditDemo(pool: pg.Pool, org_id: number, now: number): Pro
   const to = now - (now % DAY_MS) + DAY_MS - 1
   const window = { from: to + 1 - WINDOW_DAYS * DAY_MS, to }
   for (const dimension of DIMENSIONS) {
-    const { text, values = [] } = statementFor(org_id, { dimension, window, campaigns: null }, now)
+    const { text, values = [] } = reportStatement(org_id, { dimension, window, campaigns: null }, now)
     const told = await pool.query<Record<string, string>>(text, [...values])
     const counted = await recount(pool, org_id, window.from, window.to, dimension)
     const lines = told.rows.map(row => [row['key'], ...COUNTERS.map(name => row[name]), row['revenue']].join(' '))

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DAY_MS } from '../../src/contract/days.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 import type { Secrets } from '../../src/ground/db/secrets.ts'
-import { net, type Row } from '../../src/reading/segments/facts.ts'
+import { net, type FactRow } from '../../src/reading/segments/facts.ts'
 import { decode } from '../../src/reading/segments/parquet.ts'
 
 type Reads = Pick<Database, 'reads'>
@@ -68,8 +68,8 @@ export async function readSegments({ reads }: Reads, org_id: number): Promise<St
 }
 
 /** The rows of all segments, by day. */
-export async function rowsByDay(database: Reads, org_id: number): Promise<Map<string, Row[]>> {
-  const days = new Map<string, Row[]>()
+export async function rowsByDay(database: Reads, org_id: number): Promise<Map<string, FactRow[]>> {
+  const days = new Map<string, FactRow[]>()
   for (const { day, body, rows, taken } of await readSegments(database, org_id)) {
     const decoded = await decode(body)
     assert.equal(decoded.length, rows)

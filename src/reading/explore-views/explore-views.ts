@@ -25,11 +25,11 @@ const COLUMNS = [
   'updated_at',
 ] as const
 
-type Row = Omit<api.ExploreView, 'question' | 'is_own' | 'saved_by'> & { created_by: string; question: unknown }
+type ViewRow = Omit<api.ExploreView, 'question' | 'is_own' | 'saved_by'> & { created_by: string; question: unknown }
 
 /** The caller's private views and the shared ones, by name. */
 export async function listExploreViews({ db, actor }: Context<typeof api.listExploreViews>) {
-  return { data: await shown(db, actor, await visibleViews(db, actor).orderBy('name').orderBy('id').execute()) }
+  return { data: await viewsOf(db, actor, await visibleViews(db, actor).orderBy('name').orderBy('id').execute()) }
 }
 
 /** Saves a question. Refuses `invalid_request` at the limit of views, and `role_forbidden` to a member who shares it. */
@@ -50,7 +50,7 @@ export async function createExploreView(
       .values({ org_id, id, name, ...kept, is_shared, is_start_page, created_by, created_at: now, updated_at: now })
       .execute()
   })
-  return one(db, actor, id)
+  return readView(db, actor, id)
 }
 
 /** Changes the fields that are sent. Refuses `object_not_found`, `role_forbidden`, and `invalid_request` at the limit of views. */
@@ -86,7 +86,7 @@ export async function updateExploreView(
       .where('id', '=', id)
       .execute()
   })
-  return one(db, actor, id)
+  return readView(db, actor, id)
 }
 
 /** Deletes a view for good. Refuses `object_not_found`, `role_forbidden`. */
@@ -120,10 +120,10 @@ const visibleViews = (db: Kysely<Tables>, { org_id, user_id }: Member) =>
     .select(COLUMNS)
     .where('org_id', '=', org_id)
     .where(on => on.or([on('is_shared', '=', true), on('created_by', '=', user_id)]))
-    .$castTo<Row>()
+    .$castTo<ViewRow>()
 
 /** A view that the member may change. Refuses `object_not_found` for what they do not see, `role_forbidden`. */
-async function changeable(db: Kysely<Tables>, actor: Member, id: string): Promise<Row> {
+async function changeable(db: Kysely<Tables>, actor: Member, id: string): Promise<ViewRow> {
   const row = (await visibleViews(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
   if (row.is_shared) requireAdmin(actor)
   return row
@@ -146,7 +146,7 @@ async function requireRoom(trx: Kysely<Tables>, { org_id, user_id }: Member, is_
   if (count >= most)
     refuse('invalid_request', {
       error: is_shared ? `a workspace has at most ${most} shared views` : `you have at most ${most} private views`,
-      hint: 'Delete one that is no longer needed.',
+      hint: 'Delete readView that is no longer needed.',
     })
 }
 
@@ -164,13 +164,13 @@ async function clearStartPage(trx: Kysely<Tables>, { org_id, created_by, is_shar
   await views.execute()
 }
 
-async function one(db: Kysely<Tables>, actor: Member, id: string): Promise<api.ExploreView> {
+async function readView(db: Kysely<Tables>, actor: Member, id: string): Promise<api.ExploreView> {
   const row = (await visibleViews(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
-  return (await shown(db, actor, [row]))[0] ?? refuse('object_not_found')
+  return (await viewsOf(db, actor, [row]))[0] ?? refuse('object_not_found')
 }
 
 /** Views for the API. The question is null where this version cannot read it. */
-async function shown(db: Kysely<Tables>, { user_id }: Member, rows: readonly Row[]): Promise<api.ExploreView[]> {
+async function viewsOf(db: Kysely<Tables>, { user_id }: Member, rows: readonly ViewRow[]): Promise<api.ExploreView[]> {
   const ids = [...new Set(rows.map(({ created_by }) => created_by))]
   const people =
     ids.length === 0 ? [] : await db.selectFrom('users').select(['id', 'name']).where('id', 'in', ids).execute()

@@ -35,7 +35,7 @@ const window = () => ({
   date_to: new Date(Date.now() + DAY_MS).toISOString(),
 })
 const seal = () => sealAll(house.database.worker, house.ground.secrets)
-const questionOf = (question: object) => ExploreQuestion.parse({ ...window(), ...question })
+const parseQuestion = (question: object) => ExploreQuestion.parse({ ...window(), ...question })
 
 type Place = SignedIn & { readonly word: string; readonly ids: Readonly<Record<string, string>> }
 
@@ -111,7 +111,7 @@ async function allTold({ cookie }: Place, dimensions: readonly ExploreDimension[
   const ask = askerOf(house, cookie)
   let all = ''
   for (const dimension of dimensions) {
-    const question = questionOf({ levels: [{ dimension, top: 1000 }] })
+    const question = parseQuestion({ levels: [{ dimension, top: 1000 }] })
     all += JSON.stringify((await ask(question)).rows)
     const file = await house.call('POST', '/api/explore/csv', { cookie, body: question })
     assert.equal(file.statusCode, 200, file.body)
@@ -161,11 +161,11 @@ test('filters, branches and searches that name what is another organization’s 
   ]
   for (const filter of named) {
     assert.equal(isObjectDimension(filter.dimension) || isTextDimension(filter.dimension), true)
-    const { rows, totals } = await ask(questionOf({ levels: [{ dimension: 'day' }], filters: [filter] }))
+    const { rows, totals } = await ask(parseQuestion({ levels: [{ dimension: 'day' }], filters: [filter] }))
     assert.deepEqual([rows, totals.clicks], [[], 0], JSON.stringify(filter))
   }
   const levels = [{ dimension: 'campaign' }, { dimension: 'sub1' }]
-  const branch = await ask(questionOf({ levels, within: [toWireId(other.ids['campaign'] ?? '')] }))
+  const branch = await ask(parseQuestion({ levels, within: [toWireId(other.ids['campaign'] ?? '')] }))
   assert.deepEqual([branch.rows, branch.totals.clicks], [[], 0])
   for (const dimension of ['sub1', 'ref_id', 'path', 'campaign', 'offer', 'bot']) {
     const query = new URLSearchParams({ dimension, search: 'strangers', ...window() })
@@ -209,7 +209,7 @@ test('nothing that names a visitor is in a segment or a local file: address, age
   })
   assert.equal(event.statusCode, 201, event.body)
   const ask = askerOf(house, owner.cookie)
-  const question = questionOf({ levels: [{ dimension: 'sub1' }] })
+  const question = parseQuestion({ levels: [{ dimension: 'sub1' }] })
   assert.equal((await ask(question)).rows[0]?.key, 'readable')
   await seal()
   assert.equal((await ask(question)).rows[0]?.key, 'readable')

@@ -24,7 +24,7 @@ export const dayNumber = (day: string): number => Date.parse(day) / DAY_MS
 export const MADE = `(d::bigint * ${DAY_MS} + ms)`
 
 /** A click's value in a dimension, in SQL. `local` is the SQL of `localTime`. */
-export function columnOf(dimension: Dimension, local: string): string {
+export function columnOf(dimension: ExploreDimension, local: string): string {
   if (isTextDimension(dimension) || isObjectDimension(dimension)) return dimension
   // By UTC the columns hold day and time already.
   const day = local === MADE ? 'd' : `${local} // ${DAY_MS}`
@@ -51,7 +51,7 @@ export function columnOf(dimension: Dimension, local: string): string {
 export const two = (number: number) => String(number).padStart(2, '0')
 
 /** A value of `columnOf` as a key of the answer. */
-export function keyOf(dimension: Dimension, value: Cell | undefined): string | null {
+export function wireKeyOf(dimension: ExploreDimension, value: ScanValue | undefined): string | null {
   if (value === null || value === undefined) return null
   if (isObjectDimension(dimension)) return toWireId(String(value))
   const number = Number(value)

@@ -9,7 +9,7 @@ import { newId, timeOfId } from '../../contract/ids.ts'
 import { quoted } from './columns.ts'
 import { type Ask, FilesGone } from './engine.ts'
 import { spendTables } from './pricing.ts'
-import { COLUMNS, NOTHING } from './table.ts'
+import { FACT_COLUMNS, NO_FACTS } from './table.ts'
 import { NUMBER_COLUMNS, wordTables } from './words.ts'
 
 /** The storage version of DuckDB that keeps words as a dictionary, which is read and searched twice as fast. */
@@ -18,7 +18,7 @@ const STORED_AS = 'v1.4.0'
 /** The statements that create the tables of a copy. */
 const tablesOf = (copy: string): string => `
   create table ${copy}.segments (number integer, id varchar, day varchar);
-  create table ${copy}.facts as select s::integer as s, ${COLUMNS}, ${NUMBER_COLUMNS} from ${NOTHING};
+  create table ${copy}.facts as select s::integer as s, ${FACT_COLUMNS}, ${NUMBER_COLUMNS} from ${NO_FACTS};
   ${wordTables(copy)};
   ${spendTables(copy)}`
 

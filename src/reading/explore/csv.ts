@@ -4,17 +4,17 @@ import type { FileColumn } from '../../contract/explore.ts'
 import type { ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
 import { ALL_MEASURES, type Measure } from '../../contract/explore-measures.ts'
 import { readFormula } from '../../contract/formula.ts'
-import type { Question } from './question.ts'
+import type { ParsedQuestion } from './question.ts'
 
 /** A column's name, and its cell for a row: a number in digits, or empty. */
-type Column = { readonly name: string; readonly of: (figures: ExploreMeasures | undefined) => string }
+type CsvColumn = { readonly name: string; readonly of: (figures: ExploreMeasures | undefined) => string }
 
 const FIGURES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
 /** A quotient of doubles has so many correct digits. */
 const DIGITS = 12
 
-function columnOf(column: FileColumn): Column {
+function fileColumnOf(column: FileColumn): CsvColumn {
   if (typeof column === 'string') return { name: column, of: figures => String(figures?.[column] ?? '') }
   const formula = readFormula(column.formula, FIGURES)
   const value = 'wrong' in formula ? () => undefined : formula.value
@@ -36,13 +36,13 @@ const numberOf = (value: string | number | null | undefined) =>
  */
 export function csvOf(
   rows: readonly ExploreRow[],
-  question: Question,
+  question: ParsedQuestion,
   columns: readonly FileColumn[] = question.measures,
 ): string {
   const { levels, within = [], before } = question
   const shown = within.length === 0 ? levels : levels.slice(within.length, within.length + 1)
   const names = shown.flatMap(({ dimension }) => [dimension, `${dimension}_label`])
-  const held = columns.map(columnOf)
+  const held = columns.map(fileColumnOf)
   const heads = held.flatMap(({ name }) => (before === undefined ? [name] : [name, `${name}_before`]))
   const lines = [[...names, ...heads].map(textCell)]
   const put = (some: readonly ExploreRow[], above: readonly string[]): void => {

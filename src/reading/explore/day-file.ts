@@ -8,7 +8,7 @@ import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { quoted } from './columns.ts'
 import type { Ask } from './engine.ts'
 import type { Files } from './files.ts'
-import { NOTHING } from './table.ts'
+import { NO_FACTS } from './table.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** Columns of object ids, which the file has in the form of the API. */
@@ -19,7 +19,7 @@ const DOLLARS = {
   cost: `(cost * 0.000000001::decimal(10,9))::decimal(18,9)`,
 }
 
-type Place = {
+type DayFilePlace = {
   readonly files: Files
   readonly reads: Pick<pg.Pool, 'query'>
   readonly org_id: number
@@ -33,7 +33,7 @@ type Place = {
  */
 export async function dayAsParquet(
   ask: Ask,
-  { files, reads, org_id, folder }: Place,
+  { files, reads, org_id, folder }: DayFilePlace,
   { segments, tail }: Snapshot,
 ): Promise<{ told: Uint8Array } | 'gone'> {
   const staged = await files.fetch(reads, org_id, segments, 1)
@@ -62,7 +62,7 @@ export async function dayAsParquet(
 /** `hive_partitioning` is off, because the paths of segments have more parts than those of unsealed facts. */
 const rowsIn = (paths: readonly string[]) =>
   paths.length === 0
-    ? `(select * from ${NOTHING})`
+    ? `(select * from ${NO_FACTS})`
     : `(from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = false)
         union all by name select null::varchar as conversions where false)`
 

@@ -3,7 +3,7 @@
  * folder, and ends with the parent.
  */
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-import type { Answered, Asked } from './engine.ts'
+import type { ScanAnswer, ScanStatement } from './engine.ts'
 
 const [folder = '.', memory = '512MB', threads = '2'] = process.argv.slice(2)
 
@@ -34,20 +34,20 @@ const isReady = instance.then(async opened => {
 /** One for each question, so that its temporary tables end with it. */
 let current: DuckDBConnection | undefined
 
-async function answer({ id, sql, is_first }: Asked): Promise<Answered> {
+async function answer({ id, sql, is_first }: ScanStatement): Promise<ScanAnswer> {
   try {
     if (is_first || current === undefined) {
       current?.closeSync()
       current = await (await isReady).connect()
     }
     const reader = await current.runAndReadAll(sql)
-    return { id, rows: reader.getRowObjectsJS() as Answered['rows'] }
+    return { id, rows: reader.getRowObjectsJS() as ScanAnswer['rows'] }
   } catch (error) {
     return { id, rows: [], failed: (error as Error).message }
   }
 }
 
-process.on('message', (asked: Asked) => {
+process.on('message', (asked: ScanStatement) => {
   void answer(asked).then(answered => process.send?.(answered))
 })
 process.on('disconnect', () => process.exit(0))

@@ -8,16 +8,16 @@ import { availableParallelism, constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { Refusal } from '../../contract/refusals.ts'
-import type { Cell } from './columns.ts'
+import type { ScanValue } from './columns.ts'
 import { openTurns } from './turns.ts'
 
 /** A statement sent to the process; `is_first` of its question. */
-export type Asked = { readonly id: number; readonly sql: string; readonly is_first: boolean }
-export type Found = { readonly [column: string]: Cell }
-export type Answered = { readonly id: number; readonly rows: readonly Found[]; readonly failed?: string }
+export type ScanStatement = { readonly id: number; readonly sql: string; readonly is_first: boolean }
+export type ScanRow = { readonly [column: string]: ScanValue }
+export type ScanAnswer = { readonly id: number; readonly rows: readonly ScanRow[]; readonly failed?: string }
 
 /** Sends one statement of a question and returns its rows. `process` identifies the scanning process, whose open files end with it. */
-export type Ask = ((sql: string) => Promise<readonly Found[]>) & { readonly process: object }
+export type Ask = ((sql: string) => Promise<readonly ScanRow[]>) & { readonly process: object }
 
 export type Engine = {
   /**
@@ -30,7 +30,7 @@ export type Engine = {
 }
 
 /** The process could not run a statement. */
-export class Failed extends Error {}
+export class ScanFailed extends Error {}
 
 /** The local files of a question were missing or broken. */
 export class FilesGone extends Error {}
@@ -112,14 +112,14 @@ function refused(failed: string): Error {
   if (failed === 'late') return new Refusal('question_too_wide', TOO_LONG)
   if (/Out of Memory|max_temp_directory_size/i.test(failed)) return new Refusal('question_too_wide', TOO_MUCH)
   if (failed === 'ended') return new Refusal('explore_busy', { headers: { 'retry-after': '5' } })
-  return GONE.test(failed) ? new FilesGone(failed) : new Failed(failed)
+  return GONE.test(failed) ? new FilesGone(failed) : new ScanFailed(failed)
 }
 
 const GONE =
   /^IO Error|Cannot open file|^FATAL|^INTERNAL|invalidated|not a valid DuckDB|^Serialization Error|No magic bytes|Decompression/i
 
 type Child = {
-  ask(sql: string, is_first: boolean): Promise<readonly Found[]>
+  ask(sql: string, is_first: boolean): Promise<readonly ScanRow[]>
   end(why: 'late' | 'idle'): Promise<void>
   readonly ended: string | undefined
 }
@@ -141,7 +141,7 @@ function startChild(folder: string, log: Logger): Child {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   yieldToOthers(process_)
-  const open = new Map<number, (answered: Answered) => void>()
+  const open = new Map<number, (answered: ScanAnswer) => void>()
   let next = 0
   let ended: string | undefined
   const gone = new Promise<void>(resolve => {
@@ -155,7 +155,7 @@ function startChild(folder: string, log: Logger): Child {
     })
   })
   process_.once('error', error => log.error({ err: error }, 'the process that answers Explore cannot be reached'))
-  process_.on('message', (answered: Answered) => {
+  process_.on('message', (answered: ScanAnswer) => {
     open.get(answered.id)?.(answered)
     open.delete(answered.id)
   })
@@ -166,9 +166,9 @@ function startChild(folder: string, log: Logger): Child {
     async ask(sql, is_first) {
       if (ended !== undefined) throw refused(ended)
       const id = next++
-      const { rows, failed } = await new Promise<Answered>(resolve => {
+      const { rows, failed } = await new Promise<ScanAnswer>(resolve => {
         open.set(id, resolve)
-        process_.send({ id, sql, is_first } satisfies Asked)
+        process_.send({ id, sql, is_first } satisfies ScanStatement)
       })
       if (failed !== undefined) throw refused(failed)
       return rows

@@ -11,26 +11,26 @@ import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import type { Context, Ground } from '../../ground/room.ts'
-import { hashOf } from '../segments/seal.ts'
+import { visitorHashOf } from '../segments/seal.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import type * as api from './api.ts'
-import { keyOf } from './columns.ts'
+import { wireKeyOf } from './columns.ts'
 import { csvOf } from './csv.ts'
 import { dayAsParquet } from './day-file.ts'
 import { type Ask, type Engine, FilesGone } from './engine.ts'
 import { readEventTypes } from './event-types.ts'
 import type { Files } from './files.ts'
-import { bring, forget, type Lacking } from './local.ts'
-import { labelOf, type Names, namesOf, OTHER, UNASSIGNED, WITHOUT_CLICKS } from './labels.ts'
-import type { Compared } from './grounds.ts'
+import { bringFacts, forgetCopy, type Lacking } from './local.ts'
+import { labelOf, type ObjectNames, objectNames, OTHER, UNASSIGNED, WITHOUT_CLICKS } from './labels.ts'
+import type { ComparedSums } from './grounds.ts'
 import { foundInCurrency } from './in-currency.ts'
-import { type AllFound, askLevels, type Group } from './levels.ts'
-import { measuresOf } from './measures.ts'
-import { type Question, questionOf } from './question.ts'
-import { type Facts, ROOT } from './scan.ts'
+import { type FoundLevels, askLevels, type Group } from './levels.ts'
+import { measuresOfSums } from './measures.ts'
+import { type ParsedQuestion, parseQuestion } from './question.ts'
+import { type LocalFacts, ROOT } from './scan.ts'
 import { haveCost, madeIn, sumsOfQuestion } from './sums.ts'
-import { type How, readSnapshot, type Snapshot } from './snapshot.ts'
-import { valuesOf } from './values.ts'
+import { type SnapshotOptions, readSnapshot, type Snapshot } from './snapshot.ts'
+import { listValues } from './values.ts'
 import { VISITOR_LIMITS, type VisitorLimits } from './visitors.ts'
 import { WIDE_LIMITS, type WideLimits } from './wide.ts'
 import { WORD_LIMITS, type WordLimits } from './words.ts'
@@ -67,21 +67,21 @@ export const exploreDeeds = (explorer: Explorer) => ({
   /** Refuses `invalid_question`, `window_required`, `invalid_window`, `window_too_wide`, `question_too_wide`, `explore_busy`, `rate_unknown`. */
   async explore(context: Context<typeof api.explore>, { body }: Call<typeof api.explore>): Promise<ExploreAnswer> {
     const began = performance.now()
-    const question = questionOf(body)
+    const question = parseQuestion(body)
     const counted_at = new Date().toISOString()
     const { org_id } = context.actor
     const [found, event_types] = await Promise.all([
       answerInCurrency(explorer, context, question),
       readEventTypes(context.database.reads, org_id, possible(question.window)),
     ])
-    const rows = rowsOf(found, question, await namesIn(context, org_id, found, question))
+    const rows = answerRows(found, question, await namesOfFound(context, org_id, found, question))
     return {
       window: instants(question.window),
       ...(question.before && { window_before: instants(question.before) }),
       time_zone: question.time_zone,
       rows,
-      totals: compared(found.totals, question),
-      ...(found.whole && { totals_without_having: compared(found.whole, question) }),
+      totals: comparedMeasures(found.totals, question),
+      ...(found.whole && { totals_without_having: comparedMeasures(found.whole, question) }),
       distinct: found.levels.map(({ distinct }) => distinct),
       unique_visitors_is_estimate: found.is_estimate,
       event_types,
@@ -95,10 +95,10 @@ export const exploreDeeds = (explorer: Explorer) => ({
   /** The same as CSV, a line for each row that has no rows below it. Levels without `top` are listed in full. */
   async exploreAsCsv(context: Context<typeof api.exploreAsCsv>, { body }: Call<typeof api.exploreAsCsv>) {
     const { columns, ...asked } = body
-    const question = questionOf(asked, Array(asked.levels.length).fill(MOST_CSV_LINES))
+    const question = parseQuestion(asked, Array(asked.levels.length).fill(MOST_CSV_LINES))
     const { org_id } = context.actor
-    const found = await answer(explorer, context, org_id, question, MOST_CSV_LINES)
-    return csvOf(rowsOf(found, question, await namesIn(context, org_id, found, question)), question, columns)
+    const found = await answerQuestion(explorer, context, org_id, question, MOST_CSV_LINES)
+    return csvOf(answerRows(found, question, await namesOfFound(context, org_id, found, question)), question, columns)
   },
 
   /** The tracked clicks of a UTC day as a Parquet file. Refuses `explore_busy` while some are missing. */
@@ -114,8 +114,8 @@ export const exploreDeeds = (explorer: Explorer) => ({
     { query }: Call<typeof api.listExploreValues>,
   ) {
     const { database, actor } = context
-    return valuesOf(database.reads, actor.org_id, query, (window, question) =>
-      scan(explorer, context, actor.org_id, window, question, NOTHING_ELSE),
+    return listValues(database.reads, actor.org_id, query, (window, question) =>
+      withFacts(explorer, context, actor.org_id, window, question, NOTHING_ELSE),
     )
   },
 })
@@ -124,14 +124,14 @@ function readDay(explorer: Explorer, context: Context<typeof api.readExploreFact
   const { org_id } = context.actor
   const { files, folder } = explorer
   const day = { from, to: from + DAY_MS - 1 }
-  return read(explorer, context, org_id, day, NOTHING_ELSE, async (ask, { snapshot, reads }) => {
+  return withSnapshot(explorer, context, org_id, day, NOTHING_ELSE, async (ask, { snapshot, reads }) => {
     if (snapshot.incomplete_days.length > 0) refuse('explore_busy', UNDER_WAY)
     return dayAsParquet(ask, { files, reads, folder: join(folder, String(org_id)), org_id }, snapshot)
   })
 }
 
 /** What a question needs besides clicks. */
-type Wants = Pick<How, 'wantsTies' | 'wantsSpend'>
+type Wants = Pick<SnapshotOptions, 'wantsTies' | 'wantsSpend'>
 const NOTHING_ELSE: Wants = { wantsTies: false, wantsSpend: false }
 
 const instants = ({ from, to }: Window) => ({ from: new Date(from).toISOString(), to: new Date(to).toISOString() })
@@ -142,25 +142,25 @@ const UNDER_WAY = {
   headers: { 'retry-after': '60' },
 }
 
-type Known = Facts & Pick<Snapshot, 'incomplete_days'>
-type Seen = { readonly snapshot: Snapshot; readonly reads: Pick<pg.Pool, 'query'>; readonly window: Window }
+type QuestionFacts = LocalFacts & Pick<Snapshot, 'incomplete_days'>
+type SnapshotSeen = { readonly snapshot: Snapshot; readonly reads: Pick<pg.Pool, 'query'>; readonly window: Window }
 
 /**
  * Runs `question` over the local copy of the facts. The snapshot is read when the question has its turn, so that the copy is never ahead of the
  * snapshot.
  */
-function scan<T>(
+function withFacts<T>(
   explorer: Explorer,
   ground: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   asked: Window,
-  question: (ask: Ask, facts: Known) => Promise<T>,
+  question: (ask: Ask, facts: QuestionFacts) => Promise<T>,
   wants: Wants,
 ): Promise<T> {
   const { files, folder, limits } = explorer
-  return read(explorer, ground, org_id, asked, wants, async (ask, { snapshot, reads, window }) => {
+  return withSnapshot(explorer, ground, org_id, asked, wants, async (ask, { snapshot, reads, window }) => {
     const days = { first: dayOf(window.from), last: dayOf(window.to) }
-    const facts = await bring(
+    const facts = await bringFacts(
       ask,
       { files, reads, most_words: limits.most_words },
       { folder, org_id },
@@ -172,16 +172,16 @@ function scan<T>(
 }
 
 /** Does `work` in the scanning process with a snapshot of the window, and again with a new one where segments or local files were missing. */
-async function read<T>(
+async function withSnapshot<T>(
   { engine, limits }: Explorer,
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
   asked: Window,
   wants: Wants,
-  work: (ask: Ask, seen: Seen) => Promise<{ told: T } | Lacking>,
+  work: (ask: Ask, seen: SnapshotSeen) => Promise<{ told: T } | Lacking>,
 ): Promise<T> {
   const window = possible(asked)
-  const how = { hash: hashOf(secrets, org_id), ...wants, most_waiting: limits.waiting }
+  const how = { hash: visitorHashOf(secrets, org_id), ...wants, most_waiting: limits.waiting }
   const attempt = (ask: Ask) => async () =>
     work(ask, { snapshot: await readSnapshot(reads, org_id, window, how), reads, window })
   let goesOn = false
@@ -205,18 +205,18 @@ async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Pr
   try {
     return await work()
   } catch (error) {
-    if (error instanceof FilesGone) await forget(ask.process, org_id)
+    if (error instanceof FilesGone) await forgetCopy(ask.process, org_id)
     throw error
   }
 }
 
 const isGone = (error: unknown) => error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-function answer(explorer: Explorer, ground: Ground, org_id: number, question: Question, most: number) {
+function answerQuestion(explorer: Explorer, ground: Ground, org_id: number, question: ParsedQuestion, most: number) {
   const { window, before, levels, filters } = question
   const all = { from: before?.from ?? window.from, to: window.to }
   const wantsTies = [...levels, ...filters].some(({ dimension }) => dimension === 'source' || dimension === 'funnel')
-  return scan(
+  return withFacts(
     explorer,
     ground,
     org_id,
@@ -230,35 +230,42 @@ function answer(explorer: Explorer, ground: Ground, org_id: number, question: Qu
   )
 }
 
-async function answerInCurrency(explorer: Explorer, context: Context<typeof api.explore>, question: Question) {
-  const found = await answer(explorer, context, context.actor.org_id, question, MOST_EXPLORE_ROWS)
+async function answerInCurrency(explorer: Explorer, context: Context<typeof api.explore>, question: ParsedQuestion) {
+  const found = await answerQuestion(explorer, context, context.actor.org_id, question, MOST_EXPLORE_ROWS)
   return question.currency === undefined ? found : foundInCurrency(context, found, question.currency)
 }
 
-const countingBy = <F extends Facts>({ goal }: Question, facts: F): F =>
+const countingBy = <F extends LocalFacts>({ goal }: ParsedQuestion, facts: F): F =>
   goal === undefined ? facts : { ...facts, goals: { goal: [goal], own: [] } }
 
 /** By level, the names of the objects that were found. */
-async function namesIn({ database }: Ground, org_id: number, { levels }: AllFound, question: Question) {
+async function namesOfFound({ database }: Ground, org_id: number, { levels }: FoundLevels, question: ParsedQuestion) {
   const first = question.within?.length ?? 0
   return Promise.all(
-    levels.map(async ({ groups }, at): Promise<Names | undefined> => {
+    levels.map(async ({ groups }, at): Promise<ObjectNames | undefined> => {
       const dimension = question.levels[first + at]?.dimension
       if (dimension === undefined || !isObjectDimension(dimension)) return undefined
       const ids = new Set(
         [...groups.values()].flat().flatMap(({ value, isSpend }) => (value === null || isSpend ? [] : [String(value)])),
       )
-      return namesOf(database.reads, org_id, dimension satisfies ObjectDimension, [...ids])
+      return objectNames(database.reads, org_id, dimension satisfies ObjectDimension, [...ids])
     }),
   )
 }
 
-const compared = ({ sums, before }: Compared, question: Question): ExploreMeasures & { before?: ExploreMeasures } => ({
-  ...measuresOf(sums, question),
-  ...(before && { before: measuresOf(before, question) }),
+const comparedMeasures = (
+  { sums, before }: ComparedSums,
+  question: ParsedQuestion,
+): ExploreMeasures & { before?: ExploreMeasures } => ({
+  ...measuresOfSums(sums, question),
+  ...(before && { before: measuresOfSums(before, question) }),
 })
 
-function rowsOf({ levels }: AllFound, question: Question, names: readonly (Names | undefined)[]): ExploreRow[] {
+function answerRows(
+  { levels }: FoundLevels,
+  question: ParsedQuestion,
+  names: readonly (ObjectNames | undefined)[],
+): ExploreRow[] {
   const first = question.within?.length ?? 0
   const below = (parent: number, at: number): ExploreRow[] | undefined => {
     const level = levels[at]
@@ -270,15 +277,15 @@ function rowsOf({ levels }: AllFound, question: Question, names: readonly (Names
       const children = below(id, at + 1)
       const named = isSpend
         ? { key: SPEND_KEY, label: question.isApart && dimension === 'sub1' ? UNASSIGNED : WITHOUT_CLICKS }
-        : { key: keyOf(dimension, value), label: labelOf(dimension, value, names[at]) }
-      return { ...named, is_other: false, ...compared(figures, question), ...(children && { children }) }
+        : { key: wireKeyOf(dimension, value), label: labelOf(dimension, value, names[at]) }
+      return { ...named, is_other: false, ...comparedMeasures(figures, question), ...(children && { children }) }
     }
     const other = rest && {
       key: null,
       label: OTHER,
       is_other: true,
       count_of_other: rest.keys,
-      ...compared(rest, question),
+      ...comparedMeasures(rest, question),
     }
     return [...groups.map(rowOf), ...(other ? [other] : [])]
   }

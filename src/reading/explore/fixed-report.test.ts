@@ -12,7 +12,7 @@ import { toUnits } from '../../contract/decimals.ts'
 import type { ExploreMeasures } from '../../contract/explore-answer.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
-import { DIMENSIONS, type Dimension, type MemberReport } from '../reports/api.ts'
+import { DIMENSIONS, type ReportDimension, type MemberReport } from '../reports/api.ts'
 import { mergeAll } from '../segments/merge.ts'
 import { openSealing } from '../segments/seal.ts'
 
@@ -105,7 +105,11 @@ async function readReport(cookie: string, query: Record<string, string>): Promis
   return response.json<MemberReport>()
 }
 
-async function assertSame({ cookie }: SignedIn, window: { date_from: string; date_to: string }, dimension: Dimension) {
+async function assertSame(
+  { cookie }: SignedIn,
+  window: { date_from: string; date_to: string },
+  dimension: ReportDimension,
+) {
   const question = { ...window, levels: [{ dimension, top: 1000 }] }
   const [explored, report] = await Promise.all([
     askerOf(house, cookie)(question),

@@ -1,49 +1,49 @@
 /** The clicks that a question's levels are computed from, in its window and in the period before: all clicks, or those of the rows that pass the filters on figures. */
 import { clicksOfRows, findRows, levelsOfRows, rowsThen } from './having.ts'
 import { isFiltered } from './question.ts'
-import { type Asking, begin, type Begun, below, type Rows, totalsOf } from './rows.ts'
-import { factsOf } from './scan.ts'
+import { type Asking, rowsOfFirstLevel, type FirstRows, rowsBelow, type LevelRows, totalsOf } from './rows.ts'
+import { selectFacts } from './scan.ts'
 import { madeIn, type Sums } from './sums.ts'
 import { sampleFor, type VisitorLimits, type Visitors, visitorsBelow, visitorsIn, visitorsOf } from './visitors.ts'
 import { refuseTooWide, type WideLimits } from './wide.ts'
 
 /** What a level is computed from in one window: its groups from `rows`, the levels below from `source`. `totals` are those of all rows. */
-export type Ground = {
+export type LevelGround = {
   readonly asking: Asking
-  readonly rows: Rows
-  readonly source: Rows
+  readonly rows: LevelRows
+  readonly source: LevelRows
   readonly visitors: Visitors | undefined
   readonly totals: Sums
 }
 
 /** Sums in the question's window, and in the period before where the question compares. */
-export type Compared = { readonly sums: Sums; readonly before: Sums | undefined }
+export type ComparedSums = { readonly sums: Sums; readonly before: Sums | undefined }
 
 type Grounds = {
-  readonly ground: Ground
-  readonly past: Ground | undefined
+  readonly ground: LevelGround
+  readonly past: LevelGround | undefined
   /** One visitor in `every` is counted. */
   readonly every: number
   /** The sums without filters on figures, where there are any. */
-  readonly whole: Compared | undefined
+  readonly whole: ComparedSums | undefined
 }
 
 type Common = Pick<Asking, 'ask' | 'facts' | 'question' | 'sums' | 'levels'>
 type Limits = WideLimits & VisitorLimits
 
 /** Computes the totals and the rows of the first level, in both windows. Refuses `question_too_wide`. */
-export const beginIn = (common: Common, limits: Limits): Promise<Grounds> =>
+export const openGrounds = (common: Common, limits: Limits): Promise<Grounds> =>
   (isFiltered(common.question) ? ofRowsLeft : ofAllClicks)(common, limits)
 
 async function ofAllClicks(common: Common, limits: Limits): Promise<Grounds> {
   const { question, ask, facts } = common
   const asking = askingOfAll(common, question.window, 'n')
-  const now = await begin(asking)
+  const now = await rowsOfFirstLevel(asking)
   await refuseTooWide(ask, facts, question, now.totals.clicks, limits)
   const every = sampleFor(now.totals.clicks, limits)
   const ground = await groundOf(asking, now, every)
   const then = question.before && askingOfAll(common, question.before, 'b')
-  return { ground, past: then && (await groundOf(then, await begin(then), every)), every, whole: undefined }
+  return { ground, past: then && (await groundOf(then, await rowsOfFirstLevel(then), every)), every, whole: undefined }
 }
 
 async function ofRowsLeft(common: Common, limits: Limits): Promise<Grounds> {
@@ -58,7 +58,7 @@ async function ofRowsLeft(common: Common, limits: Limits): Promise<Grounds> {
     return { ...common, window, prefix, clicks }
   }
   const found = await findRows(askingOfAll({ ...common, levels }, question.window, 'r'), every)
-  const groundIn = async (asking: Asking, rows: Rows) =>
+  const groundIn = async (asking: Asking, rows: LevelRows) =>
     groundOf(asking, { rows, all: rows, totals: await totalsOf(asking, rows) }, every)
   const ground = await groundIn(askingOf(question.window, 'n'), found)
   const all = { ...sums, ...(await visitorsOf(whole, await visitorsIn(whole, every))) }
@@ -73,21 +73,21 @@ async function ofRowsLeft(common: Common, limits: Limits): Promise<Grounds> {
 
 function askingOfAll(common: Common, window: Asking['window'], prefix: string): Asking {
   const { facts, question, levels } = common
-  const clicks = (columns: readonly string[]) => `(${factsOf(facts, question, window, { levels, columns })})`
+  const clicks = (columns: readonly string[]) => `(${selectFacts(facts, question, window, { levels, columns })})`
   return { ...common, window, prefix, clicks }
 }
 
-const everyRow = ({ clicks, sums }: Asking): Rows => ({ sql: clicks(madeIn(sums)), isShort: false })
+const everyRow = ({ clicks, sums }: Asking): LevelRows => ({ sql: clicks(madeIn(sums)), isShort: false })
 
-async function groundOf(asking: Asking, { rows, all, totals }: Begun, every: number): Promise<Ground> {
+async function groundOf(asking: Asking, { rows, all, totals }: FirstRows, every: number): Promise<LevelGround> {
   const visitors = await visitorsIn(asking, every)
   return { asking, rows, source: all, visitors, totals: { ...totals, ...(await visitorsOf(asking, visitors)) } }
 }
 
 /** What the level below `at` is computed from. */
-export async function descend(ground: Ground, at: number, kept: readonly Sums[]): Promise<Ground> {
+export async function groundBelow(ground: LevelGround, at: number, kept: readonly Sums[]): Promise<LevelGround> {
   const { asking, source } = ground
-  const rows = await below(asking, source, at, kept)
+  const rows = await rowsBelow(asking, source, at, kept)
   const visitors = ground.visitors && (await visitorsBelow(asking, at, ground.visitors))
   return { ...ground, rows, source: rows, visitors }
 }

@@ -4,24 +4,24 @@
  */
 import type { Measure } from '../../contract/explore-measures.ts'
 import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
-import type { Level, Question } from './question.ts'
-import type { Asking, Rows } from './rows.ts'
-import { type AskedLevel, factsOf, keyName } from './scan.ts'
+import type { ParsedLevel, ParsedQuestion } from './question.ts'
+import type { Asking, LevelRows } from './rows.ts'
+import { type AskedLevel, selectFacts, keyName } from './scan.ts'
 import { haveCost, holds, madeIn, named, summed } from './sums.ts'
 import { countVisitors, visitorsIn } from './visitors.ts'
 
 /** The levels whose rows decide which clicks are left: all levels below the opened row, whether or not they are in the answer. */
-export const levelsOfRows = ({ levels, within = [] }: Question): AskedLevel[] =>
+export const levelsOfRows = ({ levels, within = [] }: ParsedQuestion): AskedLevel[] =>
   levels.slice(within.length).map(({ dimension }, place) => ({ dimension, at: within.length + place }))
 
 /** Tables of the rows of the last level with their sums: those that pass the filters, and all of them. */
 const [LEFT, WHOLE] = ['rows_left', 'rows_whole'] as const
 
-const alike = (one: string, other: string, keys: readonly string[]) =>
+const sameKeys = (one: string, other: string, keys: readonly string[]) =>
   keys.map(key => `${one}.${key} is not distinct from ${other}.${key}`).join(' and ')
 
 /** Finds the rows that pass every filter, for `clicksOfRows` and `rowsThen`. `asking` has the levels of `levelsOfRows`. */
-export async function findRows(asking: Asking, every: number): Promise<Rows> {
+export async function findRows(asking: Asking, every: number): Promise<LevelRows> {
   const { ask, question, sums, levels } = asking
   const keys = levels.map(({ at }) => keyName(at))
   await ask(`create temp table ${WHOLE} as ${summedBy(asking, asking.clicks(madeIn(sums)))}`)
@@ -34,7 +34,7 @@ export async function findRows(asking: Asking, every: number): Promise<Rows> {
     const figures = `select ${own.join(', ')}, ${named(sums)} from (
       select ${own.join(', ')}, ${summed(madeIn(sums))} from ${WHOLE} group by all)`
     return `semi join (${withVisitors(figures, own, visitors && countVisitors(`{${own.map(key => `${key}: ${key}`).join(', ')}} as id`, visitors.seen, every))}
-      where ${conditions.join(' and ')}) held${place} on ${alike('w', `held${place}`, own)}`
+      where ${conditions.join(' and ')}) held${place} on ${sameKeys('w', `held${place}`, own)}`
   })
   await ask(
     `create temp table ${LEFT} as select w.p, ${keys.map(key => `w.${key}`).join(', ')}, ${madeIn(sums)
@@ -45,7 +45,7 @@ export async function findRows(asking: Asking, every: number): Promise<Rows> {
   return { sql: LEFT, isShort: true }
 }
 
-const havingOf = (question: Question, at: number) => (question.levels[at] as Level).having
+const havingOf = (question: ParsedQuestion, at: number) => (question.levels[at] as ParsedLevel).having
 const isOfVisitors = (measure: Measure) => measure === UNIQUE_VISITORS
 
 /** Adds the visitors to the figures. Where they are not counted they are null, which passes no filter. */
@@ -63,7 +63,7 @@ function summedBy({ sums, levels }: Asking, clicks: string): string {
 }
 
 /** The rows of the remaining clicks in another window. */
-export async function rowsThen(asking: Asking): Promise<Rows> {
+export async function rowsThen(asking: Asking): Promise<LevelRows> {
   const table = `${asking.prefix}${LEFT}`
   await asking.ask(`create temp table ${table} as ${summedBy(asking, asking.clicks(madeIn(asking.sums)))}`)
   return { sql: table, isShort: true }
@@ -81,7 +81,7 @@ export function clicksOfRows({
 }: Pick<Asking, 'facts' | 'question' | 'window' | 'levels'>) {
   const last = levels.findLastIndex(({ at }) => havingOf(question, at).length > 0)
   const keys = levels.slice(0, last + 1).map(({ at }) => keyName(at))
-  const among = keys.length === 0 ? '' : `semi join ${LEFT} on ${alike('f', LEFT, keys)}`
+  const among = keys.length === 0 ? '' : `semi join ${LEFT} on ${sameKeys('f', LEFT, keys)}`
   return (columns: readonly string[]): string =>
-    `(select f.* from (${factsOf(facts, question, window, { levels, columns })}) f ${among})`
+    `(select f.* from (${selectFacts(facts, question, window, { levels, columns })}) f ${among})`
 }

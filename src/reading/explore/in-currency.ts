@@ -8,8 +8,8 @@ import type { Context } from '../../ground/room.ts'
 import { inCurrency } from '../../money/rates/exact.ts'
 import { sourceOrder, readRates, unknownRate } from '../../money/rates/rate-of-day.ts'
 import type * as api from './api.ts'
-import { keyOf } from './columns.ts'
-import type { AllFound } from './levels.ts'
+import { wireKeyOf } from './columns.ts'
+import type { FoundLevels } from './levels.ts'
 import { ROOT } from './scan.ts'
 import type { Sums } from './sums.ts'
 
@@ -30,13 +30,13 @@ const withMoney = (sums: Sums, of: (name: keyof typeof MONEY) => bigint): Sums =
 })
 
 /** An answer by day in a currency. Refuses `rate_unknown` where a day that has money has no rate. */
-export async function foundInCurrency<F extends AllFound>(
+export async function foundInCurrency<F extends FoundLevels>(
   { database, config, actor }: Pick<Context<typeof api.explore>, 'database' | 'config' | 'actor'>,
   found: F,
   currency: string,
 ): Promise<F> {
   const days = found.levels[0]?.groups.get(ROOT) ?? []
-  const placeOf = ({ value }: (typeof days)[number]) => ({ currency, day: keyOf('day', value) ?? '' })
+  const placeOf = ({ value }: (typeof days)[number]) => ({ currency, day: wireKeyOf('day', value) ?? '' })
   const rateOf = await readRates({ pool: database.reads, order: sourceOrder(config) }, actor.org_id, days.map(placeOf))
   const groups = days.map(group => ({
     ...group,

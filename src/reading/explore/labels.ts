@@ -1,8 +1,8 @@
 /** The labels of keys. Reads the names of the organization's own objects alone, so another organization's id has no name. */
 import type pg from 'pg'
 import { COUNTRIES } from '../../contract/countries.ts'
-import { isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
-import { type Cell, type Dimension, keyOf } from './columns.ts'
+import { type ExploreDimension, isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
+import { type ScanValue, wireKeyOf } from './columns.ts'
 
 const NO_VALUE = '(none)'
 export const OTHER = '(other)'
@@ -21,15 +21,15 @@ const NAMES: Record<ObjectDimension, { readonly table: string; readonly name: st
   bot: { table: 'bots', name: "'@' || username" },
 }
 
-export type Names = ReadonlyMap<string, string>
+export type ObjectNames = ReadonlyMap<string, string>
 
 /** By id (uuid), the names of these objects. */
-export async function namesOf(
+export async function objectNames(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   dimension: ObjectDimension,
   ids: readonly string[],
-): Promise<Names> {
+): Promise<ObjectNames> {
   const { table, name } = NAMES[dimension]
   const { rows } = await reads.query<{ id: string; name: string }>(
     `select id, ${name} as name from ${table} where org_id = $1 and id = any($2::uuid[])`,
@@ -56,15 +56,19 @@ export async function objectsNamed(
 }
 
 /** The label of a value. */
-export function labelOf(dimension: Dimension, value: Cell | undefined, names: Names | undefined): string {
-  const key = keyOf(dimension, value)
+export function labelOf(
+  dimension: ExploreDimension,
+  value: ScanValue | undefined,
+  names: ObjectNames | undefined,
+): string {
+  const key = wireKeyOf(dimension, value)
   if (key === null) return NO_VALUE
   if (isObjectDimension(dimension)) return names?.get(String(value)) ?? key
-  return wordsFor(dimension, key)
+  return wordsOfKey(dimension, key)
 }
 
 /** The label of a key that is not an object's. */
-export function wordsFor(dimension: Dimension, key: string): string {
+export function wordsOfKey(dimension: ExploreDimension, key: string): string {
   if (dimension === 'geo') return COUNTRIES.get(key) ?? key
   if (dimension === 'is_new') return key === 'true' ? 'New' : 'Returning'
   return key

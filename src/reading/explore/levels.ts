@@ -4,11 +4,11 @@
  */
 import type { ExploreSort } from '../../contract/explore.ts'
 import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
-import type { Ask, Found } from './engine.ts'
-import type { Level, Question } from './question.ts'
-import { beginIn, type Compared, descend, type Ground } from './grounds.ts'
-import { alike } from './rows.ts'
-import { type Facts, keyName, ROOT, unknownIn } from './scan.ts'
+import type { Ask, ScanRow } from './engine.ts'
+import type { ParsedLevel, ParsedQuestion } from './question.ts'
+import { openGrounds, type ComparedSums, groundBelow, type LevelGround } from './grounds.ts'
+import { isInGroup } from './rows.ts'
+import { type LocalFacts, keyName, ROOT, unknownIn } from './scan.ts'
 import { haveCost, madeIn, named, orderOf, type Sum, type Sums, summed, sumsIn, sumsOfQuestion } from './sums.ts'
 import { countVisitors, type VisitorLimits, visitorsOfLevel } from './visitors.ts'
 import type { WideLimits } from './wide.ts'
@@ -17,7 +17,7 @@ import type { WideLimits } from './wide.ts'
 export type Group = {
   readonly id: number
   readonly parent: number
-  readonly value: Found[string]
+  readonly value: ScanRow[string]
   /** It holds spend whose value in this dimension is not known. */
   readonly isSpend: boolean
   readonly sums: Sums
@@ -26,41 +26,41 @@ export type Group = {
 /** `other` of a parent row: `keys` is how many groups it stands for. */
 type Rest = { readonly keys: number; readonly sums: Sums; readonly before: Sums | undefined }
 
-type LevelFound = {
+type FoundLevel = {
   readonly groups: ReadonlyMap<number, readonly Group[]>
   readonly rest: ReadonlyMap<number, Rest>
   /** How many groups there are below all rows that were opened. */
   readonly distinct: number
 }
 
-export type AllFound = {
-  readonly totals: Compared
+export type FoundLevels = {
+  readonly totals: ComparedSums
   /** The sums without filters on figures, where there are any. */
-  readonly whole: Compared | undefined
-  readonly levels: readonly LevelFound[]
+  readonly whole: ComparedSums | undefined
+  readonly levels: readonly FoundLevel[]
   readonly is_estimate: boolean
 }
 
 /** A level below one without rows, or beyond the most rows of an answer. */
-const NOTHING_FOUND: LevelFound = { groups: new Map(), rest: new Map(), distinct: 0 }
+const NOTHING_FOUND: FoundLevel = { groups: new Map(), rest: new Map(), distinct: 0 }
 
 /** Answers all levels of the question, or with `within` only the one below the opened row. At most `most` rows. Refuses `question_too_wide`. */
 export async function askLevels(
   ask: Ask,
-  facts: Facts,
-  question: Question,
+  facts: LocalFacts,
+  question: ParsedQuestion,
   most: number,
   limits: WideLimits & VisitorLimits,
-): Promise<AllFound> {
+): Promise<FoundLevels> {
   const sums = sumsOfQuestion(question)
   const first = question.within?.length ?? 0
   const end = question.within === undefined ? question.levels.length : first + 1
   const asked = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
-  const { every, whole, ...grounds } = await beginIn({ ask, facts, question, sums, levels: asked }, limits)
+  const { every, whole, ...grounds } = await openGrounds({ ask, facts, question, sums, levels: asked }, limits)
   let { ground, past } = grounds
-  const totals: Compared = { sums: ground.totals, before: past?.totals }
-  const levels: LevelFound[] = []
-  let parents: ReadonlyMap<number, Compared> = new Map([[ROOT, totals]])
+  const totals: ComparedSums = { sums: ground.totals, before: past?.totals }
+  const levels: FoundLevel[] = []
+  let parents: ReadonlyMap<number, ComparedSums> = new Map([[ROOT, totals]])
   let left = most
   for (let at = first; at < end; at += 1) {
     if (parents.size === 0 || left <= 0) {
@@ -74,27 +74,27 @@ export async function askLevels(
     left -= groups.length
     if (at + 1 === end || left <= 0) continue
     const before = groups.flatMap(group => group.before ?? [])
-    ground = await descend(
+    ground = await groundBelow(
       ground,
       at,
       groups.map(({ sums }) => sums),
     )
-    past = past && (await descend(past, at, before))
+    past = past && (await groundBelow(past, at, before))
   }
   return { totals, whole, levels, is_estimate: every > 1 && question.measures.includes(UNIQUE_VISITORS) }
 }
 
 /** Finds the groups of a level, keeps the first of each parent row as the table `l<at>`, and returns them. */
 async function askLevel(
-  ground: Ground,
-  past: Ground | undefined,
+  ground: LevelGround,
+  past: LevelGround | undefined,
   at: number,
-  parents: ReadonlyMap<number, Compared>,
+  parents: ReadonlyMap<number, ComparedSums>,
   most: number,
   { exact_visitors }: VisitorLimits,
-): Promise<LevelFound> {
+): Promise<FoundLevel> {
   const { ask, question, sums } = ground.asking
-  const level = question.levels[at] as Level
+  const level = question.levels[at] as ParsedLevel
   const until = question.after + level.top
   // Visitors that are not counted cannot be sorted by.
   const isUnsorted = level.sort.by === UNIQUE_VISITORS && ground.visitors === undefined
@@ -108,7 +108,7 @@ async function askLevel(
           sum(least(count(*) filter (where not is_spend), ${until})) over (order by p) as so_far from g${at} group by p
       ) where so_far <= ${most + question.after}
     )
-    select row_number() over (order by p, rn) as id, * from (${firstOf(at, sort, { until, isOne: parents.size === 1, count_pending: question.count_pending })}) join opened using (p)`)
+    select row_number() over (order by p, rn) as id, * from (${firstGroupsOf(at, sort, { until, isOne: parents.size === 1, count_pending: question.count_pending })}) join opened using (p)`)
   const rows = await ask(
     `select id, p, n, rn, word, (select count(*) from g${at} where not is_spend) as distinct_keys, ${sums.join(', ')} from l${at} order by id`,
   )
@@ -150,18 +150,18 @@ function shownOf<T extends { readonly rn: number }>(inside: readonly T[], after:
 }
 
 /** The sums of a row less those of its groups. */
-function leftOf(above: Compared, inside: readonly Group[], sums: readonly Sum[]): Compared {
+function leftOf(above: ComparedSums, inside: readonly Group[], sums: readonly Sum[]): ComparedSums {
   const now = inside.map(group => group.sums)
   const then = inside.flatMap(group => group.before ?? [])
   return { sums: without(above.sums, now, sums), before: above.before && without(above.before, then, sums) }
 }
 
 /** SQL of a level's groups with their sums: `k` is the key or its number, `word` the key itself. */
-function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreSort): string {
+function groupsOf({ asking, rows, visitors }: LevelGround, at: number, sort: ExploreSort): string {
   const { sums, facts, question } = asking
   const k = keyName(at)
   const columns = madeIn(sums)
-  const { dimension } = question.levels[at] as Level
+  const { dimension } = question.levels[at] as ParsedLevel
   const found = `select p, k, k is not distinct from ${unknownIn(facts, dimension)} as is_spend, ${named(sums)} from (
     select p, ${k} as k, ${summed(columns)} from ${rows.sql} group by all
     having sum(sign) <> 0 ${haveCost(columns) ? 'or sum(cost) <> 0' : ''}
@@ -178,7 +178,7 @@ function groupsOf({ asking, rows, visitors }: Ground, at: number, sort: ExploreS
 }
 
 /** SQL of the first groups of each parent row by the sort, numbered `rn`. */
-function firstOf(
+function firstGroupsOf(
   at: number,
   sort: ExploreSort,
   { until, isOne, count_pending }: { until: number; isOne: boolean; count_pending: boolean },
@@ -194,13 +194,13 @@ function firstOf(
 const SPEND_PLACE = 0
 
 /** The sums of the kept rows of a level in the period before. */
-async function sumsBefore(past: Ground, at: number, how: { isWhole: boolean } & VisitorLimits) {
+async function sumsBefore(past: LevelGround, at: number, how: { isWhole: boolean } & VisitorLimits) {
   const { ask, sums } = past.asking
   const rows = await ask(`select id, ${named(sums)} from (
     select up.id, ${madeIn(sums)
       .map(name => `coalesce(sum(f.${name}), 0) as ${name}`)
       .join(', ')}
-    from ${past.rows.sql} f join l${at} up on ${alike(at)} group by 1
+    from ${past.rows.sql} f join l${at} up on ${isInGroup(at)} group by 1
   )`)
   const [own, others] = await visitorsOfLevel(past.asking, past.visitors, at, how)
   const found = new Map(rows.map(row => [Number(row['id']), sumsIn(row, sums)]))

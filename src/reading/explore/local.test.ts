@@ -10,8 +10,8 @@ import { newId, seedOrganization, startHouse, type TestHouse } from '../../../te
 import { copyNamed, DEFINITION, layoutOf } from './copy-file.ts'
 import { type Ask, type Engine, openEngine } from './engine.ts'
 import { type Files, openFiles } from './files.ts'
-import { bring } from './local.ts'
-import type { Facts } from './scan.ts'
+import { bringFacts } from './local.ts'
+import type { LocalFacts } from './scan.ts'
 import { readSnapshot } from './snapshot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-local-'))
@@ -76,14 +76,14 @@ async function brought<T>(
   engine: Engine,
   org_id: number,
   from: { files: Files; most_words: number },
-  read: (ask: Ask, facts: Facts) => Promise<T>,
+  read: (ask: Ask, facts: LocalFacts) => Promise<T>,
 ): Promise<{ told: T; turns: number }> {
   const { reads } = house.database
   const how = { hash: () => 0n, wantsTies: false, wantsSpend: false, most_waiting: 1000 }
   for (let turns = 1; ; turns += 1) {
     const answer = await engine.run(org_id, async ask => {
       const snapshot = await readSnapshot(reads, org_id, WINDOW, how)
-      const facts = await bring(ask, { ...from, reads }, { folder, org_id }, { ...snapshot, ...DAYS })
+      const facts = await bringFacts(ask, { ...from, reads }, { folder, org_id }, { ...snapshot, ...DAYS })
       return typeof facts === 'string' ? facts : { told: await read(ask, facts) }
     })
     if (typeof answer === 'object') return { told: answer.told, turns }

@@ -5,17 +5,17 @@
  */
 import { join } from 'node:path'
 import type pg from 'pg'
-import { isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
-import { TEXTS } from '../segments/facts.ts'
-import { dayNumber, type Dimension, quoted } from './columns.ts'
+import { type ExploreDimension, isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
+import { type TextColumn, TEXTS } from '../segments/facts.ts'
+import { dayNumber, quoted } from './columns.ts'
 import { openCopyFile, removeCopyFile } from './copy-file.ts'
-import { type Ask, Failed, FilesGone } from './engine.ts'
+import { type Ask, ScanFailed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
-import { type CopyMarks, marksIn, price, unsettle } from './pricing.ts'
-import type { Facts } from './scan.ts'
+import { type CopyMarks, marksIn, priceClicks, unsettle } from './pricing.ts'
+import type { LocalFacts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
-import { COLUMNS, from } from './table.ts'
-import { learnWords, numberedBy, numberedIn, type Text, withNumbers } from './words.ts'
+import { FACT_COLUMNS, fromFiles } from './table.ts'
+import { learnWords, numberedBy, numberedIn, withNumbers } from './words.ts'
 
 /** So many rows are copied at a time, within a second and the process's memory; then another workspace has its turn. */
 const ROWS_AT_ONCE = 60_000
@@ -31,7 +31,7 @@ type Copy = {
   next: number
   values: ReadonlyMap<string, number>
   /** The columns whose words have numbers. */
-  readonly numbered: Set<Text>
+  readonly numbered: Set<TextColumn>
   /** The marks of the spend by which its clicks are priced. */
   readonly marks: CopyMarks
 }
@@ -39,10 +39,10 @@ type Copy = {
 const opened = new WeakMap<object, Map<number, Copy>>()
 const MOST_OPENED = 8
 
-type Place = { readonly folder: string; readonly org_id: number }
+type CopyPlace = { readonly folder: string; readonly org_id: number }
 
 /** This process's copy of an organization, opened if need be. */
-async function copyOf(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
+async function copyOf(ask: Ask, { folder, org_id }: CopyPlace): Promise<Copy> {
   const copies = opened.get(ask.process) ?? new Map<number, Copy>()
   opened.set(ask.process, copies)
   const copy = copies.get(org_id) ?? (await openCopy(ask, { folder, org_id }))
@@ -56,7 +56,7 @@ async function copyOf(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
   return copy
 }
 
-async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
+async function openCopy(ask: Ask, { folder, org_id }: CopyPlace): Promise<Copy> {
   const name = `o${org_id}`
   const path = await openCopyFile(ask, name, join(folder, String(org_id)))
   const rows = await ask(`select number, id, day from ${name}.segments`)
@@ -69,7 +69,7 @@ async function openCopy(ask: Ask, { folder, org_id }: Place): Promise<Copy> {
 }
 
 /** Removes a copy that a question could not read. Its process ends with that question. */
-export async function forget(process: object, org_id: number): Promise<void> {
+export async function forgetCopy(process: object, org_id: number): Promise<void> {
   const copy = opened.get(process)?.get(org_id)
   opened.get(process)?.delete(org_id)
   if (copy !== undefined) await removeCopyFile(copy.path)
@@ -88,45 +88,45 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
-type From = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'>; readonly most_words: number }
+type FactSource = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'>; readonly most_words: number }
 export type Lacking = 'gone' | 'more'
 
 /**
  * Brings the local copy to the snapshot: adds missing segments and removes replaced ones. Returns 'more' where so much is missing that it must be
  * called again, and 'gone' where a segment has been replaced since the snapshot.
  */
-export async function bring(
+export async function bringFacts(
   ask: Ask,
-  from: From,
-  place: Place,
+  from: FactSource,
+  place: CopyPlace,
   snapshot: Snapshot & { readonly first: string; readonly last: string },
-): Promise<Facts | Lacking> {
+): Promise<LocalFacts | Lacking> {
   try {
     return await bringNow(ask, from, place, snapshot)
   } catch (error) {
     // A copy that is half changed is made anew.
-    throw error instanceof Failed ? new FilesGone(error.message) : error
+    throw error instanceof ScanFailed ? new FilesGone(error.message) : error
   }
 }
 
 async function bringNow(
   ask: Ask,
-  { files, reads, most_words }: From,
-  place: Place,
+  { files, reads, most_words }: FactSource,
+  place: CopyPlace,
   snapshot: Snapshot & { readonly first: string; readonly last: string },
-): Promise<Facts | Lacking> {
+): Promise<LocalFacts | Lacking> {
   const copy = await copyOf(ask, place)
   const wanted = new Set(snapshot.segments.map(({ id }) => id))
   const stale = [...copy.segments].filter(
     ([id, { day }]) => day >= snapshot.first && day <= snapshot.last && !wanted.has(id),
   )
   const missing = snapshot.segments.filter(({ id }) => !copy.segments.has(id))
-  const portion = firstOf(missing)
+  const portion = nextPortion(missing)
   if (stale.length > 0 || portion.length > 0) {
     const staged = await files.fetch(reads, place.org_id, portion, copy.next)
     if (staged === undefined) return 'gone'
     try {
-      await change(ask, copy, { stale: stale.map(([id]) => id), portion, paths: staged.paths, most_words })
+      await changeCopy(ask, copy, { stale: stale.map(([id]) => id), portion, paths: staged.paths, most_words })
     } finally {
       await staged.drop()
     }
@@ -137,21 +137,21 @@ async function bringNow(
   const asked = { reads, org_id: place.org_id, most_words, spend: snapshot.spend }
   const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
   const tail = facts.from === `${copy.name}.facts` ? undefined : TAIL
-  return { ...facts, unclicked: await price(ask, copy, { ...asked, ...days, tail }) }
+  return { ...facts, unclicked: await priceClicks(ask, copy, { ...asked, ...days, tail }) }
 }
 
 async function factsIn(
   ask: Ask,
   { name, values, numbered }: Copy,
-  { org_id }: Place,
-  { files, most_words }: Pick<From, 'files' | 'most_words'>,
+  { org_id }: CopyPlace,
+  { files, most_words }: Pick<FactSource, 'files' | 'most_words'>,
   { tail, ties, goals, emptied_before }: Snapshot,
-): Promise<Facts> {
-  const facts: Facts = {
+): Promise<LocalFacts> {
+  const facts: LocalFacts = {
     from: `${name}.facts`,
     ties,
     goals,
-    valuesOf: dimension => USUAL_VALUES[dimension] ?? values.get(columnFor(dimension)) ?? 1,
+    valuesOf: dimension => USUAL_VALUES[dimension] ?? values.get(valuesColumnOf(dimension)) ?? 1,
     numbered: dimension => numberedBy(name, numbered, dimension),
     unclicked: undefined,
     emptied_before,
@@ -165,7 +165,9 @@ async function factsIn(
     for (let part = 0; part < parts; part += 1) {
       const paths = laid.paths.filter((_, at) => at % parts === part)
       if (paths.length === 0) break
-      await ask(`create or replace temp table said as select 0 as s, ${COLUMNS} ${from(paths, "'d': INTEGER")}`)
+      await ask(
+        `create or replace temp table said as select 0 as s, ${FACT_COLUMNS} ${fromFiles(paths, "'d': INTEGER")}`,
+      )
       await learnWords(ask, name, 'said', { numbered, most_words })
       await ask(
         `${part === 0 ? `create temp table ${TAIL} as` : `insert into ${TAIL}`} from ${withNumbers(name, 'said', numbered)}`,
@@ -181,7 +183,7 @@ async function factsIn(
 /** The table of facts that are not sealed yet. */
 const TAIL = 'tail'
 
-const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {
+const USUAL_VALUES: Readonly<Partial<Record<ExploreDimension, number>>> = {
   hour: 24,
   weekday: 7,
   weekday_hour: 168,
@@ -189,12 +191,12 @@ const USUAL_VALUES: Readonly<Partial<Record<Dimension, number>>> = {
   is_new: 2,
   status: 7,
 }
-const columnFor = (dimension: Dimension) =>
+const valuesColumnOf = (dimension: ExploreDimension) =>
   isTextDimension(dimension) || (isObjectDimension(dimension) && dimension !== 'source' && dimension !== 'funnel')
     ? dimension
     : 'campaign'
 
-type Change = {
+type CopyChange = {
   readonly stale: readonly string[]
   readonly portion: readonly Segment[]
   readonly paths: readonly string[]
@@ -202,7 +204,7 @@ type Change = {
 }
 
 /** Removes stale segments from a copy and adds new ones, in one transaction. */
-async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words }: Change): Promise<void> {
+async function changeCopy(ask: Ask, copy: Copy, { stale, portion, paths, most_words }: CopyChange): Promise<void> {
   const { name, segments, numbered } = copy
   const numbers = stale.map(id => segments.get(id)?.number).join(', ')
   const added = portion.map(({ id, day }, at) => ({ id, day, number: copy.next + at }))
@@ -214,7 +216,7 @@ async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words 
   }
   if (added.length > 0) {
     await ask(
-      `create or replace temp table brought as select s, ${COLUMNS} ${from(paths, "'d': INTEGER, 's': INTEGER")}`,
+      `create or replace temp table brought as select s, ${FACT_COLUMNS} ${fromFiles(paths, "'d': INTEGER, 's': INTEGER")}`,
     )
     await learnWords(ask, name, 'brought', { numbered, most_words })
     await ask(`insert into ${name}.facts from ${withNumbers(name, 'brought', numbered)}`)
@@ -232,7 +234,7 @@ async function change(ask: Ask, copy: Copy, { stale, portion, paths, most_words 
 }
 
 /** The segments to copy next: at least one, and no more than `ROWS_AT_ONCE` rows else. */
-function firstOf(segments: readonly Segment[]): Segment[] {
+function nextPortion(segments: readonly Segment[]): Segment[] {
   let rows = 0
   return segments.filter((segment, at) => {
     rows += segment.rows

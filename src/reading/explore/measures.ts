@@ -2,7 +2,7 @@
 import type { ExploreMeasures } from '../../contract/explore-answer.ts'
 import { isEventRevenue, type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore-measures.ts'
 import { fromUnits } from '../../contract/decimals.ts'
-import type { Question } from './question.ts'
+import type { ParsedQuestion } from './question.ts'
 import { isOfCost, OF_KNOWN_COST, type Sums } from './sums.ts'
 
 const MILLIONTHS = 6
@@ -30,9 +30,9 @@ function each(trillionths: bigint, number: bigint): string | null {
 const share = (above: bigint, below: bigint): number | null => (below === 0n ? null : Number(above) / Number(below))
 
 /** The measures of the question; with any measure of cost also how much of the cost is unknown. */
-export function measuresOf(
+export function measuresOfSums(
   sums: Sums,
-  { measures, count_pending }: Pick<Question, 'measures' | 'count_pending'>,
+  { measures, count_pending }: Pick<ParsedQuestion, 'measures' | 'count_pending'>,
 ): ExploreMeasures {
   const told = measures.some(isOfCost) ? new Set([...measures, ...WITHOUT_COST]) : measures
   return Object.fromEntries([...told].map(measure => [measure, measureOf(sums, measure, count_pending)]))

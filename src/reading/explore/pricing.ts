@@ -8,14 +8,14 @@
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
-import { TEXTS } from '../segments/facts.ts'
+import { type TextColumn, TEXTS } from '../segments/facts.ts'
 import { dayNumber, quoted } from './columns.ts'
 import type { Ask } from './engine.ts'
 import { readSpend, type SpendMarks } from './spend.ts'
-import { learnWords, type Text, type WordLimits, withNumbers } from './words.ts'
+import { learnWords, type WordLimits, withNumbers } from './words.ts'
 
 /** So many rows are priced in a transaction, which limits its memory. */
-const ROWS_AT_ONCE = 1_000_000
+const PRICED_AT_ONCE = 1_000_000
 const MILLIONTHS = 1_000_000
 
 /** The columns by which a question may tell clicks apart: rows equal in all of them are in the same group of every question. */
@@ -46,9 +46,9 @@ export const unsettle = (ask: Ask, copy: string, from: string) =>
   )
 
 /** A copy: its name, the columns whose words have numbers, and the marks of its spend. */
-type Priced = { readonly name: string; readonly numbered: Set<Text>; readonly marks: CopyMarks }
+type PricedCopy = { readonly name: string; readonly numbered: Set<TextColumn>; readonly marks: CopyMarks }
 /** `first` and `last`, days since 1970: all facts of them are there. `tail`: a table of facts that are not in the copy, if there are any. */
-type Asked = {
+type PricedDays = {
   readonly reads: Pick<pg.Pool, 'query'>
   readonly org_id: number
   readonly spend: SpendMarks
@@ -61,13 +61,17 @@ type Asked = {
  * Brings the cost of the clicks of some days up to date with the booked spend. Returns the amounts that no clicks share, as rows with the numbers of
  * their words; undefined where there are none. Updates `copied.marks`.
  */
-export async function price(ask: Ask, copied: Priced, asked: Asked & WordLimits): Promise<string | undefined> {
+export async function priceClicks(
+  ask: Ask,
+  copied: PricedCopy,
+  asked: PricedDays & WordLimits,
+): Promise<string | undefined> {
   const { name: copy, marks, numbered } = copied
   const { spend, first, last, tail, most_words } = asked
   const wanted = new Map([...spend].map(([day, mark]) => [dayNumber(day), mark]))
   const known = [...marks.keys()].filter(d => d >= first && d <= last)
   const changed = [...new Set([...wanted.keys(), ...known])].filter(d => wanted.get(d) !== marks.get(d))
-  if (changed.length > 0) await learn(ask, copied, asked, changed)
+  if (changed.length > 0) await learnSpend(ask, copied, asked, changed)
   if (marks.size === 0 && changed.length === 0) return undefined
   const within = `d between ${first} and ${last}`
   if (tail !== undefined) {
@@ -91,10 +95,10 @@ export async function price(ask: Ask, copied: Priced, asked: Asked & WordLimits)
 const WORDS_OF_SPEND = ['campaign', 'sub1'] as const
 
 /** Copies the booked spend of these days, and marks the cells that it changes. */
-async function learn(
+async function learnSpend(
   ask: Ask,
-  { name: copy, marks }: Priced,
-  { reads, org_id }: Pick<Asked, 'reads' | 'org_id'>,
+  { name: copy, marks }: PricedCopy,
+  { reads, org_id }: Pick<PricedDays, 'reads' | 'org_id'>,
   changed: readonly number[],
 ): Promise<void> {
   const told = await readSpend(
@@ -133,7 +137,7 @@ function portionsOf(days: readonly { readonly d: number; readonly rows: number }
   const portions: number[][] = []
   let rows = Number.POSITIVE_INFINITY
   for (const day of days) {
-    if (rows + day.rows > ROWS_AT_ONCE) {
+    if (rows + day.rows > PRICED_AT_ONCE) {
       portions.push([])
       rows = 0
     }

@@ -10,36 +10,41 @@ import {
   WIDEST_EXPLORE_DAYS,
 } from '../../contract/explore.ts'
 import { type Measure, USUAL_MEASURES } from '../../contract/explore-measures.ts'
-import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
+import {
+  type ExploreDimension,
+  isObjectDimension,
+  isTextDimension,
+  isTimeDimension,
+} from '../../contract/explore-dimensions.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { momentOf, type Window, windowBetween } from '../../contract/window.ts'
-import { dayNumber, type Dimension } from './columns.ts'
+import { dayNumber } from './columns.ts'
 
 /** A value as it is compared: text (ids as uuids), or the number that stands for a word or a time. Null: no value. */
-export type Value = string | number | null
+export type FilterValue = string | number | null
 
-export type Filter = {
-  readonly dimension: Dimension
+export type ParsedFilter = {
+  readonly dimension: ExploreDimension
   readonly op: ExploreFilter['op']
-  readonly values: readonly Value[]
+  readonly values: readonly FilterValue[]
 }
-export type Level = {
-  readonly dimension: Dimension
+export type ParsedLevel = {
+  readonly dimension: ExploreDimension
   readonly top: number
   readonly sort: ExploreSort
   /** The filters on the figures of its rows. */
   readonly having: readonly ExploreHaving[]
 }
 
-export type Question = {
+export type ParsedQuestion = {
   readonly window: Window
   /** The period before, where the question compares. */
   readonly before: Window | undefined
   readonly time_zone: string
-  readonly levels: readonly Level[]
-  readonly filters: readonly Filter[]
+  readonly levels: readonly ParsedLevel[]
+  readonly filters: readonly ParsedFilter[]
   readonly measures: readonly Measure[]
   /** The currency of amounts, in an answer by UTC day. */
   readonly currency: string | undefined
@@ -48,14 +53,14 @@ export type Question = {
   /** Whether conversions on hold count like approved ones. */
   readonly count_pending: boolean
   /** The opened row: a value for each level down to its own. */
-  readonly within: readonly Value[] | undefined
+  readonly within: readonly FilterValue[] | undefined
   readonly after: number
   /** Whether spend booked without a sub1 is a row of its own instead of a part of the clicks' cost. */
   readonly isApart: boolean
 }
 
 /** Whether it has filters on figures. */
-export const isFiltered = ({ levels }: Pick<Question, 'levels'>): boolean =>
+export const isFiltered = ({ levels }: Pick<ParsedQuestion, 'levels'>): boolean =>
   levels.some(({ having }) => having.length > 0)
 
 /** Stands for a value that is unknown, such as the country of spend without clicks. No click has it. */
@@ -66,8 +71,8 @@ const wrong = (field: string, message: string): never =>
 const HINT = 'Compare the question with POST /api/explore in /api/docs.'
 
 /** The question with its defaults. `top`: how many rows each level has that does not say. */
-export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUAL_TOP): Question {
-  const window = windowOf(asked)
+export function parseQuestion(asked: ExploreQuestion, top: readonly number[] = USUAL_TOP): ParsedQuestion {
+  const window = exploreWindow(asked)
   const length = window.to - window.from + 1
   return {
     window,
@@ -91,18 +96,18 @@ export function questionOf(asked: ExploreQuestion, top: readonly number[] = USUA
     count_pending: asked.count_pending === true,
     within: asked.within?.map((key, at) => {
       if (key === null) return null
-      return key === SPEND_KEY ? UNKNOWN : valueOf(asked.levels[at]?.dimension as Dimension, key, `within.${at}`)
+      return key === SPEND_KEY ? UNKNOWN : valueOf(asked.levels[at]?.dimension as ExploreDimension, key, `within.${at}`)
     }),
     after: asked.after ?? 0,
     isApart: asked.unassigned === 'apart',
   }
 }
 
-const usualSort = (dimension: Dimension): ExploreSort =>
+const usualSort = (dimension: ExploreDimension): ExploreSort =>
   isTimeDimension(dimension) ? { by: 'key', descending: false } : { by: 'clicks', descending: true }
 
 /** Refuses `window_required`, `invalid_window`, `window_too_wide`. */
-export function windowOf({ date_from, date_to }: Pick<ExploreQuestion, 'date_from' | 'date_to'>): Window {
+export function exploreWindow({ date_from, date_to }: Pick<ExploreQuestion, 'date_from' | 'date_to'>): Window {
   if (!date_from || !date_to) return refuse('window_required')
   const [from, to] = [momentOf(date_from, 'date_from'), momentOf(date_to, 'date_to')]
   return windowBetween(from, to, WIDEST_EXPLORE_DAYS)
@@ -124,7 +129,7 @@ const NUMBERED: Readonly<Record<string, { form: RegExp; words: string; number: (
 }
 
 /** A key of the wire as the value that it is compared by. */
-function valueOf(dimension: Dimension, text: string, field: string): Value {
+function valueOf(dimension: ExploreDimension, text: string, field: string): FilterValue {
   if (isTextDimension(dimension)) return text === '' ? null : text
   if (isObjectDimension(dimension)) return toUuid(text) ?? wrong(field, 'is not an id')
   if (dimension === 'is_new') return text === 'true' || text === 'false' ? text : wrong(field, 'must be true or false')

@@ -4,15 +4,15 @@
  */
 import type { Window } from '../../contract/window.ts'
 import type { Ask } from './engine.ts'
-import type { Question } from './question.ts'
-import { type AskedLevel, type Facts, keyName } from './scan.ts'
+import type { ParsedQuestion } from './question.ts'
+import { type AskedLevel, type LocalFacts, keyName } from './scan.ts'
 import { madeIn, named, type Sum, type Sums, summed, sumsIn } from './sums.ts'
 
 /** A question in one of its windows. */
 export type Asking = {
   readonly ask: Ask
-  readonly facts: Facts
-  readonly question: Question
+  readonly facts: LocalFacts
+  readonly question: ParsedQuestion
   readonly window: Window
   readonly sums: readonly Sum[]
   /** Of the names of this window's temporary tables. */
@@ -24,10 +24,10 @@ export type Asking = {
 }
 
 /** Rows of `p` (the parent row), the keys of a level and those below it, and the columns of sums. `isShort`: they are grouped by all keys. */
-export type Rows = { readonly sql: string; readonly isShort: boolean }
+export type LevelRows = { readonly sql: string; readonly isShort: boolean }
 
 /** `rows`: the first level is computed from them; `all`: the levels below it are. */
-export type Begun = { readonly rows: Rows; readonly all: Rows; readonly totals: Sums }
+export type FirstRows = { readonly rows: LevelRows; readonly all: LevelRows; readonly totals: Sums }
 
 /** So many rows are stored for the next level; more are read again instead. */
 const MOST_KEPT = 2_000_000
@@ -37,9 +37,9 @@ const SHORTENED = 8
 const MUCH_SHORTENED = 1000
 
 /** The rows of the first level, and their totals. */
-export async function begin(asking: Asking): Promise<Begun> {
+export async function rowsOfFirstLevel(asking: Asking): Promise<FirstRows> {
   const { sums, levels } = asking
-  const all: Rows = { sql: asking.clicks(madeIn(sums)), isShort: false }
+  const all: LevelRows = { sql: asking.clicks(madeIn(sums)), isShort: false }
   const clicks = await countOf(asking)
   const short = await shortened(asking, all, levels, { parents: 1, clicks, least: SHORTENED })
   const first =
@@ -49,7 +49,7 @@ export async function begin(asking: Asking): Promise<Begun> {
 }
 
 /** The sums of these rows. */
-export async function totalsOf({ ask, sums }: Pick<Asking, 'ask' | 'sums'>, { sql }: Rows): Promise<Sums> {
+export async function totalsOf({ ask, sums }: Pick<Asking, 'ask' | 'sums'>, { sql }: LevelRows): Promise<Sums> {
   const [row] = await ask(`select ${named(sums)} from (select ${summed(madeIn(sums))} from ${sql})`)
   return sumsIn(row, sums)
 }
@@ -63,10 +63,10 @@ async function countOf({ ask, facts }: Asking): Promise<number> {
 /** The rows grouped by the keys of these levels; undefined where that would not leave far fewer. */
 async function shortened(
   { ask, facts, sums, prefix }: Asking,
-  { sql }: Rows,
+  { sql }: LevelRows,
   levels: readonly AskedLevel[],
   { parents, clicks, least }: { parents: number; clicks: number; least: number },
-): Promise<Rows | undefined> {
+): Promise<LevelRows | undefined> {
   const groups = levels.reduce((product, { dimension }) => product * facts.valuesOf(dimension), parents)
   if (groups * least > clicks) return undefined
   const table = `${prefix}short${levels[0]?.at}of${levels.length}`
@@ -76,10 +76,15 @@ async function shortened(
 }
 
 /** The rows that the level below `at` is computed from: those of the groups that were kept at `at`. */
-export async function below(asking: Asking, rows: Rows, at: number, kept: readonly Sums[]): Promise<Rows> {
+export async function rowsBelow(
+  asking: Asking,
+  rows: LevelRows,
+  at: number,
+  kept: readonly Sums[],
+): Promise<LevelRows> {
   const { ask, sums, prefix, levels } = asking
   const clicks = Number(kept.reduce((sum, { clicks }) => sum + clicks, 0n))
-  const next: Rows = { sql: joinedTo(asking, at, rows.sql, madeIn(sums)), isShort: rows.isShort }
+  const next: LevelRows = { sql: joinedTo(asking, at, rows.sql, madeIn(sums)), isShort: rows.isShort }
   if (rows.isShort) return next
   const left = levels.filter(level => level.at > at)
   const short = await shortened(asking, next, left, { parents: kept.length, clicks, least: SHORTENED })
@@ -98,8 +103,8 @@ export function joinedTo(
 ): string {
   const keys = levels.filter(level => level.at > at).map(level => `f.${keyName(level.at)}`)
   const taken = ['up.id as p', ...keys, ...columns.map(name => `f.${name}`)]
-  return `(select ${taken.join(', ')} from ${from} f join l${at} up on ${alike(at)})`
+  return `(select ${taken.join(', ')} from ${from} f join l${at} up on ${isInGroup(at)})`
 }
 
 /** The `on` of rows `f` and the kept groups `up` of the level `at`. */
-export const alike = (at: number) => `up.p = f.p and up.k is not distinct from f.${keyName(at)}`
+export const isInGroup = (at: number) => `up.p = f.p and up.k is not distinct from f.${keyName(at)}`

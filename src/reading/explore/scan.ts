@@ -1,25 +1,30 @@
 /** SQL over the local files of a question's clicks with the keys of its levels, and of spend without clicks. */
 import { DAY_MS } from '../../contract/days.ts'
-import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
+import {
+  type ExploreDimension,
+  isObjectDimension,
+  isTextDimension,
+  isTimeDimension,
+} from '../../contract/explore-dimensions.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
-import { columnOf, type Dimension, localTime, MADE, quoted } from './columns.ts'
+import { columnOf, localTime, MADE, quoted } from './columns.ts'
 import { conversionColumn, conversionJoin, isOfConversions } from './conversions.ts'
 import { type Numbered, UNKNOWN_NUMBER } from './words.ts'
 import { haveCost } from './sums.ts'
-import { type Filter, type Question, UNKNOWN, type Value } from './question.ts'
+import { type ParsedFilter, type ParsedQuestion, UNKNOWN, type FilterValue } from './question.ts'
 
 /** A campaign with its traffic source and funnel. */
 export type CampaignTie = { readonly campaign: string; readonly source: string | null; readonly funnel: string | null }
 
 /** What a scan reads: `from`, a relation with the columns of `table.ts`, and what goes with it. */
-export type Facts = {
+export type LocalFacts = {
   readonly from: string
   readonly ties: readonly CampaignTie[]
   /** Roughly how many values a dimension has. */
-  readonly valuesOf: (dimension: Dimension) => number
+  readonly valuesOf: (dimension: ExploreDimension) => number
   /** The numbers of a dimension's words, where it has any. */
-  readonly numbered: (dimension: Dimension) => Numbered | undefined
+  readonly numbered: (dimension: ExploreDimension) => Numbered | undefined
   /** Which types of events are the conversion. */
   readonly goals: Goals
   /** A relation of spend that no clicks share. */
@@ -29,32 +34,32 @@ export type Facts = {
 }
 
 /** Whether the visitors of the window cannot be counted. */
-export const areVisitorsGone = ({ emptied_before }: Pick<Facts, 'emptied_before'>, { from }: Window): boolean =>
+export const areVisitorsGone = ({ emptied_before }: Pick<LocalFacts, 'emptied_before'>, { from }: Window): boolean =>
   emptied_before !== null && from < Date.parse(emptied_before)
 
 /** A level of a question and its index among all levels. */
-export type AskedLevel = { readonly dimension: Dimension; readonly at: number }
+export type AskedLevel = { readonly dimension: ExploreDimension; readonly at: number }
 
 /** One select of the union that a question reads: clicks, or spend without clicks. */
 type Part = {
   readonly from: string
   readonly joins?: readonly string[]
   /** Whether its rows have a value in the dimension; otherwise they have the one that stands for an unknown value. */
-  readonly knows: (dimension: Dimension) => boolean
+  readonly knows: (dimension: ExploreDimension) => boolean
   readonly columns: readonly string[]
   readonly conditions: readonly string[]
 }
 
 /** Rows of `p` (`ROOT`), `k<n>` for each of these levels (its value, or the number of its word), and these columns. */
-export function factsOf(
-  facts: Facts,
-  question: Question,
+export function selectFacts(
+  facts: LocalFacts,
+  question: ParsedQuestion,
   window: Window,
   { levels, columns }: { readonly levels: readonly AskedLevel[]; readonly columns: readonly string[] },
 ): string {
   const { ties, numbered } = facts
-  const opened = (question.within ?? []).map((value, at): Filter => {
-    const { dimension } = question.levels[at] as Question['levels'][number]
+  const opened = (question.within ?? []).map((value, at): ParsedFilter => {
+    const { dimension } = question.levels[at] as ParsedQuestion['levels'][number]
     return { dimension, op: value === null ? 'is_empty' : 'is', values: value === null ? [] : [value] }
   })
   const used = [...levels, ...question.filters, ...opened].map(({ dimension }) => dimension)
@@ -90,8 +95,8 @@ export function factsOf(
  * spend booked without a sub1.
  */
 function partsOf(
-  { from, unclicked, goals }: Facts,
-  { isApart }: Question,
+  { from, unclicked, goals }: LocalFacts,
+  { isApart }: ParsedQuestion,
   window: Window,
   columns: readonly string[],
 ): Part[] {
@@ -113,7 +118,7 @@ function partsOf(
   if (!haveCost(columns)) return [clicks]
   const ofSpend = (cost: string) =>
     columns.map(name => `${name === 'cost' ? cost : TINY.includes(name) ? '0::tinyint' : '0'} as ${name}`)
-  const knowsOfSpend = (withSub1: boolean) => (dimension: Dimension) =>
+  const knowsOfSpend = (withSub1: boolean) => (dimension: ExploreDimension) =>
     dimension === 'sub1' ? withSub1 : KNOWN_OF_SPEND.includes(dimension)
   const spend = unclickedWithin(window)
   return [
@@ -123,7 +128,7 @@ function partsOf(
           {
             ...clicks,
             joins: [],
-            knows: (dimension: Dimension) => dimension !== 'sub1',
+            knows: (dimension: ExploreDimension) => dimension !== 'sub1',
             columns: ofSpend('cost - cost_apart'),
             conditions: [...clicks.conditions, 'cost <> cost_apart'],
           },
@@ -142,7 +147,7 @@ function partsOf(
 
 const TINY: readonly string[] = ['sign', 'without_cost']
 /** The known dimensions of spend besides sub1, which not all spend has. */
-const KNOWN_OF_SPEND: readonly Dimension[] = ['campaign', 'source', 'funnel', 'day', 'weekday']
+const KNOWN_OF_SPEND: readonly ExploreDimension[] = ['campaign', 'source', 'funnel', 'day', 'weekday']
 
 /**
  * Spend without clicks counts in the window that contains noon of its UTC day, so that adjacent windows count it once. A window that reaches to the
@@ -156,7 +161,7 @@ function unclickedWithin({ from, to }: Window): string[] {
 const MINUTE_MS = 60_000
 
 /** SQL of the value of this dimension (or the number of its word) that stands for an unknown one. */
-export function unknownIn({ numbered }: Facts, dimension: Dimension): string {
+export function unknownIn({ numbered }: LocalFacts, dimension: ExploreDimension): string {
   if (numbered(dimension) !== undefined) return String(UNKNOWN_NUMBER)
   const isText = isTextDimension(dimension) || isObjectDimension(dimension) || dimension === 'is_new'
   return isText ? quoted(UNKNOWN) : '-1'
@@ -184,9 +189,10 @@ function tiesOf(ties: readonly CampaignTie[]): string {
   return `(values ${all}) ties(campaign, source, funnel)`
 }
 
-const literal = (value: Value) => (typeof value === 'number' ? String(value) : value === null ? 'null' : quoted(value))
+const literal = (value: FilterValue) =>
+  typeof value === 'number' ? String(value) : value === null ? 'null' : quoted(value)
 
-function conditionOf({ dimension, op, values }: Filter, local: string, numbered: Numbered | undefined): string {
+function conditionOf({ dimension, op, values }: ParsedFilter, local: string, numbered: Numbered | undefined): string {
   const column = columnOf(dimension, local)
   const named = values.filter(value => value !== null)
   const isEmptyNamed = named.length < values.length
@@ -210,11 +216,11 @@ function conditionOf({ dimension, op, values }: Filter, local: string, numbered:
   }
 }
 
-const isAmong = (column: string, values: readonly Value[]) =>
+const isAmong = (column: string, values: readonly FilterValue[]) =>
   values.length === 0 ? 'false' : `(${column}) in (${values.map(literal).join(', ')})`
 
 /** Where words have numbers, each word is searched once instead of each click. */
-function containsAny(column: string, values: readonly Value[], numbered: Numbered | undefined): string {
+function containsAny(column: string, values: readonly FilterValue[], numbered: Numbered | undefined): string {
   const inside = (text: string) =>
     values.map(value => `contains(lower(${text}), lower(${literal(value)}))`).join(' or ')
   if (numbered === undefined) return inside(column)

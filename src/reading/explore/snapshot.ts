@@ -8,7 +8,7 @@ import { firstIdAt } from '../../contract/ids.ts'
 import type { Window } from '../../contract/window.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import { DAY_OF_ID, DIFFERING } from '../segments/check.ts'
-import { Days, type Entry, entriesOf, type Hash, type Row, rowsOf } from '../segments/facts.ts'
+import { FactDays, type SheetEntry, entriesOf, type VisitorHash, type FactRow, factRowsOf } from '../segments/facts.ts'
 import { readFixed } from '../segments/seal.ts'
 import type { CampaignTie } from './scan.ts'
 import { readSpendMarks, type SpendMarks } from './spend.ts'
@@ -19,7 +19,7 @@ export type Segment = { readonly id: string; readonly day: string; readonly rows
 export type Snapshot = {
   readonly segments: readonly Segment[]
   /** Facts that are in no segment, by day. */
-  readonly tail: readonly { readonly day: string; readonly rows: readonly Row[] }[]
+  readonly tail: readonly { readonly day: string; readonly rows: readonly FactRow[] }[]
   readonly ties: readonly CampaignTie[]
   /** Which types of events are the conversion. */
   readonly goals: Goals
@@ -48,17 +48,17 @@ const SNAPSHOT = `
   differing as (select json_agg(d.day order by d.day) as days from (${DIFFERING}) d where d.day <= $3::date::text)
   select segments, emptied_before, entries, left_out_days, days from sealed, waiting, left_out, differing`
 
-type Told = {
+type SnapshotRow = {
   segments: Segment[] | null
   emptied_before: string | null
-  entries: Entry[] | null
+  entries: SheetEntry[] | null
   /** Days with unsealed entries, where there are too many entries to read. */
   left_out_days: string[] | null
   days: string[] | null
 }
 
-export type How = {
-  readonly hash: Hash
+export type SnapshotOptions = {
+  readonly hash: VisitorHash
   readonly wantsTies: boolean
   readonly wantsSpend: boolean
   readonly most_waiting: number
@@ -69,13 +69,13 @@ export async function readSnapshot(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   { from, to }: Window,
-  { hash, wantsTies, wantsSpend, most_waiting }: How,
+  { hash, wantsTies, wantsSpend, most_waiting }: SnapshotOptions,
 ): Promise<Snapshot> {
   const days = { first: dayOf(from), last: dayOf(to) }
   // Whole days, because the clicks of a day share what was booked for it.
   const ids = [firstIdAt(Date.parse(days.first)), firstIdAt(Date.parse(days.last) + DAY_MS)]
   const [{ rows }, spend, ties, goals] = await Promise.all([
-    reads.query<Told>(SNAPSHOT, [org_id, days.first, days.last, ...ids, most_waiting]),
+    reads.query<SnapshotRow>(SNAPSHOT, [org_id, days.first, days.last, ...ids, most_waiting]),
     wantsSpend ? readSpendMarks(reads, org_id, days) : undefined,
     wantsTies ? readTies(reads, org_id) : [],
     readGoals(reads, org_id),
@@ -96,12 +96,17 @@ export async function readSnapshot(
   }
 }
 
-async function factsOfEntries(reads: Pick<pg.Pool, 'query'>, org_id: number, entries: readonly Entry[], hash: Hash) {
+async function factsOfEntries(
+  reads: Pick<pg.Pool, 'query'>,
+  org_id: number,
+  entries: readonly SheetEntry[],
+  hash: VisitorHash,
+) {
   const clicks = await readFixed(reads, org_id, entries)
-  const days = new Days()
+  const days = new FactDays()
   for (const entry of entries) {
     const click = clicks.get(entry.id)
-    if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
+    if (click !== undefined) days.add(entry.id, factRowsOf(click, entry, hash))
   }
   return days.net()
 }

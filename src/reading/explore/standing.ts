@@ -8,7 +8,7 @@ import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
-import { FIXED, type Fixed, factOf, type Hash, type Row, STANDING, signed } from '../segments/facts.ts'
+import { FIXED, type FixedClick, factOf, type VisitorHash, type FactRow, STANDING, signed } from '../segments/facts.ts'
 
 /** The days are rebuilt within a minute; until then every question reads them again, which must not take more than half a second. */
 const MOST_DAYS = 2
@@ -25,19 +25,19 @@ export async function factsOfDays(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
   days: readonly string[],
-  hash: Hash,
-): Promise<Map<string, Row[]>> {
-  const told = new Map<string, Row[]>()
+  hash: VisitorHash,
+): Promise<Map<string, FactRow[]>> {
+  const told = new Map<string, FactRow[]>()
   if (days.length === 0 || days.length > MOST_DAYS) return told
   let left = MOST_CLICKS
   for (const day of days) {
     const from = Date.parse(day)
     const between = [firstIdAt(from), firstIdAt(from + DAY_MS)]
-    const { rows: clicks } = await reads.query<Fixed & ClickState>(CLICKS, [org_id, ...between])
+    const { rows: clicks } = await reads.query<FixedClick & ClickState>(CLICKS, [org_id, ...between])
     left -= clicks.length
     // Where the report counts clicks that are gone, their facts are unknown.
     if (left < 0 || clicks.length === 0) continue
-    const rows: Row[] = []
+    const rows: FactRow[] = []
     for (const [at, click] of clicks.entries()) {
       if (at % BREATH === BREATH - 1) await breathe()
       rows.push(signed(factOf(click, click, hash), 1))

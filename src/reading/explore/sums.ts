@@ -8,9 +8,9 @@ import {
 } from '../../contract/explore-measures.ts'
 import { toUnits } from '../../contract/decimals.ts'
 import type { ExploreHaving } from '../../contract/explore.ts'
-import type { Found } from './engine.ts'
+import type { ScanRow } from './engine.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
-import type { Question } from './question.ts'
+import type { ParsedQuestion } from './question.ts'
 
 /** The column of each sum that is not paired and not of one type of events. */
 const MADE_IN: Readonly<Record<Exclude<Sum, Paired | EventMeasure>, string>> = {
@@ -59,7 +59,7 @@ const madeOf = (measure: Measure): readonly Sum[] =>
   isEventRevenue(measure) ? [measure, 'without_amounts'] : (MADE_OF[measure] ?? [measure as Sum])
 
 /** The sums that a question needs, clicks always among them. */
-export function sumsOfQuestion(question: Pick<Question, 'measures' | 'levels'>): Sum[] {
+export function sumsOfQuestion(question: Pick<ParsedQuestion, 'measures' | 'levels'>): Sum[] {
   const sorts = question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by]))
   const measures = [...question.measures, ...sorts]
   const costs: readonly Sum[] = measures.some(isOfCost) ? ['cost', ...WITHOUT_COST] : []
@@ -75,14 +75,14 @@ export const haveCost = (columns: readonly string[]): boolean => columns.include
 const pairOf = (sum: Sum): Pair | undefined => PAIRS.find(pair => pair.some(name => name === sum))
 
 /** The column of a sum that is not paired. */
-const columnFor = (sum: Sum): string => MADE_IN[sum as keyof typeof MADE_IN] ?? sum
+const ownColumnOf = (sum: Sum): string => MADE_IN[sum as keyof typeof MADE_IN] ?? sum
 
 /** The columns that these sums are read from. */
 export const madeIn = (sums: readonly Sum[]): string[] => [
   ...new Set(
     sums.map(sum => {
       const pair = pairOf(sum)
-      return pair === undefined ? columnFor(sum) : nameOfPair(pair)
+      return pair === undefined ? ownColumnOf(sum) : nameOfPair(pair)
     }),
   ),
 ]
@@ -96,14 +96,14 @@ export const named = (sums: readonly Sum[]): string => sums.map(sum => `${oneOf(
 
 function oneOf(sum: Sum): string {
   const pair = pairOf(sum)
-  if (pair === undefined) return columnFor(sum)
+  if (pair === undefined) return ownColumnOf(sum)
   const both = `${nameOfPair(pair)}::bigint`
   const low = `(((${both} + ${PAIR_SIZE / 2}) & ${PAIR_SIZE - 1}) - ${PAIR_SIZE / 2})`
   return pair[0] === sum ? low : `((${both} - ${low}) // ${PAIR_SIZE})`
 }
 
 /** A row's sums; all 0 where there is no row. */
-export function sumsIn(row: Found | undefined, sums: readonly Sum[]): Sums {
+export function sumsIn(row: ScanRow | undefined, sums: readonly Sum[]): Sums {
   return Object.fromEntries(sums.map(name => [name, BigInt((row?.[name] as bigint | number | undefined) ?? 0)])) as Sums
 }
 

@@ -25,7 +25,7 @@ const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
 export const NO_AMOUNTS = '?'
 
 /** The columns as they are read from segments, for tracked clicks. Counts and amounts are multiplied by the sign. */
-export const COLUMNS = [
+export const FACT_COLUMNS = [
   'd::integer as d',
   'ms::integer as ms',
   ...TEXTS.map(name => `nullif(${name}, '') as ${name}`),
@@ -57,9 +57,9 @@ const BOOLEANS = ['is_new', 'tracked', 'unread_cost']
 const typed = (names: readonly string[], type: string) => names.map(name => `null::${type} as ${name}`).join(', ')
 const TEXTS_OF_FILES = typed(TEXT_COLUMNS, 'varchar')
 /** An empty relation with all the columns of a segment's file. */
-export const NOTHING = `(select ${TEXTS_OF_FILES}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
+export const NO_FACTS = `(select ${TEXTS_OF_FILES}, ${typed(NUMBERS, 'integer')}, ${typed(BOOLEANS, 'boolean')}) where false`
 
-/** The `from` of files of segments for `COLUMNS`. Text columns that no file has, because an earlier version wrote them, are null. */
-export const from = (paths: readonly string[], kind: string) =>
+/** The `from` clause over files of segments, for `FACT_COLUMNS`. Text columns that no file has, because an earlier version wrote them, are null. */
+export const fromFiles = (paths: readonly string[], kind: string) =>
   `from (from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = true, hive_types = {${kind}})
     union all by name select ${TEXTS_OF_FILES} where false) facts where tracked`

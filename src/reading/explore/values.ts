@@ -1,33 +1,38 @@
 /** The values that a filter may name: objects by name, texts that clicks came with, and the fixed words of other dimensions. */
 import type pg from 'pg'
 import type { ExploreValues } from '../../contract/explore-answer.ts'
-import { isObjectDimension, isTextDimension, isTimeDimension } from '../../contract/explore-dimensions.ts'
+import {
+  type ExploreDimension,
+  isObjectDimension,
+  isTextDimension,
+  isTimeDimension,
+} from '../../contract/explore-dimensions.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Window } from '../../contract/window.ts'
-import { type Dimension, two } from './columns.ts'
+import { two } from './columns.ts'
 import type { Ask } from './engine.ts'
-import { labelOf, objectsNamed, wordsFor } from './labels.ts'
-import { type Question, windowOf } from './question.ts'
-import { type Facts, factsOf } from './scan.ts'
+import { labelOf, objectsNamed, wordsOfKey } from './labels.ts'
+import { type ParsedQuestion, exploreWindow } from './question.ts'
+import { type LocalFacts, selectFacts } from './scan.ts'
 
 /** A list to pick from is no longer than this. */
 const MOST_SHOWN = 50
 
-type Query = {
-  readonly dimension: Dimension
+type ValuesQuery = {
+  readonly dimension: ExploreDimension
   readonly search?: string | undefined
   readonly date_from?: string | undefined
   readonly date_to?: string | undefined
 }
-type Scan = <T>(window: Window, question: (ask: Ask, facts: Facts) => Promise<T>) => Promise<T>
+type Scan = <T>(window: Window, question: (ask: Ask, facts: LocalFacts) => Promise<T>) => Promise<T>
 
 /** The values of a dimension, texts by their clicks in the window. For texts it makes the refusals of windows. */
-export async function valuesOf(
+export async function listValues(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
-  { dimension, search = '', ...dates }: Query,
+  { dimension, search = '', ...dates }: ValuesQuery,
   scan: Scan,
 ): Promise<ExploreValues> {
   if (isObjectDimension(dimension)) {
@@ -35,13 +40,13 @@ export async function valuesOf(
     return { values: found.map(({ id, name }) => ({ key: toWireId(id), label: name, clicks: null })) }
   }
   if (!isTextDimension(dimension)) return { values: wordsOf(dimension, search) }
-  const window = windowOf(dates)
+  const window = exploreWindow(dates)
   const question = questionFor(dimension, search, window)
   const rows = await scan(window, (ask, facts) => {
     const levels = [{ dimension, at: 0 }]
     const numbered = facts.numbered(dimension)
     return ask(`select ${numbered === undefined ? 'k1' : 'word'} as k, clicks from (
-        select k1, sum(sign) as clicks from (${factsOf(facts, question, window, { levels, columns: ['sign'] })}) group by all having sum(sign) <> 0
+        select k1, sum(sign) as clicks from (${selectFacts(facts, question, window, { levels, columns: ['sign'] })}) group by all having sum(sign) <> 0
       ) ${numbered === undefined ? '' : `join ${numbered.words} on number = k1`} order by 2 desc, 1 limit ${MOST_SHOWN}`)
   })
   return {
@@ -53,7 +58,7 @@ export async function valuesOf(
   }
 }
 
-function questionFor(dimension: Dimension, search: string, window: Window): Question {
+function questionFor(dimension: ExploreDimension, search: string, window: Window): ParsedQuestion {
   const filled = { dimension, op: 'is_filled', values: [] } as const
   const named = { dimension, op: 'contains', values: [search] } as const
   const filters = search === '' ? [filled] : [named]
@@ -80,7 +85,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   weekday: Array.from({ length: 7 }, (_, day) => String(day + 1)),
 }
 
-function wordsOf(dimension: Dimension, search: string): ExploreValues['values'] {
+function wordsOf(dimension: ExploreDimension, search: string): ExploreValues['values'] {
   const words =
     WORDS[dimension] ??
     (isTimeDimension(dimension)
@@ -92,7 +97,7 @@ function wordsOf(dimension: Dimension, search: string): ExploreValues['values'] 
   return words
     .map(key => ({
       key,
-      label: wordsFor(dimension, key),
+      label: wordsOfKey(dimension, key),
       clicks: null,
     }))
     .filter(({ key, label }) => `${key} ${label}`.toLowerCase().includes(search.toLowerCase()))

@@ -4,8 +4,8 @@
  */
 import { MOST_EXACT_VISITORS } from '../../contract/explore.ts'
 import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
-import type { Found } from './engine.ts'
-import { alike, type Asking, joinedTo } from './rows.ts'
+import type { ScanRow } from './engine.ts'
+import { isInGroup, type Asking, joinedTo } from './rows.ts'
 import { areVisitorsGone } from './scan.ts'
 import { type Sums } from './sums.ts'
 
@@ -76,13 +76,13 @@ export async function visitorsOfLevel(
   if (visitors === undefined) return [NONE, NONE]
   const { every, seen, facts } = visitors
   const keptIn = (from: string, kept: string) =>
-    `(select up.id, f.visitor, f.sign from ${from} f join ${kept} up on ${alike(at)})`
+    `(select up.id, f.visitor, f.sign from ${from} f join ${kept} up on ${isInGroup(at)})`
   const kept = await ask(countVisitors('id', keptIn(seen, `l${at}`), every))
   const most = { each: ENOUGH * every, all: exact_visitors }
   const few = every === 1 ? [] : await exactOf(ask, at, most, of => countVisitors('id', keptIn(facts, of), 1))
   const own = lookUp([...kept, ...few])
   if (isWhole) return [own, NONE]
-  const left = `(from ${seen} f where not exists (select 1 from l${at} up where ${alike(at)}))`
+  const left = `(from ${seen} f where not exists (select 1 from l${at} up where ${isInGroup(at)}))`
   return [own, lookUp(await ask(countVisitors('p as id', left, every)))]
 }
 
@@ -92,7 +92,7 @@ async function exactOf(
   at: number,
   most: { readonly each: number; readonly all: number },
   count: (few: string) => string,
-): Promise<readonly Found[]> {
+): Promise<readonly ScanRow[]> {
   const few = `(select * from l${at} where id in (
     select id from (select id, sum(clicks) over (order by clicks, id) as so_far from l${at} where clicks <= ${most.each})
     where so_far <= ${most.all}
@@ -101,7 +101,7 @@ async function exactOf(
   return Number(row?.['n'] ?? 0) === 0 ? [] : ask(count(few))
 }
 
-function lookUp(rows: readonly Found[]): VisitorsOf {
+function lookUp(rows: readonly ScanRow[]): VisitorsOf {
   const found = new Map(rows.map(row => [Number(row['id']), BigInt(row['visitors'] as bigint)]))
   return id => ({ unique_visitors: found.get(id) ?? 0n })
 }

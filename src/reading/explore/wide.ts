@@ -6,8 +6,8 @@ import type { ExploreDimension } from '../../contract/explore-dimensions.ts'
 import { isTextDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Ask } from './engine.ts'
-import { type Facts, factsOf, keyName } from './scan.ts'
-import { isFiltered, type Question } from './question.ts'
+import { type LocalFacts, selectFacts, keyName } from './scan.ts'
+import { isFiltered, type ParsedQuestion } from './question.ts'
 
 export type WideLimits = {
   /** So many clicks are grouped by anything. */
@@ -23,8 +23,8 @@ const mayBeWide = (dimension: ExploreDimension) => /^(sub\d|ref_id)$/.test(dimen
 /** Refuses `question_too_wide` for a question that groups by such a dimension; `clicks` is how many pass its filters. */
 export async function refuseTooWide(
   ask: Ask,
-  facts: Facts,
-  question: Question,
+  facts: LocalFacts,
+  question: ParsedQuestion,
   clicks: bigint,
   { wide_clicks, wide_words }: WideLimits,
 ): Promise<void> {
@@ -38,7 +38,7 @@ export async function refuseTooWide(
     if (!mayBeWide(dimension) || facts.valuesOf(dimension) <= wide_words) continue
     const levels = [{ dimension, at: 0 }]
     const [row] = await ask(
-      `select approx_count_distinct(${keyName(0)}) as words from (${factsOf(facts, question, question.window, { levels, columns: [] })})`,
+      `select approx_count_distinct(${keyName(0)}) as words from (${selectFacts(facts, question, question.window, { levels, columns: [] })})`,
     )
     const words = Number(row?.['words'] ?? 0)
     if (words > wide_words)

@@ -2,10 +2,8 @@
  * Numbers for the words of a local copy, a table for each text column. With tens of thousands of words, grouping and joining by numbers takes half the
  * time. A column with very many words has no numbers: there they cost more than they save.
  */
-import { TEXTS } from '../segments/facts.ts'
+import { type TextColumn, TEXTS } from '../segments/facts.ts'
 import type { Ask } from './engine.ts'
-
-export type Text = (typeof TEXTS)[number]
 
 export type WordLimits = {
   /** A column with more words loses its numbers. */
@@ -13,8 +11,8 @@ export type WordLimits = {
 }
 export const WORD_LIMITS: WordLimits = { most_words: 200_000 }
 
-const tableOf = (copy: string, name: Text) => `${copy}.words_${name}`
-const numberOf = (name: Text) => `${name}_number`
+const tableOf = (copy: string, name: TextColumn) => `${copy}.words_${name}`
+const numberOf = (name: TextColumn) => `${name}_number`
 
 /** The column of a dimension's numbers, and the table of their words. */
 export type Numbered = { readonly column: string; readonly words: string }
@@ -33,7 +31,7 @@ export const wordTables = (copy: string): string =>
 export const UNKNOWN_NUMBER = 0
 
 /** The columns that have numbers, which are those whose table exists. */
-export async function numberedIn(ask: Ask, copy: string): Promise<Set<Text>> {
+export async function numberedIn(ask: Ask, copy: string): Promise<Set<TextColumn>> {
   const rows = await ask(`select table_name as name from duckdb_tables() where database_name = '${copy}'`)
   const tables = new Set(rows.map(({ name }) => name))
   return new Set(TEXTS.filter(name => tables.has(`words_${name}`)))
@@ -41,7 +39,7 @@ export async function numberedIn(ask: Ask, copy: string): Promise<Set<Text>> {
 
 export function numberedBy(copy: string, numbered: ReadonlySet<string>, dimension: string): Numbered | undefined {
   if (!numbered.has(dimension)) return undefined
-  return { column: numberOf(dimension as Text), words: tableOf(copy, dimension as Text) }
+  return { column: numberOf(dimension as TextColumn), words: tableOf(copy, dimension as TextColumn) }
 }
 
 /** Gives numbers to the new words of these rows in these columns. A column with too many words loses its numbers. */
@@ -49,8 +47,8 @@ export async function learnWords(
   ask: Ask,
   copy: string,
   from: string,
-  { numbered, most_words }: { readonly numbered: Set<Text> } & WordLimits,
-  names: readonly Text[] = TEXTS,
+  { numbered, most_words }: { readonly numbered: Set<TextColumn> } & WordLimits,
+  names: readonly TextColumn[] = TEXTS,
 ): Promise<void> {
   const learning = names.filter(name => numbered.has(name))
   if (learning.length === 0) return
@@ -73,8 +71,8 @@ export async function learnWords(
 export function withNumbers(
   copy: string,
   from: string,
-  numbered: ReadonlySet<Text>,
-  names: readonly Text[] = TEXTS,
+  numbered: ReadonlySet<TextColumn>,
+  names: readonly TextColumn[] = TEXTS,
 ): string {
   const numbers = names.map(name =>
     numbered.has(name) ? `w_${name}.number as ${numberOf(name)}` : `null::integer as ${numberOf(name)}`,

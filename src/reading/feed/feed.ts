@@ -23,7 +23,7 @@ const USUAL = 100
 const MOST = 1000
 const SPAN_MS = 30 * DAY_MS
 
-type Query = {
+type FeedQuery = {
   readonly [name in 'date_from' | 'date_to' | 'campaign_id' | 'status' | 'tracked' | 'cursor' | 'limit']?: Sent
 } & { readonly [name in (typeof SOUGHT)[number]]?: string | undefined }
 type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | Key }
@@ -32,7 +32,7 @@ type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | 
  * A page's filters. `before` is the last id of the previous page; `campaigns` null means all. `stretches` are the parts of the window to read, if not
  * all of it.
  */
-export type Page = Sought & {
+export type FeedPage = Sought & {
   readonly window: Window
   readonly stretches?: readonly Window[]
   readonly campaigns: readonly string[] | null
@@ -70,9 +70,11 @@ export async function listClicksAsMember(
   return { ...page, campaigns: named, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
 }
 
-async function pageOf({ database, secrets, actor }: Asking, query: Query) {
-  const { page, defaulted } = read({ secrets, actor }, query)
-  const found = isEmpty(page) ? [] : await select(database, actor.org_id, await narrowed(database, actor.org_id, page))
+async function pageOf({ database, secrets, actor }: Asking, query: FeedQuery) {
+  const { page, defaulted } = readQuery({ secrets, actor }, query)
+  const found = isEmpty(page)
+    ? []
+    : await selectClicks(database, actor.org_id, await narrowed(database, actor.org_id, page))
   const data = found.slice(0, page.limit)
   const last = data.at(-1)
   const more = found.length > page.limit && last !== undefined
@@ -80,15 +82,18 @@ async function pageOf({ database, secrets, actor }: Asking, query: Query) {
   const wire = wireIds()
   const warnings = windowWarnings(query.date_to)
   return {
-    data: data.map(row => shown(row, wire)),
+    data: data.map(row => wireClick(row, wire)),
     next_cursor: cursor ? sealCursor(secrets, actor.org_id, cursor) : null,
     ...(warnings.length === 0 ? {} : { warnings }),
   }
 }
 
 /** Reads the query. Refuses in the order window, width, status, tracked, cursor. */
-function read({ secrets, actor }: Omit<Asking, 'database'>, query: Query): { page: Page; defaulted: boolean } {
-  const sentWindow = windowOf(query)
+function readQuery(
+  { secrets, actor }: Omit<Asking, 'database'>,
+  query: FeedQuery,
+): { page: FeedPage; defaulted: boolean } {
+  const sentWindow = feedWindow(query)
   const status = statusOf(once(query.status, 'status', 'invalid_status'))
   const tracked = trackedOf(once(query.tracked, 'tracked', 'invalid_tracked'))
   const sealed = once(query.cursor, 'cursor', 'invalid_cursor')
@@ -102,7 +107,7 @@ function read({ secrets, actor }: Omit<Asking, 'database'>, query: Query): { pag
 }
 
 /** The window as sent, one bound giving the other; undefined where neither was. */
-function windowOf({ date_from, date_to }: Query): Window | undefined {
+function feedWindow({ date_from, date_to }: FeedQuery): Window | undefined {
   const from = date_from === undefined ? undefined : momentOf(date_from, 'date_from')
   const to = date_to === undefined ? undefined : momentOf(date_to, 'date_to')
   if (from === undefined && to === undefined) return undefined
@@ -129,12 +134,12 @@ function limitOf(sent: Sent): number {
   return Math.min(Math.max(Number(sent), 1), MOST)
 }
 
-function isEmpty({ window, campaigns }: Page): boolean {
+function isEmpty({ window, campaigns }: FeedPage): boolean {
   return window.from > window.to || campaigns?.length === 0
 }
 
 /** The page narrowed to days with the values sought. Only for tracked clicks, because the counters have no others. */
-async function narrowed({ reads }: Ground['database'], org_id: number, page: Page): Promise<Page> {
+async function narrowed({ reads }: Ground['database'], org_id: number, page: FeedPage): Promise<FeedPage> {
   const { window, campaigns, tracked, before, geo, sub1 } = page
   if (tracked !== true || (geo === undefined && sub1 === undefined) || (campaigns?.length ?? 1) > 1) return page
   const to = before === undefined ? window.to : Math.min(window.to, timeOfId(before))
@@ -144,7 +149,7 @@ async function narrowed({ reads }: Ground['database'], org_id: number, page: Pag
 const AS_THEY_ARE = ['geo', 'device', 'os', 'browser', 'ref_id', ...SUBS] as const
 const COLUMNS = `id, campaign_id, status, tracked, offer_id, ${AS_THEY_ARE.join(', ')}, trim_scale(revenue)::text as revenue`
 
-type Row = {
+type ClickRow = {
   readonly [name in (typeof AS_THEY_ARE)[number] | 'campaign_id' | 'offer_id' | 'revenue']: string | null
 } & {
   readonly id: string
@@ -152,10 +157,10 @@ type Row = {
   readonly tracked: boolean
 }
 
-async function select(database: Ground['database'], org_id: number, page: Page): Promise<Row[]> {
+async function selectClicks(database: Ground['database'], org_id: number, page: FeedPage): Promise<ClickRow[]> {
   if (page.stretches?.length === 0) return []
-  const { text, values = [] } = statementFor(org_id, page)
-  const { rows } = await database.reads.query<Row>(text, [...values])
+  const { text, values = [] } = feedStatement(org_id, page)
+  const { rows } = await database.reads.query<ClickRow>(text, [...values])
   return rows
 }
 
@@ -163,7 +168,7 @@ async function select(database: Ground['database'], org_id: number, page: Page):
  * The statement of a page: `limit` rows and one more. Several campaigns are read one by one and merged, because the index is in order only within a
  * campaign; so are several stretches, to skip the days between them.
  */
-export function statementFor(org_id: number, page: Page): Statement {
+export function feedStatement(org_id: number, page: FeedPage): Statement {
   const { window, stretches = [window], campaigns, status, tracked, before, limit } = page
   const values: Value[] = [org_id]
   const put = (value: Value) => `$${values.push(value)}`
@@ -187,7 +192,7 @@ export function statementFor(org_id: number, page: Page): Statement {
   }).join('')
   const newest = `order by id desc limit ${put(limit + 1)}`
   const walk = (campaign: string) =>
-    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought} ${newest}`
+    `selectClicks ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought} ${newest}`
   let walked = walk('')
   if (campaigns?.length === 1) walked = walk(` and campaign_id = ${put(campaigns[0] as string)}::uuid`)
   if (campaigns !== null && campaigns.length > 1) {
@@ -195,7 +200,7 @@ export function statementFor(org_id: number, page: Page): Statement {
     among.push(`unnest(${put(campaigns)}::uuid[]) as allowed (campaign)`)
   }
   if (among.length === 0) return { text: walked, values }
-  const text = `select walked.* from ${among.join(' cross join ')} cross join lateral (${walked}) as walked ${newest}`
+  const text = `selectClicks walked.* from ${among.join(' cross join ')} cross join lateral (${walked}) as walked ${newest}`
   return { text, values }
 }
 
@@ -211,7 +216,7 @@ function wireIds(): (id: string | null) => string | null {
 }
 
 /** A click for the API, with its fields in the order of the interface, because the gate sends it as it is. */
-function shown(row: Row, wire: (id: string | null) => string | null): api.Click {
+function wireClick(row: ClickRow, wire: (id: string | null) => string | null): api.Click {
   return {
     id: toWireId(row.id),
     created_at: new Date(timeOfId(row.id)).toISOString(),

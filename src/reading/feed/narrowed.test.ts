@@ -9,7 +9,7 @@ import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { openFolder } from '../reports/fold.ts'
 import type { Click } from './api.ts'
 import { stretchesOf } from './days.ts'
-import { type Page, statementFor } from './feed.ts'
+import { type FeedPage, feedStatement } from './feed.ts'
 
 let house: TestHouse
 before(async () => {
@@ -167,7 +167,7 @@ test('a page of a rare country or sub1 reads the days on which it was clicked, a
   const readFor = async (sought: { geo?: string; sub1?: string }) => {
     const wanted = { geo: sought.geo, sub1: sought.sub1 }
     const stretches = await stretchesOf(house.database.reads, org_id, window, null, wanted)
-    const page: Page = {
+    const page: FeedPage = {
       window,
       stretches,
       campaigns: null,
@@ -177,7 +177,7 @@ test('a page of a rare country or sub1 reads the days on which it was clicked, a
       limit: 50,
       ...wanted,
     }
-    const { text, values = [] } = statementFor(org_id, page)
+    const { text, values = [] } = feedStatement(org_id, page)
     const { rows } = await house.database.reads.query(`explain (analyze, format json) ${text}`, [...values])
     return { days: stretches.length, removed: removedIn(rows[0]?.['QUERY PLAN'][0].Plan as Plan) }
   }

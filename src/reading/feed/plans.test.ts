@@ -5,12 +5,12 @@ import { seedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { LADDER } from '../../contract/ladder.ts'
-import { type Page, statementFor } from './feed.ts'
+import { type FeedPage, feedStatement } from './feed.ts'
 
 const { database } = await useDatabase()
 const ORG = 1
 const NOON = Date.UTC(2026, 2, 2, 12)
-const PAGE: Page = {
+const PAGE: FeedPage = {
   window: { from: NOON - 86_400_000, to: NOON + 86_400_000 },
   campaigns: null,
   status: undefined,
@@ -27,8 +27,8 @@ function rowsRead(plan: Plan): number {
   return Math.max(below, plan['Actual Rows']) + (plan['Rows Removed by Filter'] ?? 0)
 }
 
-async function read(page: Page): Promise<{ shown: number; read: number }> {
-  const { text, values = [] } = statementFor(ORG, page)
+async function read(page: FeedPage): Promise<{ shown: number; read: number }> {
+  const { text, values = [] } = feedStatement(ORG, page)
   const { rows } = await database.reads.query(`explain (analyze, format json) ${text}`, [...values])
   const plan = rows[0]?.['QUERY PLAN'][0].Plan as Plan
   return { shown: plan['Actual Rows'], read: rowsRead(plan) }

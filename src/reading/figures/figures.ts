@@ -15,7 +15,7 @@ import { clicksKeptFrom, inWholeDays, mayBeGone } from '../reports/kept.ts'
 import { sourcesOf } from '../reports/sources.ts'
 import { countsIn } from '../reports/units.ts'
 import * as api from './api.ts'
-import { countLandings, type Found } from './landings.ts'
+import { countLandings, type FiguresSqlRow } from './landings.ts'
 
 export { readSourceShares } from './source-shares.ts'
 
@@ -25,7 +25,7 @@ export async function readLandingFigures(
   { query }: Call<typeof api.readLandingFigures>,
 ) {
   const { reads } = database
-  const { from, to } = windowOf(query)
+  const { from, to } = figuresWindow(query)
   const goals = await readGoals(reads, actor.org_id)
   // Checked again after the count, because a month of clicks may be dropped in between.
   for (let kept_from = await clicksKeptFrom(reads); ; ) {
@@ -43,7 +43,7 @@ export async function readDestinationFigures(
   { database, actor }: Context<typeof api.readDestinationFigures>,
   { query }: Call<typeof api.readDestinationFigures>,
 ) {
-  const sought = windowOf(query)
+  const sought = figuresWindow(query)
   const now = Date.now()
   const isMoved = mayBeGone(coverOf(sought, now), now)
   const window = isMoved ? inWholeDays(sought, await clicksKeptFrom(database.reads)) : sought
@@ -56,7 +56,7 @@ export async function readDestinationFigures(
   const slice = { dimension: 'campaign', campaigns: null, cover: coverOf(window, now) } as const
   const sources = sourcesOf({ ...slice, verdicts: false }, put)
   const goals = await readGoals(database.reads, actor.org_id)
-  const { rows } = await database.reads.query<Found>(
+  const { rows } = await database.reads.query<FiguresSqlRow>(
     `with counted as (
       ${sources}
     ), grouped as (
@@ -81,7 +81,7 @@ export async function readDestinationFigures(
 }
 
 /** From the first to the last millisecond of the days; a moment is used as it is. */
-function windowOf({ date_from, date_to }: { date_from: string; date_to: string }): Window {
+function figuresWindow({ date_from, date_to }: { date_from: string; date_to: string }): Window {
   return possible(
     windowBetween(
       momentOf(date_from, 'date_from'),
@@ -90,7 +90,7 @@ function windowOf({ date_from, date_to }: { date_from: string; date_to: string }
   )
 }
 
-const rowOf = (row: Found): api.FiguresRow => ({
+const rowOf = (row: FiguresSqlRow): api.FiguresRow => ({
   key: row['key'] ?? '',
   ...countsIn(row),
   revenue: row['revenue'] ?? '0.00',

@@ -9,7 +9,7 @@ import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { BY_KEY, CONVERTED, conversionsOfEvents } from '../reports/converted.ts'
 
 /** A row of the database, with its counters and `revenue` by name. */
-export type Found = { readonly [column: string]: string | null }
+export type FiguresSqlRow = { readonly [column: string]: string | null }
 
 const REACHED_BY = REACHED.map(
   (bit, at) => `count(*) filter (where tracked and stages & ${bit} <> 0) as ${COUNTERS[at + 1]}`,
@@ -22,7 +22,7 @@ export async function countLandings(
   { from, to }: Window,
   goals: Goals,
   most: number,
-): Promise<Found[] | undefined> {
+): Promise<FiguresSqlRow[] | undefined> {
   if (from > to) return []
   const values: Value[] = [org_id, firstIdAt(from), firstIdAt(to + 1), most + 1]
   const converted = conversionsOfEvents(
@@ -35,7 +35,7 @@ export async function countLandings(
     goals,
     value => `$${values.push(value)}`,
   )
-  const { rows } = await reads.query<Found>(
+  const { rows } = await reads.query<FiguresSqlRow>(
     `with looked as (
       select landing_id, tracked, stages, revenue from clicks
       where org_id = $1 and id >= $2::uuid and id < $3::uuid limit $4

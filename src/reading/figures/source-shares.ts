@@ -4,12 +4,12 @@ import { firstIdAt } from '../../contract/ids.ts'
 import type { Context } from '../../ground/room.ts'
 import * as api from './api.ts'
 
-type Found = { readonly [F in 'clicks' | 'with_ref_id' | 'with_cost']: number } & { readonly key: string }
+type SharesRow = { readonly [F in 'clicks' | 'with_ref_id' | 'with_cost']: number } & { readonly key: string }
 
 /** The counts of the newest clicks of the UTC day, by the traffic source that their campaigns name now. */
 export async function readSourceShares({ database, actor }: Context<typeof api.readSourceShares>) {
   const now = Date.now()
-  const { rows } = await database.reads.query<Found>(
+  const { rows } = await database.reads.query<SharesRow>(
     `with looked as (
       select campaign_id, tracked, ref_id, cost from clicks
       where org_id = $1 and id >= $2::uuid order by id desc limit $3

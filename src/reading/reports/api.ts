@@ -9,7 +9,7 @@ import { STAGES } from '../../contract/ladder.ts'
 import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
-export type Dimension = (typeof DIMENSIONS)[number]
+export type ReportDimension = (typeof DIMENSIONS)[number]
 /** Dimensions of a time zone. */
 export const LOCAL_DIMENSIONS = ['local_day', 'local_hour', 'local_weekday_hour'] as const
 export type LocalDimension = (typeof LOCAL_DIMENSIONS)[number]

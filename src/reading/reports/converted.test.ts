@@ -10,7 +10,7 @@ import { DAY_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
 import { USUAL_GOAL } from '../../traffic/event-settings/api.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
-import { type Converted, DIMENSIONS, type Dimension } from './api.ts'
+import { type Converted, DIMENSIONS, type ReportDimension } from './api.ts'
 import { foldEvents } from './fold-events.ts'
 import { type RecountedConversions, recountConversions } from './recount.ts'
 import { readReportAsMember } from './report.ts'
@@ -92,7 +92,7 @@ type Asked = { from: number; to: number; campaign_id: string | undefined }
 
 async function ask(
   org_id: number,
-  dimension: Dimension,
+  dimension: ReportDimension,
   { from, to, campaign_id }: Asked,
   reads: typeof database.reads,
 ) {
@@ -110,7 +110,7 @@ async function ask(
   })
 }
 
-const wire = (dimension: Dimension, key: string) =>
+const wire = (dimension: ReportDimension, key: string) =>
   key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
 
 type Counts = { approved: number; pending: number; rejected: number }
@@ -134,7 +134,13 @@ const ofGoal = ({ conversions, conversions_pending, conversions_rejected }: Conv
 })
 
 /** How many of these are their campaign's goal: counted campaign by campaign, in the plainest way there is. */
-async function goalOf(org_id: number, dimension: Dimension, asked: Asked, goals: Goals, key?: string): Promise<Counts> {
+async function goalOf(
+  org_id: number,
+  dimension: ReportDimension,
+  asked: Asked,
+  goals: Goals,
+  key?: string,
+): Promise<Counts> {
   let sum = NONE
   for (const id of asked.campaign_id === undefined ? CAMPAIGNS : [asked.campaign_id]) {
     const goal = goals.own.find(one => one.id === id)?.goal ?? goals.goal

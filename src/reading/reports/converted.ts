@@ -6,21 +6,21 @@ import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { IS_PENDING, IS_REJECTED, LAST_STATUS } from '../../intake/counters/conversions.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
-import type { Converted, Dimension } from './api.ts'
-import { type Cover, type Days, isAny, weeksOf } from './cover.ts'
+import type { Converted, ReportDimension } from './api.ts'
+import { type Cover, type DayRange, isAny, weeksOf } from './cover.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 import { dayOfId, PENDING_CHANGE, REJECTED_CHANGE, WAS } from './fold-events.ts'
 import { type Put, UUID_KEY } from './sources.ts'
 
 type Slice = {
-  readonly dimension: Dimension
+  readonly dimension: ReportDimension
   readonly campaigns: readonly string[] | null
   readonly cover: Cover
   readonly goals: Goals
 }
 
 /** SQL of the key of a row: of a counter (`counted`), and of an event `e` with its click `c` (`told`). */
-const KEYS: Record<Dimension, { counted: string; told: string; ofClick?: true }> = {
+const KEYS: Record<ReportDimension, { counted: string; told: string; ofClick?: true }> = {
   campaign: { counted: UUID_KEY('campaign_id'), told: `coalesce(e.campaign_id::text, '')` },
   geo: { counted: 'key', told: `coalesce(c.geo, '')`, ofClick: true },
   sub1: { counted: 'key', told: `coalesce(c.sub1, '')`, ofClick: true },
@@ -55,7 +55,7 @@ export function conversionsOf({ dimension, campaigns, cover, goals }: Slice, put
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const isApart = campaigns !== null || dimension === 'campaign' || goals.own.length > 0
   const level = UNITS[dimension === 'day' ? 'campaign' : dimension] + (isApart ? 0 : ALL_CAMPAIGNS)
-  const kept = ({ first, last }: Days, of: number) =>
+  const kept = ({ first, last }: DayRange, of: number) =>
     `select ${counted} as key, campaign_id, type, ${COUNTS.join(', ')} from event_counts where org_id = $1 and dimension = ${of}
       and day between ${put(dayOf(first * DAY_MS))}::date and ${put(dayOf(last * DAY_MS))}::date${within}`
   const events = (from: number, to: number, counts: string, source: string, more = '') =>
@@ -121,7 +121,7 @@ function goalOf({ goal, own }: Goals, campaign: string, type: string, put: Put):
 }
 
 /** The conversions of a row: by type as JSON, because few types have any, and those of the goal. */
-type Row = { readonly [column: string]: string | null | undefined }
+type ConvertedRow = { readonly [column: string]: string | null | undefined }
 
 /** The columns that `convertedOf` reads. */
 export const CONVERTED = ['by_type', ...COUNTS.map(name => `goal_${name}`)] as const
@@ -141,7 +141,7 @@ export const IN_ALL = `select ${BY_TYPE}, ${OF_GOAL}
       from (select type, ${CONVERSION_SUMS} from converted group by type) types`
 
 /** The conversions of a row as they are answered. A conversion that is neither pending nor rejected is approved. */
-export function convertedOf(row: Row, prefix: '' | 'total_' = ''): Converted {
+export function convertedOf(row: ConvertedRow, prefix: '' | 'total_' = ''): Converted {
   const [events, pending, rejected] = COUNTS.map(name => Number(row[`${prefix}goal_${name}`] ?? 0)) as [
     number,
     number,

@@ -8,13 +8,13 @@ import { type Window } from '../../contract/window.ts'
 /** Clicks made from `from` to `to` (Unix ms, both inclusive, within one UTC day or half hour), to be added (1) or subtracted (-1). */
 export type Stretch = { readonly sign: 1 | -1; readonly from: number; readonly to: number }
 /** Days, or half hours, as numbers since 1970-01-01, both inclusive; none where `first` is after `last`. */
-export type Days = { readonly first: number; readonly last: number }
-export type Cover = { readonly days: Days; readonly ends: readonly Stretch[] }
+export type DayRange = { readonly first: number; readonly last: number }
+export type Cover = { readonly days: DayRange; readonly ends: readonly Stretch[] }
 
 /** Whether there is any day. */
-export const isAny = ({ first, last }: Days): boolean => first <= last
+export const isAny = ({ first, last }: DayRange): boolean => first <= last
 
-const NO_DAYS: Days = { first: 0, last: -1 }
+const NO_DAYS: DayRange = { first: 0, last: -1 }
 
 /** Covers the window by days, or other counted periods of `size_ms`. `now` only decides which stretch is shorter, because there are no clicks after it. */
 export function coverOf({ from, to }: Window, now: number, size_ms = DAY_MS): Cover {
@@ -47,7 +47,7 @@ function stretches(sign: 1 | -1, from: number, to: number): Stretch[] {
 }
 
 /** Days as whole weeks (Monday to Sunday) and the days before and after them. */
-export function weeksOf({ first, last }: Days): { weeks: Days; around: Days[] } {
+export function weeksOf({ first, last }: DayRange): { weeks: DayRange; around: DayRange[] } {
   // Day 4 of 1970 was a Monday.
   const monday = Math.ceil((first - 4) / 7) * 7 + 4
   const sunday = Math.floor((last + 1 - 4) / 7) * 7 + 3

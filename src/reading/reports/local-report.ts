@@ -17,7 +17,7 @@ import { BY_KEY, conversionsOfEvents, convertedOf, IN_ALL } from './converted.ts
 import { type Cover, coverOf } from './cover.ts'
 import { dayOfId } from './fold-events.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
-import { campaignsOf, windowOf } from './question.ts'
+import { campaignsOf, reportWindowOf } from './question.ts'
 import { daysTaken, IS_ANY_LEFT, listed, ofClicks, SLOT_MS, SLOT_NUMBERS, SLOTS_KEPT_DAYS, slotOfId } from './slots.ts'
 import type { Put } from './sources.ts'
 import { ALL_CAMPAIGNS, countsIn, UNITS, verdictsIn } from './units.ts'
@@ -26,11 +26,11 @@ import { type Shift, shiftsOf } from './zone.ts'
 /** A report counts at most so many days from their clicks; with more it is refused until their half hours are complete. */
 const MOST_RECOUNTED = 3
 
-type Query = Call<typeof readReportAsMember>['query']
+type MemberQuery = Call<typeof readReportAsMember>['query']
 type Asking = Pick<Ground, 'database'> & { readonly actor: Member }
 
 /** The query's dimension, if it is one of a time zone. */
-export const localDimensionOf = ({ dimension }: Query): LocalDimension | undefined =>
+export const localDimensionOf = ({ dimension }: MemberQuery): LocalDimension | undefined =>
   LOCAL_DIMENSIONS.find(known => known === dimension)
 
 /**
@@ -39,11 +39,11 @@ export const localDimensionOf = ({ dimension }: Query): LocalDimension | undefin
  */
 export async function localReport(
   { database, actor }: Asking,
-  query: Query,
+  query: MemberQuery,
   dimension: LocalDimension,
   now = Date.now(),
 ): Promise<MemberReport> {
-  const asked = windowOf(query)
+  const asked = reportWindowOf(query)
   const tz = once(query.tz, 'tz', 'tz_unknown')
   if (tz === undefined) refuse('tz_unknown', { error: `time zone required: ${dimension} needs one` })
   const shifts = shiftsOf(tz, possible(asked))
@@ -54,7 +54,7 @@ export async function localReport(
   const goals = await readGoals(database.reads, actor.org_id)
   const { found, converted, all } = isEmpty
     ? NOTHING
-    : await ask(database, actor.org_id, { dimension, window: whole, campaigns, shifts, goals }, now)
+    : await runLocalReport(database, actor.org_id, { dimension, window: whole, campaigns, shifts, goals }, now)
   const warnings = windowWarnings(query.date_to)
   return {
     dimension,
@@ -90,24 +90,33 @@ async function countable({ reads }: Ground['database'], window: Window, now: num
   return isKept ? window : inWholeDays(window, await clicksKeptFrom(reads), SLOT_MS)
 }
 
-type Asked = {
+type LocalQuestion = {
   readonly dimension: LocalDimension
   readonly window: Window
   readonly campaigns: readonly string[] | null
   readonly shifts: readonly Shift[]
   readonly goals: Goals
 }
-type Told = { readonly [number: string]: string }
-type Found = Told & { readonly key: string | null }
+type SqlNumbers = { readonly [number: string]: string }
+type LocalRow = SqlNumbers & { readonly key: string | null }
 /** `converted` are the conversions by key, `all` those of all rows. */
-type Answered = { readonly found: readonly Found[]; readonly converted: readonly Told[]; readonly all: Told }
-const NOTHING: Answered = { found: [], converted: [], all: {} }
+type LocalResult = {
+  readonly found: readonly LocalRow[]
+  readonly converted: readonly SqlNumbers[]
+  readonly all: SqlNumbers
+}
+const NOTHING: LocalResult = { found: [], converted: [], all: {} }
 
 /** Where half hours do not add up to their day, runs the statement again and counts those days from their clicks. */
-async function ask({ reads }: Ground['database'], org_id: number, asked: Asked, now: number): Promise<Answered> {
+async function runLocalReport(
+  { reads }: Ground['database'],
+  org_id: number,
+  asked: LocalQuestion,
+  now: number,
+): Promise<LocalResult> {
   for (const recounted: string[] = []; ; ) {
     const { text, values = [] } = localStatementFor(org_id, asked, recounted, now)
-    const { rows } = await reads.query<{ differing: string[] } & Answered>(text, [...values])
+    const { rows } = await reads.query<{ differing: string[] } & LocalResult>(text, [...values])
     const { differing, ...answered } = rows[0] ?? { differing: [], ...NOTHING }
     if (differing.length === 0) return answered
     recounted.push(...differing)
@@ -124,7 +133,7 @@ async function ask({ reads }: Ground['database'], org_id: number, asked: Asked, 
  * The statement of a report over a window that is possible, the days `recounted` from their clicks. Answers one row: `found`, rows by key and
  * with the key null their totals, and `differing`, more days whose half hours do not add up to them; where there are any, `found` is not right.
  */
-function localStatementFor(org_id: number, asked: Asked, recounted: readonly string[], now: number): Statement {
+function localStatementFor(org_id: number, asked: LocalQuestion, recounted: readonly string[], now: number): Statement {
   const { dimension, window, campaigns, shifts } = asked
   const values: Value[] = [org_id]
   const put: Put = value => `$${values.push(value)}`
@@ -162,7 +171,7 @@ function localStatementFor(org_id: number, asked: Asked, recounted: readonly str
     (select row_to_json(in_all) from (${IN_ALL}) in_all) as "all",
     coalesce(json_agg(told order by key) filter (where told is not null), '[]') as found
   from (
-    select key, json_build_object('key', key::text, ${listed(toldAs)}) as told from keyed group by grouping sets ((key), ())
+    select key, json_build_object('key', key::text, ${listed(wireNumber)}) as told from keyed group by grouping sets ((key), ())
   ) rows`
   return { text, values }
 }
@@ -170,7 +179,7 @@ function localStatementFor(org_id: number, asked: Asked, recounted: readonly str
 const MONEY: ReadonlySet<string> = new Set(['revenue', 'cost', 'revenue_pending'])
 
 /** The conversions of those clicks, from the events themselves: they are few, and are not counted by half hour. */
-function conversionsWithin({ dimension, window, campaigns, goals }: Asked, ahead: string, put: Put): string {
+function conversionsWithin({ dimension, window, campaigns, goals }: LocalQuestion, ahead: string, put: Put): string {
   const within = campaigns === null ? '' : ` and e.campaign_id = any(${put(campaigns)}::uuid[])`
   const between = `e.click_id >= ${put(firstIdAt(window.from))}::uuid and e.click_id < ${put(firstIdAt(window.to + 1))}::uuid${within}`
   const from = `events e
@@ -180,7 +189,7 @@ function conversionsWithin({ dimension, window, campaigns, goals }: Asked, ahead
 }
 
 /** A number of the answer: money with two decimals. */
-const toldAs = (name: string) => `'${name}', ${MONEY.has(name) ? `round(sum(${name}), 2)` : `sum(${name})`}::text`
+const wireNumber = (name: string) => `'${name}', ${MONEY.has(name) ? `round(sum(${name}), 2)` : `sum(${name})`}::text`
 
 // `minute` is the local time in minutes after the UTC midnight of `day`, between half a day before it and a day and a half after.
 const LOCAL_DAY = '(day + ((minute + 1440) / 1440 - 1))'
@@ -229,7 +238,7 @@ function sourcesOf(
   return sources.join('\n    union all ')
 }
 
-const numbersOf = (row: Told = {}) => ({
+const numbersOf = (row: SqlNumbers = {}) => ({
   ...countsIn(row),
   revenue: row['revenue'] ?? '0.00',
   cost_of_clicks: row['cost'] ?? '0.00',

@@ -5,9 +5,9 @@ import { momentOf, once, type Sent, type Window, windowBetween } from '../../con
 import type { Key, Member } from '../../ground/room.ts'
 import { isInScope } from '../../ground/scope.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
-import { DIMENSIONS, type Dimension } from './api.ts'
+import { DIMENSIONS, type ReportDimension } from './api.ts'
 
-export type Query = {
+export type ReportQuery = {
   readonly dimension?: Sent
   readonly date_from?: Sent
   readonly date_to?: Sent
@@ -15,21 +15,21 @@ export type Query = {
 }
 
 /** `campaigns` is null for all clicks of the organization, and empty where the caller sees none. */
-export type Question = {
-  readonly dimension: Dimension
+export type ReportQuestion = {
+  readonly dimension: ReportDimension
   readonly window: Window
   readonly campaigns: readonly string[] | null
 }
 
 /** The question of a query. Refuses `invalid_dimension`, `window_required`, `invalid_window`, `window_too_wide`. */
-export function questionOf(actor: Member | Key, query: Query): Question {
+export function reportQuestionOf(actor: Member | Key, query: ReportQuery): ReportQuestion {
   const dimension = DIMENSIONS.find(known => known === once(query.dimension, 'dimension', 'invalid_dimension'))
   if (dimension === undefined) refuse('invalid_dimension')
-  return { dimension, window: windowOf(query), campaigns: campaignsOf(actor, query.campaign_id) }
+  return { dimension, window: reportWindowOf(query), campaigns: campaignsOf(actor, query.campaign_id) }
 }
 
 /** The window of a query. Refuses `window_required`, `invalid_window`, `window_too_wide`. */
-export function windowOf(query: Pick<Query, 'date_from' | 'date_to'>): Window {
+export function reportWindowOf(query: Pick<ReportQuery, 'date_from' | 'date_to'>): Window {
   if (!query.date_from || !query.date_to) refuse('window_required')
   const from = momentOf(query.date_from, 'date_from')
   const to = momentOf(query.date_to, 'date_to')

@@ -11,11 +11,11 @@ import { DAY_MS } from '../../contract/days.ts'
 import { newId, timeOfId, toWireId } from '../../contract/ids.ts'
 import type { Database } from '../../ground/db/connect.ts'
 import type { Key } from '../../ground/room.ts'
-import { DIMENSIONS, type Dimension } from './api.ts'
+import { DIMENSIONS, type ReportDimension } from './api.ts'
 import { openFolder } from './fold.ts'
 import { type Recounted, type RecountedCost, recount, recountCosts } from './recount.ts'
 import { readReport, readReportAsMember } from './report.ts'
-import { isSpending } from './spend.ts'
+import { hasCost } from './spend.ts'
 
 const ground = await useDatabase()
 const log = pino({ level: 'silent' })
@@ -33,17 +33,17 @@ const keyOf = (org_id: number, campaigns: string[] | null) => ({ kind: 'key', or
 
 type Reads = Pick<Database['reads'], 'query'>
 
-function ask(reads: Reads, org_id: number, dimension: Dimension, asked: Asked) {
+function ask(reads: Reads, org_id: number, dimension: ReportDimension, asked: Asked) {
   const context = { database: { reads }, actor: keyOf(org_id, asked.campaigns) }
   return readReport(context as unknown as Parameters<typeof readReport>[0], queryOf(dimension, asked))
 }
 
-function askAsMember(reads: Reads, org_id: number, dimension: Dimension, asked: Asked) {
+function askAsMember(reads: Reads, org_id: number, dimension: ReportDimension, asked: Asked) {
   const context = { database: { reads }, actor: { kind: 'member', org_id } }
   return readReportAsMember(context as unknown as Parameters<typeof readReportAsMember>[0], queryOf(dimension, asked))
 }
 
-function queryOf(dimension: Dimension, asked: Asked) {
+function queryOf(dimension: ReportDimension, asked: Asked) {
   const query = {
     dimension,
     date_from: new Date(asked.from).toISOString(),
@@ -84,11 +84,11 @@ const cents = (amount: bigint): string => {
 const sourceOf = (sources: string[]): string | null => (new Set(sources).size > 1 ? 'mixed' : (sources[0] ?? null))
 
 /** What the report must say, from the recounts of clicks and costs. */
-function expected(dimension: Dimension, recounted: Recounted[], spend: RecountedCost[]) {
-  const hasCost = isSpending(dimension)
+function expected(dimension: ReportDimension, recounted: Recounted[], spend: RecountedCost[]) {
+  const isCosting = hasCost(dimension)
   const keys = new Set([...recounted.map(row => row.key), ...spend.map(row => row.key)])
   const costOf = (rows: RecountedCost[]) =>
-    hasCost
+    isCosting
       ? {
           cost: cents(rows.reduce((sum, row) => sum + nanos(row.cost), 0n)),
           cost_source: sourceOf(rows.map(row => row.cost_source)),
@@ -153,7 +153,7 @@ async function compare(database: Database, org_id: number, asked: Asked): Promis
   for (const dimension of DIMENSIONS) {
     const recounted = await recount(database.reads, org_id, asked.from, asked.to, dimension, campaigns)
     const costsOf = async (byShare: boolean) =>
-      isSpending(dimension)
+      hasCost(dimension)
         ? recountCosts(database.reads, org_id, asked.from, asked.to, dimension, campaigns, byShare)
         : []
     const report = await ask(database.reads, org_id, dimension, asked)
@@ -333,16 +333,16 @@ describe('a report equals a recount of the clicks', () => {
     const read = async () => {
       const client = await database.reads.connect()
       while (isDay()) {
-        const dimension = DIMENSIONS[asked % DIMENSIONS.length] as Dimension
+        const dimension = DIMENSIONS[asked % DIMENSIONS.length] as ReportDimension
         await client.query('begin isolation level repeatable read')
         const window = { from: start, to: start + 40 * DAY_MS }
         const counted = await recount(client, org_id, window.from, window.to, dimension)
-        const spent = isSpending(dimension) ? await recountCosts(client, org_id, window.from, window.to, dimension) : []
+        const spent = hasCost(dimension) ? await recountCosts(client, org_id, window.from, window.to, dimension) : []
         const report = await ask(client, org_id, dimension, { ...window, campaigns: null, campaign_id: undefined })
         await client.query('commit')
         assert.deepEqual(
           report.rows.map(({ label: _, ...row }) => row),
-          withoutWhatMembersSee(expected(dimension, counted, isSpending(dimension) ? spent : [])).rows,
+          withoutWhatMembersSee(expected(dimension, counted, hasCost(dimension) ? spent : [])).rows,
         )
         asked += 1
       }

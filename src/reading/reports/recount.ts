@@ -7,8 +7,8 @@ import { DAY_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import type { Counts, Verdicts } from '../../intake/counters/deltas.ts'
-import { type Dimension, LOCAL_DIMENSIONS, type LocalDimension } from './api.ts'
-import { type Spending, spentDays } from './spend.ts'
+import { type ReportDimension, LOCAL_DIMENSIONS, type LocalDimension } from './api.ts'
+import { type CostDimension, spentDays } from './spend.ts'
 
 /** A row of a report before money is rounded and names are added; ids are uuids, a missing value is ''. Revenue and cost are exact. */
 export type Recounted = Counts & {
@@ -20,7 +20,7 @@ export type Recounted = Counts & {
 /** By the database's time zone data; the report uses that of Node. */
 const LOCALLY = `to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) at time zone $5`
 
-const KEYS: Record<Dimension | LocalDimension, string> = {
+const KEYS: Record<ReportDimension | LocalDimension, string> = {
   campaign: 'campaign_id::text',
   geo: 'geo',
   sub1: 'sub1',
@@ -43,7 +43,7 @@ export async function recount(
   org_id: number,
   from: number,
   to: number,
-  dimension: Dimension | LocalDimension,
+  dimension: ReportDimension | LocalDimension,
   campaigns: readonly string[] | null = null,
   tz = 'UTC',
 ): Promise<Recounted[]> {
@@ -95,7 +95,7 @@ export async function recountCosts(
   org_id: number,
   from: number,
   to: number,
-  dimension: Spending,
+  dimension: CostDimension,
   campaigns: readonly string[] | null = null,
   byShare = false,
 ): Promise<RecountedCost[]> {
@@ -154,7 +154,7 @@ export async function recountConversions(
   org_id: number,
   from: number,
   to: number,
-  dimension: Dimension | LocalDimension,
+  dimension: ReportDimension | LocalDimension,
   campaigns: readonly string[] | null = null,
   tz = 'UTC',
 ): Promise<RecountedConversions[]> {

@@ -17,11 +17,11 @@ import { BY_KEY, CONVERTED, conversionsOf, convertedOf, IN_ALL } from './convert
 import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { localDimensionOf, localReport } from './local-report.ts'
-import { type Query, type Question, questionOf } from './question.ts'
+import { type ReportQuery, type ReportQuestion, reportQuestionOf } from './question.ts'
 import { inReportingCurrency } from './reporting-currency.ts'
 import { type Put, sourcesOf } from './sources.ts'
 import { countsIn, verdictsIn } from './units.ts'
-import { isSpending, SOURCE, spentOf } from './spend.ts'
+import { hasCost, SOURCE, spentOf } from './spend.ts'
 
 /** Rows of an answer. */
 const MOST_ROWS = 500
@@ -34,7 +34,7 @@ const CUT = {
 
 /** The report for a key, within its campaigns. */
 export async function readReport(context: Context<typeof api.readReport>, { query }: Call<typeof api.readReport>) {
-  return report(context, query, questionOf(context.actor, query))
+  return report(context, query, reportQuestionOf(context.actor, query))
 }
 
 /**
@@ -49,7 +49,7 @@ export async function readReportAsMember(
   if (query.currency !== undefined && query.currency !== USD) return reportIn(context, asked, query.currency)
   const local = localDimensionOf(query)
   if (local !== undefined) return localReport(context, query, local)
-  const question = questionOf(context.actor, query)
+  const question = reportQuestionOf(context.actor, query)
   const goals = await readGoals(context.database.reads, context.actor.org_id)
   return report(context, query, { ...question, asMember: goals }) as Promise<api.MemberReport>
 }
@@ -58,14 +58,14 @@ export async function readReportAsMember(
 export async function reportOfCampaigns(
   { database }: Pick<Ground, 'database'>,
   org_id: number,
-  question: Pick<Question, 'dimension' | 'window'> & { readonly campaigns: readonly string[] },
+  question: Pick<ReportQuestion, 'dimension' | 'window'> & { readonly campaigns: readonly string[] },
 ): Promise<api.MemberReport> {
   const goals = await readGoals(database.reads, org_id)
   return report({ database, actor: { org_id } }, {}, { ...question, asMember: goals }) as Promise<api.MemberReport>
 }
 
 /** The report as keys get it, which is cheaper. */
-export const moneyReport = ({ database }: Pick<Ground, 'database'>, org_id: number, question: Question) =>
+export const moneyReport = ({ database }: Pick<Ground, 'database'>, org_id: number, question: ReportQuestion) =>
   report({ database, actor: { org_id } }, {}, question)
 
 /** The report by day, in another currency. Refuses `rate_unknown`, and `invalid_request` for other dimensions, whose rows span many days. */
@@ -82,23 +82,23 @@ async function reportIn(
 
 type Asking = Pick<Ground, 'database'> & { readonly actor: { readonly org_id: number } }
 
-async function report({ database, actor }: Asking, query: Query, question: Asked) {
+async function report({ database, actor }: Asking, query: ReportQuery, question: QuestionWithGoals) {
   const { dimension, window, campaigns, asMember } = question
   const counted = { ...question, window: possible(window) }
   const isEmpty = campaigns?.length === 0 || counted.window.from > counted.window.to
-  const { found, moved } = isEmpty ? NOTHING : await ask(database, actor.org_id, counted)
-  const told = moved ?? window
+  const { found, moved } = isEmpty ? NOTHING : await runReport(database, actor.org_id, counted)
+  const countedWindow = moved ?? window
   const apart = found.find(row => row['key'] === null)
-  const keyed = found.filter((row): row is Keyed => row['key'] !== null)
+  const keyed = found.filter((row): row is KeyedRow => row['key'] !== null)
   const shown = keyed.slice(0, MOST_ROWS)
   const warnings = windowWarnings(query.date_to)
-  const figuresOf = (row: Told, prefix: '' | 'total_') => ({
-    ...numbersOf(row, prefix, isSpending(dimension)),
+  const figuresOf = (row: SqlRow, prefix: '' | 'total_') => ({
+    ...numbersOf(row, prefix, hasCost(dimension)),
     ...(asMember && { ...ofClicks(row, prefix), ...convertedOf(row, prefix) }),
   })
   return {
     dimension,
-    window: { from: new Date(told.from).toISOString(), to: new Date(told.to).toISOString() },
+    window: { from: new Date(countedWindow.from).toISOString(), to: new Date(countedWindow.to).toISOString() },
     rows: shown.map(row => ({
       key: keyOf(dimension, row.key),
       label: labelOf(dimension, row),
@@ -111,27 +111,31 @@ async function report({ database, actor }: Asking, query: Query, question: Asked
   }
 }
 
-type Found = { readonly [column: string]: string | null } & { readonly name: string | null }
-type Keyed = Found & { readonly key: string }
-type Told = { readonly [column: string]: string | null }
+type ReportSqlRow = { readonly [column: string]: string | null } & { readonly name: string | null }
+type KeyedRow = ReportSqlRow & { readonly key: string }
+type SqlRow = { readonly [column: string]: string | null }
 
 /**
  * `asMember`: adds what only members get, by these goals. By sub1, spend without one is then a row with the key null, which comes first.
  */
-type Asked = Question & { readonly asMember?: Goals }
+type QuestionWithGoals = ReportQuestion & { readonly asMember?: Goals }
 /** `moved` is the window that was counted instead of the one asked for. */
-type Answered = { readonly found: readonly Found[]; readonly moved?: Window }
-const NOTHING: Answered = { found: [] }
+type ReportResult = { readonly found: readonly ReportSqlRow[]; readonly moved?: Window }
+const NOTHING: ReportResult = { found: [] }
 
 /**
  * Reads after the report from when on clicks are kept, because a month may be dropped in between. Runs the report again where it has read clicks that
  * were gone.
  */
-async function ask({ reads }: Ground['database'], org_id: number, question: Asked): Promise<Answered> {
+async function runReport(
+  { reads }: Ground['database'],
+  org_id: number,
+  question: QuestionWithGoals,
+): Promise<ReportResult> {
   const now = Date.now()
   for (let window = question.window; ; ) {
-    const { text, values = [] } = statementFor(org_id, { ...question, window }, now)
-    const { rows: found } = await reads.query<Found>(text, [...values])
+    const { text, values = [] } = reportStatement(org_id, { ...question, window }, now)
+    const { rows: found } = await reads.query<ReportSqlRow>(text, [...values])
     const whole = mayBeGone(coverOf(window, now), now) ? inWholeDays(window, await clicksKeptFrom(reads)) : window
     if (whole === window) return window === question.window ? { found } : { found, moved: window }
     if (whole.from > whole.to) return { found: [], moved: whole }
@@ -140,7 +144,7 @@ async function ask({ reads }: Ground['database'], org_id: number, question: Aske
 }
 
 /** The statement of a report. `now` decides how it is computed, never its result. */
-export function statementFor(org_id: number, question: Asked, now: number): Statement {
+export function reportStatement(org_id: number, question: QuestionWithGoals, now: number): Statement {
   const { dimension, window, campaigns, asMember } = question
   const values: Value[] = [org_id]
   const put: Put = value => `$${values.push(value)}`
@@ -159,20 +163,20 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
     select key, ${counters}, sum(revenue) as revenue, coalesce(sum(cost), 0) as cost,
       coalesce(sum(unread_costs), 0)::bigint as unread_costs${listed(name => `coalesce(sum(${name}), 0) as ${name}`)}
     from counted group by key having sum(clicks) <> 0
-  ), ${isSpending(dimension) ? `${spentOf({ dimension, window, campaigns, cover, byShare: asMember !== undefined }, isApart, put)}, ` : ''}slice as (
-    select ${isSpending(dimension) ? withSpend(listed(name => `coalesce(${name}, 0) as ${name}`)) : '*, cost as cost_of_clicks, null::text as cost_source from grouped'}
+  ), ${hasCost(dimension) ? `${spentOf({ dimension, window, campaigns, cover, byShare: asMember !== undefined }, isApart, put)}, ` : ''}slice as (
+    select ${hasCost(dimension) ? withSpend(listed(name => `coalesce(${name}, 0) as ${name}`)) : '*, cost as cost_of_clicks, null::text as cost_source from grouped'}
   ), totals as (
     select ${COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as total_${name}`).join(', ')},
       round(sum(revenue), 2)::text as total_revenue, round(sum(cost), 2)::text as total_cost,
       ${SOURCE} as total_cost_source, round(sum(cost_of_clicks), 2)::text as total_cost_of_clicks,
-      coalesce(sum(unread_costs), 0)::bigint as total_unread_costs${listed(name => `${told(`coalesce(sum(${name}), 0)`, name)} as total_${name}`)}
+      coalesce(sum(unread_costs), 0)::bigint as total_unread_costs${listed(name => `${roundedVerdict(`coalesce(sum(${name}), 0)`, name)} as total_${name}`)}
     from slice
   ), ${converted === undefined ? '' : `converted as (${converted}), `}shown as (
     select *, row_number() over (order by ${order}) as place from slice order by place limit ${MOST_ROWS + (isApart ? 2 : 1)}
   )
   select shown.key, ${COUNTERS.map(name => `shown.${name}`).join(', ')},
     round(shown.revenue, 2)::text as revenue, round(shown.cost, 2)::text as cost, shown.cost_source,
-    round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs${listed(name => `${told(`shown.${name}`, name)} as ${name}`)},
+    round(shown.cost_of_clicks, 2)::text as cost_of_clicks, shown.unread_costs${listed(name => `${roundedVerdict(`shown.${name}`, name)} as ${name}`)},
     totals.*, ${names === undefined ? 'null' : 'named.name'} as name${converted === undefined ? '' : CONVERTED_SHOWN}
   from shown left join totals on shown.place = 1
     ${converted === undefined ? '' : JOIN_CONVERTED}
@@ -182,7 +186,8 @@ export function statementFor(org_id: number, question: Asked, now: number): Stat
 }
 
 /** SQL of a verdict's number: money with two decimals, or a count. */
-const told = (sum: string, name: string) => (name === 'revenue_pending' ? `round(${sum}, 2)::text` : `(${sum})::bigint`)
+const roundedVerdict = (sum: string, name: string) =>
+  name === 'revenue_pending' ? `round(${sum}, 2)::text` : `(${sum})::bigint`
 
 const CONVERTED_SHOWN = CONVERTED.map(name => `, by_key.${name}, in_all.${name} as total_${name}`).join('')
 const JOIN_CONVERTED = `left join (${BY_KEY}) by_key on by_key.key = shown.key cross join (${IN_ALL}) in_all`
@@ -193,7 +198,7 @@ const withSpend = (judged: string) => `coalesce(grouped.key, spent.key) as key,
       grouped.cost as cost_of_clicks, coalesce(unread_costs, 0) as unread_costs${judged}
     from grouped full join spent on spent.key = grouped.key`
 
-const numbersOf = (row: Told, prefix: '' | 'total_', cost: boolean) => ({
+const numbersOf = (row: SqlRow, prefix: '' | 'total_', cost: boolean) => ({
   ...countsIn(row, prefix),
   revenue: row[`${prefix}revenue`] ?? '0.00',
   ...(cost && costOf(row, prefix)),
@@ -201,26 +206,26 @@ const numbersOf = (row: Told, prefix: '' | 'total_', cost: boolean) => ({
 
 type Source = NonNullable<api.ReportRow['cost_source']>
 
-function costOf(row: Told, prefix: '' | 'total_') {
+function costOf(row: SqlRow, prefix: '' | 'total_') {
   return { cost: row[`${prefix}cost`] ?? '0.00', cost_source: (row[`${prefix}cost_source`] ?? null) as Source | null }
 }
 
 /** The cost of the clicks themselves, even if booked spend replaces it, and the verdicts on their conversions. */
-const ofClicks = (row: Told, prefix: '' | 'total_') => ({
+const ofClicks = (row: SqlRow, prefix: '' | 'total_') => ({
   cost_of_clicks: row[`${prefix}cost_of_clicks`] ?? '0.00',
   ...verdictsIn(row, prefix),
 })
 
 /** The spend of the row with the key null, which exists only where there is some. */
-const spendOnly = (row: Found) => ({ cost: row['cost'] ?? '0.00', cost_source: row['cost_source'] as Source })
+const spendOnly = (row: ReportSqlRow) => ({ cost: row['cost'] ?? '0.00', cost_source: row['cost_source'] as Source })
 
-function keyOf(dimension: api.Dimension, key: string): string {
+function keyOf(dimension: api.ReportDimension, key: string): string {
   return key !== '' && (dimension === 'campaign' || dimension === 'offer') ? toWireId(key) : key
 }
 
 const countries = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' })
 
-function labelOf(dimension: api.Dimension, { key, name }: Keyed): string {
+function labelOf(dimension: api.ReportDimension, { key, name }: KeyedRow): string {
   if (key === '') return '(none)'
   if (dimension === 'geo') return /^[A-Z]{2}$/.test(key) ? (countries.of(key) ?? key) : key
   return name ?? keyOf(dimension, key)

@@ -4,8 +4,8 @@ import { firstIdAt } from '../../contract/ids.ts'
 import { REACHED } from '../../contract/ladder.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { COUNTERS, NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
-import type { Dimension } from './api.ts'
-import { type Cover, type Days, isAny, type Stretch, weeksOf } from './cover.ts'
+import type { ReportDimension } from './api.ts'
+import { type Cover, type DayRange, isAny, type Stretch, weeksOf } from './cover.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
 
 /** Adds a value to a statement's parameters and returns its placeholder. */
@@ -13,7 +13,7 @@ export type Put = (value: Value) => string
 type Slice = {
   /** Whether verdicts on conversions are counted too. */
   readonly verdicts: boolean
-  readonly dimension: Dimension
+  readonly dimension: ReportDimension
   readonly campaigns: readonly string[] | null
   readonly cover: Cover
 }
@@ -22,7 +22,7 @@ type Slice = {
 export const UUID_KEY = (column: string) => `case when ${column} <> '${NO_ID}' then ${column}::text else '' end`
 
 /** SQL of the key of a row, by source. */
-const KEYS: Record<Exclude<Dimension, 'day'>, { counted: string; unfolded: string; clicked: string }> = {
+const KEYS: Record<Exclude<ReportDimension, 'day'>, { counted: string; unfolded: string; clicked: string }> = {
   campaign: {
     counted: UUID_KEY('campaign_id'),
     unfolded: UUID_KEY('campaign_id'),
@@ -46,9 +46,9 @@ export function sourcesOf({ dimension, campaigns, cover, verdicts }: Slice, put:
   const key = dimension === 'day' ? { counted: 'day::text', unfolded: 'day::text' } : KEYS[dimension]
   const unit = UNITS[dimension === 'day' ? 'campaign' : dimension]
   const level = unit + (campaigns === null && dimension !== 'campaign' ? ALL_CAMPAIGNS : 0)
-  const between = ({ first, last }: Days) =>
+  const between = ({ first, last }: DayRange) =>
     `day between ${put(dayOf(first * DAY_MS))}::date and ${put(dayOf(last * DAY_MS))}::date${within}`
-  const counted = (days: Days, of: number) =>
+  const counted = (days: DayRange, of: number) =>
     `select ${key.counted} as key, ${numbers} from report_day where org_id = $1 and dimension = ${of} and ${between(days)}`
   const { weeks, around } = dimension === 'day' ? { weeks: undefined, around: [cover.days] } : weeksOf(cover.days)
   const sources = around.filter(isAny).map(days => counted(days, level))

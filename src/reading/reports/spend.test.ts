@@ -10,7 +10,7 @@ import { newId, toWireId } from '../../contract/ids.ts'
 import { openFolder } from './fold.ts'
 import { recountCosts } from './recount.ts'
 import { readReport, readReportAsMember } from './report.ts'
-import type { Spending } from './spend.ts'
+import type { CostDimension } from './spend.ts'
 
 const { database } = await useDatabase()
 const [day, at] = ['2026-03-02', Date.UTC(2026, 2, 2, 12)]
@@ -226,7 +226,7 @@ test('over weeks replaced whole, in part and across the ends of windows, each di
 const sorted = (costs: [string, string][]) =>
   costs.filter(([, cost]) => Number(cost) !== 0).sort(([one], [other]) => (one < other ? -1 : 1))
 
-async function costsTold(org_id: number, dimension: Spending, from: number, to: number) {
+async function costsTold(org_id: number, dimension: CostDimension, from: number, to: number) {
   const query = { dimension, date_from: new Date(from).toISOString(), date_to: new Date(to).toISOString() }
   const { rows } = await readReport(
     { database, actor: { kind: 'key', org_id, campaigns: null } } as unknown as Parameters<typeof readReport>[0],
@@ -235,7 +235,7 @@ async function costsTold(org_id: number, dimension: Spending, from: number, to: 
   return sorted(rows.map(({ key, cost }) => [key, cost ?? '']))
 }
 
-async function costsRecounted(org_id: number, dimension: Spending, from: number, to: number) {
+async function costsRecounted(org_id: number, dimension: CostDimension, from: number, to: number) {
   const rows = await recountCosts(database.reads, org_id, from, to, dimension)
   const wire = (key: string) => (dimension === 'campaign' ? toWireId(key) : key)
   return sorted(rows.map(({ key, cost }) => [wire(key), Number(cost).toFixed(2)]))

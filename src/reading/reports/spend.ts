@@ -6,17 +6,17 @@
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
-import type { Dimension } from './api.ts'
-import { type Cover, type Days, isAny, type Stretch } from './cover.ts'
+import type { ReportDimension } from './api.ts'
+import { type Cover, type DayRange, isAny, type Stretch } from './cover.ts'
 import { UNITS, WEEK } from './units.ts'
-import type { Question } from './question.ts'
+import type { ReportQuestion } from './question.ts'
 import type { Put } from './sources.ts'
 
 /** The dimensions that have a cost: spend is booked by campaign, sub1 and day. */
-export type Spending = Exclude<Dimension, 'geo' | 'offer'>
+export type CostDimension = Exclude<ReportDimension, 'geo' | 'offer'>
 
 /** Whether a dimension has a cost. */
-export function isSpending(dimension: Dimension): dimension is Spending {
+export function hasCost(dimension: ReportDimension): dimension is CostDimension {
   return dimension !== 'geo' && dimension !== 'offer'
 }
 
@@ -25,13 +25,13 @@ export const SOURCE = `case when min(cost_source) = max(cost_source) then min(co
         when count(cost_source) > 0 then 'mixed' end`
 
 /** The column that rows of spend and cells of clicks are summed by. */
-const COLUMNS: Record<Spending, string> = { campaign: 'campaign_id', sub1: 'sub1', day: 'day' }
+const COLUMNS: Record<CostDimension, string> = { campaign: 'campaign_id', sub1: 'sub1', day: 'day' }
 
 /** A day in the form of the index `report_day_cell`, in which the days of a cell are adjacent; day 0 was a Monday. */
 const NUMBER = `day - date '0001-01-01'`
 
 /** How many days one number holds, a bit each: weeks, because sums of whole weeks exist, or as many as a `bigint` has bits for. */
-const spanOf = (dimension: Spending) => (dimension === 'day' ? 63 : 7)
+const spanOf = (dimension: CostDimension) => (dimension === 'day' ? 63 : 7)
 
 /** A spread's amount without a sub1 belongs to the clicks without one; other spend without a sub1 belongs to no key. */
 const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
@@ -39,14 +39,14 @@ const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
 const IS_SPREAD = `origin like 'spread:%'`
 
 /** `byShare`: where the window cuts a UTC day, amounts count with the share of the clicks within it, as in Explore; else they count whole. */
-type Asked = Pick<Question, 'window' | 'campaigns'> & {
-  readonly dimension: Spending
+type CostQuestion = Pick<ReportQuestion, 'window' | 'campaigns'> & {
+  readonly dimension: CostDimension
   readonly cover: Cover
   readonly byShare: boolean
 }
 
 /** The days whose spend counts: those of which the window covers more than the first millisecond. */
-export function spentDays({ from, to }: Question['window']): [first: string, last: string] {
+export function spentDays({ from, to }: ReportQuestion['window']): [first: string, last: string] {
   return [dayOf(from), dayOf(to % DAY_MS === 0 ? to - 1 : to)]
 }
 
@@ -54,7 +54,11 @@ export function spentDays({ from, to }: Question['window']): [first: string, las
  * Parts of a `with`, the last of them `spent`: `key`, `cost` and `cost_source`. They follow `grouped`, the counters by key. With `isApart`, spend
  * without a sub1 has the key null, which no clicks have.
  */
-export function spentOf({ dimension, window, campaigns, cover, byShare }: Asked, isApart: boolean, put: Put): string {
+export function spentOf(
+  { dimension, window, campaigns, cover, byShare }: CostQuestion,
+  isApart: boolean,
+  put: Put,
+): string {
   const [first, last] = spentDays(window).map(day => `${put(day)}::date`)
   const cut = byShare ? cutDays(window) : []
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
@@ -105,7 +109,7 @@ export function spentOf({ dimension, window, campaigns, cover, byShare }: Asked,
 }
 
 /** The UTC days that the window cuts. */
-const cutDays = ({ from, to }: Question['window']): string[] => [
+const cutDays = ({ from, to }: ReportQuestion['window']): string[] => [
   ...new Set([...(from % DAY_MS === 0 ? [] : [dayOf(from)]), ...((to + 1) % DAY_MS === 0 ? [] : [dayOf(to)])]),
 ]
 
@@ -138,7 +142,7 @@ function clicksOfCut(cut: readonly string[], { days, ends }: Cover, within: stri
  */
 function sharedOf(
   column: string,
-  { booked, cut, window }: { booked: string; cut: readonly string[]; window: Question['window'] },
+  { booked, cut, window }: { booked: string; cut: readonly string[]; window: ReportQuestion['window'] },
   put: Put,
 ): string {
   const now = Date.now()
@@ -200,7 +204,7 @@ function unfoldedOf({ days, ends }: Cover, within: string, put: Put): string {
  * because searches take most of a report's time. A cell without a sub1 is its campaign's whole day. Campaign and sub1 are compared with arrays,
  * because the planner would turn joins by equality into a scan of all cells of the organization.
  */
-function replacedOf(dimension: Spending, { days }: Cover, put: Put): string {
+function replacedOf(dimension: CostDimension, { days }: Cover, put: Put): string {
   const span = spanOf(dimension)
   const bitOf = (row: string) => `${row}.days >> (d.${NUMBER}) % ${span} & 1 = 1`
   const unfolded = `select d.day, d.campaign_id, d.sub1, d.cost from unfolded d
@@ -244,4 +248,4 @@ function replacedOf(dimension: Spending, { days }: Cover, put: Put): string {
 
 const dayAt = (day: number, put: Put) => `${put(dayOf(day * DAY_MS))}::date`
 
-const betweenOf = ({ first, last }: Days, put: Put) => `day between ${dayAt(first, put)} and ${dayAt(last, put)}`
+const betweenOf = ({ first, last }: DayRange, put: Put) => `day between ${dayAt(first, put)} and ${dayAt(last, put)}`

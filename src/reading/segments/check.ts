@@ -15,22 +15,22 @@ import { IS_PENDING, IS_REJECTED, LAST_STATUS } from '../../intake/counters/conv
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { ofClicks, SLOT_NUMBERS } from '../reports/slots.ts'
 import {
-  type Entry,
+  type SheetEntry,
   entriesOf,
   FIXED,
-  type Fixed,
+  type FixedClick,
   factOf,
-  type Hash,
+  type VisitorHash,
   net,
-  type Row,
-  rowsOf,
+  type FactRow,
+  factRowsOf,
   STANDING,
   signed,
 } from './facts.ts'
-import { numbered, reportTaken, SEGMENT_NUMBERS, segmentsHave } from './numbers.ts'
+import { numberColumns, negatedReport, SEGMENT_NUMBERS, segmentSums } from './numbers.ts'
 import { partsOf } from './parts.ts'
-import { areManyWaiting, hashOf } from './seal.ts'
-import { insertSegments, inTurn } from './store.ts'
+import { areManyWaiting, visitorHashOf } from './seal.ts'
+import { insertSegments, withSegmentsLock } from './store.ts'
 
 /** Every answer names the days that differ, so they must be rebuilt within a minute after the last process of an earlier version has ended. */
 const PAUSE_MS = 40_000
@@ -104,10 +104,10 @@ export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select day::text as day, ${LEFT}
   from (
-    ${segmentsHave('day >= $2::date')}
+    ${segmentSums('day >= $2::date')}
     union all ${waiting('')}
     union all ${waiting('was_')}
-    union all ${reportTaken('day >= $2::date')}
+    union all ${negatedReport('day >= $2::date')}
   ) compared
   where day >= $2::date
   group by day having ${IS_ANY_LEFT} order by day desc`
@@ -121,16 +121,16 @@ const EVENTS_OF_CLICKS: Readonly<Record<string, string>> = {
 /** By how much the clicks of the day $2, from the id $3 up to $4, differ from the report's counters; no row where they agree. */
 const AT_FAULT = `
   select ${LEFT} from (
-    select day, ${numbered(name => (SLOT_NUMBERS.includes(name) ? name : undefined))} from (
+    select day, ${numberColumns(name => (SLOT_NUMBERS.includes(name) ? name : undefined))} from (
       select $2::date as day, ${ofClicks()} from clicks where org_id = $1 and id >= $3::uuid and id < $4::uuid and tracked
     ) clicked
     union all
-    select $2::date, ${numbered(name => EVENTS_OF_CLICKS[name])}
+    select $2::date, ${numberColumns(name => EVENTS_OF_CLICKS[name])}
     from events e
     join clicks c on c.org_id = $1 and c.id = e.click_id and c.tracked
     left join lateral (${LAST_STATUS('$1', 'e.id')}) r on true
     where e.org_id = $1 and e.click_id >= $3::uuid and e.click_id < $4::uuid
-    union all ${reportTaken('day = $2::date')}
+    union all ${negatedReport('day = $2::date')}
   ) compared
   having ${IS_ANY_LEFT}`
 
@@ -147,11 +147,11 @@ const READ = `
   from clicks c left join told t on t.id = c.id
   where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid`
 
-type Parts = Pick<Ground, 'database' | 'secrets' | 'log'>
-type Differing = { readonly day: string; readonly differing: string }
+type CheckGround = Pick<Ground, 'database' | 'secrets' | 'log'>
+type DifferingDay = { readonly day: string; readonly differing: string }
 
 /** Opens the periodic check; any number of processes may run it. */
-export function openSegmentChecks(ground: Parts): Rounds {
+export function openSegmentChecks(ground: CheckGround): Rounds {
   return openRounds(
     'segments/check',
     PAUSE_MS,
@@ -160,10 +160,10 @@ export function openSegmentChecks(ground: Parts): Rounds {
   )
 }
 
-type How = { readonly apart_ms?: number; readonly signal?: AbortSignal }
+type CheckOptions = { readonly apart_ms?: number; readonly signal?: AbortSignal }
 
 /** Checks every organization that was not checked within `apart_ms`, and rebuilds the days that differ, latest first. @throws database errors */
-export async function checkSegments(ground: Parts, { apart_ms = 0, signal }: How = {}): Promise<void> {
+export async function checkSegments(ground: CheckGround, { apart_ms = 0, signal }: CheckOptions = {}): Promise<void> {
   const { worker } = ground.database
   for await (const org_id of organizationsWith(NEXT_COUNTED, worker, signal)) {
     const now = Date.now()
@@ -175,7 +175,7 @@ export async function checkSegments(ground: Parts, { apart_ms = 0, signal }: How
 
 /** Whether every day that differed was handled: false where the check ended early or another process had the turn. */
 async function checkOrganization(
-  { database, secrets, log }: Parts,
+  { database, secrets, log }: CheckGround,
   org_id: number,
   signal?: AbortSignal,
 ): Promise<boolean> {
@@ -184,12 +184,12 @@ async function checkOrganization(
   if (await areManyWaiting(worker, org_id)) return false
   let isWhole = true
   const differingAtFirst = await differingDays(worker, org_id)
-  forgetMended(org_id, differingAtFirst)
+  forgetMendedDays(org_id, differingAtFirst)
   for (const { day, differing } of differingAtFirst) {
     if (signal?.aborted) return false
     const began = performance.now()
     if (faulty.get(org_id)?.get(day) === differing) continue
-    if (!(await rebuildDay(worker, org_id, day, hashOf(secrets, org_id), signal))) {
+    if (!(await rebuildDay(worker, org_id, day, visitorHashOf(secrets, org_id), signal))) {
       isWhole = false
       continue
     }
@@ -207,7 +207,7 @@ const faulty = new Map<number, Map<string, string>>()
 const MOST_FAULTY = 1000
 
 /** Forgets days that no longer differ. */
-function forgetMended(org_id: number, differing: readonly Differing[]): void {
+function forgetMendedDays(org_id: number, differing: readonly DifferingDay[]): void {
   const days = faulty.get(org_id)
   if (days === undefined) return
   const still = new Set(differing.map(({ day }) => day))
@@ -228,7 +228,7 @@ function rememberFaulty(org_id: number, day: string, differing: string): void {
  * the day is remembered so that it is not rebuilt again and again. Otherwise a process of an earlier version has made the same change once more.
  */
 async function blameClicks(
-  { worker, log }: { worker: pg.Pool } & Pick<Parts, 'log'>,
+  { worker, log }: { worker: pg.Pool } & Pick<CheckGround, 'log'>,
   org_id: number,
   day: string,
 ): Promise<void> {
@@ -236,22 +236,19 @@ async function blameClicks(
   const differing = rows[0]?.differing
   if (differing === undefined) return
   rememberFaulty(org_id, day, differing)
-  log.warn(
-    { org_id, day, differing },
-    'the clicks of a day differ from the report; npm run reconcile shows how',
-  )
+  log.warn({ org_id, day, differing }, 'the clicks of a day differ from the report; npm run reconcile shows how')
 }
 
 /** The first id of a UTC day, and that of the next. */
 const idsOfDay = (day: string) => [firstIdAt(Date.parse(day)), firstIdAt(Date.parse(day) + DAY_MS)] as const
 
-async function differingDays(pool: pg.Pool, org_id: number, from?: string): Promise<Differing[]> {
+async function differingDays(pool: pg.Pool, org_id: number, from?: string): Promise<DifferingDay[]> {
   const kept = dayOf(await clicksKeptFrom(pool))
-  const { rows } = await pool.query<Differing>(DIFFERING, [org_id, from === undefined || from < kept ? kept : from])
+  const { rows } = await pool.query<DifferingDay>(DIFFERING, [org_id, from === undefined || from < kept ? kept : from])
   return rows
 }
 
-type Read = Fixed & ClickState & { readonly entries: Entry[] | null }
+type ClickWithEntries = FixedClick & ClickState & { readonly entries: SheetEntry[] | null }
 
 /**
  * Rebuilds the segments of a UTC day from its clicks: the state of each click less its unsealed entries, which are sealed as usual. So entries stay
@@ -262,19 +259,19 @@ async function rebuildDay(
   pool: pg.Pool,
   org_id: number,
   day: string,
-  hash: Hash,
+  hash: VisitorHash,
   signal?: AbortSignal,
 ): Promise<boolean> {
   const [first, end] = idsOfDay(day)
   const over = new Error('the day is left as it was')
   try {
-    const built = await inTurn(pool, org_id, async client => {
+    const built = await withSegmentsLock(pool, org_id, async client => {
       await client.query(CLEAR, [org_id, day])
       for (let from: string | undefined = first; from !== undefined; ) {
         if (signal?.aborted) throw over
         const bound: { id: string } | undefined = (await client.query<{ id: string }>(BOUND, [org_id, from, end]))
           .rows[0]
-        const { rows } = await client.query<Read>(READ, [org_id, from, bound?.id ?? end])
+        const { rows } = await client.query<ClickWithEntries>(READ, [org_id, from, bound?.id ?? end])
         const stated = rows.flatMap(read => statedRows(read, hash))
         await insertSegments(client, org_id, day, partsOf(net(stated)))
         from = bound?.id
@@ -291,7 +288,7 @@ async function rebuildDay(
   }
 }
 
-function statedRows({ entries, ...click }: Read, hash: Hash): Row[] {
+function statedRows({ entries, ...click }: ClickWithEntries, hash: VisitorHash): FactRow[] {
   const is = signed(factOf(click, click, hash), 1)
-  return entries === null ? [is] : [is, ...entries.flatMap(entry => rowsOf(click, entry, hash, -1))]
+  return entries === null ? [is] : [is, ...entries.flatMap(entry => factRowsOf(click, entry, hash, -1))]
 }

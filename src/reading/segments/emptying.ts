@@ -25,7 +25,7 @@ const OWN_SHARE = 0.5
 const NEXT = (day: string) => (among: Among) =>
   `
   select org_id from segments where org_id > $1 and day < '${day}' and not is_emptied${among('org_id')} order by org_id limit 1`
-const FULL = `
+const SEALED = `
   select id, day, rows from segments where org_id = $1 and day < $2::date and not is_emptied order by day, id`
 const IS_ANY_KEPT = 'select 1 from clicks where org_id = $1 and id < $2::uuid limit 1'
 const IS_ANY_WAITING = `
@@ -37,7 +37,7 @@ const SPENT = `
   union
   select sub1 from booked_spend where org_id = $1 and day between $2 and $3 and sub1 <> ''`
 
-type Full = { readonly id: string; readonly day: string; readonly rows: number }
+type SealedSegment = { readonly id: string; readonly day: string; readonly rows: number }
 
 /** Opens the periodic emptying; any number of processes may run it. It does nothing where no clicks were ever dropped. */
 export function openEmptying({ database, log }: Pick<Ground, 'database' | 'log'>): Rounds {
@@ -59,17 +59,17 @@ export async function emptyGone(pool: pg.Pool, signal?: AbortSignal): Promise<vo
     const before_id = firstIdAt(kept_from)
     if ((await pool.query(IS_ANY_KEPT, [org_id, before_id])).rows.length > 0) continue
     if ((await pool.query(IS_ANY_WAITING, [org_id, before_id])).rows.length > 0) continue
-    const { rows } = await pool.query<Full>(FULL, [org_id, day])
+    const { rows } = await pool.query<SealedSegment>(SEALED, [org_id, day])
     for (const month of Map.groupBy(rows, ({ day: of }) => of.slice(0, 7)).values())
       await emptyMonth(pool, org_id, month, signal)
   }
 }
 
 /** A month at a time, because on a day of little traffic every zone may have a single click. */
-async function emptyMonth(pool: pg.Pool, org_id: number, segments: readonly Full[], signal?: AbortSignal) {
-  const portions = [...Map.groupBy(segments, ({ day }) => day).values()].flatMap(portionsOf)
+async function emptyMonth(pool: pg.Pool, org_id: number, segments: readonly SealedSegment[], signal?: AbortSignal) {
+  const portions = [...Map.groupBy(segments, ({ day }) => day).values()].flatMap(mergePortionsOf)
   const without: Losable[] = ['ref_id', ...(await ownWords(pool, org_id, portions, signal))]
-  const spent = without.includes('sub1') ? await spentOn(pool, org_id, segments) : undefined
+  const spent = without.includes('sub1') ? await sub1WithSpend(pool, org_id, segments) : undefined
   for (const portion of portions) {
     if (signal?.aborted) return
     const ids = portion.map(({ id }) => id)
@@ -78,15 +78,19 @@ async function emptyMonth(pool: pg.Pool, org_id: number, segments: readonly Full
 }
 
 /** The values of sub1 that have spend booked in the month of these segments. */
-async function spentOn(pool: pg.Pool, org_id: number, segments: readonly Full[]): Promise<ReadonlySet<string>> {
+async function sub1WithSpend(
+  pool: pg.Pool,
+  org_id: number,
+  segments: readonly SealedSegment[],
+): Promise<ReadonlySet<string>> {
   const days = segments.map(({ day }) => day).sort()
   const { rows } = await pool.query<{ sub1: string }>(SPENT, [org_id, days[0], days.at(-1)])
   return new Set(rows.map(({ sub1 }) => sub1))
 }
 
 /** The segments of a day in portions, each of which becomes one segment. */
-function portionsOf(segments: readonly Full[]): Full[][] {
-  const portions: Full[][] = []
+function mergePortionsOf(segments: readonly SealedSegment[]): SealedSegment[][] {
+  const portions: SealedSegment[][] = []
   let rows = MOST_ROWS
   for (const segment of segments) {
     rows += segment.rows
@@ -103,7 +107,7 @@ function portionsOf(segments: readonly Full[]): Full[][] {
 async function ownWords(
   pool: pg.Pool,
   org_id: number,
-  portions: readonly Full[][],
+  portions: readonly SealedSegment[][],
   signal?: AbortSignal,
 ): Promise<Losable[]> {
   const found = SUBS.map(name => ({ name, filled: 0, words: new Set<string>() }))

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../contract/ids.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
-import { type Entry, type Fixed, factOf, net, type Row, rowsOf } from './facts.ts'
+import { type SheetEntry, type FixedClick, factOf, net, type FactRow, factRowsOf } from './facts.ts'
 import { decode, encode } from './parquet.ts'
 
 const DAY = Date.parse('2026-03-01')
@@ -20,7 +20,7 @@ const clicks = fc
     cost: fc.option(fc.constantFrom('0', '0.000000001', '12.5')),
     is_priced: fc.boolean(),
   })
-  .map(({ ms, ...own }): Fixed => {
+  .map(({ ms, ...own }): FixedClick => {
     const none = { offer: null, landing: null, path: null, ad_account: null, geo: 'DE', device: null, os: null }
     const subs = { sub2: null, sub3: null, sub4: null, sub5: null, sub6: null, sub7: null, sub8: null }
     const rest = { browser: null, platform: null, ref_id: null, visitor_is_new: true }
@@ -53,8 +53,12 @@ const NEW = {
   revenue_pending: null,
   conversions: null,
 }
-const changeOf = (id: string, was: ClickState, is: ClickState): Entry =>
-  ({ id, ...is, ...Object.fromEntries(Object.entries(was).map(([name, value]) => [`was_${name}`, value])) }) as Entry
+const changeOf = (id: string, was: ClickState, is: ClickState): SheetEntry =>
+  ({
+    id,
+    ...is,
+    ...Object.fromEntries(Object.entries(was).map(([name, value]) => [`was_${name}`, value])),
+  }) as SheetEntry
 
 /** A click's history as sheets tell of it, and the state it ends in. */
 const histories = fc
@@ -73,10 +77,10 @@ const histories = fc
       entries.push(changeOf(click.id, state, is) as (typeof entries)[number])
       state = is
     }
-    return { click, entries: entries as Entry[], state }
+    return { click, entries: entries as SheetEntry[], state }
   })
 
-const sorted = (rows: readonly Row[]) =>
+const sorted = (rows: readonly FactRow[]) =>
   rows
     .map(row =>
       JSON.stringify(
@@ -93,8 +97,8 @@ test('whatever has happened to clicks, in whatever order it is told and however 
         entries.map(entry => ({ entry, click, at: random.next().value })),
       )
       told.sort((a, b) => a.at - b.at)
-      const parts: Row[][] = [[], [], []]
-      for (const { click, entry, at } of told) parts[at % 3]?.push(...rowsOf(click, entry, hash))
+      const parts: FactRow[][] = [[], [], []]
+      for (const { click, entry, at } of told) parts[at % 3]?.push(...factRowsOf(click, entry, hash))
       const left = net(parts.flatMap(part => net(part)))
       const is = all.map(({ click, state }) => ({ ...factOf(click, state, hash), sign: 1 as const }))
       assert.deepEqual(sorted(left), sorted(is))
@@ -109,10 +113,10 @@ test('what is told after a state is taken from it is how the click was before, a
       const waiting = entries.slice(from)
       const sealed = net([
         { ...factOf(click, state, hash), sign: 1 },
-        ...waiting.flatMap(entry => rowsOf(click, entry, hash, -1)),
+        ...waiting.flatMap(entry => factRowsOf(click, entry, hash, -1)),
       ])
       assert.ok(sealed.every(({ sign }) => sign === 1) && sealed.length === (from === 0 ? 0 : 1))
-      const later = net([...sealed, ...waiting.flatMap(entry => rowsOf(click, entry, hash))])
+      const later = net([...sealed, ...waiting.flatMap(entry => factRowsOf(click, entry, hash))])
       assert.deepEqual(sorted(later), sorted([{ ...factOf(click, state, hash), sign: 1 }]))
     }),
   )
@@ -121,7 +125,7 @@ test('what is told after a state is taken from it is how the click was before, a
 test('rows come back from a body as they were put in', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(histories, { minLength: 1, maxLength: 20 }), async all => {
-      const rows = all.flatMap(({ click, entries }) => entries.flatMap(entry => rowsOf(click, entry, hash)))
+      const rows = all.flatMap(({ click, entries }) => entries.flatMap(entry => factRowsOf(click, entry, hash)))
       assert.deepEqual(sorted(await decode(encode(rows))), sorted(rows))
     }),
   )

@@ -62,10 +62,10 @@ type Fact = { readonly [name in TextColumn]: string | null } & {
 }
 
 /** A fact that is added (1) or taken out (-1). */
-export type Row = Fact & { readonly sign: 1 | -1 }
+export type FactRow = Fact & { readonly sign: 1 | -1 }
 
 /** The columns of a click that never change, as `FIXED` reads them. */
-export type Fixed = { readonly [name in Exclude<TextColumn, 'bot'>]: string | null } & {
+export type FixedClick = { readonly [name in Exclude<TextColumn, 'bot'>]: string | null } & {
   readonly id: string
   readonly visitor_id: string | null
   readonly visitor_is_new: boolean | null
@@ -85,7 +85,7 @@ export const STANDING = [...STATES.map(name => `c.${name}`), `${CONVERSIONS_OF('
 )
 
 /** An entry of a sheet: the state of a click before and after a change; `was_stages` is null for a new click. */
-export type Entry = { readonly id: string } & ClickState & {
+export type SheetEntry = { readonly id: string } & ClickState & {
     readonly [name in keyof ClickState as `was_${name}`]: ClickState[name] | null
   }
 
@@ -118,10 +118,10 @@ const NONE: Record<(typeof STATES)[number], string> = {
 const AS_TEXT: Partial<Record<keyof ClickState, string>> = { revenue: '::text', revenue_pending: '::text' }
 
 /** The keyed hash of a visitor. */
-export type Hash = (visitor_id: string) => bigint
+export type VisitorHash = (visitor_id: string) => bigint
 
 /** The fact of a click in a state. The columns are spelled out, because spreading objects takes three times as long. */
-export function factOf(click: Fixed, state: ClickState, hash: Hash): Fact {
+export function factOf(click: FixedClick, state: ClickState, hash: VisitorHash): Fact {
   const isCosting = state.cost_counts === true
   return {
     ms: timeOfId(click.id) % DAY_MS,
@@ -162,10 +162,10 @@ export function factOf(click: Fixed, state: ClickState, hash: Hash): Fact {
 }
 
 /** The fact as a row with a sign. It changes the fact itself. */
-export const signed = (fact: Fact, sign: 1 | -1): Row => Object.assign(fact, { sign })
+export const signed = (fact: Fact, sign: 1 | -1): FactRow => Object.assign(fact, { sign })
 
 /** The rows that an entry adds; `sign` -1 undoes the entry. */
-export function rowsOf(click: Fixed, entry: Entry, hash: Hash, sign: 1 | -1 = 1): Row[] {
+export function factRowsOf(click: FixedClick, entry: SheetEntry, hash: VisitorHash, sign: 1 | -1 = 1): FactRow[] {
   if (entry.was_stages === null) {
     // The cost of a tracked click counts from the start, where its campaign has a cost model.
     const born = { ...entry, cost_counts: click.is_priced && entry.tracked }
@@ -203,7 +203,7 @@ const OTHERS = [
 ] as const satisfies readonly (keyof Fact)[]
 
 /** Equal for equal facts alone: no text holds U+0000, and an empty text differs from a missing one. */
-function keyOf(fact: Fact): string {
+function factKey(fact: Fact): string {
   let key = ''
   for (const name of OTHERS) key += `${fact[name] ?? ''}\0`
   for (const name of TEXTS) {
@@ -217,38 +217,38 @@ function keyOf(fact: Fact): string {
 export type Losable = 'ref_id' | (typeof SUBS)[number]
 
 /** The row without its visitor and these columns. A sub1 with booked spend (`spent`) stays. */
-export function emptied(row: Row, words: readonly Losable[], spent?: ReadonlySet<string>): Row {
+export function emptied(row: FactRow, words: readonly Losable[], spent?: ReadonlySet<string>): FactRow {
   const left = { ...row, visitor: null, ...Object.fromEntries(words.map(name => [name, null])) }
   return row.sub1 !== null && spent?.has(row.sub1) === true ? { ...left, sub1: row.sub1 } : left
 }
 
 /** The rows without those that cancel, by time. */
-export function net(rows: readonly Row[]): Row[] {
+export function net(rows: readonly FactRow[]): FactRow[] {
   return (rows.some(({ sign }) => sign === -1) ? cancelled(rows) : [...rows]).sort((a, b) => a.ms - b.ms)
 }
 
-function cancelled(rows: readonly Row[]): Row[] {
-  const sums = new Map<string, { row: Row; sum: number }>()
+function cancelled(rows: readonly FactRow[]): FactRow[] {
+  const sums = new Map<string, { row: FactRow; sum: number }>()
   for (const row of rows) {
-    const key = keyOf(row)
+    const key = factKey(row)
     const found = sums.get(key)
     if (found === undefined) sums.set(key, { row, sum: row.sign })
     else found.sum += row.sign
   }
-  const left: Row[] = []
+  const left: FactRow[] = []
   for (const { row, sum } of sums.values()) {
     const isLike = Math.sign(sum) === row.sign
-    const one: Row = isLike ? row : { ...row, sign: sum < 0 ? -1 : 1 }
+    const one: FactRow = isLike ? row : { ...row, sign: sum < 0 ? -1 : 1 }
     for (let count = Math.abs(sum); count > 0; count -= 1) left.push(one)
   }
   return left
 }
 
 /** The rows by the UTC day of their clicks. */
-export class Days {
-  readonly #days = new Map<string, Row[]>()
+export class FactDays {
+  readonly #days = new Map<string, FactRow[]>()
 
-  add(id: string, rows: readonly Row[]): void {
+  add(id: string, rows: readonly FactRow[]): void {
     const day = dayOf(timeOfId(id))
     const of = this.#days.get(day)
     if (of === undefined) this.#days.set(day, [...rows])
@@ -256,7 +256,7 @@ export class Days {
   }
 
   /** Each day that has rows left, net. */
-  net(): { day: string; rows: Row[] }[] {
+  net(): { day: string; rows: FactRow[] }[] {
     return [...this.#days].map(([day, rows]) => ({ day, rows: net(rows) })).filter(({ rows }) => rows.length > 0)
   }
 }

@@ -11,7 +11,7 @@ import { openMerging } from './merge.ts'
 import { openSealing } from './seal.ts'
 
 /** The one message that the process receives. */
-export type Given = {
+export type KeepingSettings = {
   readonly config: Pick<Config, 'logLevel' | 'secret' | 'dataDir'>
   readonly addresses: readonly Node[]
 }
@@ -19,7 +19,7 @@ export type Given = {
 const parted = once(process, 'disconnect')
 // A terminal and a service manager signal the whole process group; only the parent decides when this process ends.
 process.on('SIGINT', () => {}).on('SIGTERM', () => {})
-const [{ config, addresses }] = (await once(process, 'message')) as [Given]
+const [{ config, addresses }] = (await once(process, 'message')) as [KeepingSettings]
 const log = openLog(config.logLevel)
 const fail = (error: unknown) => {
   log.fatal({ err: error }, 'an error that nothing caught in the process that seals clicks for Explore')

@@ -9,7 +9,7 @@ import { BEHIND } from '../../ground/db/connect.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { NEXT_COUNTED } from './check.ts'
-import type { Given } from './keeping-child.ts'
+import type { KeepingSettings } from './keeping-child.ts'
 import { NEXT_WAITING } from './seal.ts'
 
 /** The longest time without the process after the first click or a crash. */
@@ -23,9 +23,9 @@ export function openKeeping(
   let child: ChildProcess | undefined
   let closing = false
   const begin = async () => {
-    if (child !== undefined || !(await isAnyThere(database.worker))) return
+    if (child !== undefined || !(await hasClicks(database.worker))) return
     const { logLevel, secret, dataDir } = config
-    const begun = started({ config: { logLevel, secret, dataDir }, addresses: database.addresses })
+    const begun = startKeeper({ config: { logLevel, secret, dataDir }, addresses: database.addresses })
     begun.on('error', error => log.error({ err: error }, 'the process that seals clicks for Explore cannot be reached'))
     // A process that could not start emits no exit.
     if (begun.pid === undefined) return
@@ -51,13 +51,13 @@ export function openKeeping(
   }
 }
 
-async function isAnyThere(pool: pg.Pool): Promise<boolean> {
+async function hasClicks(pool: pg.Pool): Promise<boolean> {
   for (const next of [NEXT_WAITING, NEXT_COUNTED])
     if ((await organizationsWith(next, pool).next()).done !== true) return true
   return false
 }
 
-function started(given: Given): ChildProcess {
+function startKeeper(settings: KeepingSettings): ChildProcess {
   const child = fork(new URL('./keeping-child.ts', import.meta.url), {
     serialization: 'advanced',
     // Settings are sent as a message, because others may read the environment of a process.
@@ -66,7 +66,7 @@ function started(given: Given): ChildProcess {
     execArgv: ['--max-semi-space-size=4'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  child.send(given)
+  child.send(settings)
   try {
     // Lower than this process's priority, which may itself be low.
     if (child.pid !== undefined)

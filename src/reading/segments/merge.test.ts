@@ -12,7 +12,7 @@ import { assertSealed, readSegments, rowsByDay } from '../../../tests/support/se
 import { aClick } from '../../../tests/support/visits.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
 import { net } from './facts.ts'
-import { chosen, mergeAll, mergeSegments } from './merge.ts'
+import { segmentsToMerge, mergeAll, mergeSegments } from './merge.ts'
 import { sealAll } from './seal.ts'
 
 let fresh: FreshDatabase
@@ -61,7 +61,7 @@ test('segments that were sealed one by one become few, of the same facts and sum
   await assertSealed(fresh.database, house.ground.secrets, org_id)
 })
 
-test('segments that change while they are merged are left as they are then', async () => {
+test('segments that change while they are mergedParts are left as they are then', async () => {
   const { org_id } = await seedSignedIn(house)
   for (let turn = 0; turn < 9; turn += 1) {
     await storeClicks(fresh.database.clicks, [aClick(house.ground.secrets.clickKey, org_id)])
@@ -78,10 +78,10 @@ test('segments that change while they are merged are left as they are then', asy
   await assertSealed(fresh.database, house.ground.secrets, org_id)
 })
 
-test('a crowd of one size is merged with what is smaller, and larger ones are not written again for it', () => {
+test('a crowd of one size is mergedParts with what is smaller, and larger ones are not written again for it', () => {
   const of = (rows: number, count: number, taken = 0) =>
     Array.from({ length: count }, (_, at) => ({ id: `${rows} ${at}`, rows, taken }))
-  const told = (sizes: ReturnType<typeof of>) => chosen(sizes).map(({ rows }) => rows)
+  const told = (sizes: ReturnType<typeof of>) => segmentsToMerge(sizes).map(({ rows }) => rows)
   assert.deepEqual(told([...of(1, 7), ...of(20, 7), ...of(300, 7)]), [])
   assert.deepEqual(
     told([...of(1, 8), ...of(20, 2)]),

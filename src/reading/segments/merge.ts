@@ -7,10 +7,10 @@ import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openPace, type Pace } from '../../ground/pace.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import { emptied, type Losable, net, type Row } from './facts.ts'
+import { emptied, type Losable, net, type FactRow } from './facts.ts'
 import { decode, MOST_ROWS } from './parquet.ts'
-import { type Part, partsOf } from './parts.ts'
-import { insertSegments, inTurn } from './store.ts'
+import { type SegmentPart, partsOf } from './parts.ts'
+import { insertSegments, withSegmentsLock } from './store.ts'
 
 const PAUSE_MS = 60_000
 /** So many segments of about one size become one. So each row is rewritten only a few times, and a day has at most some dozens of segments. */
@@ -53,7 +53,7 @@ export async function mergeAll(
     const { rows } = await pool.query<Size & { day: string; is_emptied: boolean }>(CROWDED, [org_id])
     for (const sizes of Map.groupBy(rows, ({ day, is_emptied }) => `${day} ${is_emptied}`).values()) {
       if (signal?.aborted) return
-      const ids = chosen(sizes).map(({ id }) => id)
+      const ids = segmentsToMerge(sizes).map(({ id }) => id)
       const { day, is_emptied } = sizes[0] as (typeof sizes)[number]
       if (ids.length < 2) continue
       const began = performance.now()
@@ -67,7 +67,7 @@ export async function mergeAll(
  * The segments of a day to merge into one; `sizes` has the smallest first. These are the segments of the largest size of which there are enough, with
  * all smaller ones; or, where too many rows have the sign -1, as many as fit. None where nothing is worth merging.
  */
-export function chosen(sizes: readonly Size[]): readonly Size[] {
+export function segmentsToMerge(sizes: readonly Size[]): readonly Size[] {
   const sizeOf = ({ rows }: Size) => Math.floor(Math.log(Math.max(rows, 1)) / Math.log(OF_A_SIZE))
   const crowds = [...Map.groupBy(sizes, sizeOf)].filter(([, { length }]) => length >= OF_A_SIZE)
   const most = Math.max(...crowds.map(([size]) => size))
@@ -85,7 +85,7 @@ export function chosen(sizes: readonly Size[]): readonly Size[] {
 }
 
 /** The merged segment. `without`: its rows lose their visitor and these columns; a sub1 with booked spend (`spent`) stays. */
-type Merged = {
+type MergedSegment = {
   readonly day: string
   readonly is_emptied: boolean
   readonly without?: readonly Losable[]
@@ -97,12 +97,12 @@ export async function mergeSegments(
   pool: pg.Pool,
   org_id: number,
   ids: readonly string[],
-  { day, is_emptied, without, spent }: Merged,
+  { day, is_emptied, without, spent }: MergedSegment,
 ): Promise<void> {
   const bodies = await readBodies(pool, org_id, ids)
   if (bodies.length < ids.length) return
-  const parts = await merged(bodies, without, spent)
-  await inTurn(pool, org_id, async client => {
+  const parts = await mergedParts(bodies, without, spent)
+  await withSegmentsLock(pool, org_id, async client => {
     const there = await client.query(THERE, [org_id, ids])
     if (there.rows.length < ids.length) return
     await client.query(REMOVE, [org_id, ids])
@@ -116,12 +116,12 @@ export async function readBodies(pool: pg.Pool, org_id: number, ids: readonly st
   return rows.map(({ body }) => body)
 }
 
-async function merged(
+async function mergedParts(
   bodies: readonly Uint8Array[],
   without: readonly Losable[] | undefined,
   spent?: ReadonlySet<string>,
-): Promise<Part[]> {
-  const rows: Row[] = []
+): Promise<SegmentPart[]> {
+  const rows: FactRow[] = []
   for (const body of bodies)
     for (const row of await decode(body)) rows.push(without === undefined ? row : emptied(row, without, spent))
   return partsOf(net(rows))

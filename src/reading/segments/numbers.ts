@@ -12,7 +12,7 @@ const EVENTS = ['events', 'events_pending', 'events_rejected', 'without_amounts'
 export const SEGMENT_NUMBERS = [...SLOT_NUMBERS, ...EVENTS]
 
 /** The columns of a union in the order of `SEGMENT_NUMBERS`: 0 where `of` returns undefined. */
-export const numbered = (of: (name: string) => string | undefined): string =>
+export const numberColumns = (of: (name: string) => string | undefined): string =>
   SEGMENT_NUMBERS.map(name => `${of(name) ?? '0'} as ${name}`).join(', ')
 
 const KEPT_FROM = `coalesce((select ${dayOfId('before_id')} from dropped_clicks order by before_id desc limit 1), '-infinity'::date)`
@@ -21,26 +21,26 @@ const KEPT_FROM = `coalesce((select ${dayOfId('before_id')} from dropped_clicks 
 const IS_KEPT = `day >= ${KEPT_FROM}`
 
 /** SQL of the sums of segments by day; `where` is a condition on the day. */
-export const segmentsHave = (where: string): string =>
+export const segmentSums = (where: string): string =>
   `select day, ${SEGMENT_NUMBERS.map(name => (SLOT_NUMBERS.includes(name) ? name : `case when ${IS_KEPT} then ${name} else 0 end as ${name}`)).join(', ')}
     from segments where org_id = $1 and ${where}`
 
 /** SQL of the report's numbers by day, negated; `where` is a condition on the day. */
-export function reportTaken(where: string): string {
+export function negatedReport(where: string): string {
   const counters = daysTaken(UNITS.campaign + ALL_CAMPAIGNS, where)
   return `select day, ${SEGMENT_NUMBERS.map(name => (SLOT_NUMBERS.includes(name) ? name : '0')).join(', ')} from (${counters}) counted
     union all
-    select day, ${numbered(name => ({ events: '-events', events_pending: '-pending', events_rejected: '-rejected' })[name])}
+    select day, ${numberColumns(name => ({ events: '-events', events_pending: '-pending', events_rejected: '-rejected' })[name])}
     from event_counts where org_id = $1 and dimension = ${UNITS.campaign + ALL_CAMPAIGNS} and ${where} and ${IS_KEPT}
     union all
     select * from (
-      select ${dayOfId('click_id')} as day, ${numbered(name => (name === 'events' ? '-1' : undefined))}
+      select ${dayOfId('click_id')} as day, ${numberColumns(name => (name === 'events' ? '-1' : undefined))}
       from events where org_id = $1 and not counted and not test
     ) recorded where ${where} and ${IS_KEPT}
     union all
     select * from (
       select ${dayOfId('e.click_id')} as day,
-        ${numbered(name => ({ events_pending: `-${PENDING_CHANGE}`, events_rejected: `-${REJECTED_CHANGE}` })[name])}
+        ${numberColumns(name => ({ events_pending: `-${PENDING_CHANGE}`, events_rejected: `-${REJECTED_CHANGE}` })[name])}
       from event_revisions r
       join events e on e.org_id = $1 and e.id = r.event_id
       ${WAS}

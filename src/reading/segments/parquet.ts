@@ -2,12 +2,12 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { parquetWriteBuffer } from 'hyparquet-writer'
-import { type Row, TEXTS } from './facts.ts'
+import { type FactRow, TEXTS } from './facts.ts'
 
 type Type = 'INT32' | 'INT64' | 'BOOLEAN' | 'STRING'
-type Column = { readonly name: keyof Row; readonly type: Type; readonly nullable: boolean }
+type Column = { readonly name: keyof FactRow; readonly type: Type; readonly nullable: boolean }
 
-const column = (name: keyof Row, type: Type, nullable = false): Column => ({ name, type, nullable })
+const column = (name: keyof FactRow, type: Type, nullable = false): Column => ({ name, type, nullable })
 
 const COLUMNS: readonly Column[] = [
   column('sign', 'INT32'),
@@ -28,7 +28,7 @@ const COLUMNS: readonly Column[] = [
 ]
 
 /** The text columns. Segments of earlier versions lack the newer ones, which are then null. */
-export const TEXT_COLUMNS: readonly (keyof Row)[] = COLUMNS.filter(({ type }) => type === 'STRING').map(
+export const TEXT_COLUMNS: readonly (keyof FactRow)[] = COLUMNS.filter(({ type }) => type === 'STRING').map(
   ({ name }) => name,
 )
 
@@ -36,7 +36,7 @@ export const TEXT_COLUMNS: readonly (keyof Row)[] = COLUMNS.filter(({ type }) =>
 export const MOST_ROWS = 32_768
 
 /** The file of at least one row. */
-export function encode(rows: readonly Row[]): Buffer {
+export function encode(rows: readonly FactRow[]): Buffer {
   const columnData = COLUMNS.map(({ name, type, nullable }) => ({
     name,
     type,
@@ -57,11 +57,11 @@ export function encode(rows: readonly Row[]): Buffer {
 }
 
 /** The rows of a file that `encode` of this version or an earlier one has made, with these columns alone if given. */
-export async function decode(body: Uint8Array): Promise<Row[]>
-export async function decode<Name extends keyof Row>(
+export async function decode(body: Uint8Array): Promise<FactRow[]>
+export async function decode<Name extends keyof FactRow>(
   body: Uint8Array,
   columns: readonly Name[],
-): Promise<Pick<Row, Name>[]>
+): Promise<Pick<FactRow, Name>[]>
 export async function decode(body: Uint8Array, columns?: readonly string[]): Promise<object[]> {
   const file = {
     byteLength: body.byteLength,

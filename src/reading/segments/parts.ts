@@ -3,10 +3,10 @@ import { fromUnits } from '../../contract/decimals.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { readConversions, type StatusCounts } from '../../intake/counters/conversions.ts'
 import { fromMillionths } from '../../money/billing/money.ts'
-import type { Row } from './facts.ts'
+import type { FactRow } from './facts.ts'
 import { encode, MOST_ROWS } from './parquet.ts'
 
-export type Part = {
+export type SegmentPart = {
   readonly rows: number
   /** How many of them have the sign -1. */
   readonly taken: number
@@ -15,8 +15,8 @@ export type Part = {
 }
 
 /** As many parts as the rows need; none without rows. */
-export function partsOf(rows: readonly Row[]): Part[] {
-  const parts: Part[] = []
+export function partsOf(rows: readonly FactRow[]): SegmentPart[] {
+  const parts: SegmentPart[] = []
   for (let from = 0; from < rows.length; from += MOST_ROWS) {
     const some = rows.slice(from, from + MOST_ROWS)
     const taken = some.filter(({ sign }) => sign === -1).length
@@ -26,7 +26,7 @@ export function partsOf(rows: readonly Row[]): Part[] {
 }
 
 /** The sums over the tracked rows, by the names of `SEGMENT_NUMBERS`. */
-function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>> {
+function sumsOf(rows: readonly FactRow[]): Readonly<Record<string, number | string>> {
   const counts = LADDER.map(() => 0)
   const others = {
     unread_costs: 0,
@@ -73,7 +73,7 @@ function sumsOf(rows: readonly Row[]): Readonly<Record<string, number | string>>
 }
 
 /** Whether a row has revenue but no amounts by type, because a process of an earlier version wrote it. */
-const lacksAmounts = ({ revenue }: Row, conversions: readonly StatusCounts[]): boolean =>
+const lacksAmounts = ({ revenue }: FactRow, conversions: readonly StatusCounts[]): boolean =>
   revenue !== null &&
   revenue !== 0n &&
   conversions.some(([approved, , , amount]) => approved !== 0 && amount === undefined)

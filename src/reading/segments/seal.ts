@@ -10,9 +10,9 @@ import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openPace, type Pace } from '../../ground/pace.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import { Days, type Entry, entriesOf, FIXED, type Fixed, type Hash, rowsOf } from './facts.ts'
+import { FactDays, type SheetEntry, entriesOf, FIXED, type FixedClick, type VisitorHash, factRowsOf } from './facts.ts'
 import { partsOf } from './parts.ts'
-import { insertSegments, inTurn } from './store.ts'
+import { insertSegments, withSegmentsLock } from './store.ts'
 
 /** Some 5,000 new clicks: few enough for short transactions, and enough that a busy day has few segments. */
 const PORTION_BYTES = 100_000
@@ -71,14 +71,14 @@ export async function sealAll(
   for await (const org_id of organizationsWith(NEXT_WAITING, pool, signal))
     for (let isMore = true; isMore && signal?.aborted !== true; ) {
       const began = performance.now()
-      isMore = await sealPortion(pool, org_id, hashOf(secrets, org_id))
+      isMore = await sealPortion(pool, org_id, visitorHashOf(secrets, org_id))
       await pace?.rest(began, signal)
     }
 }
 
 /** True after a full portion, when more may be left. False where another process has the turn. */
-async function sealPortion(pool: pg.Pool, org_id: number, hash: Hash): Promise<boolean> {
-  const isFull = await inTurn(pool, org_id, async client => {
+async function sealPortion(pool: pg.Pool, org_id: number, hash: VisitorHash): Promise<boolean> {
+  const isFull = await withSegmentsLock(pool, org_id, async client => {
     const { rows } = await client.query<{ id: string }>(BOUND, [org_id])
     const bound = rows[0]?.id
     await sealUpTo(client, org_id, bound ?? LAST_ID, hash)
@@ -87,15 +87,15 @@ async function sealPortion(pool: pg.Pool, org_id: number, hash: Hash): Promise<b
   return isFull === true
 }
 
-async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, hash: Hash): Promise<void> {
-  const { rows: entries } = await client.query<Entry>(TAKE, [org_id, bound])
+async function sealUpTo(client: pg.PoolClient, org_id: number, bound: string, hash: VisitorHash): Promise<void> {
+  const { rows: entries } = await client.query<SheetEntry>(TAKE, [org_id, bound])
   if (entries.length === 0) return
   const clicks = await readFixed(client, org_id, entries)
-  const days = new Days()
+  const days = new FactDays()
   for (const entry of entries) {
     const click = clicks.get(entry.id)
     // A missing click was dropped with its month; its day keeps its sealed facts.
-    if (click !== undefined) days.add(entry.id, rowsOf(click, entry, hash))
+    if (click !== undefined) days.add(entry.id, factRowsOf(click, entry, hash))
   }
   for (const { day, rows } of days.net()) await insertSegments(client, org_id, day, partsOf(rows))
 }
@@ -113,15 +113,15 @@ export async function areManyWaiting(pool: pg.Pool, org_id: number): Promise<boo
 export async function readFixed(
   client: Pick<pg.Pool, 'query'>,
   org_id: number,
-  entries: readonly Entry[],
-): Promise<Map<string, Fixed>> {
+  entries: readonly SheetEntry[],
+): Promise<Map<string, FixedClick>> {
   const ids = [...new Set(entries.map(({ id }) => id))]
   if (ids.length === 0) return new Map()
-  const { rows } = await client.query<Fixed>(READ, [org_id, ids, ...boundsOf(ids)])
+  const { rows } = await client.query<FixedClick>(READ, [org_id, ids, ...boundsOf(ids)])
   return new Map(rows.map(click => [click.id, click]))
 }
 
 /** A hash of an organization's visitors, which differs for every organization and cannot be computed without the secret. */
-export function hashOf(secrets: Pick<Secrets, 'mac'>, org_id: number): Hash {
+export function visitorHashOf(secrets: Pick<Secrets, 'mac'>, org_id: number): VisitorHash {
   return visitor_id => secrets.mac('explore visitor', `${org_id} ${visitor_id}`).readBigInt64BE(0)
 }

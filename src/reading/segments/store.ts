@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { newId } from '../../contract/ids.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
 import { SEGMENT_NUMBERS } from './numbers.ts'
-import type { Part } from './parts.ts'
+import type { SegmentPart } from './parts.ts'
 
 const TAKE_TURN = 'select 1 from explore_turns where org_id = $1 for update skip locked'
 const FIRST_TURN = 'insert into explore_turns (org_id) values ($1) on conflict (org_id) do nothing returning org_id'
@@ -12,7 +12,7 @@ const FIRST_TURN = 'insert into explore_turns (org_id) values ($1) on conflict (
  * Does `work` in a transaction that holds the organization's lock on segments. Undefined where another process holds it. Later statements of the
  * transaction see everything that the last holder of the lock has written.
  */
-export async function inTurn<T>(
+export async function withSegmentsLock<T>(
   pool: pg.Pool,
   org_id: number,
   work: (client: pg.PoolClient) => Promise<T>,
@@ -36,7 +36,7 @@ export async function insertSegments(
   client: pg.PoolClient,
   org_id: number,
   day: string,
-  parts: readonly Part[],
+  parts: readonly SegmentPart[],
   is_emptied = false,
 ): Promise<void> {
   for (const { rows, taken, sums, body } of parts)

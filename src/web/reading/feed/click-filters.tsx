@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { TRACKED } from '../../../reading/feed/api.ts'
-import { type Dimension, readReportAsMember } from '../../../reading/reports/api.ts'
+import { type ReportDimension, readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
 import { CampaignChoice } from '../../ground/campaign-choice.tsx'
 import { country as nameOf } from '../../ground/figures/figures.ts'
@@ -75,7 +75,7 @@ export function ClickFilters({ address: { search, narrow }, days, today, seen }:
 type Among = { days: Days; campaign: string | undefined }
 
 /** The values that tracked clicks have; none before `isAsked`. */
-function useCounted(dimension: Dimension, { days, campaign }: Among, isAsked = true): string[] {
+function useCounted(dimension: ReportDimension, { days, campaign }: Among, isAsked = true): string[] {
   const query = { dimension, ...boundsOf(days), campaign_id: campaign }
   const report = useQuery({ ...ask(readReportAsMember, { query }), enabled: isAsked })
   return report.data?.rows.filter(({ clicks }) => clicks > 0).map(({ key }) => key) ?? []
