@@ -1,4 +1,4 @@
-// Figures of one's own: what is read of an expression, what it comes to, and how what is wrong in it is said.
+// Custom formulas: how expressions are parsed, their values, and their errors.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readFormula } from '../src/contract/formula.ts'
@@ -17,7 +17,7 @@ const wrongOf = (text: string) => {
   return 'wrong' in formula ? formula.wrong : undefined
 }
 
-test('products come before sums, signs of one rank from the left, and parentheses first', () => {
+test('products bind before sums, operators of one rank from the left, and parentheses first', () => {
   assert.equal(worked('2 + 3 * 4'), 14)
   assert.equal(worked('(2 + 3) * 4'), 20)
   assert.equal(worked('20 - 5 - 3'), 12)
@@ -26,26 +26,26 @@ test('products come before sums, signs of one rank from the left, and parenthese
   assert.equal(worked('2 * -(1 + .5)'), -3)
 })
 
-test('figures are called by their names, in whatever letters', () => {
+test('names of figures are read in any case', () => {
   assert.equal(worked('Revenue/clicks'), 0.15)
   assert.equal(worked(' (revenue-cost) / landed '), 0.36)
 })
 
-test('what is divided by 0, or has no value, is none', () => {
+test('a division by 0, or of an unknown figure, has no value', () => {
   assert.equal(worked('revenue / lead'), undefined)
   assert.equal(worked('1 + cost / (clicks - 200)'), undefined)
   assert.equal(worked('profit + 1'), undefined)
   assert.equal(worked('0 * profit'), undefined)
 })
 
-test('nothing but figures and arithmetic is read', () => {
+test('only figures and arithmetic are accepted', () => {
   assert.equal(wrongOf('clicks.constructor'), '“.” has no meaning here')
   assert.equal(wrongOf('alert(1)'), 'There is no figure called “alert”')
   assert.equal(wrongOf('clicks = 1'), '“=” has no meaning here')
   assert.equal(wrongOf('constructor'), 'There is no figure called “constructor”')
 })
 
-test('what is wrong is said', () => {
+test('errors are named', () => {
   assert.equal(wrongOf('  '), 'Type a formula, such as revenue / clicks')
   assert.equal(wrongOf('revenue /'), 'Something is missing at the end')
   assert.equal(wrongOf('(revenue'), 'A parenthesis is not closed')

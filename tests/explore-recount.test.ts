@@ -1,4 +1,4 @@
-// The recount that answers of Explore are held against, itself held against figures that were worked out by hand.
+// The recount with which answers of Explore are compared, itself compared with figures computed by hand.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -23,7 +23,7 @@ const USUAL = {
   campaign_id: SPRING,
   geo: 'DE',
 }
-/** In the night in which the clocks of Kyiv go from 3 to 4: at 01:00 UTC. */
+/** In the night in which the clocks of Kyiv go from 3:00 to 4:00, at 01:00 UTC. */
 const at = (time: string) => newId(Date.parse(`2026-03-29T${time}Z`))
 const WINDOW = { date_from: '2026-03-29', date_to: '2026-03-29T23:59:59.999Z' }
 
@@ -73,7 +73,7 @@ const CLICKS = [
     cost_counts: false,
   },
   { id: at('23:59:59.999'), visitor_id: null, visitor_is_new: null, sub1: null, campaign_id: null },
-  // Neither of these is of the window: not tracked, a millisecond late, of somebody else.
+  // None of these counts: untracked, a millisecond late, another organization's.
   { id: at('12:00:00.000'), tracked: false, sub1: 'a' },
   { id: newId(Date.parse('2026-03-30T00:00:00.000Z')), sub1: 'a' },
   { id: at('12:00:00.000'), org_id: ORG === 1 ? 2 : 1, sub1: 'a' },
@@ -112,7 +112,7 @@ before(async () => {
 
 const ask = (question: object) =>
   recountExplore(fresh.database.worker, ORG, ExploreQuestion.parse({ ...WINDOW, ...question }))
-/** Keys with their clicks, and what lies below them. */
+/** Keys with their clicks and the rows below them. */
 type Told = readonly [key: string | null, clicks: number | undefined, ...below: Told[]]
 const told = (rows: Awaited<ReturnType<typeof ask>>['rows']): Told[] =>
   rows.map(({ key, is_other, clicks, children = [] }) => [is_other ? 'OTHER' : key, clicks, ...told(children)])
@@ -156,7 +156,7 @@ test('the totals are those of the tracked clicks of the window', async () => {
   })
 })
 
-test('keys are those of the clocks, of objects, of texts and of the status', async () => {
+test('keys are those of times, objects, texts and the status', async () => {
   const [spring, autumn] = [toWireId(SPRING), toWireId(AUTUMN)]
   assert.deepEqual(await by('campaign'), [
     [spring, 3],
@@ -208,7 +208,7 @@ test('keys are those of the clocks, of objects, of texts and of the status', asy
   ])
 })
 
-test('each operator lets through what it says, and a missing value is none of those named', async () => {
+test('each operator filters as documented, and a missing value equals none of those named', async () => {
   const cases: [filter: object, clicks: number][] = [
     [{ dimension: 'sub1', op: 'is', values: ['a'] }, 2],
     [{ dimension: 'sub1', op: 'is_not', values: ['a'] }, 4],
@@ -232,7 +232,7 @@ test('each operator lets through what it says, and a missing value is none of th
   for (const [filter, clicks] of cases) assert.equal(await where(filter), clicks, JSON.stringify(filter))
 })
 
-test('what is not among the first is one row, which is the parent without them, its visitors counted again', async () => {
+test('the rows beyond the first are one row: the parent less the first rows, with its visitors counted again', async () => {
   const measures = ['clicks', 'revenue', 'unique_visitors']
   const { rows, totals, distinct } = await ask({
     levels: [
@@ -247,7 +247,7 @@ test('what is not among the first is one row, which is the parent without them, 
     ['a', 1],
     ['OTHER', 1],
   ])
-  // Of the three that the other hours have seen one is nobody, and one was there before.
+  // Of the three clicks in the other hours one has no visitor, and one visitor was counted before.
   assert.deepEqual(other, {
     key: null,
     is_other: true,
@@ -259,7 +259,7 @@ test('what is not among the first is one row, which is the parent without them, 
   assert.deepEqual([totals.unique_visitors, distinct], [3, [5, 3]])
 })
 
-test('a branch is opened by its keys and gone on with behind those that were shown', async () => {
+test('a row is opened by its keys, and the next page continues after the rows that were shown', async () => {
   const levels = [{ dimension: 'campaign' }, { dimension: 'sub1', top: 1, sort: { by: 'key', descending: true } }]
   const within = [toWireId(SPRING)]
   const { rows, totals, distinct } = await ask({ levels, within })
@@ -280,7 +280,7 @@ test('a branch is opened by its keys and gone on with behind those that were sho
   assert.deepEqual(told((await ask({ levels, within: [toWireId(newId())] })).rows), [])
 })
 
-test('rows are sorted by a measure, those without one last, and ties by their keys', async () => {
+test('rows are sorted by a measure, unknown ones last, and ties by their keys', async () => {
   const sorted = async (by: string, descending: boolean) =>
     told((await ask({ levels: [{ dimension: 'sub1' }], sort: { by, descending } })).rows).map(([key]) => key)
   assert.deepEqual(await sorted('approval_rate', true), ['a', 'b', 'Ünder', null])
@@ -295,7 +295,7 @@ test('rows are sorted by a measure, those without one last, and ties by their ke
   ])
 })
 
-test('the period before is as long, ends where this one begins, and is of the same keys', async () => {
+test('the period before is as long, ends where this one begins, and has the same keys', async () => {
   const later = { date_from: '2026-03-29T01:00:00.000Z', date_to: '2026-03-29T01:59:59.999Z' }
   const levels = [{ dimension: 'sub1', top: 1 }]
   const { rows, totals } = await ask({ ...later, levels, compare: 'before', measures: ['clicks', 'revenue'] })
@@ -313,7 +313,7 @@ test('the period before is as long, ends where this one begins, and is of the sa
   assert.deepEqual(totals, { clicks: 2, revenue: '0.00', before: { clicks: 1, revenue: '12.50' } })
 })
 
-test('of a window without clicks nothing is told but zeros', async () => {
+test('a window without clicks has only zeros', async () => {
   const { rows, totals, distinct } = await ask({
     date_from: '2020-01-01',
     date_to: '2020-01-02',

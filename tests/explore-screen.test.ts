@@ -1,5 +1,5 @@
-// What the Report page works out by itself: the question of an address and the address of a question, which rows are open, where
-// arrows lead, and how figures are written, compared and coloured.
+// What the Report page computes itself: the question of an address and the address of a question, open rows, where
+// arrow keys lead, and how figures are formatted, compared and coloured.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ExploreQuestion } from '../src/contract/explore.ts'
@@ -128,7 +128,7 @@ describe('the address', () => {
     assert.deepEqual([from, to], ['2026-03-01', '2026-03-31'])
   })
 
-  test('longer days than a report covers are asked for, and the log is shown the last of them', () => {
+  test('the Report covers more days than the overview, and the log shows the last of them', () => {
     assert.deepEqual(daysOf(read({ range: '365d' }), '2026-03-31', 366), { from: '2025-04-01', to: '2026-03-31' })
     assert.equal(daysOf({ from: '2025-04-01', to: '2026-03-31' }, '2026-03-31').from, '2026-03-25')
     const long = read({ from: '2025-04-01', to: '2026-03-31' })
@@ -140,7 +140,7 @@ describe('the address', () => {
     })
   })
 
-  test('what is mistyped counts as left out', () => {
+  test('malformed parameters count as left out', () => {
     const search = read({
       by: 'geo,shoe,geo,os,device,browser,sub1',
       where: [['geo', 'is']],
@@ -153,18 +153,18 @@ describe('the address', () => {
     assert.equal(read({ where: [['campaign', 'contains', 'a']] }).where, undefined)
   })
 
-  test('days are compared with nothing', () => {
+  test('days cannot be compared', () => {
     assert.equal(asked({ by: 'day', compare: 'before' }).compare, undefined)
   })
 
-  test('one branch is asked for, without what is below it, and on from what is shown', () => {
+  test('the question of an opened row has one level below it, and continues after the rows shown', () => {
     const question = asked({ by: 'geo,campaign,device' })
     const top = branchOf(question, [], 0)
     assert.deepEqual([top.levels.length, top.within, top.after], [1, [], undefined])
     const next = branchOf(question, ['DE', null], 40)
     assert.deepEqual([next.levels.length, next.within, next.after], [3, ['DE', null], 40])
     for (const branch of [top, next]) assert.ok(ExploreQuestion.safeParse(branch).success)
-    // What a filter on figures leaves is decided by the rows of the last level.
+    // Filters on figures need the last level.
     const filtered = branchOf(asked({ by: 'geo,campaign', having: [['clicks', 'above', 9]] }), [], 0)
     assert.deepEqual(
       filtered.levels.map(({ dimension, top: rows }) => [dimension, rows]),
@@ -184,7 +184,7 @@ describe('the address', () => {
 })
 
 describe('the tree', () => {
-  test('a row opens and closes, and with it whatever is open below', () => {
+  test('a row opens and closes, with all open rows below it', () => {
     const opened = [['DE'], ['DE', 'c1'], ['AT']].reduce(
       (search, path) => ({ ...search, ...byOpening(search, path) }),
       read({}),
@@ -203,7 +203,7 @@ describe('the tree', () => {
     assert.deepEqual(byLevels(['campaign'], read({})), { by: undefined, open: undefined })
   })
 
-  test('what is meant is this alone, and what is left out grows', () => {
+  test('an is filter replaces its value, and an is not filter collects values', () => {
     const search = read({
       where: [
         ['geo', 'is', 'DE', 'AT'],
@@ -248,12 +248,12 @@ describe('figures', () => {
     )
     assert.deepEqual(measuresOf(own), ['clicks', 'landed', 'revenue'])
     assert.deepEqual(asked(own).measures, ['clicks', 'landed', 'revenue'])
-    // What is sorted by and filtered by is counted, whether it has a column or not.
+    // Measures in the sort or a filter are asked for even without a column.
     const having = read({ columns: 'clicks', sort: 'profit', having: [['lead', 'above', 1]] })
     assert.deepEqual(measuresOf(having), ['clicks', 'lead', 'cost', 'profit'])
   })
 
-  test('of a cost that is not known nothing is made, and a row of which a part is known says which part is not', () => {
+  test('an unknown cost makes its figures unknown, and a row with a partly known cost says how much is not', () => {
     const [profit, roi] = columnsOf({ columns: 'profit,roi' })
     assert.deepEqual(measuresOf({ columns: 'profit,roi' }), ['clicks', 'cost', 'profit', 'roi'])
     assert.deepEqual(
@@ -269,7 +269,7 @@ describe('figures', () => {
     assert.equal(roi?.text({ cost: '10.00', roi: -0.5 }), '−50.0%')
   })
 
-  test('money comes first, on a phone profit and ROI, and the choice of a person stands where an address names no columns', () => {
+  test('money comes first, on a phone profit and ROI, and a person’s choice applies where an address names no columns', () => {
     const ids = (columns: ReturnType<typeof columnsOf>) => columns.map(({ id }) => id)
     const usual = columnsOf({})
     assert.deepEqual(ids(usual).slice(0, 8), ['clicks', 'conversions', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi'])
@@ -285,7 +285,7 @@ describe('figures', () => {
     )
   })
 
-  test('columns without a value are folded, other than money and what is asked for', () => {
+  test('columns without a value are folded, except money and those in the sort or a filter', () => {
     const columns = columnsOf({ columns: 'clicks,cost,lead,ftd,started,=Each', own: own.own })
     const { shown, folded } = foldEmpty(columns, [{ clicks: 0, cost: null, lead: 0, ftd: 0, started: 2 }], ['ftd'])
     assert.deepEqual(
@@ -297,14 +297,14 @@ describe('figures', () => {
     )
   })
 
-  test('a figure of one’s own is worked out of the row, and is none where it has no value', () => {
+  test('a custom formula is computed from the row, and has no value where a figure of it has none', () => {
     const each = columnsOf(own).at(-1)
     assert.equal(each?.text({ landed: 4, revenue: '10.00' }), '2.50')
     assert.equal(each?.text({ landed: 0, revenue: '10.00' }), '—')
     assert.equal(each?.text({ landed: 4 }), '—')
   })
 
-  test('what grew is a part of what was, shares are points, and a loss is no base', () => {
+  test('changes are in per cent of the value before, shares in points, and a loss is no base', () => {
     const [revenue, roi, profit, cpc] = columnsOf(read({ columns: 'revenue,roi,profit,cpc' }))
     assert.ok(revenue && roi && profit && cpc)
     assert.deepEqual(differenceOf(revenue, { revenue: '150.00' }, { revenue: '100.00' }), { words: '+50.0%', tone: 1 })
@@ -316,7 +316,7 @@ describe('figures', () => {
     assert.equal(differenceOf(revenue, { revenue: '1.00' }, undefined), undefined)
   })
 
-  test('thresholds colour, shares by their per cent, the last that holds', () => {
+  test('thresholds colour figures, shares in per cent, and the last match applies', () => {
     const [roi, clicks] = columnsOf(read({ columns: 'roi,clicks' }))
     assert.ok(roi && clicks)
     const colours = read({
@@ -333,7 +333,7 @@ describe('figures', () => {
     assert.equal(toneOf(clicks, { clicks: 10 }, colours), 'good')
   })
 
-  test('keys are said in words', () => {
+  test('keys have names', () => {
     assert.equal(keyInWords('geo', 'DE', 'DE'), 'Germany')
     assert.equal(keyInWords('weekday_hour', '7-09', '7-09'), 'Sunday 09:00')
     assert.equal(keyInWords('campaign', '01h455vb4pex5vsknk084sn02q', 'Broad'), 'Broad')
@@ -342,7 +342,7 @@ describe('figures', () => {
   })
 })
 
-test('zones and creatives are the subs that the source calls so, and the usual ones where none does', () => {
+test('zones and creatives are the subs that the source calls so, else the default ones', () => {
   const [propeller, meta] = [
     { sub1: 'Zone', sub2: 'Creative', sub3: 'Campaign' },
     { sub1: 'Ad', sub2: 'Ad set', sub4: 'Placement', sub5: 'Site type' },
@@ -365,7 +365,7 @@ test('zones and creatives are the subs that the source calls so, and the usual o
   assert.equal({ ...search, ...byPreset('day', { ...search, sort: '-key' }) }.sort, undefined)
 })
 
-test('an address of the overview’s table is one of the report, and of the overview alone it is none', () => {
+test('an old address of the overview’s table redirects to the Report, and one of the overview alone does not', () => {
   assert.deepEqual(
     JSON.parse(
       JSON.stringify(
@@ -384,7 +384,7 @@ test('an address of the overview’s table is one of the report, and of the over
   assert.equal(reportOfOverview({ range: 'today', campaign: 'c1', goal: 'lead' }), undefined)
 })
 
-test('the click log is narrowed as far as it can be, and the rest is named', () => {
+test('the click log is filtered as far as it can be, and the other filters are named', () => {
   const { search, left } = clicksOf([
     ['geo', 'is', 'DE', 'AT'],
     ['device', 'is', 'mobile'],

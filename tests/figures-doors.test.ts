@@ -1,5 +1,5 @@
-// One stock, and every door that says a figure of it: the report of the dashboard, its file, Explore and its file, the figures of the lists, the
-// contract's report and the tool. All of them say what plain SQL over clicks, events and what was said of them says.
+// One stock of clicks, and every route with figures of it: the report of the dashboard, its file, Explore and its file, the figures of lists, the
+// contract's report and the tool. All of them equal plain SQL over clicks, events and revisions.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { ExploreAnswer, ExploreMeasures } from '../src/contract/explore-answer.ts'
@@ -24,9 +24,9 @@ import { callTool } from './support/tools.ts'
 import { aClick, seedCampaign } from './support/visits.ts'
 import { USUAL_GOAL } from '../src/traffic/event-settings/api.ts'
 
-/** What every door that says it must say alike; amounts in cents, shares and amounts for one in millionths. */
+/** The figures that every route with them must agree on; amounts in cents, shares and unit amounts in millionths. */
 const SHARED = ['clicks', 'lead', 'ftd', 'conversions', 'conversions_pending', 'conversions_rejected', 'revenue', 'cr']
-/** What every door that knows a cost must say alike of it; NaN where none is known. */
+/** The figures of cost that every route with a cost must agree on; NaN where it is unknown. */
 const COSTING = ['cost', 'profit', 'roi', 'cpc', 'cpa']
 type Figures = { readonly [figure: string]: number }
 /** By key; '' for clicks without a value, and the total. */
@@ -38,7 +38,7 @@ const [funnel, flow, source, landings] = [newId(), newId(), newId(), [newId(), n
 const today = () => new Date().toISOString().slice(0, 10)
 
 before(async () => {
-  // Nothing is folded or sealed but by the test.
+  // Only the test folds and seals.
   house = await startHouse({ ROLE: 'serve' })
   owner = await seedSignedIn(house)
   await stock()
@@ -51,7 +51,7 @@ async function call(method: 'POST' | 'PUT' | 'PATCH', path: string, body: object
   return reply.data()
 }
 
-/** Campaigns with goals that differ, cost in the link, entered and synced spend, payouts in two currencies, and conversions that stand in every way. */
+/** Campaigns with different goals, cost in the link, entered and synced spend, payouts in two currencies, and conversions of every status. */
 async function stock() {
   const { org_id } = owner
   const { worker } = house.database
@@ -89,7 +89,7 @@ async function stock() {
   }))
   await storeClicks(house.database.clicks, clicks)
   await enter(meta.id, '', '12.5')
-  // In place of what those clicks cost themselves.
+  // Replaces the clicks' own cost.
   await enter(push.id, 'z2', '2', 'EUR')
   const book = (sub1: string, amount: string, origin: string) =>
     worker.query(
@@ -100,7 +100,7 @@ async function stock() {
   await book('z1', '7.25', account)
   await book('nobody', '1.25', account)
   await book('z2', '3.5', spread)
-  // The part of the clicks without a sub1.
+  // The share of the clicks without a sub1.
   await book('', '1.5', spread)
   const said = ['', 'pending', 'rejected', 'approved', 'refunded', 'chargeback']
   const types = ['lead', 'ftd', 'purchase', 'custom_1', 'bot_start']
@@ -111,7 +111,7 @@ async function stock() {
       const event = await call('POST', '/api/events', { clickId: toWireId(id), type, nonce: String(nth), ...person })
       const status = said[(at + 2 * nth) % said.length]
       if (status === '' || status === undefined) continue
-      // Some are said more of than once: the last word holds.
+      // Some have several revisions: the last one applies.
       const before = at % 4 === 0 ? [status === 'pending' ? 'rejected' : 'pending'] : []
       for (const one of [...before, status])
         await call('POST', `/api/events/${String(event['id'])}/revisions`, {
@@ -130,7 +130,7 @@ const enter = (campaign: string, sub1: string, amount: string, currency?: string
     ...(currency && { currency }),
   })
 
-/** By SQL that knows none of the doors. */
+/** The expected figures, by SQL that uses none of the routes. */
 async function truth(key: string, where = 'true'): Promise<Told> {
   const standing = (is: string) => `count(*) filter (where is_goal and ${is})`
   const { rows } = await house.database.reads.query<Record<string, string> & { key: string | null }>(
@@ -161,7 +161,7 @@ async function truth(key: string, where = 'true'): Promise<Told> {
   return { rows: new Map(keyed), totals: told.find(([found]) => found === null)?.[1] }
 }
 
-/** The same with what it cost, by a recount of clicks and amounts. */
+/** The same with the cost, by a recount of clicks and amounts. */
 async function costTruth(dimension: ExploreDimension): Promise<Told> {
   const [from, to] = [Date.parse(today()), Date.parse(today()) + DAY_MS - 1]
   const counted = await truth(KEYS[dimension] ?? assert.fail(dimension))
@@ -187,7 +187,7 @@ async function costTruth(dimension: ExploreDimension): Promise<Told> {
 }
 
 const cents = (amount: string) => Math.round(Number(amount) * 100)
-/** Of a figure that is not known there are none. */
+/** An unknown figure is NaN. */
 const millionths = (figure: number | string | null | undefined) =>
   figure == null ? Number.NaN : Math.round(Number(figure) * 1_000_000)
 const uuidOf = (key: string) => toUuid(key) ?? key
@@ -200,7 +200,7 @@ async function get<T>(path: string, query: Record<string, string>, as: object = 
   return reply.json<T>()
 }
 
-/** As the screen works them out of a row. */
+/** The figures of a row as the screen computes them. */
 function onScreen(row: Totals): Figures {
   const { measures } = lineOf(row, 'own')
   const { clicks, lead, ftd } = row
@@ -217,7 +217,7 @@ function onScreen(row: Totals): Figures {
   }
 }
 
-/** What it cost, as the screen works it out of a row. */
+/** The cost figures of a row as the screen computes them. */
 function costOnScreen(row: Totals): Figures {
   const { cost, profit, roi, cpc, cpa } = lineOf(row, 'own').measures
   const money = (amount: string | undefined) => (amount === undefined ? Number.NaN : cents(amount))
@@ -246,7 +246,7 @@ const ofCosts = ({ cost, profit, roi, cpc, cpa }: ExploreMeasures): Figures => (
   cpa: millionths(cpa),
 })
 
-/** Spend of which a key is not known, beside clicks without a value. */
+/** The key of spend with an unknown value, next to clicks without a value. */
 const SPENT = '(spent)'
 
 async function explored(dimension: string, more: object = {}): Promise<ExploreAnswer> {
@@ -265,7 +265,7 @@ async function ofExplore(dimension: string, { more = {}, read = ofMeasures }: Ex
   return { rows: new Map(rows.map(row => [keyOf(row.key), read(row)])), totals: read(totals) }
 }
 
-/** Lines of a file by their key, the figures by the names of its head; money in cents. */
+/** The lines of a file by key, with figures by column name; money in cents. */
 function linesOf(csv: string, only = SHARED): Map<string, Figures> {
   const [head = [], ...lines] = csv
     .trim()
@@ -302,7 +302,7 @@ async function ofList(path: string, query: Record<string, string>): Promise<Told
 }
 
 function assertAlike(told: Told, right: Told, door: string, only = SHARED) {
-  // Only doors that know a cost have rows of spend alone.
+  // Only routes with a cost have rows of spend alone.
   const isThere = (figures: Figures) => only === COSTING || figures['clicks'] !== 0
   const pick = (figures: Figures) => Object.fromEntries(only.map(name => [name, figures[name]]))
   const sorted = ({ rows }: Told) =>
@@ -322,7 +322,7 @@ const KEYS: Readonly<Record<string, string>> = {
   day: `'${today()}'`,
   source: 'p.traffic_source_id::text',
 }
-/** What keys are told of as well: stages and money, by the contract's report and its tool. */
+/** The figures that keys get too: stages and money, by the contract's report and its tool. */
 const RUNGS = ['clicks', 'lead', 'ftd', 'revenue']
 
 async function everyDoor() {
@@ -349,7 +349,7 @@ async function everyDoor() {
     }
   }
   const total = (await truth(`'x'`)).totals
-  // What is 0 everywhere is alike whatever the doors do.
+  // A figure that is 0 everywhere would prove nothing.
   for (const name of SHARED) assert.ok((total?.[name] ?? 0) > 0, name)
   for (const dimension of ['local_day', 'local_hour', 'local_weekday_hour'])
     assert.deepEqual((await ofReport(dimension, { more: { tz: 'UTC' } })).totals, total, dimension)
@@ -370,7 +370,7 @@ async function everyDoor() {
   }
 }
 
-/** By campaign and day every door knows a cost; by sub1 the screens, where spend without one stands apart; by all else Explore. */
+/** By campaign and day every route has a cost; by sub1 the screens, with spend without one apart; by all else Explore. */
 async function everyDoorOfCost() {
   const { secret: key } = await seedKey(house.database, owner, { rights: ['report'] })
   const costly = { read: costOnScreen }
@@ -400,7 +400,7 @@ async function everyDoorOfCost() {
   for (const name of COSTING) assert.ok(Number.isFinite(totals?.[name]), name)
 }
 
-test('every door says one value of each shared figure, before anything is folded or sealed and after', async () => {
+test('every route has the same value of each shared figure, before and after folding and sealing', async () => {
   await everyDoor()
   await everyDoorOfCost()
   const folder = openFolder(house.ground)
@@ -414,7 +414,7 @@ test('every door says one value of each shared figure, before anything is folded
   assertAlike(await ofExplore('campaign'), await truth(KEYS['campaign'] ?? ''), 'after the segments were checked')
 })
 
-test('with pending ones counted too, the screen and Explore say one value', async () => {
+test('with pending conversions included, the screen and Explore have the same value', async () => {
   const report = await get<WireReport>('/api/report', { dimension: 'campaign', ...WINDOW() })
   const counted = countingIn(report, true)
   const { rows, totals } = await explored('campaign', { count_pending: true })
@@ -430,7 +430,7 @@ test('with pending ones counted too, the screen and Explore say one value', asyn
   }
 })
 
-test('what is worked out of other figures is what its formula says, in Explore and on the screen', async () => {
+test('a computed figure equals its formula, in Explore and on the screen', async () => {
   const { totals } = await explored('campaign')
   const report = await get<WireReport>('/api/report', { dimension: 'campaign', ...WINDOW() })
   const columns = new Map(LIST_COLUMNS.map(column => [column.id, column]))
@@ -440,7 +440,7 @@ test('what is worked out of other figures is what its formula says, in Explore a
     const formula = readFormula(figure.formula, new Set(Object.keys(FIGURES)))
     if ('wrong' in formula) assert.fail(formula.wrong)
     const told = totals as Readonly<Record<string, unknown>>
-    // Each door by the cost that it says itself.
+    // Each route by its own cost.
     const inExplore = formula.value(name => Number(told[name]))
     assert.equal(Number(told[key]).toFixed(6), inExplore?.toFixed(6), `${key} in Explore`)
     const shown = columns.get(key)

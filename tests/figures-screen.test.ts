@@ -1,4 +1,4 @@
-// What screens with figures work out by themselves: which conversions count, and the order of rows whose figures nobody knows.
+// What screens with figures compute themselves: which conversions count, and the order of rows with unknown figures.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lineOf, sorted } from '../src/web/ground/figures/columns.ts'
@@ -14,11 +14,11 @@ import { FiguresSearch, OverviewSearch } from '../src/web/ground/figures/search.
 
 const row = (more: Partial<Totals>): Totals => ({ ...NO_CLICKS, clicks: 10, ...more })
 
-test('what is shown as a dash comes last, whichever way a list is sorted', () => {
+test('rows shown as a dash come last, whichever way a list is sorted', () => {
   const lines = [
     { ...lineOf(row({ revenue: '-5' }), 'own'), id: 'loss' },
     { ...lineOf(row({ revenue: '5' }), 'own'), id: 'gain' },
-    // Its figures are not known: the zeros that stand in for them are no figures.
+    // Its figures are unknown; the zeros are placeholders.
     { ...lineOf(NO_CLICKS, 'own'), id: 'unknown', isUnknown: true },
   ]
   const order = (sort: string) => sorted(lines, sort).map(({ id }) => id)
@@ -37,7 +37,7 @@ test('what is shown as a dash comes last, whichever way a list is sorted', () =>
     )
 })
 
-test('conversions on hold count only where someone has chosen so, of any goal', () => {
+test('conversions on hold count only with Count pending, for any goal', () => {
   const by_type = { ftd: { approved: 1, pending: 3, rejected: 2 } }
   const told = row({ conversions: 2, conversions_pending: 3, conversions_rejected: 1, by_type })
   const shown = (of: Totals, goal: 'own' | 'ftd') => {

@@ -1,4 +1,4 @@
-// Random questions of Explore, for what has to be so of every question.
+// Random questions of Explore, for properties that hold for every question.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { COMPARISONS, type ExploreFilter, type ExploreHaving, ExploreQuestion } from '../../src/contract/explore.ts'
@@ -10,12 +10,12 @@ import { COUNTED_EVENTS, COUNTED_REVENUES } from './explore-measures.ts'
 import { asRecounted, recountExplore } from './explore-recount.ts'
 import type { TestHouse } from './house.ts'
 
-/** Half hours, a summer that begins within March, and none. */
+/** Zones with half hours, with clocks that change in March, and without changes. */
 const ZONES = ['UTC', 'Europe/Kyiv', 'Asia/Kolkata', 'America/New_York', 'Australia/Lord_Howe', 'Pacific/Apia']
 
-/** A question, and whether a branch of it is opened: below its first row, from the row after so many. */
+/** A question; with `opened`, its first row is also opened, after so many rows. */
 export type AnyQuestion = { readonly question: ExploreQuestion; readonly opened: number | undefined }
-/** Between which moments the clicks are, and what filters name. */
+/** The window of the clicks, and the keys that filters name. */
 type Ground = {
   readonly from: number
   readonly to: number
@@ -108,7 +108,7 @@ export function askerOf(house: Pick<TestHouse, 'call'>, cookie: string): Ask {
   }
 }
 
-/** Holds the answers to a question, and to its branch if one is opened, against recounts of the clicks. */
+/** Compares the answers to a question, and to its opened row if any, with recounts of the clicks. */
 export async function assertAnswered(
   ask: Ask,
   database: Pick<Database, 'worker'>,
@@ -122,10 +122,10 @@ export async function assertAnswered(
   await assertRecounted(ask, database, org_id, { ...question, within, after: opened })
 }
 
-/** Clicks that were taken in while there was no database come as they please: such an answer says nothing, so it is asked again. */
+/** Clicks from the journal may arrive between the recount and the answer; then both are repeated. */
 const MOST_TRIES = 50
 
-/** Holds an answer against a recount, and gives it. Nothing may be missing from it. */
+/** Compares an answer with a recount and returns it. No day may be incomplete. */
 export async function assertRecounted(
   ask: Ask,
   { worker }: Pick<Database, 'worker'>,

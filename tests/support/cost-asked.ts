@@ -1,4 +1,4 @@
-// What Explore says of costs, held against a recount by plain SQL and against the report.
+// Compares the costs of Explore with a recount by plain SQL and with the report.
 import assert from 'node:assert/strict'
 import { toUnits } from '../../src/contract/decimals.ts'
 import type { ExploreQuestion } from '../../src/contract/explore.ts'
@@ -14,7 +14,7 @@ import { toWireId } from './house.ts'
 export const trillionths = (amount: string | null | undefined) => (amount == null ? null : toUnits(amount, 12))
 export const centsOf = (amount: bigint) => (amount + 5_000_000_000n) / 10_000_000_000n
 
-/** Equal but for a cost that is a billionth of a dollar off at most: what is left of an amount falls to one of its clicks. */
+/** Equal, except that a cost may differ by a billionth of a dollar, because the remainder of an amount goes to one click. */
 function assertCosts(found: ExploreMeasures, expected: Costed | undefined, of: string): void {
   if (expected === undefined) assert.fail(`${of} is not to be there`)
   assert.equal(found.clicks, expected.clicks, of)
@@ -28,7 +28,7 @@ function assertCosts(found: ExploreMeasures, expected: Costed | undefined, of: s
   assert.ok(off < 1000n && off > -1000n, `${of} costs ${found.cost}, recounted ${expected.cost}`)
 }
 
-/** That the rows of every level come to the row above, exactly. */
+/** Asserts that the rows of every level add up to the row above, exactly. */
 function assertAddsUp(above: ExploreMeasures, rows: readonly ExploreRow[]): void {
   const sum = (of: (row: ExploreMeasures) => bigint | null) => rows.reduce((all, row) => all + (of(row) ?? 0n), 0n)
   assert.equal(
@@ -88,7 +88,7 @@ export async function readCostReport(
   return response.json<MemberReport>()
 }
 
-/** What rows cost, in cents. Only the report has a row for an amount of 0 that has no clicks. */
+/** The cost of rows in cents, without rows of 0: only the report has a row for an amount of 0 without clicks. */
 export const centsByKey = (rows: ExploreAnswer['rows']) =>
   new Map(
     rows.map(row => [row.key ?? '', centsOf(trillionths(row.cost) ?? 0n)] as const).filter(([, cost]) => cost !== 0n),
@@ -96,7 +96,7 @@ export const centsByKey = (rows: ExploreAnswer['rows']) =>
 export const centsReported = ({ rows }: MemberReport) =>
   new Map(rows.map(row => [row.key, toUnits(row.cost ?? '', 2)] as const).filter(([, cost]) => cost !== 0n))
 
-/** The report's cost of the same whole days, and of each campaign and day. */
+/** Asserts that costs of whole days equal the report's, in total and by campaign and day. */
 export async function assertAsReported(stock: CostStock): Promise<void> {
   for (const dimension of ['campaign', 'day'] as const) {
     const report = await readCostReport(stock, '/api/report', { ...ALL_SPEND_DAYS, dimension })
@@ -106,7 +106,7 @@ export async function assertAsReported(stock: CostStock): Promise<void> {
   }
 }
 
-/** The same where the window cuts days. Parts of a billionth may be rounded to another cent. */
+/** The same where the window cuts days. A remainder may be rounded to another cent. */
 export async function assertAboutAsReported(stock: CostStock, window: Partial<typeof ALL_SPEND_DAYS>): Promise<void> {
   for (const dimension of ['campaign', 'day', 'sub1'] as const) {
     const { rows, totals } = await askCosts(stock, [dimension], {

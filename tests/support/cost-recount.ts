@@ -1,4 +1,4 @@
-// The cost of clicks by plain SQL over clicks and amounts, in words of its own: each click has its own cost, or its part of what takes its place.
+// The cost of clicks by plain SQL over clicks and amounts, sharing no code with Explore: each click has its own cost, or its share of the amounts that replace it.
 import type pg from 'pg'
 import { DAY_MS } from '../../src/contract/days.ts'
 import { firstIdAt } from '../../src/contract/ids.ts'
@@ -24,10 +24,10 @@ const KEYS: Partial<Record<ExploreDimension, string>> = {
   is_new: `case when visitor_is_new then 'true' else 'false' end`,
   status: `(array['clicked', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'])[status + 1]`,
 }
-/** What is known of an amount that no click has a part of. */
+/** The known dimensions of an amount that no click shares. */
 const KNOWN: readonly ExploreDimension[] = ['day', 'weekday', 'campaign', 'source', 'sub1']
 
-/** Each amount that counts, and the clicks it is for: `a` is for all of its campaign and day, or for those with its sub1 or without any. */
+/** Each amount that counts with the clicks that share it: all of its campaign's day, or those with its sub1. */
 const SHARED = `
   said as (
     select day, campaign_id, sub1, amount, 1 as rank, 'entered' as origin from ad_spend where org_id = $1
@@ -51,7 +51,7 @@ const SHARED = `
     select id, sum(amount / clicks) as part from having_part where id is not null group by id
   )`
 
-/** Rows by key, null for clicks without a value and '' for amounts of which it is not known; and the totals. The window has whole days of UTC, or `zone`'s. */
+/** Rows by key (null: clicks without a value; '': amounts with an unknown value), and the totals. The window has whole days of UTC or of `zone`. */
 export async function costsOf(
   db: Pick<pg.Pool, 'query'>,
   org_id: number,

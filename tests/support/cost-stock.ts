@@ -1,4 +1,4 @@
-// Clicks and spend for what is asked of costs: clicks of four days and three campaigns, and amounts that are entered, spread or synced.
+// Clicks and spend for tests of costs: clicks of four days and three campaigns, and amounts that are entered, spread or synced.
 import assert from 'node:assert/strict'
 import { DAY_MS, dayOf } from '../../src/contract/days.ts'
 import { storeClicks } from '../../src/intake/clicks/store.ts'
@@ -54,7 +54,7 @@ export async function storeClicksOf(
     ]),
   }))
   await storeClicks(house.database.clicks, clicks)
-  // Each eighth converts: its row is taken out as it was, and put in as it is.
+  // Each eighth click converts, so its old fact is taken out again.
   for (const { id } of clicks.filter((_, at) => at % 8 === 0)) {
     const body = { clickId: toWireId(id), type: pick(['lead', 'ftd']), nonce: newId(), payout: '1.234567', payload: {} }
     const response = await house.call('POST', '/api/events', { cookie, body })

@@ -1,4 +1,4 @@
-// The figures of a recounted row: sums as the database has them, and what is divided. Exact but for shares.
+// The figures of a recounted row: sums of the database, and their quotients. Exact except for shares.
 import type { ExploreMeasures } from '../../src/contract/explore-answer.ts'
 import type { ExploreHaving } from '../../src/contract/explore.ts'
 import {
@@ -9,7 +9,7 @@ import {
   WITHOUT_COST,
 } from '../../src/contract/explore-measures.ts'
 
-/** Of these types events are counted, the last of which no click has. */
+/** The types whose events are counted; no click has the last one. */
 export const COUNTED_TYPES = ['lead', 'ftd', 'purchase', 'custom_1', 'first_dm'] as const
 export const COUNTED_EVENTS = COUNTED_TYPES.map(type => `events_${type}` as const satisfies EventMeasure)
 export const COUNTED_REVENUES = COUNTED_TYPES.map(type => `revenue_${type}` as const satisfies EventRevenue)
@@ -42,7 +42,7 @@ const reached = ['landed', 'started', 'registered', 'lead', 'deposit', 'ftd'].ma
   (name, at) => `count(*) filter (where stages >> ${at + 1} & 1 = 1) as ${name}`,
 )
 
-/** What is summed up over clicks. */
+/** SQL of the sums over clicks. */
 export const SUMS = [
   'count(*) as clicks',
   'count(*) filter (where visitor_is_new) as new_visitors',
@@ -60,7 +60,7 @@ export const SUMS = [
   'count(distinct visitor_id) as visitors',
 ].join(', ')
 
-/** Billionths: the finest that costs are kept in. */
+/** In billionths, the finest unit of costs. */
 const PLACES = 9
 const ONE = 10n ** BigInt(PLACES)
 
@@ -70,7 +70,7 @@ function billionths(text: string): bigint {
   return text.startsWith('-') ? -units : units
 }
 
-/** With `least` decimals, and as many more as it has. */
+/** A decimal string with at least `least` decimals. */
 function decimal(units: bigint, least = 2): string {
   const size = units < 0n ? -units : units
   const fraction = (size % ONE).toString().padStart(PLACES, '0').replace(/0+$/, '').padEnd(least, '0')
@@ -79,7 +79,7 @@ function decimal(units: bigint, least = 2): string {
 
 const NOTHING = Object.fromEntries([...COUNTS, ...MONEY, 'visitors'].map(name => [name, '0'])) as Counted
 
-/** One without the other. Visitors are left as they are: they do not subtract. */
+/** The difference of two sums. Visitors are kept as they are, because they cannot be subtracted. */
 export function minus(one: Counted = NOTHING, other: Counted = NOTHING): Counted {
   const less = COUNTS.map(name => [name, String(BigInt(one[name]) - BigInt(other[name]))] as const)
   const money = MONEY.map(name => [name, decimal(billionths(one[name]) - billionths(other[name]))] as const)
@@ -89,7 +89,7 @@ export function minus(one: Counted = NOTHING, other: Counted = NOTHING): Counted
 const isMoney = (name: string): name is (typeof MONEY)[number] => (MONEY as readonly string[]).includes(name)
 const isCount = (name: string): name is (typeof COUNTS)[number] => (COUNTS as readonly string[]).includes(name)
 
-/** A measure over what it is divided by: both in whole numbers of the same kind; what is divided by nothing is null. */
+/** A measure as a fraction of whole numbers in the same unit; undefined for measures that are not quotients. */
 function fractionOf(counted: Counted, measure: Measure): readonly [above: bigint, below: bigint] | undefined {
   const [revenue, cost] = [billionths(counted.revenue), billionths(counted.cost)]
   const [clicks, conversions] = [BigInt(counted.clicks), BigInt(counted.conversions)]
@@ -114,11 +114,11 @@ function fractionOf(counted: Counted, measure: Measure): readonly [above: bigint
 
 const profitOf = ({ revenue, cost }: Counted): bigint => billionths(revenue) - billionths(cost)
 
-/** What is made of a cost that is known of no click is not known either; of nothing it is 0. No spend is booked for these clicks. */
+/** A cost that is unknown for every click is unknown; without clicks it is 0. These clicks have no booked spend. */
 const isUnknown = ({ clicks, clicks_without_cost }: Counted, measure: Measure): boolean =>
   ['cost', 'profit', 'cpc', 'cpa', 'roi'].includes(measure) && BigInt(clicks) > 0n && clicks === clicks_without_cost
 
-/** What rows are sorted by; null where there is none. */
+/** The value that rows are sorted by; null if unknown. */
 export function valueOf(counted: Counted, measure: Measure): number | bigint | null {
   if (isUnknown(counted, measure)) return null
   if (measure === 'unique_visitors') return BigInt(counted.visitors)
@@ -131,7 +131,7 @@ export function valueOf(counted: Counted, measure: Measure): number | bigint | n
 
 const SHARES: readonly Measure[] = ['cr', 'roi', 'approval_rate']
 
-/** Whether a filter on a figure holds, exactly: of a figure that is null none does. */
+/** Whether a figure matches a filter, exactly; null matches none. */
 export function holdsOf(counted: Counted, { measure, op, value }: ExploreHaving): boolean {
   if (isUnknown(counted, measure)) return false
   const whole = isCount(measure)
@@ -174,7 +174,7 @@ export function measuresOf(counted: Counted = NOTHING, measures: readonly Measur
   return Object.fromEntries(told)
 }
 
-/** Billionths divided, rounded half away from zero to six decimals, of which two are always written. */
+/** A quotient of billionths, rounded half away from zero to six decimals, with at least two decimals. */
 function sixPlaces(above: bigint, below: bigint): string {
   const size = above < 0n ? -above : above
   const millionths = (size * 2n + below * 1000n) / (below * 2000n)

@@ -1,4 +1,4 @@
-// Explore asked of whole processes: who is signed in there, questions over HTTP, random ones about the clicks that are there.
+// Asks Explore of whole processes: sessions, questions over HTTP, and random questions about their clicks.
 import assert from 'node:assert/strict'
 import { pathToFileURL } from 'node:url'
 import { join } from 'node:path'
@@ -15,12 +15,12 @@ import { type Ask, anyQuestion, assertAnswered } from './any-question.ts'
 import type { Target } from './load.ts'
 import { seedSession } from './people.ts'
 
-/** The settings with which a process lets a question take as long as it does beside other tests. */
+/** Settings with which a question may take as long as it needs beside other tests. */
 export const patient: Record<string, string> = {
   NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, 'hasty-explore.ts')).href}`,
 }
 
-/** The same, where it also seals, merges and checks so often, in milliseconds. */
+/** The same, with these pauses of sealing, merging and checking in milliseconds. */
 export const hasty = (rounds: { seal: number; merge: number; check?: number }): Record<string, string> => ({
   ...patient,
   SLUICE_TEST_ROUNDS: Object.entries(rounds)
@@ -28,7 +28,7 @@ export const hasty = (rounds: { seal: number; merge: number; check?: number }): 
     .join(' '),
 })
 
-/** Of processes that were started with this SECRET. */
+/** The secrets of processes that were started with this SECRET. */
 export const secretsOf = (database: Database, secret = 'the same in all processes'): Promise<Secrets> =>
   openSecrets({ secret, dataDir: '' }, database.kysely)
 
@@ -61,7 +61,7 @@ export function asker(address: () => string, cookie: string): Ask {
   }
 }
 
-/** What visitors of a load are like: some words of few, some of many, some telephones. */
+/** A random visit: some parameters with few values, some with many, some phones. */
 export function anyVisit(): { query: string; headers: Record<string, string> } {
   const [words = {}] = fc.sample(
     fc.record(
@@ -102,7 +102,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   sub2: ['a', 'A'],
 }
 
-/** Holds the answers to so many random questions about the clicks of a target against recounts of them. */
+/** Compares the answers to `count` random questions about a target's clicks with recounts. */
 export async function assertExactAnswers(ask: Ask, database: Database, org_id: number, count: number): Promise<void> {
   const { rows } = await database.worker.query<{ campaign_id: string; offer_id: string; from: string; to: string }>(
     `select min(campaign_id::text) as campaign_id, min(offer_id::text) as offer_id, min(id::text) as from, max(id::text) as to

@@ -1,6 +1,5 @@
-// What an answer of Explore is held against: the same question by plain SQL over the clicks themselves. It reads every click of the window, in
-// words of its own: nothing here is of the rooms that answer. Rows of one level that tie go by their keys' bytes, the one without a key last.
-// An answer is cut where it would have too many rows; this one is not.
+// Answers questions of Explore by plain SQL over the clicks, to compare answers with. It shares no code with the rooms that answer. Rows of one level
+// that tie are in the order of their keys' bytes, the one without a key last. Unlike an answer it is never cut.
 import type pg from 'pg'
 import { type ExploreFilter, type ExploreLevel, type ExploreQuestion, USUAL_TOP } from '../../src/contract/explore.ts'
 import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../src/contract/explore-answer.ts'
@@ -25,7 +24,7 @@ export type Recounted = {
   distinct: number[]
 }
 
-/** An answer as far as a recount has it: it knows no names. */
+/** The part of an answer that a recount has, which has no names. */
 export const asRecounted = ({ rows, totals, totals_without_having, distinct }: ExploreAnswer): object => ({
   rows: rows.map(unnamed),
   totals,
@@ -36,7 +35,7 @@ export const asRecounted = ({ rows, totals, totals_without_having, distinct }: E
 const unnamed = ({ label: _, children, ...row }: ExploreRow): object =>
   children === undefined ? row : { ...row, children: children.map(unnamed) }
 
-/** The millisecond of the click, which its id begins with. */
+/** The millisecond of a click, with which its id begins. */
 const MADE = `to_timestamp(('x' || substr(replace(c.id::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0)`
 const CLOCKS: Partial<Record<ExploreDimension, string>> = {
   day: 'YYYY-MM-DD',
@@ -59,7 +58,7 @@ const WORDS: Partial<Record<ExploreDimension, string>> = {
 }
 const OBJECTS: readonly string[] = ['campaign', 'offer', 'landing', 'ad_account', 'bot', 'source', 'funnel']
 
-/** What a click's key is, as text; null where it has none. `zone` is a parameter's place. */
+/** SQL of a click's key as text, null without a value. `zone` is the placeholder of the time zone. */
 function keyOf(dimension: ExploreDimension, zone: string): string {
   const clock = CLOCKS[dimension]
   if (clock !== undefined) return `to_char(${MADE} at time zone ${zone}, '${clock}')`
@@ -68,14 +67,14 @@ function keyOf(dimension: ExploreDimension, zone: string): string {
 
 const moment = (text: string): number => Date.parse(text.length === 10 ? `${text}T00:00:00Z` : text)
 
-/** The conversions of a click that are the goal of its campaign, by the last word on each. */
+/** The conversions of a click that are its campaign's goal, by their last status. */
 const converted = (name: string, is: string) => `(
     select count(*) from events e
     where e.org_id = c.org_id and e.click_id = c.id and not e.test
       and e.type = any(coalesce(g.goal, (select s.goal from event_settings s where s.org_id = c.org_id), '{${USUAL_GOAL.join()}}'))
       and coalesce((select r.status from event_revisions r where r.org_id = c.org_id and r.event_id = e.id order by seq desc limit 1), 'approved') ${is}
   ) as ${name}`
-/** Of one type, whatever the goal is. */
+/** Those of one type, whatever the goal is. */
 const approved = (type: string) => `(
     select count(*) from events e
     where e.org_id = c.org_id and e.click_id = c.id and not e.test and e.type = '${type}'
@@ -98,7 +97,7 @@ const CONVERTED = [
   converted('conversions_rejected', `not in ('approved', 'pending')`),
 ].join(', ')
 
-/** The clicks of a stretch of time that the filters let through, with the keys k1, k2 … of the levels; and its parameters. */
+/** The clicks of a period that pass the filters, with the keys k1, k2 … of the levels; and the parameters. */
 type Clicks = { readonly text: string; readonly values: readonly unknown[] }
 
 async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from: number, to: number): Promise<Clicks> {
@@ -116,7 +115,7 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
       )
       return rows.map(row => row.key)
     })
-    // A key that is missing is none of those named; the empty text names it.
+    // A missing value equals none of those named; the empty text names it.
     const isNamed = `coalesce(${key}, '') = any(${put(matched)}::text[])`
     conditions.push(/^(not_|is_not|is_filled)/.test(filter.op) ? `not ${isNamed}` : isNamed)
   }
@@ -129,7 +128,7 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
   return { text, values }
 }
 
-/** The keys a filter names, as the database has them. Those that contain a text are looked for among all there are: letters have cases in every alphabet. */
+/** The keys that a filter names. Keys that contain a text are found in JavaScript, because it lowers letters of every alphabet. */
 async function keysNamed(
   { dimension, op, values = [] }: ExploreFilter,
   keys: () => Promise<string[]>,
@@ -144,10 +143,10 @@ async function keysNamed(
 const innerKey = (level: ExploreLevel | undefined, key: string | null) =>
   key !== null && OBJECTS.includes(level?.dimension ?? '') ? (toUuid(key) ?? 'none') : key
 
-/** A row of a level, or the total (no keys): its sums, and its place by the keys above it. */
+/** A row of a level, or the total (no keys): its keys and sums. */
 type Node = { readonly keys: readonly (string | null)[]; readonly counted: Counted }
 
-/** All rows of all levels in one question: so that a level's row is counted, not added up. */
+/** All rows of all levels in one statement, so that each row is counted instead of summed. */
 async function nodesOf(db: Db, { text, values }: Clicks, question: ExploreQuestion): Promise<Map<string, Node[]>> {
   const levels = question.levels.length
   const names = Array.from({ length: levels }, (_, at) => `k${at + 1}`)
@@ -172,7 +171,7 @@ async function nodesOf(db: Db, { text, values }: Clicks, question: ExploreQuesti
 
 const placeOf = (keys: readonly (string | null)[]): string => JSON.stringify(keys)
 
-/** What is asked, what was counted, and of the period before where it is asked for. */
+/** The question and its counts, also of the period before where it compares. */
 type Asked = {
   readonly db: Db
   readonly question: ExploreQuestion
@@ -182,7 +181,7 @@ type Asked = {
   readonly earlier?: { readonly clicks: Clicks; readonly below: Map<string, Node[]> }
 }
 
-/** Answers a question that has its window, of clicks that are kept. Revenue, cost and counts are exact; unique visitors too, however many. */
+/** Answers a question with a window of clicks that are kept. Everything is exact, unique visitors too. */
 export async function recountExplore(db: Db, org_id: number, question: ExploreQuestion): Promise<Recounted> {
   const [from, to] = [moment(question.date_from ?? ''), moment(question.date_to ?? '')]
   const clicks = await clicksOf(db, org_id, question, from, to)
@@ -193,7 +192,7 @@ export async function recountExplore(db: Db, org_id: number, question: ExploreQu
   const left = leftOf(question, whole.below)
   const asked =
     left.length === 0 ? whole : await askedOf(db, question, among(clicks, left), before && among(before, left))
-  // A branch that is opened is answered without what lies below its rows.
+  // An opened row is answered without further levels.
   const distinct = (question.within === undefined ? question.levels : [0]).map(() => 0)
   const rows = await rowsBelow(asked, start, distinct)
   const totalsOf = (one: Asked) => figures(one, sumsAt(one.below, start), earlierAt(one, start))
@@ -205,7 +204,7 @@ export async function recountExplore(db: Db, org_id: number, question: ExploreQu
   }
 }
 
-/** Whether it has filters on figures, also above a branch that is opened, where they leave every row. */
+/** Whether it has filters on figures, including those above an opened row, which are not applied. */
 const isFiltered = ({ levels, having = [] }: ExploreQuestion): boolean =>
   [having, ...levels.map(level => level.having ?? [])].some(all => all.length > 0)
 
@@ -216,10 +215,10 @@ async function askedOf(db: Db, question: ExploreQuestion, clicks: Clicks, before
   return { ...asked, earlier: { clicks: before, below: await nodesOf(db, before, question) } }
 }
 
-/** The keys of rows of one level, and how many each has. */
+/** Keys of rows of one level, and how many keys each row has. */
 type Left = { readonly depth: number; readonly keys: readonly Node['keys'][] }
 
-/** Of each level with filters on figures, the keys of the rows that they hold of. */
+/** For each level with filters on figures, the keys of the matching rows. */
 function leftOf({ levels, having = [], within = [] }: ExploreQuestion, below: Map<string, Node[]>): Left[] {
   const nodes = [...below].flatMap(([place, inside]) => (place === 'total' ? [] : inside))
   return levels.flatMap(({ having: own = [] }, at) => {
@@ -243,7 +242,7 @@ function among({ text, values }: Clicks, left: readonly Left[]): Clicks {
 }
 
 const isOfTime = ({ dimension }: ExploreLevel): boolean => dimension in CLOCKS
-/** The sums at a place; of none, zeros. */
+/** The sums of a row; zeros where there is none. */
 const sumsAt = (below: Map<string, Node[]>, keys: readonly (string | null)[]): Counted | undefined =>
   below
     .get(keys.length === 0 ? 'total' : placeOf(keys.slice(0, -1)))
@@ -257,7 +256,7 @@ function figures({ measures }: Asked, counted: Counted | undefined, earlier?: { 
   return earlier === undefined ? now : { ...now, before: measuresOf(earlier.sums, measures) }
 }
 
-/** The rows below the keys, the best first, and the one of all others. `distinct` is added to: how many keys there are at each level shown. */
+/** The rows below the keys in order, and `other`. Adds to `distinct` how many keys each level has. */
 async function rowsBelow(asked: Asked, above: readonly (string | null)[], distinct: number[]): Promise<RecountedRow[]> {
   const { question, below, earlier } = asked
   const at = above.length
@@ -284,7 +283,7 @@ async function rowsBelow(asked: Asked, above: readonly (string | null)[], distin
   return [...rows, { key: null, is_other: true, count_of_other: others.length, ...figures(asked, other, otherBefore) }]
 }
 
-/** What the parent has come to without the rows that are gone; its visitors are counted again, for some have seen both. */
+/** The parent's sums less the rows shown; its visitors are counted again, because some are in both. */
 async function restOf(
   { db, measures }: Asked,
   { clicks, below }: Pick<Asked, 'clicks' | 'below'>,
@@ -304,7 +303,7 @@ async function restOf(
   return { ...rest, visitors: rows[0]?.visitors ?? '0' }
 }
 
-/** Which of two rows of a level comes first. What has no figure comes last, whichever way they are sorted. */
+/** The order of two rows of a level. Unknown figures come last in both directions. */
 function inOrder({ sort }: ExploreQuestion, level: ExploreLevel): (one: Node, other: Node) => number {
   const usual = isOfTime(level)
     ? { by: 'key' as const, descending: false }
@@ -322,7 +321,7 @@ function inOrder({ sort }: ExploreQuestion, level: ExploreLevel): (one: Node, ot
 
 const isMissing = ({ keys }: Node): boolean => keys.at(-1) == null
 
-/** By their bytes, stages in their order; none comes last. */
+/** By bytes, stages in their order; a missing key comes last. */
 function byKey({ dimension }: ExploreLevel, one: string | null, other: string | null): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null)
   if (dimension === 'status') return STAGES.indexOf(one) - STAGES.indexOf(other)

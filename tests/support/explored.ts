@@ -1,4 +1,4 @@
-// Clicks with all that Explore asks of them, stored as clicks and as facts in segments, some of which take another away again.
+// Clicks with every dimension and figure of Explore, stored as clicks and as facts in segments, some of which cancel.
 import { createHash } from 'node:crypto'
 import { zstdCompressSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
@@ -34,7 +34,7 @@ const TEXTS = {
 } as const
 type Text = keyof typeof TEXTS
 
-/** A conversion; `amount` is what it pays if it is approved, 0 unless given. */
+/** A conversion; `amount` is what it pays if approved, 0 by default. */
 export type Converted = {
   readonly type: string
   readonly status: 'approved' | 'pending' | 'rejected'
@@ -53,7 +53,7 @@ export type ExploredClick = { readonly at: number } & { readonly [name in Text]?
   readonly pending?: number
   readonly rejected?: number
   readonly revenue_pending?: string
-  /** Its conversions, as the last word on each leaves them. */
+  /** Its conversions with their last status. */
   readonly converted?: readonly Converted[]
 }
 
@@ -80,8 +80,8 @@ const wholeOf = (click: ExploredClick): Whole => ({
 type Row = Whole & { readonly sign: 1 | -1 }
 
 /**
- * Stores clicks, and their facts in so many segments a day; each third click was in another state before. The segments lack the columns of `lacking`,
- * as those of earlier versions do.
+ * Stores clicks, and their facts in several segments a day; each third click was in another state before. The segments lack the columns of `lacking`,
+ * like those of earlier versions.
  */
 export async function seedExplored(
   database: Pick<Database, 'worker'>,
@@ -101,7 +101,7 @@ export async function seedExplored(
   }
   const groups = Map.groupBy(rows, row => `${dayOf(timeOfId(row.id))} ${row.part}`)
   for (const [key, inside] of groups) await storeSegment(database, org_id, key.slice(0, 10), inside, lacking)
-  // Of the sums that segments carry these have clicks alone.
+  // These segments have only the sum of clicks.
   await count(
     database,
     org_id,
@@ -109,7 +109,7 @@ export async function seedExplored(
   )
 }
 
-/** Counts clicks in the report, so that its days are whole by it. */
+/** Counts clicks in the report, so that their days are complete. */
 async function count(
   { worker }: Pick<Database, 'worker'>,
   org_id: number,
@@ -164,7 +164,7 @@ async function storeClicks({ worker }: Pick<Database, 'worker'>, org_id: number,
   )
 }
 
-/** As a segment has them: how many of each type are approved, pending and rejected, and what the approved ones pay in millionths. */
+/** The conversions of a fact: by type, how many are approved, pending and rejected, and the millionths that the approved ones pay. */
 function conversionsOf({ converted }: Pick<Whole, 'converted'>): string | null {
   const types = [...new Set(converted.map(({ type }) => type))].sort()
   const counts = types.map(type => {
@@ -229,7 +229,7 @@ function bodyOf(rows: readonly Row[], lacking: readonly string[]): Buffer {
   return Buffer.from(body)
 }
 
-/** Stores new clicks, and what their transaction says of them: a click with more stages than the first is born and then changed. */
+/** Stores new clicks and their sheets: a click with more stages than the first is born and then changed. */
 export async function seedUnsealed(
   database: Pick<Database, 'worker'>,
   org_id: number,

@@ -1,15 +1,14 @@
-// Preloaded by `node --import`: lets the rounds of Explore go round as fast as SLUICE_TEST_ROUNDS says ("seal=100 merge=300", milliseconds), as a
-// long time would, and its scans take as long as they do on a machine that is busy with other tests, to which they do not give way. Nothing else of
-// the process is changed.
+// Preloaded by `node --import`: runs the periodic jobs of Explore with the pauses of SLUICE_TEST_ROUNDS ("seal=100 merge=300", milliseconds), and gives
+// scans more time and normal priority, because the machine is busy with other tests. It changes nothing else of the process.
 import { registerHooks } from 'node:module'
 
 const rounds = new Map(
   (process.env['SLUICE_TEST_ROUNDS'] ?? '').split(' ').map(one => one.split('=') as [room: string, ms: string]),
 )
 
-/** Which words of a file are to be others. */
+/** The replacement for a file's source. */
 function changed(url: string): readonly [from: RegExp, to: string] | undefined {
-  // From its sources, because in the bundle these words are not to be found by the name of a file.
+  // From the sources, because the bundle has no separate files.
   if (url.endsWith('/src/server-bundle.ts')) return [/isServerBundled\(\) \? START : /, '']
   if (url.endsWith('/reading/explore/explore.ts')) return [/question_ms: 10_000/, 'question_ms: 300_000']
   if (url.endsWith('/reading/explore/engine.ts')) return [/^ {2}yieldToOthers\(process_\)$/m, '']

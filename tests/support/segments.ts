@@ -1,4 +1,4 @@
-// What the segments of an organization come to, and what its clicks say by themselves, in SQL that knows nothing of facts.
+// Reads an organization's segments, and compares them with its clicks by SQL that does not use facts.
 import assert from 'node:assert/strict'
 import { DAY_MS } from '../../src/contract/days.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
@@ -11,7 +11,7 @@ type Reads = Pick<Database, 'reads'>
 const TEXTS = `click_flow_node_path as path, geo, device, os, browser, platform,
   sub1, sub2, sub3, sub4, sub5, sub6, sub7, sub8, sub9, ref_id`
 
-/** A fact as a line of text, its names in order. */
+/** A fact as a line of text, with its fields in order. */
 const lineOf = (fact: object): string =>
   JSON.stringify(
     Object.entries(fact)
@@ -58,7 +58,7 @@ async function recounted({ reads }: Reads, secrets: Secrets, org_id: number): Pr
 
 export type StoredSegment = { id: string; day: string; rows: number; taken: number; clicks: string; body: Buffer }
 
-/** The segments of an organization in the order of their days. */
+/** The segments of an organization by day. */
 export async function readSegments({ reads }: Reads, org_id: number): Promise<StoredSegment[]> {
   const { rows } = await reads.query<StoredSegment>(
     'select id, day, rows, taken, clicks, body from segments where org_id = $1 order by day, id',
@@ -79,7 +79,7 @@ export async function rowsByDay(database: Reads, org_id: number): Promise<Map<st
   return days
 }
 
-/** Holds the segments against the clicks, fact by fact, and their sums against the report's counters; nothing waits to be sealed. */
+/** Asserts that the segments equal the clicks, fact by fact, that their sums equal the report's counters, and that nothing is unsealed. */
 export async function assertSealed(database: Reads, secrets: Secrets, org_id: number): Promise<void> {
   const waiting = await database.reads.query('select id from click_sheet where org_id = $1', [org_id])
   assert.equal(waiting.rows.length, 0, 'nothing waits')
@@ -109,7 +109,7 @@ const sums = SUMS.split(', ')
   .map(name => `trim_scale(coalesce(sum(${name}), 0)::numeric)::text as ${name}`)
   .join(', ')
 
-/** Holds the sums that segments carry against what the report counts, day by day. */
+/** Asserts that the sums of segments equal the report's counters, day by day. */
 async function assertSums({ reads }: Reads, org_id: number): Promise<void> {
   const isAny = (of: string) =>
     `select * from (${of}) days where (${SUMS}) is distinct from (${SUMS.replace(/\w+/g, "'0'")}) order by day`

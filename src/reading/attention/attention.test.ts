@@ -1,4 +1,4 @@
-// What needs attention, asked through the door: each cause is a line while it lasts, for its own workspace alone.
+// What needs attention: each cause is a line while it lasts, in its own workspace alone.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -37,7 +37,7 @@ const now = () => new Date().toISOString()
 const set = (table: string, id: string, columns: string) =>
   query(`update ${table} set ${columns} where org_id = $1 and id = $2`, [owner.org_id, id])
 
-/** Says that calls to a target fail and its breaker is open. */
+/** Records that calls to a target fail and its breaker is open. */
 const fail = (kind: 'postback' | 'ad_account', id: string) =>
   query(
     `insert into failing_targets (org_id, kind, target_id, failures, failing_since, pauses, paused_until)
@@ -111,7 +111,7 @@ async function seedReachedCap(object: 'offer' | 'campaign', object_id: string): 
 
 type Case = {
   kind: AttentionLine['kind']
-  /** Makes the cause; answers what the line says, and what ends it. */
+  /** Creates the cause; returns the expected line and what ends it. */
   make: () => Promise<{ says: Partial<AttentionLine>; cure: () => Promise<unknown> }>
 }
 
@@ -178,7 +178,7 @@ const CASES: readonly Case[] = [
     async make() {
       const fault = { fault_code: 'token_refused', fault_words: 'Meta says: no', fault_since: now() }
       const id = await seedSpendAccount(fault)
-      // A fault that passes by itself is no line yet.
+      // A passing fault is not listed yet.
       await seedSpendAccount({ ...fault, fault_code: 'rate_limited' })
       return {
         says: { ...says(id, 'Main'), reason: 'Meta says: no' },
@@ -365,7 +365,7 @@ for (const { kind, make } of CASES)
     assert.deepEqual(await ofKind(), [])
   })
 
-test('a line says what the campaigns behind it spend and earn a day, and of one kind the costliest comes first', async () => {
+test('a line has the spend and revenue a day of the affected campaigns, and within a kind the costliest comes first', async () => {
   const place = await seedSignedIn(house)
   const { org_id } = place
   const [cheap, dear, idle] = [
@@ -419,10 +419,10 @@ test('a periodic job that fails is a line for owners and admins of the first wor
   assert.deepEqual(await jobs(admin), [])
 })
 
-test('days whose clicks are missing in Explore are a line until they are built', async () => {
+test('days whose clicks are missing in Explore are a line until they are rebuilt', async () => {
   const place = await seedSignedIn(house)
   const days = [1, 2, 3].map(ago => Date.now() - ago * DAY_MS)
-  // Counted by the report, with nothing that segments are made of.
+  // Counted by the report, without sheets to make segments of.
   await seedClicks(
     house.database,
     place.org_id,

@@ -1,4 +1,4 @@
-// The audit that judges the books must see what is wrong: each of its checks on books that were harmed for it.
+// Each check of the audit finds the faults that are put into the books for it.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { seedAdAccount } from '../../../tests/support/ad-accounts.ts'
@@ -133,7 +133,7 @@ describe('the audit finds', () => {
     ],
   )
   for (const [check, sql] of harm) {
-    test(`what breaks "${check}": ${sql.slice(0, 50)}`, async () => {
+    test(`each fault of "${check}": ${sql.slice(0, 50)}`, async () => {
       const { org_id } = await seedSignedIn(house)
       await seedRule(house.database, org_id, { event_type: 'lead' })
       await seedAdAccount(house.database, org_id)
@@ -144,7 +144,7 @@ describe('the audit finds', () => {
           payload: { telegram_user_id: at },
         })
       await queue.close()
-      // All of them: where the house has done so with one only, turning both round counts as many as before.
+      // All rows are changed, because with one row of each kind swapping both would keep the counts.
       await foldEvents(house.database.worker)
       assert.deepEqual(await auditBooks(house.database.reads, org_id), [])
       await house.database.worker.query(sql, [org_id])

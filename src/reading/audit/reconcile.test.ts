@@ -35,7 +35,7 @@ const reconcile = async (cookie: string) =>
   (await house.call('GET', '/api/billing/reconciliation', { cookie })).data() as Reconciliation
 
 describe('one organization, counted again on its screen', () => {
-  test('shows what is kept beside what is counted, and that it holds', async () => {
+  test('shows running figures beside their recount, and that they agree', async () => {
     const { cookie } = await seedBooks()
     const { holds, figures, findings } = await reconcile(cookie)
     assert.deepEqual([holds, findings], [true, []])
@@ -55,7 +55,7 @@ describe('one organization, counted again on its screen', () => {
     )
   })
 
-  test('misses nothing where a rule calls once per person, but does where it never called', async () => {
+  test('finds no fault where a rule fires once per person, but one where it never fired', async () => {
     const { org_id, cookie } = await seedSignedIn(house)
     const body = { event_type: 'lead', url: 'https://tracker.example/?c={click_id}', once_per_person: true }
     assert.equal((await house.call('POST', '/api/postbacks', { cookie, body })).statusCode, 201)
@@ -72,7 +72,7 @@ describe('one organization, counted again on its screen', () => {
     )
   })
 
-  test('names what is wrong, in ids as they are shown, and nothing of another organization', async () => {
+  test('names what is wrong with ids of the API, and nothing of another organization', async () => {
     const [one, other] = [await seedBooks(), await seedBooks()]
     const { rows } = await house.database.worker.query<{ id: string }>(
       `delete from ledger where org_id = $1 and id = (select min(id::text)::uuid from ledger where org_id = $1 and kind = 'charge')
@@ -109,7 +109,7 @@ describe('one organization, counted again on its screen', () => {
   })
 })
 
-test('npm run reconcile says of a database of an older version to migrate it', async t => {
+test('npm run reconcile asks to migrate a database of an older version', async t => {
   const fresh = await freshDatabase()
   t.after(() => fresh.drop())
   await seedOrganization(fresh.database)

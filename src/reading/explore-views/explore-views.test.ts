@@ -56,7 +56,7 @@ async function team() {
   return { owner, admin, ada, ben } as { [name in 'owner' | 'admin' | 'ada' | 'ben']: SignedIn }
 }
 
-/** All rows of an organization, to say that nothing has changed. */
+/** All rows of an organization, to check that nothing has changed. */
 const rowsOf = async ({ org_id }: SignedIn) =>
   await house.database.kysely
     .selectFrom('explore_views')
@@ -99,7 +99,7 @@ test('a view is saved, read as it was sent, changed in part and deleted', async 
   assert.deepEqual(refusalOf(await remove(ada, String(id))), NOT_FOUND)
 })
 
-test('what is one’s own is there for nobody else, owners included; what is shared for the whole workspace alone', async () => {
+test('a private view is visible to nobody else, owners included; a shared one to its workspace alone', async () => {
   const { owner, admin, ada, ben } = await team()
   const stranger = await seedSignedIn(house)
   const own = await made(ada, { name: 'Ada’s' })
@@ -123,7 +123,7 @@ test('what is one’s own is there for nobody else, owners included; what is sha
   assert.deepEqual(await rowsOf(ada), before)
 })
 
-test('owners and admins share views, and change and delete those of the workspace', async () => {
+test('owners and admins share views, and change and delete shared ones', async () => {
   const { owner, admin, ben } = await team()
   const id = await made(admin, { name: 'Ours', is_shared: true })
   assert.equal((await change(owner, id, { name: 'Better' })).data()['name'], 'Better')
@@ -138,7 +138,7 @@ test('owners and admins share views, and change and delete those of the workspac
   assert.deepEqual(await list(admin), [])
 })
 
-test('a member shares no view, and changes none that is shared, not even one they saved as an admin', async () => {
+test('a member shares no view and changes no shared one, not even one they saved as an admin', async () => {
   const { owner, admin, ada } = await team()
   const own = await made(ada, { name: 'Ada’s' })
   const shared = await made(admin, { name: 'Ours', is_shared: true })
@@ -164,7 +164,7 @@ test('a member shares no view, and changes none that is shared, not even one the
   assert.equal((await remove(owner, shared)).statusCode, 200)
 })
 
-test('a person has one start page and the workspace one; choosing another is the end of the one before', async () => {
+test('a person has one start page and the workspace one; choosing another ends the present one', async () => {
   const { admin, ada, ben } = await team()
   const first = await made(ada, { name: 'First', is_start_page: true })
   await made(ada, { name: 'Second', is_start_page: true })
@@ -187,7 +187,7 @@ test('a person has one start page and the workspace one; choosing another is the
   assert.deepEqual(await startsOf(ben), ['News'])
 })
 
-test('the workspace’s start page is chosen by owners and admins, and a view that changes hands is none', async () => {
+test('owners and admins choose the workspace’s start page, and a view that is shared or made private is none', async () => {
   const { owner, admin, ada } = await team()
   const id = await made(admin, { name: 'Ours', is_shared: true, is_start_page: true })
   const own = await made(admin, { name: 'Mine', is_start_page: true })
@@ -205,7 +205,7 @@ test('the workspace’s start page is chosen by owners and admins, and a view th
   assert.deepEqual([await startsOf(admin), await startsOf(owner)], [['Mine'], []])
 })
 
-test('what cannot be a view is refused by what is wrong, and changes nothing', async () => {
+test('an invalid view is refused with the reason, and changes nothing', async () => {
   const { ada } = await team()
   const id = await made(ada)
   const before = await rowsOf(ada)
@@ -239,7 +239,7 @@ test('what cannot be a view is refused by what is wrong, and changes nothing', a
   assert.deepEqual(await rowsOf(ada), before)
 })
 
-/** Fills up to `count` views as somebody would have saved them. */
+/** Adds views up to `count`. */
 async function fill(as: SignedIn, count: number, is_shared: boolean): Promise<void> {
   const now = new Date().toISOString()
   const row = {
@@ -259,7 +259,7 @@ async function fill(as: SignedIn, count: number, is_shared: boolean): Promise<vo
   await house.database.kysely.insertInto('explore_views').values(rows).execute()
 }
 
-test('the last place of one’s own, and of the workspace, is given once, however many reach for it', async () => {
+test('the last place for private and for shared views is given once, however many requests race for it', async () => {
   const { owner, admin: ada, ben } = await team()
   await fill(ada, MOST_OWN - 1, false)
   await fill(ben, MOST_SHARED - 1, true)
@@ -275,13 +275,13 @@ test('the last place of one’s own, and of the workspace, is given once, howeve
   }
   const [own] = (await list(ada)).filter(view => !view.is_shared)
   assert.equal((await change(ada, String(own?.id), { is_shared: true })).statusCode, 400)
-  // What others keep for themselves, and other workspaces have, takes no place.
+  // Private views of others, and views of other workspaces, do not count.
   await made(ben)
   await made(owner)
   assert.equal((await list(ada)).length, MOST_OWN + MOST_SHARED)
 })
 
-test('of start pages that are chosen at once one remains, and no choice fails', async () => {
+test('of start pages chosen at once one remains, and no request fails', async () => {
   const { admin, ada } = await team()
   const ids = await Promise.all([1, 2, 3, 4, 5].map(at => made(ada, { name: `View ${at}` })))
   const chosen = await Promise.all(ids.map(id => change(ada, id, { is_start_page: true })))
@@ -299,7 +299,7 @@ test('of start pages that are chosen at once one remains, and no choice fails', 
   assert.deepEqual([(await startsOf(ada)).length, (await startsOf(admin)).length], [2, 1])
 })
 
-test('a question that this version cannot ask is said to be none, and the others are there', async () => {
+test('a question that this version cannot read is null, and the other views are listed', async () => {
   const { ada } = await team()
   const id = await made(ada, { name: 'Of a version to come' })
   await made(ada, { name: 'Usual' })
@@ -316,7 +316,7 @@ test('a question that this version cannot ask is said to be none, and the others
   ])
 })
 
-test('no key reaches views, and nobody does without a session', async () => {
+test('keys cannot reach views, and nobody can without a session', async () => {
   const { ada } = await team()
   const { secret: key } = await seedKey(house.database, ada, { rights: ALL_RIGHTS })
   const id = await made(ada)

@@ -1,4 +1,4 @@
-// What is in an answer, in a file and in the local files of an organization: its own, and nothing that names a visitor.
+// Answers, files and local files of an organization have its own data only, and nothing that names a visitor.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
-  // Another process seals, if any: here it is the tests.
+  // The house neither seals nor checks in the background: the test does.
   house = await startHouse({ ROLE: 'serve', BASE_URL: 'http://localhost:8080' })
 })
 after(() => house.end())
@@ -39,7 +39,7 @@ const parseQuestion = (question: object) => ExploreQuestion.parse({ ...window(),
 
 type Place = SignedIn & { readonly word: string; readonly ids: Readonly<Record<string, string>> }
 
-/** An organization each word and object of which has `word` in it. */
+/** An organization whose every text and object name has `word` in it. */
 async function seedWords(word: string): Promise<Place> {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
@@ -75,7 +75,7 @@ const SUBS = [
   'browser',
 ] as const
 
-/** Clicks with the words of a place, of the objects of another if they are given. */
+/** Clicks with the words of a place, or with the objects of another place if given. */
 const storeWords = ({ org_id, word }: Place, ids: Place['ids'], count: number) =>
   storeClicks(
     house.database.clicks,
@@ -92,21 +92,21 @@ const storeWords = ({ org_id, word }: Place, ids: Place['ids'], count: number) =
     })),
   )
 
-/** All files below a folder, whole. */
+/** The contents of all files below a folder. */
 const filesIn = (folder: string): { path: string; body: Buffer }[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(one => one.isFile())
     .map(one => join(one.parentPath, one.name))
     .map(path => ({ path, body: readFileSync(path) }))
 
-/** What a file says, as it is and, where it is of Parquet, as it is read. */
+/** The bytes of a file, and for Parquet also its decoded rows. */
 async function told(body: Buffer): Promise<string> {
   const raw = body.toString('latin1')
   if (!raw.startsWith('PAR1')) return raw
   return raw + JSON.stringify(await decode(body), (_, value) => (typeof value === 'bigint' ? String(value) : value))
 }
 
-/** Everything that somebody can be told of each dimension: an answer, its file, and the values for filters. */
+/** Everything that the routes say about each dimension: an answer, its file, and the values for filters. */
 async function allTold({ cookie }: Place, dimensions: readonly ExploreDimension[]): Promise<string> {
   const ask = askerOf(house, cookie)
   let all = ''
@@ -127,9 +127,9 @@ test('another organization’s words, names and ids are in no answer, file, valu
   for (const place of [own, other]) await storeWords(place, place.ids, 3)
   await seal()
   for (const place of [own, other]) await storeWords(place, place.ids, 2)
-  // What no process would store: a click that names another organization's objects.
+  // A click that names another organization's objects, which no process would store.
   await storeWords(own, other.ids, 1)
-  // The others have said nothing of ours: whole in the long run, in the short one by what could lead to it.
+  // The full run checks every question, the short one those that could leak.
   const led = process.env['SLUICE_TEST_ALL'] ? EXPLORE_DIMENSIONS : EXPLORE_DIMENSIONS.filter(isObjectDimension)
   const [ours, theirs] = [await allTold(own, EXPLORE_DIMENSIONS), await allTold(other, [...led, 'sub1'])]
   assert.ok(ours.includes('ourselves campaigns') && theirs.includes('strangers campaigns'))
@@ -147,7 +147,7 @@ test('another organization’s words, names and ids are in no answer, file, valu
   }
 })
 
-test('filters, branches and searches that name what is another organization’s find nothing', async () => {
+test('filters, opened rows and searches that name another organization’s objects find nothing', async () => {
   const [own, other] = [await seedWords('ourselves'), await seedWords('strangers')]
   for (const place of [own, other]) await storeWords(place, place.ids, 3)
   await seal()

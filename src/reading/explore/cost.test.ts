@@ -1,4 +1,4 @@
-// The cost of every click, asked by any dimension, beside a recount by plain SQL and beside the report: clicks' own, entered, spread and synced spend.
+// Costs by every dimension equal a recount by plain SQL and the report: the clicks' own cost, entered, spread and synced spend.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import {
@@ -37,15 +37,15 @@ import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
-  // Another process seals, merges and checks, if any: here the tests say what is sealed.
+  // The house does not seal, merge or check in the background: the test does.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(() => house.end())
 
-/** Every dimension that these clicks have different values of. */
+/** The dimensions in which these clicks differ. */
 const ASKED = EXPLORE_DIMENSIONS.filter(name => !['bot', 'landing', 'path', 'funnel', 'ad_account'].includes(name))
 
-test('by every dimension the cost is what a recount of clicks and amounts comes to, and in all what the report says', async () => {
+test('by every dimension the cost equals a recount of clicks and amounts, and the total equals the report', async () => {
   const [stock, other] = [await seedCostStock(house), await seedCostStock(house)]
   await storeClicksOf(stock, 150)
   await storeClicksOf(other, 20)
@@ -81,7 +81,7 @@ test('by every dimension the cost is what a recount of clicks and amounts comes 
   assert.equal(JSON.stringify((await askCosts(other, ['campaign'])).rows), before)
 })
 
-test('a window that cuts UTC days counts the shares of the clicks in it, by the clocks of any zone, and windows that follow come to the whole', async () => {
+test('a window that cuts UTC days counts the shares of its clicks in any time zone, and adjacent windows add up to the whole', async () => {
   const stock = await seedCostStock(house)
   await storeClicksOf(stock, 80)
   for (let at = 0; at < 12; at += 1) await enterSpend(stock, anySpendCell(stock))
@@ -106,7 +106,7 @@ test('a window that cuts UTC days counts the shares of the clicks in it, by the 
   await assertAboutAsReported(stock, kyiv)
 })
 
-test('what is entered, changed, imported, spread, taken back or deleted is in the very next answer, and so is a click that changes the shares', async () => {
+test('spend that is entered, changed, imported, spread, taken back or deleted is in the very next answer, and so is a click that changes the shares', async () => {
   const { stock, busy, day } = await seedFour(house)
   const { org_id, cookie } = stock
   const campaign_id = toWireId(busy)
@@ -161,7 +161,7 @@ test('what is entered, changed, imported, spread, taken back or deleted is in th
   ])
 })
 
-test('an amount that cannot be shared alike is told to the last part, also by clicks that changed since they were sealed', async () => {
+test('an amount that cannot be divided evenly is shared without a remainder, also among clicks that changed since they were sealed', async () => {
   const { stock, busy, day } = await seedFour(house)
   const { org_id, cookie } = stock
   const click = async (number: number) => {
@@ -208,7 +208,7 @@ test('an amount that cannot be shared alike is told to the last part, also by cl
   ])
 })
 
-test('spend without clicks stands where it is known, and is a row of its own elsewhere, whatever is sorted or left out', async () => {
+test('spend without clicks is in the row of its known value, and a row of its own elsewhere, whatever the sort and the cut', async () => {
   const { stock, busy, quiet, day } = await seedFour(house)
   await enterSpend(stock, { day, campaign_id: busy, sub1: '', amount: '8' })
   await enterSpend(stock, { day, campaign_id: quiet, sub1: '', amount: '5' })
@@ -263,7 +263,7 @@ test('spend without clicks stands where it is known, and is a row of its own els
   assert.deepEqual(costsOfRows((await askCosts(stock, ['hour'], { measures: ['clicks'] })).rows).length, 4)
 })
 
-test('spend that was booked without a sub1 stands apart by sub1, as the report has it, and comes to the same total', async () => {
+test('spend booked without a sub1 is a row of its own by sub1, as in the report, with the same total', async () => {
   const stock = await seedCostStock(house)
   await storeClicksOf(stock, 60)
   for (let at = 0; at < 14; at += 1) await enterSpend(stock, anySpendCell(stock))
@@ -286,7 +286,7 @@ test('spend that was booked without a sub1 stands apart by sub1, as the report h
   assert.match(String(refused.data()['error']), /goes with the level sub1 only/)
 })
 
-test('a running day counts whole in a window that reaches to the present, as in the report', async () => {
+test('the current day counts whole in a window that reaches to the present, as in the report', async () => {
   const { stock, busy } = await seedFour(house)
   const day = dayOf(Date.now())
   await enterSpend(stock, { day, campaign_id: busy, sub1: '', amount: '3' })

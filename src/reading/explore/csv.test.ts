@@ -7,7 +7,7 @@ import { DAY_MS } from '../../contract/days.ts'
 
 let house: TestHouse
 before(async () => {
-  // Another process seals, merges and checks, if any: here the tests say what segments there are.
+  // The house does not seal, merge or check in the background: the test does.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(() => house.end())
@@ -19,7 +19,7 @@ const BEFORE = NOON - 7 * DAY_MS
 const file = (cookie: string, question: object) =>
   house.call('POST', '/api/explore/csv', { cookie, body: { ...WEEK, levels: [{ dimension: 'geo' }], ...question } })
 
-test('a file has the columns that are asked for, in their order, figures of oneâ€™s own among them', async () => {
+test('a file has the columns of the question in their order, with custom formulas', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await seedExplored(house.database, org_id, [
     { at: NOON, geo: 'DE', cost: '0.3', cost_counts: true, stages: 3 },
@@ -44,7 +44,7 @@ test('a file has the columns that are asked for, in their order, figures of oneâ
   ])
 })
 
-test('what a click carried is no formula in the file, also for a program that separates by semicolon', async () => {
+test('text of a click is no formula in the file, also for a program that separates by semicolon', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await seedExplored(house.database, org_id, [
     { at: NOON, sub1: `a;=1+cmd|' /C calc'!A0` },
@@ -58,7 +58,7 @@ test('what a click carried is no formula in the file, also for a program that se
   ])
 })
 
-test('with a comparison each column is followed by what it was before', async () => {
+test('with a comparison each column is followed by its value before', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await seedExplored(house.database, org_id, [
     { at: NOON, geo: 'DE' },
@@ -75,7 +75,7 @@ test('with a comparison each column is followed by what it was before', async ()
   ])
 })
 
-test('a column that is not counted, or that cannot be read, is refused by its place', async () => {
+test('a column that is not among the measures, or whose formula cannot be read, is refused by its index', async () => {
   const { cookie } = await seedSignedIn(house)
   const refusals: readonly [columns: unknown, words: RegExp][] = [
     [['clicks', 'revenue'], /columns\.1.*must be among the measures/],

@@ -1,4 +1,4 @@
-// A day of clicks that somebody takes away: read by another engine, it says what the clicks are.
+// The Parquet file of a day, read by another engine, equals the clicks.
 import assert from 'node:assert/strict'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const NOON = TODAY - DAY_MS / 2
 
 const take = (cookie: string, day = DAY) => house.call('GET', `/api/explore/facts?day=${day}`, { cookie })
 
-/** What another engine finds in a file, in the order of its rows. */
+/** The rows of a file as another engine reads them. */
 async function read(bytes: Buffer, columns = '*'): Promise<Record<string, unknown>[]> {
   const path = join(house.ground.config.dataDir, `${newId()}.parquet`)
   writeFileSync(path, bytes)
@@ -46,7 +46,7 @@ async function convert({ cookie }: SignedIn, id: string, payout: string): Promis
   assert.equal(answer.statusCode, 201, answer.body)
 }
 
-test('a day is a row for each tracked click, as it is, wherever its facts are, and tells nobody again', async () => {
+test('the file of a day has a row for each tracked click in its present state, sealed or not, and identifies no visitor', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   const { id: campaign } = await seedCampaign(house.database, org_id)
@@ -63,7 +63,7 @@ test('a day is a row for each tracked click, as it is, wherever its facts are, a
       cost_counts: true,
       ...secrets,
     }),
-    // Of two days, the first four of one millisecond.
+    // Two days; the first four clicks have the same millisecond.
     id: newId(at < 10 ? NOON + Math.max(0, at - 3) : NOON + DAY_MS),
     tracked: at !== 5,
   }))
@@ -124,7 +124,7 @@ test("a day without clicks is a file without rows, and another organization's cl
   assert.deepEqual([answer.statusCode, await read(answer.rawPayload)], [200, []])
 })
 
-test('a day of which clicks are missing is refused rather than short', async () => {
+test('a day with missing clicks is refused instead of answered in part', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await storeClicks(house.database.clicks, [{ ...aClick(house.ground.secrets.clickKey, org_id), id: newId(NOON) }])
   for (const table of ['clicks', 'click_sheet'])
@@ -137,7 +137,7 @@ test('a day of which clicks are missing is refused rather than short', async () 
   assert.match(answer.body, /still being counted/)
 })
 
-test('members, keys and strangers do not take days away, and a day is a day', async () => {
+test('members, keys and strangers cannot export a day, and the day must be a date', async () => {
   const { user_id, ...owner } = await seedSignedIn(house)
   await house.database.worker.query("update members set role = 'member' where org_id = $1", [owner.org_id])
   const byMember = await take(owner.cookie)

@@ -11,12 +11,12 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-engine-'))
 const log = pino({ level: 'silent' })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
-/** More than anybody waits for, whatever the machine. */
+/** Longer than any answer takes, even on a busy machine. */
 const ENDLESS = 'select sum(a.range * b.range) from range(100000000) a, range(100000000) b'
 
 const processOf = async (engine: Engine) =>
   engine.run(1, ask => ask("select current_setting('temp_directory') as place"))
-/** Also where the process is not given the machine for as long as a question may take. */
+/** Enough even where the process gets no processor for as long as a question may take. */
 async function placeOf(engine: Engine) {
   for (let tries = 1; ; tries += 1) {
     const place = await processOf(engine).catch((error: unknown) => {
@@ -50,7 +50,7 @@ test('a question that needs too much memory is refused, and the next one answere
   await engine.close()
 })
 
-test('where four of a workspace wait, the next is refused and told when to come again, and another’s is answered', async () => {
+test('where four questions of a workspace wait, the next is refused with Retry-After, and another workspace’s is answered', async () => {
   const engine = openEngine(folder, log, { question_ms: 60_000 })
   const held = Promise.withResolvers<void>()
   const running = engine.run(1, () => held.promise)
@@ -97,7 +97,7 @@ test('workspaces are answered in turn, however many questions each has waiting',
   await engine.close()
 })
 
-test('what one question keeps is gone with it', async () => {
+test('temporary tables of a question end with it', async () => {
   const engine = openEngine(folder, log, { question_ms: 60_000 })
   await engine.run(1, ask => ask('create temp table kept as select 1'))
   await assert.rejects(
@@ -130,7 +130,7 @@ test('the process reads its folder and nothing else, and its settings stay as th
   await engine.close()
 })
 
-test('nobody asking, the process ends', async () => {
+test('without questions the process ends', async () => {
   const engine = openEngine(folder, log, { question_ms: 60_000, idle_ms: 1 })
   const first = await processOf(engine)
   const { setTimeout: wait } = await import('node:timers/promises')
@@ -139,7 +139,7 @@ test('nobody asking, the process ends', async () => {
   await engine.close()
 })
 
-test('a question that goes on is its workspace’s next one, however many wait, and closing refuses what waits', async () => {
+test('a question that continues is its workspace’s next one, however many wait, and closing refuses waiting questions', async () => {
   const turns = openTurns()
   const ran: string[] = []
   const run = (org_id: number, name: string, goesOn?: boolean) =>

@@ -1,4 +1,4 @@
-// Answers beside a recount of the clicks, wherever their facts are: waiting, sealed, changed since, merged, built anew from the clicks.
+// Answers equal a recount of the clicks, wherever the facts are: unsealed, sealed, changed since, merged, rebuilt from the clicks.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ let folder: ReturnType<typeof openFolder>
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-exact-'))
 before(async () => {
   fresh = await freshDatabase()
-  // Another process seals, merges and checks, if any: here it is the tests.
+  // The house does not seal, merge or check in the background: the test does.
   house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
   folder = openFolder(house.ground, DAY_MS)
 })
@@ -116,20 +116,20 @@ test('an answer is exact wherever the facts of its clicks are', async () => {
   await fresh.database.worker.query('delete from segments where org_id = $1', [org_id])
   const { incomplete_days, totals } = await ask(owner, { levels: [{ dimension: 'day' }] })
   assert.deepEqual([incomplete_days.length, totals.clicks], [3, 0])
-  // Organizations are found by what is folded.
+  // The check finds organizations by folded counters.
   await folder.foldAll()
   await checkSegments(house.ground)
   await assertExact(owner, 'built anew')
 })
 
-test('nothing is missing from an answer, or in it twice, while it is sealed and merged', async () => {
+test('no click is missing from an answer or in it twice while clicks are sealed and merged', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   const { id: campaign_id } = await seedCampaign(fresh.database, org_id)
   const question = { levels: [{ dimension: 'campaign' }], measures: ['clicks'] }
   let stored = 0
   for (let round = 0; round < 12; round += 1) {
-    // Of fifteen clicks three are not tracked.
+    // Three of fifteen clicks are not tracked.
     await store(org_id, campaign_id, 15)
     stored += 12
     const [first, second] = await Promise.all([
@@ -142,7 +142,7 @@ test('nothing is missing from an answer, or in it twice, while it is sealed and 
   }
 })
 
-test('files that are taken away again and again while many ask cost time, and neither a number nor an answer', async () => {
+test('removing local files again and again during many questions costs time, but no figure and no answer', async () => {
   const owners = [await seedSignedIn(house), await seedSignedIn(house)]
   for (const { org_id } of owners) {
     const { id } = await seedCampaign(fresh.database, org_id)

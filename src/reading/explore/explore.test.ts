@@ -11,7 +11,7 @@ import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
-  // Another process seals, merges and checks, if any: here the tests say what segments there are.
+  // The house does not seal, merge or check in the background: the test does.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(() => house.end())
@@ -28,13 +28,13 @@ async function ask(cookie: string, question: object): Promise<ExploreAnswer> {
   return response.json<ExploreAnswer>()
 }
 
-test('clicks are broken down by levels, each with its first rows and one for all others, and what they came to', async () => {
+test('clicks are broken down by levels, each with its first rows and one for all others, with their figures', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await house.call('PUT', '/api/event-settings', { cookie, body: { names: {}, goal: ['lead'] } })
   const { id } = await seedCampaign(house.database, org_id)
   const converted = [
     { type: 'lead', status: 'approved' },
-    // No conversions: one is no goal, the others are not approved.
+    // No conversions: one is not of the goal, the others are not approved.
     { type: 'ftd', status: 'approved' },
     { type: 'lead', status: 'pending' },
     { type: 'lead', status: 'rejected' },
@@ -128,7 +128,7 @@ test('clicks are broken down by levels, each with its first rows and one for all
   assert.deepEqual(named, [{ key: toWireId(id), label: 'A campaign', is_other: false, clicks: 4, epc: '3.125' }])
 })
 
-test('a branch is opened by the keys above it, and goes on behind the rows that were shown', async () => {
+test('a row is opened by its keys, and the next page continues after the rows that were shown', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   const clicks = ['a', 'a', 'a', 'b', 'b', 'c', 'd'].map((sub1, at) => ({ at: NOON + at, geo: 'DE', sub1 }))
   await seedExplored(house.database, org_id, [...clicks, { at: NOON, geo: 'FR', sub1: 'a' }])
@@ -193,7 +193,7 @@ test('another organization’s clicks, names and ids are as if they were not the
   }
 })
 
-test('a file has a line for each row at the end of a branch, and no text in it is a formula', async () => {
+test('a file has a line for each row without rows below it, and no text in it is a formula', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await seedExplored(house.database, org_id, [
     { at: NOON, geo: 'DE', sub1: '=1+1' },
@@ -212,7 +212,7 @@ test('a file has a line for each row at the end of a branch, and no text in it i
   ])
 })
 
-test('values for filters: texts by their clicks, objects by their names, words as they are', async () => {
+test('values for filters: texts by clicks, objects by name, fixed words as they are', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   const { id } = await seedCampaign(house.database, org_id)
   await seedExplored(house.database, org_id, [
@@ -233,7 +233,7 @@ test('values for filters: texts by their clicks, objects by their names, words a
   assert.deepEqual(await values('dimension=is_new&search=new'), [{ key: 'true', label: 'New', clicks: null }])
 })
 
-test('each question that is none is refused, and says where', async () => {
+test('each invalid question is refused, and the error names the field', async () => {
   const { cookie } = await seedSignedIn(house)
   const levels = [{ dimension: 'geo' }]
   const filter = (dimension: string, op: string, ...values: string[]) => ({
@@ -278,7 +278,7 @@ test('each question that is none is refused, and says where', async () => {
   }
 })
 
-test('workspaces that ask more than may wait keep nobody out who comes later, and nobody waits for all their questions', async () => {
+test('workspaces with more questions than may wait keep no later workspace out, and nobody waits for all their questions', async () => {
   const greedy = await Promise.all(Array.from({ length: 5 }, () => seedSignedIn(house)))
   const late = await seedSignedIn(house)
   const answered: string[] = []
@@ -298,10 +298,10 @@ test('workspaces that ask more than may wait keep nobody out who comes later, an
   const client = await house.database.worker.connect()
   try {
     await client.query('begin')
-    // The question whose turn it is waits for this table, so that the others gather behind it.
+    // The present question waits for a lock on this table, so that the others queue behind it.
     await client.query('lock table segments in access exclusive mode')
     const race = greedy.flatMap(({ cookie }, at) => ask(`greedy ${at}`, cookie, 8))
-    // One of them is being answered, and each has four that wait.
+    // One question is being answered, and four wait for each workspace.
     await eventually('the rest is refused', () => refused.length === 5 * 8 - 5 * 4 - 1)
     race.push(...ask('late', late.cookie, 5))
     await eventually('four of the latecomer wait', () => refused.includes('late'))
@@ -312,7 +312,7 @@ test('workspaces that ask more than may wait keep nobody out who comes later, an
     client.release(true)
   }
   assert.equal(answered.length, 5 * 4 + 1 + 4)
-  // One question of each greedy workspace comes before the latecomer's first, beside the one that was being answered. Answers may overtake a little.
+  // Besides the present question, one of each greedy workspace comes before the latecomer's first. Answers may arrive slightly out of order.
   assert.ok(answered.indexOf('late') <= 10, answered.join(', '))
 })
 
@@ -325,7 +325,7 @@ test('neither a stranger nor a key may ask', async () => {
   assert.deepEqual([byKey.statusCode, byKey.data()['code']], [403, 'api_key_resource_forbidden'])
 })
 
-test('files that were lost or broken cost time, and no number', async () => {
+test('lost or broken local files cost time, but no figure', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await seedExplored(house.database, org_id, [{ at: NOON, geo: 'DE' }])
   const question = { levels: [{ dimension: 'geo' }], measures: ['clicks'] }
@@ -334,7 +334,7 @@ test('files that were lost or broken cost time, and no number', async () => {
   assert.deepEqual((await ask(cookie, question)).rows, rows)
 })
 
-test('what is committed is in the next answer, and sealing changes no number', async () => {
+test('committed clicks are in the next answer, and sealing changes no figure', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   await seedExplored(house.database, org_id, [{ at: NOON, geo: 'DE' }])
   const stored = [

@@ -1,4 +1,4 @@
-// Explore by one level beside the fixed report: the same rows and sums over any window, in the quiet after each burst of traffic, wherever facts are.
+// Explore by one level equals the fixed report: the same rows and sums over any window, after each burst of traffic, wherever facts are.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -23,21 +23,21 @@ const DAYS = 12
 
 let house: TestHouse
 before(async () => {
-  // Sealing goes round here as often as a tenth of a second; the other rounds are those of the house.
+  // Sealing runs every tenth of a second here; the other periodic jobs run as usual.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(() => house.end())
 
 const pick = <T>(from: readonly T[]): T => from[Math.floor(Math.random() * from.length)] as T
 
-/** Clicks of any of the days, and what comes of them at once and of those before. */
+/** Stores clicks of any of the days, and conversions of these and earlier ones. */
 function traffic(owner: SignedIn, campaigns: readonly (string | null)[], offers: readonly (string | null)[]) {
   const { org_id, cookie } = owner
   const known: string[] = []
   const events: string[] = []
   const call = async (url: string, body: object): Promise<string> => {
     const answer = await house.call('POST', url, { cookie, body })
-    // Where the machine is busy it is sent again, as every caller does.
+    // Repeated where the machine is busy, as every caller does.
     if (answer.statusCode === 503) return call(url, body)
     assert.ok(answer.statusCode === 200 || answer.statusCode === 201, answer.body)
     return String(answer.data()['id'])
@@ -95,7 +95,7 @@ const sumsOf = (of: { readonly [name: string]: unknown }, cost: unknown) => ({
   revenue_pending: cents(String(of['revenue_pending'])),
   cost: cents(String(cost)),
 })
-/** A cost that is not known is none in the report. */
+/** The report has no cost where Explore's is unknown. */
 const ofExplore = (row: ExploreMeasures) => sumsOf(row, row.cost ?? '0')
 const ofReport = (row: MemberReport['totals']) => sumsOf(row, row.cost_of_clicks)
 
@@ -120,7 +120,7 @@ async function assertSame(
   assert.equal(report.truncated, false)
   const said = explored.rows.map(row => [row.key ?? '', row.label, ofExplore(row)] as const)
   const reported = report.rows.map(row => [row.key, row.label, ofReport(row)] as const)
-  // Of rows with as many clicks Explore has the one without a key last, the report first.
+  // Among rows with equal clicks, Explore has the one without a key last and the report first.
   const named = (rows: typeof said) => rows.filter(([key]) => key !== '')
   assert.deepEqual(named(said), named(reported), of)
   const nameless = (rows: typeof said) => rows.filter(([key]) => key === '')

@@ -1,4 +1,4 @@
-/** The clicks that a question's levels are computed from, in its window and in the period before: all clicks, or those of the rows that pass the filters on figures. */
+/** The clicks of a question in its window and in the period before: all clicks, or those of the rows that pass the filters on figures. */
 import { clicksOfRows, findRows, levelsOfRows, rowsThen } from './having.ts'
 import { isFiltered } from './question.ts'
 import { type Asking, rowsOfFirstLevel, type FirstRows, rowsBelow, type LevelRows, totalsOf } from './rows.ts'

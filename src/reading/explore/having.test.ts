@@ -14,7 +14,7 @@ import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
-  // Another process seals, merges and checks, if any: here the tests say what segments there are.
+  // The house does not seal, merge or check in the background: the test does.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(() => house.end())
@@ -28,7 +28,7 @@ async function ask({ cookie }: Pick<SignedIn, 'cookie'>, question: object): Prom
   return response.json<ExploreAnswer>()
 }
 
-/** So many clicks of a zone at ten cents each, the first of which earns. */
+/** Clicks of a zone at ten cents each; the first one earns. */
 const zone = (geo: string, sub1: string | null, count: number, revenue: string, at = NOON): ExploredClick[] =>
   Array.from({ length: count }, (_, nth) => ({
     at: at + nth,
@@ -39,7 +39,7 @@ const zone = (geo: string, sub1: string | null, count: number, revenue: string, 
     ...(nth === 0 && { revenue, stages: 3 }),
   }))
 
-/** Two countries with zones that lose and zones that do not. */
+/** Two countries with losing zones and others. */
 async function seedZones(): Promise<SignedIn> {
   const owner = await seedSignedIn(house)
   await seedExplored(house.database, owner.org_id, [
@@ -50,7 +50,7 @@ async function seedZones(): Promise<SignedIn> {
     ...zone('FR', 'even', 10, '0.8'),
     ...zone('PL', 'good', 20, '9'),
     ...zone('PL', null, 1, '9'),
-    // In the week before, by zones that are left and others.
+    // The week before, in zones that match and others.
     ...zone('DE', 'bad', 4, '1', NOON - 7 * DAY_MS),
     ...zone('DE', 'good', 5, '1', NOON - 7 * DAY_MS),
     ...zone('DE', 'ended', 3, '1', NOON - 7 * DAY_MS),
@@ -72,7 +72,7 @@ const brief = ({ rows }: ExploreAnswer) =>
     ...children.map(({ key: below, clicks: count }) => [below, count]),
   ])
 
-test('rows of the last level are left that every filter holds of, and all else is of what is left', async () => {
+test('rows of the last level that match every filter stay, and all sums are of these rows', async () => {
   const owner = await seedZones()
   const answer = await ask(owner, { levels: LEVELS, measures: MEASURES, having: LOSING })
   assert.deepEqual(brief(answer), [
@@ -86,7 +86,7 @@ test('rows of the last level are left that every filter holds of, and all else i
   assert.ok(!('totals_without_having' in whole))
 })
 
-test('other is of the rows that are left, and a branch goes on among them', async () => {
+test('other is the rest of the matching rows, and an opened row continues among them', async () => {
   const owner = await seedZones()
   const having = [{ measure: 'profit', op: 'lte', value: '0' }]
   const question = { levels: [{ dimension: 'sub1', top: 1 }], measures: MEASURES, having }
@@ -107,7 +107,7 @@ test('other is of the rows that are left, and a branch goes on among them', asyn
     ['even', 10, '-0.20'],
   ])
   assert.deepEqual([opened.totals.clicks, opened.totals_without_having?.clicks], [22, 22])
-  // The last level decides, also where it is not answered.
+  // The last level decides, even where it is not in the answer.
   const first = await ask(owner, { levels: LEVELS, measures: MEASURES, having, within: [] })
   assert.deepEqual(brief(first), [
     ['FR', 22, '-1.10'],
@@ -115,18 +115,18 @@ test('other is of the rows that are left, and a branch goes on among them', asyn
   ])
 })
 
-test('a level has filters of its own, which hold of its whole rows', async () => {
+test('a level has filters of its own, which its whole rows must match', async () => {
   const owner = await seedZones()
   const [geo, sub1] = LEVELS
   const levels = [{ ...geo, having: [{ measure: 'profit', op: 'gt', value: '0' }] }, sub1]
   const having = [{ measure: 'roi', op: 'lt', value: '0' }]
-  // Of Germany all that it lost, though it has earned more.
+  // Germany's losing rows, though as a whole it has earned more.
   assert.deepEqual(brief(await ask(owner, { levels, measures: MEASURES, having })), [
     ['DE', 12, '-0.70', ['bad', 10], ['small', 2]],
   ])
 })
 
-test('the period before is that of the rows that are left', async () => {
+test('the period before is that of the matching rows', async () => {
   const owner = await seedZones()
   const { rows, totals, totals_without_having } = await ask(owner, {
     levels: LEVELS,
@@ -144,7 +144,7 @@ test('the period before is that of the rows that are left', async () => {
   assert.deepEqual([totals.before?.clicks, totals_without_having?.before?.clicks], [4, 12])
 })
 
-test('a row that its level’s filter leaves has all its clicks of the period before, also those of rows below that are no more', async () => {
+test('a row that matches its level’s filter has all its clicks of the period before, also those of rows below that have none now', async () => {
   const owner = await seedZones()
   const [geo, sub1] = LEVELS
   const levels = [{ ...geo, having: [{ measure: 'profit', op: 'gt', value: '0' }] }, sub1]
@@ -156,7 +156,7 @@ test('a row that its level’s filter leaves has all its clicks of the period be
     ['PL', 0, [0, 0]],
   ])
   assert.equal(totals.before?.clicks, 12)
-  // The filter of a level above the branch decides nothing within it.
+  // The filter of a level above the opened row is not applied.
   const opened = await ask(owner, { ...question, within: ['DE'] })
   assert.deepEqual(
     opened.rows.map(row => [row.key, row.before?.clicks]),
@@ -165,10 +165,10 @@ test('a row that its level’s filter leaves has all its clicks of the period be
   assert.equal(opened.totals.before?.clicks, 12)
 })
 
-test('figures are compared exactly, and one that is not known is no figure', async () => {
+test('figures are compared exactly, and an unknown figure matches no filter', async () => {
   const owner = await seedSignedIn(house)
   await seedExplored(house.database, owner.org_id, [
-    // A third, of which no decimal is equal.
+    // A third, which equals no decimal.
     ...zone('DE', 'third', 3, '0.1'),
     ...zone('DE', 'free', 1, '0.1').map(click => ({ ...click, cost: null, cost_counts: null })),
     ...zone('DE', 'exact', 1, '0.123456'),
@@ -216,7 +216,7 @@ test('spend without clicks is a row like any other', async () => {
   assert.deepEqual([clicked.totals.cost, clicked.totals_without_having?.cost], ['1.00', '6.00'])
 })
 
-test('a file has the rows that are left, and a view keeps the filters', async () => {
+test('a file has the matching rows, and a view stores the filters', async () => {
   const { cookie } = await seedZones()
   const question = { levels: LEVELS, measures: MEASURES, having: LOSING }
   const { body } = await house.call('POST', '/api/explore/csv', { cookie, body: { ...WEEK, ...question } })
@@ -229,7 +229,7 @@ test('a file has the rows that are left, and a view keeps the filters', async ()
   assert.deepEqual(saved.data()['question'], question)
 })
 
-test('each type of events is a column: how many are approved, in rows, totals, sorts, filters and files', async () => {
+test('each type of events is a column with its approved conversions, in rows, totals, sorts, filters and files', async () => {
   const owner = await seedSignedIn(house)
   const [lead, first] = [
     { type: 'lead', status: 'approved' },
@@ -274,7 +274,7 @@ test('each type of events is a column: how many are approved, in rows, totals, s
   assert.deepEqual((await ask(stranger, { levels, measures })).event_types, [])
 })
 
-test('what each type of events pays is a column, which every verdict moves and by which rows are sorted and filtered', async () => {
+test('the revenue of each type of events is a column, which every verdict changes and by which rows are sorted and filtered', async () => {
   const owner = await seedSignedIn(house)
   const click = { ...aClick(house.ground.secrets.clickKey, owner.org_id, { sub1: 'zone' }), id: newId(Date.now()) }
   const other = { ...aClick(house.ground.secrets.clickKey, owner.org_id, { sub1: 'other' }), id: newId(Date.now()) }
@@ -330,7 +330,7 @@ test('what each type of events pays is a column, which every verdict moves and b
   assert.equal(body.split('\r\n')[2], '"zone","zone",2.50,1')
 })
 
-test('what an earlier version wrote without amounts is never told as 0: its days are built anew, and where they cannot be there is no figure', async () => {
+test('facts that an earlier version wrote without amounts never count as 0: their days are rebuilt, and where that is impossible there is no figure', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   const click = { ...aClick(house.ground.secrets.clickKey, org_id, { sub1: 'zone' }), id: newId(Date.now()) }
@@ -361,7 +361,7 @@ test('what an earlier version wrote without amounts is never told as 0: its days
     return (await worker.query<{ rows: number }>(text, [org_id])).rows[0]?.rows
   }
   assert.equal(await lacking(), 1)
-  // As if nobody had to look: nothing says then that the day differs.
+  // As if the check had found nothing: then no day is named.
   await worker.query('update segments set without_amounts = 0 where org_id = $1', [org_id])
   assert.deepEqual(await told(), ['40.00', null, null, 1, []])
   const having = [{ measure: 'revenue_ftd', op: 'ne', value: '1' }]
@@ -375,7 +375,7 @@ test('what an earlier version wrote without amounts is never told as 0: its days
   assert.deepEqual(await told(), right, 'built anew')
 })
 
-test('a filter on a figure that is none is refused, and says where', async () => {
+test('an invalid filter on a figure is refused, and the error names the field', async () => {
   const { cookie } = await seedSignedIn(house)
   const question = (one: object, more: object = {}) => ({
     ...WEEK,

@@ -1,4 +1,4 @@
-// What comes late, of clicks whose day was sealed long ago: it is in the very next answer, and still is when it was sealed and merged.
+// Late changes of clicks whose day was sealed long ago are in the very next answer, and still are after sealing and merging.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ before(async () => {
   fresh = await freshDatabase()
   proxy = await startProxy(fresh.connection)
   behind = connect([proxy.connection], { log })
-  // Another process seals and merges, if any: here it is the tests.
+  // The house does not seal or merge in the background: the test does.
   house = await open()
 })
 after(async () => {
@@ -75,7 +75,7 @@ const QUESTIONS: readonly Pick<ExploreQuestion, 'levels' | 'filters'>[] = [
   { levels: [{ dimension: 'sub1' }], filters: [{ dimension: 'status', op: 'is_not', values: ['clicked'] }] },
 ]
 
-/** Everything, once all questions were answered as a recount answers them. */
+/** All totals, after checking that every question is answered like a recount. */
 async function exact(): Promise<ExploreAnswer> {
   const now = Date.now()
   const window = {
@@ -92,7 +92,7 @@ async function exact(): Promise<ExploreAnswer> {
 
 type Seen<T> = { readonly changed: Partial<ExploreMeasures>; readonly told: T; readonly answer: ExploreAnswer }
 
-/** What has changed in the totals by it: seen at once, and unchanged when it was sealed and merged. */
+/** The change of the totals by `deed`: visible at once, and the same after sealing and merging. */
 async function seen<T>(deed: () => Promise<T>): Promise<Seen<T>> {
   const were = (await exact()).totals
   const told = await deed()
@@ -121,7 +121,7 @@ async function revise(event_id: string, body: object): Promise<void> {
   assert.equal(answer.statusCode, 200, answer.body)
 }
 
-/** Follows the link of the campaign, as a telephone's browser. */
+/** Follows the campaign's link as a phone's browser. */
 async function visit(url: string): Promise<string> {
   const answer = await house.call('GET', url, { headers: BROWSER })
   assert.equal(answer.statusCode, 302)
@@ -139,7 +139,7 @@ test('a conversion eighty days after its click', async () => {
   assert.equal(changed.approved, 1)
 })
 
-test('what a conversion is said to be worth afterwards: more, held, approved for less, rejected, approved again, refunded', async () => {
+test('status changes of a conversion: more, on hold, approved for less, rejected, approved again, refunded', async () => {
   const event = await send(clicks[3]?.id, { type: 'ftd', payout: '10' })
   const steps: [said: object, revenue: string, others: Partial<ExploreMeasures>][] = [
     [{ status: 'approved', amount: '25.5' }, '25.50', {}],
@@ -166,13 +166,13 @@ test('an event that comes again with another payout is the event it was', async 
   assert.equal(more.revenue, '33.00')
 })
 
-test('a start that says which bot is behind the click, also where the click had started before', async () => {
+test('a start that names the bot of a click, also where the click had started before', async () => {
   const bot_id = await seedBot(fresh.database, owner.org_id, `late_${owner.org_id}_bot`)
   const queue = openQueue(fresh.database)
   try {
     const start = (click: Click | undefined, telegram_user_id: string) =>
       queue.recordStart({ org_id: owner.org_id, bot_id, telegram_user_id, click_id: click?.id ?? assert.fail() })
-    // The day is broken down by the bot.
+    // So the day can be broken down by bot.
     const ofBot = ({ rows }: ExploreAnswer) =>
       rows.flatMap(({ children = [] }) => children.filter(({ key }) => key === toWireId(bot_id)).map(one => one.clicks))
     const first = await seen(() => start(clicks[3], '4711'))
@@ -188,7 +188,7 @@ test('a start that says which bot is behind the click, also where the click had 
   }
 })
 
-test('a click that did not count, and is proved by a conversion days later', async () => {
+test('an untracked click that a conversion makes count days later', async () => {
   const crawler = clickOf(3, { tracked: false, cost: '0.5', cost_counts: false, visitor_id: newId() })
   const { changed: stored } = await seen(() => storeClicks(fresh.database.clicks, [crawler]))
   assert.deepEqual(stored, {})
@@ -196,7 +196,7 @@ test('a click that did not count, and is proved by a conversion days later', asy
   assert.deepEqual([proved.clicks, proved.lead, proved.revenue, proved.cost], [7, 1, '1.00', '0.50'])
 })
 
-test('a test click, and what comes of it, is in no answer', async () => {
+test('a test click and its conversions are in no answer', async () => {
   const link = await house.call('GET', `/api/campaigns/${toWireId(campaign.id)}/test-link`, { cookie: owner.cookie })
   const url = URL.parse(String(link.data()['url']), 'http://localhost') ?? assert.fail()
   const { changed: clicked, told: id } = await seen(async () => {
@@ -209,7 +209,7 @@ test('a test click, and what comes of it, is in no answer', async () => {
   assert.deepEqual(converted, {})
 })
 
-test('clicks that were taken in while there was no database, when it is back', async () => {
+test('clicks that were accepted while the database was away, once it is back', async () => {
   await visit(`/c/${campaign.key}?sub1=before`)
   const { changed } = await seen(async () => {
     proxy.set('cut')
@@ -217,7 +217,7 @@ test('clicks that were taken in while there was no database, when it is back', a
     try {
       for (let turn = 0; turn < 3; turn += 1) told.push(toUuid(await visit(`/c/${campaign.key}?sub1=away`)))
       assert.equal(await isStored(told[0]), false)
-      // What waits is sealed meanwhile by a process that reaches the database.
+      // Meanwhile a process that reaches the database seals.
       await seal()
     } finally {
       proxy.set('flow')
@@ -227,12 +227,12 @@ test('clicks that were taken in while there was no database, when it is back', a
   assert.equal(changed.clicks, 10)
 })
 
-test('clicks of an hour ago and of the day before, which a process that has died left in its journal', async () => {
+test('clicks of an hour ago and of the day before, from the journal of a dead process', async () => {
   const { changed } = await seen(async () => {
     await house.close()
     const journal = await openJournal(join(dataDir, 'journal'), log)
     const late = [clickOf(1 / 24), clickOf(1 / 24), clickOf(1)]
-    // One of them was stored before its process could tell.
+    // One of them was stored before its process could record that.
     await journal.append([...late, clicks[0] ?? assert.fail()])
     await journal.close()
     house = await open()

@@ -1,4 +1,4 @@
-// The local copy of facts, by processes that share its folder: whatever becomes of its files, it is as the database is.
+// The local copy of facts, with processes that share its folder: whatever happens to its files, answers equal the database.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-local-'))
 const log = pino({ level: 'silent' })
 let house: TestHouse
 before(async () => {
-  // Another process seals, merges and checks, if any: here the tests say what segments there are.
+  // The house does not seal, merge or check in the background: the test does.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(async () => {
@@ -30,7 +30,7 @@ const NOON = Date.UTC(2026, 2, 2, 12)
 const WINDOW = { from: Date.UTC(2026, 2, 1), to: Date.UTC(2026, 2, 8) - 1 }
 const DAYS = { first: '2026-03-01', last: '2026-03-07' }
 const files = openFiles(folder)
-/** Files of a process that is to need none. */
+/** Files of a process that must not need any. */
 const none: Files = { ...files, fetch: () => assert.fail('nothing is missing') }
 
 const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).filter(name => name.endsWith('.duckdb'))
@@ -39,7 +39,7 @@ function openProcess() {
   const engine = openEngine(folder, log, { question_ms: 60_000 })
   return {
     close: () => engine.close(),
-    /** How many clicks the copy has, and how often it was to be brought before it had them. */
+    /** How many clicks the copy has, and how many calls it took to copy them. */
     count: (org_id: number, from: Files = files) =>
       brought(engine, org_id, { files: from, most_words: 1000 }, async (ask, facts) => {
         const [row] = await ask(`select coalesce(sum(sign), 0)::integer as clicks from ${facts.from}`)
@@ -61,7 +61,7 @@ function openProcess() {
       )
       return told.map(({ name }) => String(name))
     },
-    /** Which of two columns have numbers for their words. */
+    /** Whether two columns have numbers for their words. */
     async numbered(org_id: number, most_words: number): Promise<readonly string[]> {
       const names = ['geo', 'sub5'] as const
       const { told } = await brought(engine, org_id, { files, most_words }, async (_, facts) =>
@@ -97,11 +97,11 @@ const seed = (org_id: number, count: number) =>
     org_id,
     Array.from({ length: count }, (_, at) => ({ at: NOON + at, sub5: `word ${at}` })),
   )
-/** As merging does: the same facts under another id. */
+/** Replaces a segment with the same facts under another id, like merging. */
 const replace = (org_id: number) =>
   house.database.worker.query('update segments set id = gen_random_uuid() where org_id = $1', [org_id])
 
-test('a copy outlives its process, and what was replaced meanwhile is replaced in it', async () => {
+test('a copy outlives its process, and segments that were replaced meanwhile are replaced in it', async () => {
   const { org_id } = await seedOrganization(house.database)
   await seed(org_id, 7)
   const one = openProcess()
@@ -117,7 +117,7 @@ test('a copy outlives its process, and what was replaced meanwhile is replaced i
   await next.close()
 })
 
-test('much is brought a portion at a time', async () => {
+test('many segments are copied a portion at a time', async () => {
   const { org_id } = await seedOrganization(house.database)
   await seed(org_id, 7)
   await house.database.worker.query('update segments set rows = 200000 where org_id = $1', [org_id])
@@ -126,7 +126,7 @@ test('much is brought a portion at a time', async () => {
   await one.close()
 })
 
-test('words of a column have numbers as long as they are few, in every copy of it', async () => {
+test('words of a column have numbers as long as they are few, in every copy', async () => {
   const { org_id } = await seedOrganization(house.database)
   await seed(org_id, 10)
   const one = openProcess()
@@ -141,7 +141,7 @@ test('words of a column have numbers as long as they are few, in every copy of i
   await next.close()
 })
 
-test('segments that an earlier version wrote are read, and a text it did not keep is not known', async () => {
+test('segments of an earlier version are read, and a text that they lack is unknown', async () => {
   const { org_id } = await seedOrganization(house.database)
   const clicks = (count: number, ref_id: string) =>
     Array.from({ length: count }, (_, at) => ({ at: NOON + at, geo: 'DE', ref_id }))
@@ -154,7 +154,7 @@ test('segments that an earlier version wrote are read, and a text it did not kee
   await one.close()
 })
 
-test('processes at once have a copy each, and those of another organization are not in it', async () => {
+test('concurrent processes have a copy each, without facts of another organization', async () => {
   const [{ org_id }, other] = [await seedOrganization(house.database), await seedOrganization(house.database)]
   await seed(org_id, 7)
   await seed(other.org_id, 2)
@@ -168,7 +168,7 @@ test('processes at once have a copy each, and those of another organization are 
   await Promise.all([one.close(), two.close()])
 })
 
-test('a file that is no copy is taken away, and so is one of an earlier version, but not one of a later', async () => {
+test('a broken copy is removed, and so is one of an earlier version, but not one of a later version', async () => {
   const { org_id } = await seedOrganization(house.database)
   await seed(org_id, 7)
   const one = openProcess()

@@ -1,4 +1,4 @@
-// Random questions of Explore against a recount of the clicks themselves, by SQL that knows nothing of facts.
+// Random questions of Explore equal a recount of the clicks by SQL that does not use facts.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
@@ -64,7 +64,7 @@ const clicks: fc.Arbitrary<ExploredClick> = fc
   })
   .map(click => ({ ...click, revenue: paidBy(click.converted) }))
 
-/** What is paid for a click: nothing, or the sum of what its approved conversions pay. */
+/** The revenue of a click: null, or the sum of its approved conversions. */
 function paidBy(converted: readonly Converted[]): string | null {
   const approved = converted.filter(({ status }) => status === 'approved')
   const sum = approved.reduce((all, { amount = '0' }) => all + toUnits(amount, 6), 0n)
@@ -72,7 +72,7 @@ function paidBy(converted: readonly Converted[]): string | null {
 }
 
 before(async () => {
-  // Another process seals, merges and checks, if any: here the tests say what segments there are. sub5 has too many words to number them.
+  // The house does not seal, merge or check in the background: the test does. sub5 has too many words to number them.
   house = await startHouse({ ROLE: 'serve' }, { explore: { most_words: 7 } })
   const person = await seedSignedIn(house)
   ;({ cookie, org_id } = person)
@@ -121,7 +121,7 @@ const ask: Ask = async question => {
   return { ...answer, incomplete_days: [] }
 }
 
-/** Of every row at every level, and of the totals: what the types of events pay is what all of them pay. */
+/** In every row and in the totals, the revenues of the types of events add up to the revenue. */
 function assertTypesAddUp({ rows, totals, totals_without_having }: ExploreAnswer): void {
   const assertRow = ({ children = [], before, ...row }: ExploreMeasures & Pick<ExploreRow, 'children' | 'before'>) => {
     const sum = COUNTED_REVENUES.reduce((all, name) => all + toUnits(row[name] ?? 'not known', 6), 0n)

@@ -1,4 +1,4 @@
-// Days whose facts do not come to what the report counts: told from their clicks, or named, and never short in silence.
+// Days whose facts differ from the report are read from their clicks or named, and never silently incomplete.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
@@ -58,21 +58,21 @@ async function store(org_id: number, days: number): Promise<string[]> {
   return clicks.map(({ id: one }) => one)
 }
 
-/** As if something had been lost of what was sealed: all of a day, or what its segments say they come to. */
+/** Simulates lost facts: all segments of a day, or their sums. */
 const lose = (org_id: number, day: string) =>
   house.database.worker.query('delete from segments where org_id = $1 and day = $2', [org_id, day])
 const tamper = (org_id: number, day: string) =>
   house.database.worker.query('update segments set revenue = revenue + 1 where org_id = $1 and day = $2', [org_id, day])
 
 async function check(): Promise<void> {
-  // Organizations are found by what is folded.
+  // The check finds organizations by folded counters.
   const folder = openFolder(house.ground, DAY_MS)
   await folder.foldAll()
   await folder.close()
   await checkSegments(house.ground)
 }
 
-test('a day or two that differ are told from their clicks, with what waits to be sealed of them', async () => {
+test('one or two days that differ are read from their clicks, with their unsealed entries', async () => {
   const owner = await seedSignedIn(house)
   const [click = ''] = await store(owner.org_id, 4)
   await assertExact(owner, 'sealed')
@@ -86,7 +86,7 @@ test('a day or two that differ are told from their clicks, with what waits to be
   await assertExact(owner, 'built anew')
 })
 
-test('three that differ are named, within the days that are asked for, until they are built', async () => {
+test('three days that differ are named, within the question’s days, until they are rebuilt', async () => {
   const owner = await seedSignedIn(house)
   await store(owner.org_id, 4)
   for (const days of [1, 2, 3]) await lose(owner.org_id, daysAgo(days))
@@ -101,7 +101,7 @@ test('three that differ are named, within the days that are asked for, until the
   await assertExact(owner, 'built anew')
 })
 
-test('a day of very many clicks is named, until it is built', async () => {
+test('a day with very many clicks is named until it is rebuilt', async () => {
   const owner = await seedSignedIn(house)
   await seedClicks(
     house.database,
@@ -114,7 +114,7 @@ test('a day of very many clicks is named, until it is built', async () => {
   assert.deepEqual([incomplete_days, totals.clicks], [[], 10_001])
 })
 
-test('a day that differs and whose clicks are gone is named, and answered as far as it is known', async () => {
+test('a day that differs and whose clicks are gone is named, and answered as far as possible', async () => {
   const owner = await seedSignedIn(house)
   await store(owner.org_id, 2)
   await house.database.worker.query('delete from clicks where org_id = $1', [owner.org_id])
@@ -125,7 +125,7 @@ test('a day that differs and whose clicks are gone is named, and answered as far
   await store(other.org_id, 2)
   await lose(other.org_id, daysAgo(1))
   assert.deepEqual(await named(other), [])
-  // Given up, and not gone yet: what is counted of it would soon not be there.
+  // The month is given up but its clicks still exist; a count of them would soon be wrong.
   await house.database.worker.query('insert into dropped_clicks values ($1, now())', [firstIdAt(TODAY)])
   try {
     assert.deepEqual(await named(other), [daysAgo(1)])
@@ -134,7 +134,7 @@ test('a day that differs and whose clicks are gone is named, and answered as far
   }
 })
 
-test('what other tests seed as facts is whole by the report, so it is facts that they hold', async () => {
+test('the facts that other tests seed agree with the report, so those tests read facts', async () => {
   const owner = await seedSignedIn(house)
   await seedExplored(house.database, owner.org_id, [
     { at: NOON, stages: 3 },

@@ -1,4 +1,4 @@
-// Local copies go that are not to be there any more, and no others.
+// The sweep removes local copies that must not stay, and no others.
 import assert from 'node:assert/strict'
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { sweep } from './sweep.ts'
 
 let house: TestHouse
 before(async () => {
-  // Another process seals, merges and checks, if any: here the tests say what segments there are.
+  // The house does not seal, merge or check in the background: the test does.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(() => house.end())
@@ -37,14 +37,14 @@ async function explored(): Promise<SignedIn> {
   return owner
 }
 
-test('a copy of before days were emptied goes, one of afterwards stays, and nothing of others', async () => {
+test('a copy begun before days were emptied is removed, a later one stays, and other organizations’ copies too', async () => {
   const [one, other] = [await explored(), await explored()]
   const [copies, others] = [await filesOf(one.org_id), await filesOf(other.org_id)]
   assert.deepEqual([copies.length, others.length], [1, 1])
   await sweepNow()
   assert.deepEqual(await filesOf(one.org_id), copies)
   const place = join(folder(), String(one.org_id))
-  // Of an hour from now, of what a question of a process that died has left, and of one that is under way.
+  // A copy of an hour from now, staged files of a dead process, and those of a running question.
   const later = `facts.0123456789ab.${newId(Date.now() + 3_600_000)}.duckdb`
   await writeFile(join(place, later), '')
   for (const name of ['staged-old', 'staged-new']) await mkdir(join(place, name))
@@ -61,7 +61,7 @@ test('a copy of before days were emptied goes, one of afterwards stays, and noth
   await ask(other)
 })
 
-test('of a deleted organization no copy is left, and restored it is answered as before', async () => {
+test('a deleted organization has no copy left, and once restored it gets the same answers', async () => {
   const owner = await explored()
   const deletion = (value: string | null) =>
     house.database.worker.query('update organizations set deleted_at = $2 where org_id = $1', [owner.org_id, value])

@@ -21,7 +21,7 @@ const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
   pending: 'pending::bigint',
 }
 
-/** The value of `earned` for a click that earned something, but whose fact an earlier version wrote without amounts by type. Usually it is like `ftd:0 lead:12500000`. */
+/** Stands in `earned`, which is like `ftd:0 lead:12500000`, for a click with revenue whose fact an earlier version wrote without amounts by type. */
 export const NO_AMOUNTS = '?'
 
 /** The columns as they are read from segments, for tracked clicks. Counts and amounts are multiplied by the sign. */

@@ -1,4 +1,4 @@
-// Unique visitors of more clicks than are counted exactly, with limits that a test can reach.
+// Unique visitors of more clicks than are counted exactly, with limits low enough for a test.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedExplored } from '../../../tests/support/explored.ts'
@@ -17,7 +17,7 @@ before(async () => {
   house = await startHouse({ ROLE: 'serve' }, { explore: { exact_visitors: EXACT } })
   owner = await seedSignedIn(house)
   const visitors = Array.from({ length: VISITORS }, () => newId())
-  // Each comes twice, from one zone; ten zones have two visitors each.
+  // Each visitor clicks twice in one zone; ten zones have two visitors each.
   const clicks = visitors.flatMap((visitor_id, at) =>
     [0, 1].map(turn => ({ at: NOON + at * 10 + turn, visitor_id, sub1: at < 20 ? `small ${at % 10}` : 'large' })),
   )
@@ -36,11 +36,11 @@ async function ask(question: object): Promise<ExploreAnswer> {
   return response.json<ExploreAnswer>()
 }
 
-/** 1,500 visitors told by one in eight of them: the sample is off by more than half once in a thousand million times. */
+/** With 1,500 visitors and one in eight sampled, the estimate is off by more than half once in 10⁹ runs. */
 const assertRoughly = (told: number | string | null | undefined) =>
   assert.ok(Number(told) > VISITORS / 2 && Number(told) < VISITORS * 1.5, `${told} of ${VISITORS}`)
 
-test('many visitors are told by a sample of them, and those of few clicks exactly', async () => {
+test('many visitors are estimated from a sample, and those of few clicks are exact', async () => {
   const { rows, totals, unique_visitors_is_estimate } = await ask({
     levels: [{ dimension: 'sub1' }, { dimension: 'geo' }],
   })
@@ -54,7 +54,7 @@ test('many visitors are told by a sample of them, and those of few clicks exactl
     assert.deepEqual([clicks, unique_visitors, children?.[0]?.unique_visitors], [4, 2, 2])
 })
 
-test('what is left out is told by the sample, and so is the period before', async () => {
+test('visitors of other are estimated from the sample, and so are those of the period before', async () => {
   const { rows } = await ask({ levels: [{ dimension: 'sub1', top: 1, sort: { by: 'key', descending: true } }] })
   const [, other] = rows
   assert.equal(other?.is_other, true)

@@ -1,4 +1,4 @@
-// What is too much for one question, with limits that a test can reach.
+// Questions that are too wide, with limits low enough for a test.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedExplored, seedUnsealed } from '../../../tests/support/explored.ts'
@@ -26,7 +26,7 @@ async function ask(owner: SignedIn, question: object): Promise<ExploreAnswer> {
 }
 const by = (...names: string[]) => ({ levels: names.map(dimension => ({ dimension })) })
 
-test('a dimension with a word for nearly every click is grouped by over few clicks only, and the refusal says what to do', async () => {
+test('a dimension with a value for nearly every click is grouped only over few clicks, and the refusal says what to do', async () => {
   const owner = await seedSignedIn(house)
   await seedExplored(
     house.database,
@@ -58,10 +58,10 @@ test('a dimension with a word for nearly every click is grouped by over few clic
   assert.deepEqual((await ask(owner, by('day'))).rows.length, 3)
 })
 
-test('more that waits than a question reads is left out, its days are named, and sealed it is there', async () => {
+test('more unsealed clicks than a question reads are left out, their days are named, and once sealed they are there', async () => {
   const owner = await seedSignedIn(house)
   await seedExplored(house.database, owner.org_id, [{ at: NOON }])
-  // Of three days, because one or two are told from their clicks.
+  // Three days, because one or two would be read from their clicks.
   await seedUnsealed(
     house.database,
     owner.org_id,

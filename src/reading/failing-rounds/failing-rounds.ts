@@ -39,7 +39,7 @@ export function openFailingRounds({ db, log }: Pick<Ground, 'db' | 'log'>): Roun
   )
 }
 
-/** The periodic jobs that fail in any process, by name, and since when. Only the organization that Sluice was set up with sees them, because the others do not run Sluice. */
+/** The periodic jobs that fail in any process, by name, and since when. Only for the organization that Sluice was set up with, which runs it. */
 export async function listFailingRounds(db: Ground['db'], org_id: number): Promise<FailingRound[]> {
   const { rows } = await sql<FailingRound>`
     select round, min(failing_since) as failing_since from failing_rounds

@@ -47,7 +47,7 @@ async function refused(key: string, query: string): Promise<string> {
 const ids = ({ data }: Feed) => data.map(click => click.id)
 const wire = (clicks: { id: string }[]) => clicks.map(click => toWireId(click.id))
 
-/** Every page from the first on, each as the feed gave it. */
+/** All pages from the first, as the feed answered them. */
 async function walk(key: string, query: string, between: () => Promise<unknown> = async () => {}): Promise<Feed[]> {
   const pages = [await read(key, query)]
   for (let next = pages[0]?.next_cursor; next; next = pages.at(-1)?.next_cursor) {
@@ -100,7 +100,7 @@ test('a click has exactly the 21 fields, in the order of the interface and of th
 })
 
 describe('the window', () => {
-  test('is the last 30 days up to now where none is given', async () => {
+  test('defaults to the last 30 days', async () => {
     const { org_id, key } = await seedPlace()
     const now = Date.now()
     const ages = [MINUTE, 30 * DAY - MINUTE, 30 * DAY + MINUTE, -MINUTE]
@@ -112,7 +112,7 @@ describe('the window', () => {
     assert.deepEqual(ids(await read(key)), wire(clicks.slice(0, 2)))
   })
 
-  test('gets its other end 30 days away from the one that is given', async () => {
+  test('with one bound the other is 30 days away', async () => {
     const { org_id, key } = await seedPlace()
     const at = (ms: number) => ({ at: Date.UTC(2026, 2, 1) + ms })
     const [first, last, after, before] = await seedClicks(
@@ -142,7 +142,7 @@ describe('the window', () => {
       assert.deepEqual(ids(await read(key, query)), [])
   })
 
-  test('holds both its ends to the millisecond', async () => {
+  test('includes both bounds to the millisecond', async () => {
     const { org_id, key } = await seedPlace()
     const clicks = await seedClicks(
       house.database,
@@ -158,7 +158,7 @@ describe('the window', () => {
 })
 
 describe('filters', () => {
-  test('by the highest rung, by tracked and by campaign, alone and together', async () => {
+  test('by status, by tracked and by campaign, alone and together', async () => {
     const { org_id, key } = await seedPlace()
     const campaigns = [newId(), newId()]
     const seeds = Array.from({ length: 56 }, (_, at) => ({
@@ -188,7 +188,7 @@ describe('filters', () => {
         }
   })
 
-  test('a campaign that is unknown, foreign or no id yields an empty page', async () => {
+  test('an unknown or foreign campaign, or a malformed id, yields an empty page', async () => {
     const [{ org_id, key }, other] = [await seedPlace(), await seedPlace()]
     const foreign = newId()
     await seedClicks(house.database, other.org_id, [{ at: NOON, campaign_id: foreign }])
@@ -223,7 +223,7 @@ describe('refusals', () => {
       assert.deepEqual(await read(key, query), { data: [], next_cursor: null })
   })
 
-  test('a limit out of range is brought into it, one that is no whole number is the default', async () => {
+  test('a limit out of range is clamped, and one that is not a whole number is the default', async () => {
     const { org_id, key } = await seedPlace()
     await seedClicks(
       house.database,
@@ -254,7 +254,7 @@ describe('paging', () => {
   test('shows every click exactly once, newest first, while clicks keep coming, and ends with null', async () => {
     const { org_id, key } = await seedPlace()
     const now = Date.now()
-    // Several in one millisecond, so that time alone would not do.
+    // Several clicks in one millisecond, so that time alone gives no order.
     const seeds = Array.from({ length: 53 }, (_, at) => ({ at: now - MINUTE - Math.floor(at / 4) }))
     const there = await seedClicks(house.database, org_id, seeds)
     const wanted = wire(there).toSorted().toReversed()
@@ -281,12 +281,12 @@ describe('paging', () => {
     const { mock } = context
     const { org_id, key } = await seedPlace()
     const now = Date.now()
-    // It stands still until the first page is read, however long that takes.
+    // The clock stands still until the first page is read.
     mock.timers.enable({ apis: ['Date'], now })
     const clicks = await seedClicks(house.database, org_id, [
       { at: now - 1000 },
       { at: now - 2000 },
-      // Leaves the last 30 days while the pages are read.
+      // This click leaves the last 30 days while the pages are read.
       { at: now - 30 * DAY + 400 },
     ])
     const first = await read(key, 'limit=2')
@@ -348,7 +348,7 @@ describe('paging', () => {
     }
   })
 
-  test('no text at all is taken for a cursor or breaks the feed', async () => {
+  test('no random text is accepted as a cursor or breaks the feed', async () => {
     const { key } = await seedPlace()
     const text = fc.oneof(
       fc.string({ unit: 'binary' }).map(value => value.toWellFormed()),
@@ -386,7 +386,7 @@ describe('who asks', () => {
     }
   })
 
-  test('a member is told the names of the campaigns of a page, deleted ones and no other organization’s', async () => {
+  test('a member gets the names of a page’s campaigns, deleted ones too, and no other organization’s', async () => {
     const [place, other] = [await seedSignedIn(house), await seedSignedIn(house)]
     const [live, gone, idle] = [
       await seedCampaign(house.database, place.org_id),

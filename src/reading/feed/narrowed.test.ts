@@ -1,4 +1,4 @@
-// The click log of the dashboard narrowed by country and by sub1, and what a page of rare clicks reads.
+// The click log's filters by country and sub1, and how many rows a page of rare clicks reads.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -29,7 +29,7 @@ async function read(cookie: string, query: string): Promise<Feed> {
   return response.json<Feed>()
 }
 
-/** Every page, and how many there were. */
+/** The rows of all pages, and the number of pages. */
 async function walk(cookie: string, query: string): Promise<[string[], number]> {
   const seen: string[] = []
   let pages = 0
@@ -56,7 +56,7 @@ async function seedWeeks(org_id: number, campaigns: (string | null)[]) {
   return (await seedClicks(house.database, org_id, seeds)).toSorted((a, b) => (a.id < b.id ? 1 : -1))
 }
 
-test('clicks are narrowed by country and sub1, alone, together, and with everything else, page after page', async () => {
+test('clicks are filtered by country and sub1, alone, together, and with all other filters, page after page', async () => {
   const { cookie, ...place } = await seedSignedIn(house, { role: 'member' })
   const campaign = newId()
   const clicks = await seedWeeks(place.org_id, [campaign, null, newId()])
@@ -89,7 +89,7 @@ test('clicks are narrowed by country and sub1, alone, together, and with everyth
   await compare()
 })
 
-test('a window that cuts days, and a cursor in the middle of one, lose no click and show none twice', async () => {
+test('a window that cuts days, and a cursor within a day, lose no click and show none twice', async () => {
   const { cookie, ...place } = await seedSignedIn(house)
   const clicks = await seedWeeks(place.org_id, [null])
   const from = START + DAY + 20 * 60_000
@@ -103,7 +103,7 @@ test('a window that cuts days, and a cursor in the middle of one, lose no click 
   assert.ok(wanted.length > 10)
   for (const limit of [1, 4, wanted.length])
     assert.deepEqual((await walk(cookie, `${query}&limit=${limit}`))[0], wanted)
-  // The cursor of one question goes on in another one from the same place.
+  // The cursor of one query continues another query from the same place.
   const { data, next_cursor } = await read(cookie, `${query}&limit=3`)
   const rest = await read(cookie, `${query.replace('geo=DE', 'geo=AT')}&cursor=${next_cursor}`)
   const place_ = within.findIndex(({ id }) => toWireId(id) === data.at(-1)?.id)
@@ -113,7 +113,7 @@ test('a window that cuts days, and a cursor in the middle of one, lose no click 
   )
 })
 
-test('what is no country and no sub1 is refused, and says what would be one', async () => {
+test('an invalid country or sub1 is refused, and the error says what is valid', async () => {
   const { cookie } = await seedSignedIn(house)
   const country = /^geo: must be the two letters of a country such as DE/
   for (const [query, words] of [
@@ -147,7 +147,7 @@ test("another organization's clicks are as if they were not there, nor do its co
   )
 })
 
-test('the feed for keys takes neither: its parameters are as they were', async () => {
+test('the feed for keys has neither parameter', async () => {
   const place = await seedSignedIn(house)
   const { secret: key } = await seedKey(house.database, place, { rights: ['clicks'] })
   await seedClicks(house.database, place.org_id, [{ at: START, geo: 'DE' }])
@@ -155,7 +155,7 @@ test('the feed for keys takes neither: its parameters are as they were', async (
   assert.equal(response.json<Feed>().data.length, 1, response.body)
 })
 
-test('a page of a rare country or sub1 reads the days on which it was clicked, and nothing of the others', async () => {
+test('a page of a rare country or sub1 reads only the days that have such clicks', async () => {
   const { org_id } = await seedSignedIn(house)
   const seeds = Array.from({ length: 3000 }, (_, at) => ({
     at: START + (at % 20) * DAY + at,
@@ -184,7 +184,7 @@ test('a page of a rare country or sub1 reads the days on which it was clicked, a
   for (const sought of [{ geo: 'IS' }, { sub1: 'rare' }, { geo: 'IS', sub1: 'rare' }]) {
     const { days, removed } = await readFor(sought)
     assert.equal(days, 2)
-    // Of 150 a day, two days.
+    // Two days of 150 clicks each.
     assert.ok(removed < 300, String(removed))
   }
   assert.equal((await readFor({ sub1: 'never' })).days, 0)
@@ -192,7 +192,7 @@ test('a page of a rare country or sub1 reads the days on which it was clicked, a
   assert.ok((await readFor({ geo: 'US' })).removed < 10)
 })
 
-/** Rows that were read and not shown. */
+/** Rows that were read but not shown. */
 const removedIn = (plan: Plan): number =>
   (plan['Rows Removed by Filter'] ?? 0) * (plan['Actual Loops'] ?? 1) +
   stepsBelow(plan).reduce((sum, one) => sum + removedIn(one), 0)

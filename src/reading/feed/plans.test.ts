@@ -1,4 +1,4 @@
-// A page costs what it shows, however many clicks there are that it does not show.
+// The cost of a page depends on the clicks it shows, not on how many others there are.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { seedClicks } from '../../../tests/support/counted-clicks.ts'
@@ -34,7 +34,7 @@ async function read(page: FeedPage): Promise<{ shown: number; read: number }> {
   return { shown: plan['Actual Rows'], read: rowsRead(plan) }
 }
 
-test('a page of one rung reads the clicks it shows, be they the usual ones or rare', async () => {
+test('a page of one status reads only the clicks it shows, whether common or rare', async () => {
   const seeds = Array.from({ length: 3000 }, (_, at) => ({ at: NOON + at, stages: at % 300 === 0 ? 0b100_0001 : 1 }))
   await seedClicks(database, ORG, seeds)
   await database.worker.query('analyze clicks')

@@ -1,4 +1,4 @@
-// The figures of landings, funnels and click flows, asked through the door.
+// The figures of landings, funnels and click flows.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -39,7 +39,7 @@ async function land(org_id: number, landing_id: string, ids: readonly string[]) 
   ])
 }
 
-test('landings show what the tracked clicks that were given them came to, made on these days', async () => {
+test('landings show the figures of their tracked clicks of these days', async () => {
   const owner = await seedSignedIn(house)
   const [one, two] = [newId(), newId()]
   const first = Date.UTC(2026, 2, 1)
@@ -88,7 +88,7 @@ test('landings are counted from the first day whose clicks are still kept', asyn
   }
 })
 
-test('more clicks than can be looked through are not counted, rather than counted in part', async () => {
+test('with too many clicks nothing is counted, instead of a part', async () => {
   const { org_id } = await seedSignedIn(house)
   const clicks = await seedClicks(house.database, org_id, [{ at: NOON }, { at: NOON }, { at: NOON, tracked: false }])
   await land(
@@ -102,7 +102,7 @@ test('more clicks than can be looked through are not counted, rather than counte
   assert.equal(row?.['clicks'], '2')
 })
 
-test('funnels and click flows show what the campaigns that lead to them now came to', async () => {
+test('funnels and click flows show the figures of the campaigns that lead to them now', async () => {
   const owner = await seedSignedIn(house)
   const [funnel, flow, idle] = [newId(), newId(), newId()]
   const campaign = async (destination: object, deleted = false) => {
@@ -133,7 +133,7 @@ test('funnels and click flows show what the campaigns that lead to them now came
     { at: NOON, revenue: '100' },
   ])
   const folder = openFolder({ database: house.database, log: pino({ level: 'silent' }) })
-  // The same before what was counted is folded and after.
+  // The same before and after folding.
   for (const fold of [false, true]) {
     if (fold) await folder.foldAll()
     assert.deepEqual(await rowsOf(owner, `destinations?type=funnel&${WEEK}`), [
@@ -150,7 +150,7 @@ test('funnels and click flows show what the campaigns that lead to them now came
   assert.deepEqual(await rowsOf(owner, 'destinations?type=funnel&date_from=1950-01-01&date_to=1950-01-02'), [])
 })
 
-test('the days must be days, in their order and at most 92; only people who are signed in may ask', async () => {
+test('the days must be valid, in order and at most 92, and only signed-in people may ask', async () => {
   const owner = await seedSignedIn(house)
   const { secret: key } = await seedKey(house.database, owner, { rights: ['report', 'clicks'] })
   for (const path of ['landings?', 'destinations?type=funnel&']) {

@@ -35,7 +35,7 @@ type SeededEvent = {
   test: boolean
 }
 
-/** Clicks, and on each an event as a process of any version writes it. */
+/** Clicks, each with an event as a process of any version writes it. */
 async function record(org_id: number, events: readonly SeededEvent[]) {
   const clicks = await seedClicks(
     database,
@@ -61,7 +61,7 @@ async function record(org_id: number, events: readonly SeededEvent[]) {
   )
 }
 
-/** Says something of each of so many events, whatever was said of it before. */
+/** Adds a revision to each of `count` events, whatever their status. */
 async function judge(org_id: number, verdicts: readonly { nth: number; status: string }[]) {
   for (const { nth, status } of verdicts)
     await database.worker.query(
@@ -133,7 +133,7 @@ const ofGoal = ({ conversions, conversions_pending, conversions_rejected }: Conv
   rejected: conversions_rejected,
 })
 
-/** How many of these are their campaign's goal: counted campaign by campaign, in the plainest way there is. */
+/** How many of these are their campaign's goal, counted one campaign at a time. */
 async function goalOf(
   org_id: number,
   dimension: ReportDimension,
@@ -214,7 +214,7 @@ const step = fc.oneof(
   }),
 )
 
-test('a report counts the conversions that a recount counts, by type and standing and by each campaign’s goal', async () => {
+test('a report counts the same conversions as a recount, by type, status and each campaign’s goal', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async steps => {
       const org_id = anyone()
@@ -235,7 +235,7 @@ test('a report counts the conversions that a recount counts, by type and standin
   )
 })
 
-test('several who count at once count each conversion once, while others read and more are recorded', async () => {
+test('concurrent counting counts each conversion once, while reports are read and more are recorded', async () => {
   const org_id = anyone()
   const batch = (at: number): SeededEvent[] =>
     Array.from({ length: 40 }, (_, of) => ({
@@ -287,7 +287,7 @@ test('several who count at once count each conversion once, while others read an
   assert.equal(rows[0]?.kept, rows[0]?.recorded)
 })
 
-test('a conversion whose click is no longer kept counts in its campaign, and where nothing is known of the click', async () => {
+test('a conversion whose click is no longer kept counts in its campaign, and as (none) where the click would be needed', async () => {
   const org_id = anyone()
   await record(org_id, [{ at: 0, campaign: 1, offer: 1, geo: 'DE', sub1: 'a', type: 'purchase', test: false }])
   await database.worker.query('delete from clicks where org_id = $1', [org_id])

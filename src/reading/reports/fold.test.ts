@@ -59,7 +59,7 @@ test('each click is counted once per unit and level: days and weeks, each campai
   assert.deepEqual(Object.keys(counted).map(Number), [1, 2, 3, 4, 11, 12, 13, 14, 21, 22, 23, 24, 31, 32, 33, 34])
 })
 
-test('more than a portion, of many organizations, by several folders at once, is folded once and whole', async () => {
+test('sheets beyond a portion, of many organizations, are folded completely and once by several processes', async () => {
   const orgs = Array.from({ length: 12 }, anyone)
   const many = Array.from({ length: 25_000 }, (_, at) => cell({ sub1: `ad-${at}` }))
   await append(orgs[0] as number, many)
@@ -97,7 +97,7 @@ test('a portion ends by the size of its sheets, however few they are', async () 
   assert.ok(rows[0].portions > 1, `${rows[0].portions} portion`)
 })
 
-test('the loop folds by itself, and goes on after the database has failed it', async () => {
+test('folding is periodic, and continues after a database failure', async () => {
   const warned: unknown[] = []
   const warning = pino({ level: 'warn' }, { write: line => void warned.push(line) })
   const folder = openFolder({ database, log: warning }, 20)

@@ -25,7 +25,7 @@ async function read(cookie: string, query: string): Promise<MemberReport> {
   return response.json<MemberReport>()
 }
 
-test('a member reads days, hours and hours of the week by the clocks of Kolkata', async () => {
+test('a member reads days, hours and hours of the week in the time zone of Kolkata', async () => {
   const { org_id, cookie } = await seedSignedIn(house)
   const stranger = await seedSignedIn(house)
   const noon = thursday()
@@ -86,12 +86,12 @@ test('a member reads days, hours and hours of the week by the clocks of Kolkata'
   assert.deepEqual(await keys(`dimension=local_day&${WINDOW}&campaign_id=${toWireId(other)}`), [[day(0), day(0), 1]])
   assert.deepEqual(await keys(`dimension=local_day&${WINDOW}&campaign_id=nobody`), [])
   assert.deepEqual((await read(stranger.cookie, `dimension=local_day&${WINDOW}`)).totals.clicks, 0)
-  // A zone only says where days part: the totals are those of any other dimension.
+  // A zone only decides where days begin: the totals are those of any other dimension.
   const { totals } = await read(cookie, `dimension=geo&${WINDOW}`)
   assert.deepEqual(byDay.totals, totals)
 })
 
-test('what cannot be answered is refused, in words', async () => {
+test('each invalid query is refused with its reason', async () => {
   const place = await seedSignedIn(house)
   const { cookie } = place
   const now = Date.now()
@@ -115,7 +115,7 @@ test('what cannot be answered is refused, in words', async () => {
     /^invalid_window: .*100 days/,
   )
   assert.match(await refused(`dimension=local_day&dimension=day&${WINDOW}&tz=UTC`), /^invalid_dimension: /)
-  // Keys have the dimensions they were promised.
+  // Keys have only the dimensions of the contract.
   const key = (await seedKey(house.database, place, { rights: ['report'] })).secret
   const ofKey = await house.call('GET', `/api/v1/report?dimension=local_day&${WINDOW}&tz=UTC`, { key })
   assert.equal(ofKey.statusCode, 400)

@@ -1,5 +1,5 @@
-// The one property of reports: whatever has happened to clicks, and however much of it is folded, a report says what a recount of the
-// clicks says. Everything here runs on a real database.
+// The one property of reports: whatever has happened to clicks, and however much of it is folded, a report equals a recount of the
+// clicks. Everything here runs on a real database.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
@@ -23,7 +23,7 @@ const log = pino({ level: 'silent' })
 const CAMPAIGNS = Array.from({ length: 4 }, () => newId())
 const OFFERS = Array.from({ length: 3 }, () => newId())
 const DAYS = 24
-/** Of chance, for each stretch of time. */
+/** Random windows for each period. */
 const HISTORIES = process.env['SLUICE_TEST_ALL'] ? 40 : 15
 
 type Spend = { campaign_id: string; day: number; sub1: string; amount: string; source: 'manual' | 'api' }
@@ -83,7 +83,7 @@ const cents = (amount: bigint): string => {
 }
 const sourceOf = (sources: string[]): string | null => (new Set(sources).size > 1 ? 'mixed' : (sources[0] ?? null))
 
-/** What the report must say, from the recounts of clicks and costs. */
+/** The expected report, from the recounts of clicks and costs. */
 function expected(dimension: ReportDimension, recounted: Recounted[], spend: RecountedCost[]) {
   const isCosting = hasCost(dimension)
   const keys = new Set([...recounted.map(row => row.key), ...spend.map(row => row.key)])
@@ -127,7 +127,7 @@ function expected(dimension: ReportDimension, recounted: Recounted[], spend: Rec
   return { rows, totals: { ...totals, revenue, ...of_members, ...costOf(spend) } }
 }
 
-/** Nothing here has events: converted.test.ts holds conversions against theirs. */
+/** Without conversions: converted.test.ts compares those with events. */
 const UNCONVERTED = { conversions: 0, conversions_pending: 0, conversions_rejected: 0, by_type: {} }
 
 type Reported = { rows: readonly { label: string }[]; totals: object }
@@ -163,12 +163,12 @@ async function compare(database: Database, org_id: number, asked: Asked): Promis
     const { not_broken_down, ...asMember } = await askAsMember(database.reads, org_id, dimension, asked)
     const toldMember = expected(dimension, recounted, await costsOf(true))
     assert.deepEqual(asMember.totals, toldMember.totals, dimension)
-    // Of a report by sub1, spend without one stands apart; the rest is as in any other.
+    // By sub1, spend without one is not_broken_down; the rest is as by any other dimension.
     if (not_broken_down === null) assert.deepEqual(inShort(asMember), toldMember, dimension)
   }
 }
 
-/** Midnights, moments that clicks share and windows cut through, and any other moment. */
+/** Midnights, moments shared by clicks and bounds of windows, and any other moment. */
 const offset = fc.oneof(
   fc.tuple(fc.integer({ min: 0, max: DAYS }), fc.integer({ min: -2, max: 2 })).map(([day, ms]) => day * DAY_MS + ms),
   fc
@@ -251,7 +251,7 @@ describe('a report equals a recount of the clicks', () => {
     ['in the past', Date.UTC(2026, 1, 26)],
     ['around today', Math.floor(Date.now() / DAY_MS) * DAY_MS - 20 * DAY_MS],
   ] as const) {
-    test(`whatever happened and whatever is asked, ${when}`, async () => {
+    test(`for every history and every question, ${when}`, async () => {
       const { database } = ground
       const folder = openFolder({ database, log })
       await folder.close()
@@ -311,7 +311,7 @@ describe('a report equals a recount of the clicks', () => {
     const began = performance.now()
     let written = 0
     let asked = 0
-    /** However slow the machine: some reports over some clicks. */
+    /** At least so many reports over so many clicks, however slow the machine. */
     const isDay = () => performance.now() < began + (asked > 10 && written > 10 ? 1500 : 60_000)
     const write = async () => {
       for (let at = 0; isDay(); at += 1) {
@@ -360,7 +360,7 @@ describe('a report equals a recount of the clicks', () => {
     assert.equal((await ask(database.reads, org_id, 'day', window)).totals.clicks, written)
   })
 
-  test('a recount counts what an independent count in memory counts', async () => {
+  test('a recount equals an independent count in memory', async () => {
     const { database } = ground
     const org_id = randomInt(1, 2 ** 31 - 1)
     const start = Date.UTC(2026, 2, 2)
@@ -404,7 +404,7 @@ describe('a report equals a recount of the clicks', () => {
     }
   })
 
-  test('a recount of the costs says what an independent one in memory says', async () => {
+  test('a recount of the costs equals an independent one in memory', async () => {
     const { database } = ground
     const org_id = randomInt(1, 2 ** 31 - 1)
     const start = Date.UTC(2026, 2, 2)

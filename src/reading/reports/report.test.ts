@@ -71,7 +71,7 @@ async function refused(key: string, query: string): Promise<string> {
 }
 
 const none = { clicks: 0, landed: 0, started: 0, registered: 0, lead: 0, deposit: 0, ftd: 0, revenue: '0.00' }
-/** What only members are told, where there is none. */
+/** The fields that only members get, where nothing is counted. */
 const unjudged = { revenue_pending: '0.00', approved: 0, pending: 0, rejected: 0 }
 const told = {
   cost_of_clicks: '0.00',
@@ -133,7 +133,7 @@ test('a report by campaign has exactly the fields of the interface, ids on the w
   })
 })
 
-test('geo and offer carry no cost at all; countries and deleted offers have names', async () => {
+test('geo and offer have no cost; countries and deleted offers have names', async () => {
   const { org_id, key } = await seedPlace()
   const offer_id = await seedOffer(org_id, 'Casino')
   const campaign_id = await seedCampaign(org_id, 'One')
@@ -163,7 +163,7 @@ test('geo and offer carry no cost at all; countries and deleted offers have name
     assert.ok(!('cost' in part) && !('cost_source' in part))
 })
 
-test('rows come by clicks and then key, days by date', async () => {
+test('rows are in the order of clicks and then key, days by date', async () => {
   const { org_id, key } = await seedPlace()
   const day = 86_400_000
   await seedClicks(house.database, org_id, [
@@ -188,7 +188,7 @@ test('rows come by clicks and then key, days by date', async () => {
   )
 })
 
-test('a slice is cut at 500 rows and says so; totals cover all of it, and the cut is the same each time', async () => {
+test('rows are cut at 500 with a warning; totals cover all, and the cut is the same each time', async () => {
   const { org_id, key } = await seedPlace()
   const seeds = Array.from({ length: 501 }, (_, at) => ({
     at: NOON,
@@ -240,7 +240,7 @@ describe('spend', () => {
     assert.deepEqual([totals.cost, totals.cost_source], ['17.50', 'mixed'])
   })
 
-  test('without a sub1 stands beside the rows for a member, and rows and it come to the totals', async () => {
+  test('without a sub1 is not_broken_down for a member, and rows and it add up to the totals', async () => {
     const place = await seedSignedIn(house, { role: 'member' })
     const owner = await seedSignedIn(house, { place, role: 'owner' })
     const key = (await seedKey(house.database, owner, { rights: ['report'] })).secret
@@ -266,7 +266,7 @@ describe('spend', () => {
       missing,
     )
     assert.deepEqual([rows.length, truncated, totals.cost, totals.cost_source], [500, false, '17.01', 'mixed'])
-    // One row too many is cut, and what is not broken down is there nonetheless.
+    // A row beyond 500 is cut, and not_broken_down is still there.
     await seedClicks(house.database, org_id, subs.slice(0, 1))
     const cut = await seen('dimension=sub1')
     assert.deepEqual([cut.rows.length, cut.truncated, cut.totals.clicks], [500, true, 501])
@@ -274,13 +274,13 @@ describe('spend', () => {
     assert.equal((await seen(`dimension=sub1&campaign_id=${toWireId(two)}`)).not_broken_down, null)
     for (const dimension of ['campaign', 'geo', 'offer', 'day'])
       assert.equal((await seen(`dimension=${dimension}`)).not_broken_down, null)
-    // Spend alone, without any click.
+    // Spend without any click.
     await seedSpend(org_id, two, '2026-03-04', '', '4')
     const alone = await seen(`dimension=sub1&campaign_id=${toWireId(two)}`)
     assert.deepEqual(alone.rows, [])
     assert.deepEqual(alone.totals, { ...none, ...costless, cost: '4.00', cost_source: 'manual' })
     assert.deepEqual(alone.not_broken_down, { cost: '4.00', cost_source: 'manual' })
-    // Keys are answered as they were promised.
+    // Keys get the contract's answer.
     const promised = await read(key, `dimension=sub1&${WEEK}&campaign_id=${toWireId(two)}`)
     const row = { key: '', label: '(none)', ...none, cost: '4.00', cost_source: 'manual' as const }
     assert.deepEqual([promised.rows, 'not_broken_down' in promised], [[row], false])
@@ -329,7 +329,7 @@ describe('what is asked', () => {
     assert.deepEqual(window, { from: '2026-03-01T00:00:00.000Z', to: '2026-03-02T00:00:00.000Z' })
   })
 
-  test('both ends count to the millisecond, today and in the past, folded or not', async () => {
+  test('both bounds are exact to the millisecond, today and in the past, folded or not', async () => {
     const { org_id, key } = await seedPlace()
     for (const at of [NOON, Date.now() - 60_000]) {
       await seedClicks(
@@ -346,7 +346,7 @@ describe('what is asked', () => {
     }
   })
 
-  test('a bound finer than a millisecond keeps the clicks of that millisecond out', async () => {
+  test('a bound finer than a millisecond excludes the clicks of that millisecond', async () => {
     const { org_id, key } = await seedPlace()
     await seedClicks(house.database, org_id, [{ at: NOON }])
     const clicks = async (from: string, to: string) =>
@@ -370,7 +370,7 @@ describe('what is asked', () => {
         assert.equal((await read(key, `dimension=${dimension}&${window}`)).totals.clicks, clicks, window)
   })
 
-  test('money is rounded once, at the end, wherever it was added up', async () => {
+  test('money is rounded once, at the end, wherever it was summed', async () => {
     const { org_id, key } = await seedPlace()
     await seedClicks(
       house.database,

@@ -1,4 +1,4 @@
-// The report by day in another currency: each day by its own rate, totals that are the sums of what is shown, and books in dollars.
+// The report by day in another currency: each day at its own rate, totals that are the sums of the days, and books in dollars.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
@@ -51,7 +51,7 @@ const askExplore = (owner: SignedIn, question: object) => {
   return house.call('POST', '/api/explore', { ...owner, body })
 }
 
-test('each day goes by its own rate, and the totals are the sums of the days', async () => {
+test('each day uses its own rate, and the totals are the sums of the days', async () => {
   await rates([`${day(3)},DKK,0.15`, `${day(2)},DKK,0.3`])
   const owner = await place()
   const reply = await ask(owner, 'dimension=day&currency=dkk')
@@ -60,7 +60,7 @@ test('each day goes by its own rate, and the totals are the sums of the days', a
   assert.deepEqual(told(report), [
     `${day(2)} 1 66.67 20.00`,
     `${day(1)} 1 0.17 23.37`,
-    // Not 10.05 or 10.01 dollars by any one rate.
+    // Not 10.05 or 10.01 dollars at any single rate.
     'all 2 66.84 43.37',
   ])
   const explored = (await askExplore(owner, { currency: 'DKK' })).json<ExploreAnswer>()
@@ -73,7 +73,7 @@ test('each day goes by its own rate, and the totals are the sums of the days', a
   const dollars = [`${day(2)} 1 10.00 3.00`, `${day(1)} 1 0.05 7.01`, 'all 2 10.05 10.01']
   for (const query of ['dimension=day', 'dimension=day&currency=USD'])
     assert.deepEqual(told((await ask(owner, query)).json<MemberReport>()), dollars)
-  // An own rate goes before, for this workspace alone.
+  // An own rate takes precedence, in this workspace alone.
   const other = await place()
   const own = { from_day: day(1), usd_per_unit: '1' }
   assert.equal((await house.call('PUT', '/api/rates/DKK', { ...owner, body: own })).statusCode, 200)
@@ -81,7 +81,7 @@ test('each day goes by its own rate, and the totals are the sums of the days', a
   assert.equal((await ask(other, 'dimension=day&currency=DKK')).json<MemberReport>().totals.cost, '43.37')
 })
 
-test('a day without a rate refuses the whole, unless it has no money; other rows are of many days', async () => {
+test('a day with money and no rate refuses the report, and so does any other dimension', async () => {
   const owner = await place()
   await rates([`${day(2)},ISK,0.008`])
   const refused = await ask(owner, 'dimension=day&currency=ISK')

@@ -98,7 +98,7 @@ const seed = fc.record({
   cost: fc.constantFrom(null, '0', '0.25', '10'),
   cost_counts: fc.constantFrom(null, true),
 })
-/** What a version of before writes is only added to: no conversion that is held, and none that is judged later. */
+/** Earlier versions only add: no conversion is on hold, and none changes its status later. */
 const ofBefore = <S extends { stages: number }>(one: S): S => ({ ...one, stages: one.stages & ~32 })
 const writer = fc.constantFrom('of this version', 'of before', 'of this version')
 const step = fc.oneof(
@@ -130,7 +130,7 @@ const window = fc.record({
 })
 
 describe('days and hours of a time zone equal a recount of the clicks', () => {
-  test('whatever has happened, whoever wrote it, and whatever is asked', async () => {
+  test('for every history, by every version, and every question', async () => {
     const start = TODAY - (DAYS - 2) * DAY_MS
     await fc.assert(
       fc.asyncProperty(
@@ -147,7 +147,7 @@ describe('days and hours of a time zone equal a recount of the clicks', () => {
             } else if (one.does === 'change' && clicks.length > 0) {
               const at = one.at % clicks.length
               const click = clicks[at] as SeededClick
-              // As every version up to sheets by half hour: what has been counted is only added to.
+              // Like every version before half hours: counters are only added to.
               const grown = {
                 tracked: true,
                 stages: click.stages | one.more,
@@ -246,7 +246,7 @@ describe('a day of a time zone', () => {
       from: Date.UTC(2026, 9, 24, 21),
       to: Date.UTC(2026, 9, 25, 22) - 1,
     })
-    // The hour from three to four is there twice.
+    // The hour from three to four occurs twice.
     const expectedHours = Array.from({ length: 24 }, (_, hour) => (hour === 3 ? 2 : 1))
     expectedHours[0] = 2
     expectedHours[23] = 2
@@ -267,7 +267,7 @@ describe('a day of a time zone', () => {
     )
   })
 
-  test('stands on the half hour in Kolkata, and the zone decides only where days part', async () => {
+  test('is offset by half an hour in Kolkata, and the zone only decides where days begin', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
     await seedClicks(database, org_id, [at('24T18:29:59.999'), at('24T18:30:00'), at('25T18:29:00')])
     assert.deepEqual(await days(org_id, { ...whole, tz: 'Asia/Kolkata' }), [
@@ -275,12 +275,12 @@ describe('a day of a time zone', () => {
       ['2026-10-25', 2],
     ])
     for (const tz of ZONES) assert.equal((await ask(org_id, 'local_day', { ...whole, tz })).totals.clicks, 3)
-    // The ends of the window cut half hours.
+    // The bounds of the window cut half hours.
     const cut = { ...whole, from: Date.UTC(2026, 9, 24, 18, 30), to: Date.UTC(2026, 9, 25, 18, 28, 59, 999) }
     assert.deepEqual(await days(org_id, { ...cut, tz: 'Asia/Kolkata' }), [['2026-10-25', 1]])
   })
 
-  test('has the conversions of its clicks, by type and standing, and those of the goal', async () => {
+  test('has the conversions of its clicks, by type and status, and those of the goal', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
     const clicks = await seedClicks(database, org_id, [at('24T20:59:00'), at('24T21:01:00'), at('26T23:30:00')])
     const told = clicks.flatMap(({ id, campaign_id }) =>
@@ -297,7 +297,7 @@ describe('a day of a time zone', () => {
       select now(), false, $3::uuid, 'api', t.*, $2::int from json_to_recordset($1) as t(id uuid, click_id uuid, campaign_id uuid, type text, test boolean)`,
       [JSON.stringify(told), org_id, newId()],
     )
-    // Of the first click the lead is charged back, of the second it is on hold.
+    // The lead of the first click is charged back, that of the second is on hold.
     await database.worker.query(
       `insert into event_revisions (org_id, event_id, seq, status, amount, source, created_at)
       values ($1, $2, 1, 'pending', 0, 'dashboard', now()), ($1, $2, 2, 'chargeback', 0, 'dashboard', now()), ($1, $3, 1, 'pending', 0, 'dashboard', now())`,
@@ -305,7 +305,7 @@ describe('a day of a time zone', () => {
     )
     for (const dimension of LOCAL_DIMENSIONS) {
       const { rows, totals } = await ask(org_id, dimension, { ...whole, campaign_id: CAMPAIGNS[0] })
-      // Those of tests are in the recount of clicks that count, which has none.
+      // Conversions of test clicks are left out, as in the recount.
       const recounted = await recountConversions(
         database.reads,
         org_id,
@@ -327,12 +327,12 @@ describe('a day of a time zone', () => {
         ftd: { approved: 2, pending: 0, rejected: 0 },
         lead: { approved: 0, pending: 1, rejected: 1 },
       })
-      // Both types are the goal where nobody has said otherwise.
+      // Both types are in the default goal.
       assert.deepEqual([conversions, conversions_pending, conversions_rejected], [2, 1, 1])
     }
   })
 
-  test('is counted from its clicks where it has no half hours, some days at most, until it is completed', async () => {
+  test('is counted from its clicks where it has no half hours, up to some days, until it is completed', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
     await seedAsOfBefore(org_id, [at('24T20:59:00'), at('25T21:01:00'), at('26T08:00:00')])
     const expected = [
@@ -347,7 +347,7 @@ describe('a day of a time zone', () => {
     assert.deepEqual(await days(org_id, whole), [['2026-10-24', 2], ...expected.slice(1)])
   })
 
-  test('is forgotten after a hundred days, and so refused', async () => {
+  test('is deleted after a hundred days, and then refused', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
     await seedClicks(database, org_id, [at('24T20:59:00'), at('26T08:00:00')])
     await folder.foldAll()
@@ -366,12 +366,12 @@ describe('a day of a time zone', () => {
   })
 })
 
-/** As a process of the version before stores clicks: it knows no half hours. */
+/** Stores clicks like a process of the previous version, without half hours. */
 function seedAsOfBefore(org_id: number, seeds: Parameters<typeof seedClicks>[2]) {
   return seedClicks(database, org_id, seeds, { slots: false })
 }
 
-/** More days than a report counts from clicks are completed before it is asked. */
+/** Completes half hours first where a report would have to count too many days from clicks. */
 async function checkSome(org_id: number): Promise<void> {
   try {
     await ask(org_id, 'local_day', { from: TODAY - 60 * DAY_MS, to: TODAY + 5 * DAY_MS, tz: 'UTC' })

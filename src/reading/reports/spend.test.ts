@@ -1,4 +1,4 @@
-// Which spend counts where several say what a cell cost: entered, spread, an ad account's, and the clicks' own.
+// Which spend counts for a cell with several sources: entered, spread, ad accounts, and the clicks' own cost.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
@@ -19,7 +19,7 @@ const account = `account:${newId()}`
 
 type Row = readonly [origin: string, sub1: string, amount: string]
 
-/** A campaign whose clicks of a day have cost 1 without a sub1, 2 with a, 4 with b; and these rows of spend. */
+/** A campaign whose clicks of a day cost 1 without a sub1, 2 with a, 4 with b; and these rows of spend. */
 async function seeded(...rows: Row[]) {
   const [org_id, campaign_id] = [randomInt(1, 2 ** 31 - 1), newId()]
   const clicks = [
@@ -48,7 +48,7 @@ async function seeded(...rows: Row[]) {
   return org_id
 }
 
-/** What a report by sub1 says of the cost, a recount of it agreeing: rows by sub1, what is in no row, and the totals. */
+/** The costs of a report by sub1, after checking them against a recount: by sub1, not_broken_down, and the totals. */
 async function told(org_id: number) {
   const query = { dimension: 'sub1', date_from: `${day}T00:00:00Z`, date_to: `${day}T23:59:59.999Z` }
   const context = { database, actor: { kind: 'member', org_id } } as unknown as Parameters<typeof readReportAsMember>[0]
@@ -61,7 +61,7 @@ async function told(org_id: number) {
   }
 }
 
-test('each rank takes the place of those below it in what it covers, and rows of one rank add up', async () => {
+test('each source replaces those of lower precedence in what it covers, and rows of one source add up', async () => {
   const cases: readonly (readonly [rows: Row[], told: object])[] = [
     [[], { '': '1.00 link', a: '2.00 link', b: '4.00 link' }],
     [[[account, 'a', '10']], { '': '1.00 link', a: '10.00 account', b: '4.00 link' }],
@@ -133,7 +133,7 @@ test('each rank takes the place of those below it in what it covers, and rows of
   }
 })
 
-test('where a row goes, what it covered is back', async () => {
+test('deleting a row restores what it covered', async () => {
   const org_id = await seeded([account, '', '10'], [spread, '', '0'], [spread, 'a', '7'], ['manual', 'a', '50'])
   const less = (text: string, value: string) => database.worker.query(text, [org_id, value])
   assert.deepEqual(await told(org_id), { '': '0.00 -', a: '50.00 manual', b: '0.00 -' })
@@ -145,7 +145,7 @@ test('where a row goes, what it covered is back', async () => {
   assert.deepEqual(await told(org_id), { '': '1.00 link', a: '2.00 link', b: '4.00 link' })
 })
 
-test('of hundreds of cells of a campaign’s day each is replaced for itself', async () => {
+test('each of hundreds of cells of a campaign’s day is replaced separately', async () => {
   const [org_id, campaign_id] = [randomInt(1, 2 ** 31 - 1), newId()]
   const zones = Array.from({ length: 301 }, (_, at) => `zone-${at * 7919}`)
   const cost = { cost: '0.5', cost_counts: true }
@@ -199,7 +199,7 @@ test('over weeks replaced whole, in part and across the ends of windows, each di
     ],
   )
   const [start, end] = [days[0] ?? 0, (days.at(-1) ?? 0) + DAY_MS - 1]
-  // Ends in the morning of each day of a week, and in the evening before.
+  // Bounds in the morning of each day of a week, and in the evening before.
   const windows = days.slice(10, 17).flatMap(to => [
     { from: start, to: to + DAY_MS / 8 },
     { from: to - DAY_MS / 8, to: end },

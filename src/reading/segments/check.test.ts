@@ -1,4 +1,4 @@
-// Days that segments do not tell rightly are found by the report's counters and built from the clicks.
+// Days whose segments are wrong are found by the report's counters and rebuilt from the clicks.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ let folder: ReturnType<typeof openFolder>
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-check-'))
 before(async () => {
   fresh = await freshDatabase()
-  // Another process seals and checks, if any: here it is the tests.
+  // The house does not seal or check in the background: the test does.
   house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
   folder = openFolder(house.ground, DAY_MS)
 })
@@ -38,7 +38,7 @@ after(async () => {
 
 const seal = () => sealAll(fresh.database.worker, house.ground.secrets)
 const check = async () => {
-  // Organizations are found by what is folded.
+  // The check finds organizations by folded counters.
   await folder.foldAll()
   await checkSegments(house.ground)
 }
@@ -60,7 +60,7 @@ async function store(org_id: number, count: number, days = 0): Promise<string[]>
   return clicks.map(({ id }) => id)
 }
 
-test('clicks of before there were segments are built by the day, and then left alone', async () => {
+test('days older than segments are built once and then left alone', async () => {
   const { org_id } = await seedSignedIn(house)
   const now = Date.now()
   await seedClicks(
@@ -84,7 +84,7 @@ test('clicks of before there were segments are built by the day, and then left a
   assert.deepEqual(await idsOf(org_id), ids)
 })
 
-test('counting the books again says not yet so until the first round of checks has ended', async () => {
+test('the recount of the books says not yet so until the first check has ended', async () => {
   const { org_id } = await seedSignedIn(house)
   await seedClicks(fresh.database, org_id, [{}])
   await folder.foldAll()
@@ -98,7 +98,7 @@ test('counting the books again says not yet so until the first round of checks h
   assert.deepEqual(await linesOfExplore(), [words])
   const holding = await clicks.connect()
   try {
-    // What a round builds waits for this lock.
+    // The check's rebuild waits for this lock.
     await holding.query('begin; lock table segments in share mode')
     const round = checkSegments(house.ground)
     await eventually('the round builds the day', async () => {
@@ -133,7 +133,7 @@ test('a day of many clicks is built in portions', async () => {
   assert.equal((await idsOf(org_id)).length, 3)
 })
 
-test('what a process of the version before changes is built in, beside what waits to be sealed', async () => {
+test('changes of a process of the previous version are built in, beside unsealed entries', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   const old = await seedClicks(fresh.database, org_id, [{}, { at: Date.now() - 2 * DAY_MS }, { tracked: false }])
@@ -146,7 +146,7 @@ test('what a process of the version before changes is built in, beside what wait
   await lead(owner, third.id, 'c')
   await changeClick(fresh.database, org_id, second, { stages: 9, revenue: '4' })
   await store(org_id, 2, 2)
-  // Nothing is sealed in between: what waits is of days that are built.
+  // Nothing is sealed in between, so the rebuilt days have unsealed entries.
   await check()
   await seal()
   await assertAll(org_id)
@@ -155,7 +155,7 @@ test('what a process of the version before changes is built in, beside what wait
   await assertAll(org_id)
 })
 
-test('under load of both versions, sealed and checked by two at once, it is right as soon as the old one has ended', async () => {
+test('under load of both versions, with two processes that seal and check, facts are right as soon as the old version has ended', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   let isOver = false
@@ -177,7 +177,7 @@ test('under load of both versions, sealed and checked by two at once, it is righ
   await assertAll(org_id)
 })
 
-test('a day whose clicks do not come to what the report counts is not built for ever', async () => {
+test('a day whose clicks differ from the report is not rebuilt for ever', async () => {
   const { org_id } = await seedSignedIn(house)
   const [id = ''] = await store(org_id, 3)
   await seal()
@@ -187,7 +187,7 @@ test('a day whose clicks do not come to what the report counts is not built for 
   assert.deepEqual(await idsOf(org_id), sealed, 'segments that come to what is counted stay')
   await fresh.database.worker.query(`update segments set clicks = clicks + 1 where org_id = $1`, [org_id])
   await check()
-  // Once more, because the difference was another one.
+  // Rebuilt once more, because the difference has changed.
   await check()
   const built = await idsOf(org_id)
   assert.notDeepEqual(built, sealed)
@@ -196,12 +196,12 @@ test('a day whose clicks do not come to what the report counts is not built for 
   assert.deepEqual(await idsOf(org_id), built)
 })
 
-test('what a process of the version before stores again while its day is built is built in with the next check', async () => {
+test('changes that a process of the previous version makes during a rebuild are built in with the next check', async () => {
   const { org_id } = await seedSignedIn(house)
   await seedClicks(fresh.database, org_id, [{}, {}])
   await folder.foldAll()
   let asked = 0
-  // As soon as the day was built as many clicks come again, so that it differs as it did.
+  // Right after the rebuild as many clicks come again, so that the day differs by as much as before.
   const query = async (text: string, values: unknown[]) => {
     if (text === DIFFERING && values[0] === org_id && ++asked === 2) await seedClicks(fresh.database, org_id, [{}, {}])
     return fresh.database.worker.query(text, values)
@@ -213,7 +213,7 @@ test('what a process of the version before stores again while its day is built i
   await assertAll(org_id)
 })
 
-test('days of which no clicks are kept are not built: what was sealed of them stays', async () => {
+test('days whose clicks are no longer kept are not rebuilt: their sealed facts stay', async () => {
   const { org_id } = await seedSignedIn(house)
   const made = Date.now() - 100 * DAY_MS
   await seedClicks(fresh.database, org_id, [{ at: made }, { at: made }, {}])
@@ -235,7 +235,7 @@ test('days of which no clicks are kept are not built: what was sealed of them st
   assert.notEqual(left[1], ids[1], 'the day that is kept')
 })
 
-test('days are left as they are while very much waits of the organization', async () => {
+test('days are left as they are while very many clicks of the organization are unsealed', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   await store(org_id, 3)

@@ -99,7 +99,7 @@ const LEFT = `concat_ws(' ', ${SEGMENT_NUMBERS.map(name => `trim_scale(sum(${nam
 
 const IS_ANY_LEFT = `(${SEGMENT_NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')})`
 
-/** The days from $2 on whose segments and unsealed entries differ from the report's counters, latest first; `differing` is by how much. A question of Explore includes it. */
+/** The days from $2 on whose segments and unsealed entries differ from the report's counters, latest first; `differing` is by how much. Also part of each question. */
 export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select day::text as day, ${LEFT}

@@ -1,4 +1,4 @@
-// Months of clicks go and Explore still answers about them, from facts that tell nobody apart.
+// After months of clicks are dropped, Explore still counts them from anonymised facts.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ let ids: string[]
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-emptying-'))
 before(async () => {
   fresh = await freshDatabase()
-  // Another process seals, merges and empties, if any: here it is the tests.
+  // The house does not seal, merge or empty in the background: the test does.
   house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
   await ensurePartitions(fresh.database.schema, noonOf(5, 1), noonOf(1, 1))
   owner = await seedSignedIn(house)
@@ -51,7 +51,7 @@ after(async () => {
 
 const seal = () => sealAll(fresh.database.worker, house.ground.secrets)
 
-/** Six clicks on each of ten days of a month that will go, and as many of the last month; a zone has some of them, and each a click id of its own. */
+/** Six clicks on each of ten days of a month that will be dropped, and as many in the last month; zones have several clicks, and each click its own click id. */
 async function store(campaign_id: string): Promise<string[]> {
   const visitors = Array.from({ length: 20 }, () => newId())
   const clicks = [5, 1].flatMap(ago =>
@@ -104,7 +104,7 @@ async function ask(question: object): Promise<ExploreAnswer> {
 const answers = () => Promise.all(QUESTIONS.map(async question => (await ask(question)).rows))
 const keysOf = async (dimension: string) => (await ask(levels(dimension))).rows.map(({ key, clicks }) => [key, clicks])
 
-test('once the clicks of a month are gone, its facts come to what they came to, and tell nobody apart', async () => {
+test('once the clicks of a month are gone, its facts keep their sums and tell no visitors apart', async () => {
   const sums = await answers()
   const unique = { ...levels('campaign'), measures: ['clicks', 'unique_visitors'] }
   const counted = await ask(unique)
@@ -150,7 +150,7 @@ test('once the clicks of a month are gone, its facts come to what they came to, 
   assert.deepEqual([before.totals.unique_visitors, before.totals.before?.unique_visitors], [20, null])
 })
 
-test('what is emptied is left alone, and stays so when it is merged', async () => {
+test('emptied segments are left alone, and stay emptied when merged', async () => {
   const sums = await answers()
   const segments = await readSegments(fresh.database, owner.org_id)
   const folder = openFolder(house.ground, DAY_MS)
@@ -162,7 +162,7 @@ test('what is emptied is left alone, and stays so when it is merged', async () =
     (await readSegments(fresh.database, owner.org_id)).map(({ id }) => id),
     segments.map(({ id }) => id),
   )
-  // As if eight had been emptied one by one.
+  // As if eight segments had been emptied one by one.
   const columns = `clicks, landed, started, registered, lead, deposit, ftd, revenue, cost, unread_costs, revenue_pending, approved, pending, rejected, body`
   const [first] = segments
   for (let at = 0; at < 8; at += 1)
@@ -180,7 +180,7 @@ test('what is emptied is left alone, and stays so when it is merged', async () =
   assert.notDeepEqual(await answers(), sums)
 })
 
-test('nothing is emptied while a click of the time is there, or something of it waits to be sealed', async () => {
+test('nothing is emptied while a click of that time exists or has unsealed entries', async () => {
   const { org_id } = await seedSignedIn(house)
   const click = { ...aClick(house.ground.secrets.clickKey, org_id, { ref_id: 'r' }), id: newId(noonOf(5, 3)) }
   await storeClicks(fresh.database.clicks, [click])
@@ -201,7 +201,7 @@ test('nothing is emptied while a click of the time is there, or something of it 
   assert.deepEqual(await isEmptied(), [true])
 })
 
-test('a sub1 that spend is booked for stays with its clicks, also where nearly each click has one of its own', async () => {
+test('a sub1 with booked spend stays with its clicks, even where nearly each click has one of its own', async () => {
   const person = await seedSignedIn(house)
   const { org_id } = person
   const { id: campaign_id } = await seedCampaign(fresh.database, org_id)

@@ -60,12 +60,12 @@ const changeOf = (id: string, was: ClickState, is: ClickState): SheetEntry =>
     ...Object.fromEntries(Object.entries(was).map(([name, value]) => [`was_${name}`, value])),
   }) as SheetEntry
 
-/** A click's history as sheets tell of it, and the state it ends in. */
+/** A click's history as entries of sheets, and its final state. */
 const histories = fc
   .tuple(clicks, born, fc.array(change, { maxLength: 6 }))
   .map(([click, { tracked, bot_id }, all]) => {
     const first: ClickState = { ...NEW, tracked, bot_id, cost_counts: click.is_priced ? tracked : null }
-    // A sheet says nothing of the costs of a click that is born.
+    // The entry of a new click has no cost.
     const entries = [{ ...changeOf(click.id, first, { ...first, cost_counts: null }), was_stages: null }]
     let state = first
     for (const { cost_counts, ...changed } of all) {
@@ -90,7 +90,7 @@ const sorted = (rows: readonly FactRow[]) =>
     )
     .sort()
 
-test('whatever has happened to clicks, in whatever order it is told and however it is parted, it nets to how they are', () => {
+test('whatever happens to clicks, entries in any order and any portions net to their present state', () => {
   fc.assert(
     fc.property(fc.array(histories, { maxLength: 8 }), fc.infiniteStream(fc.nat()), (all, random) => {
       const told = all.flatMap(({ click, entries }) =>
@@ -107,7 +107,7 @@ test('whatever has happened to clicks, in whatever order it is told and however 
   )
 })
 
-test('what is told after a state is taken from it is how the click was before, and adds up to it again', () => {
+test('undoing later entries gives the earlier state of a click, and adding them again gives the later one', () => {
   fc.assert(
     fc.property(histories, fc.nat(6), ({ click, entries, state }, from) => {
       const waiting = entries.slice(from)
@@ -122,7 +122,7 @@ test('what is told after a state is taken from it is how the click was before, a
   )
 })
 
-test('rows come back from a body as they were put in', async () => {
+test('decoding a body returns the encoded rows', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(histories, { minLength: 1, maxLength: 20 }), async all => {
       const rows = all.flatMap(({ click, entries }) => entries.flatMap(entry => factRowsOf(click, entry, hash)))

@@ -1,4 +1,4 @@
-// What keeps segments goes on in a process of its own: it begins with the first click, again when it was killed, and ends with its parent.
+// The process that keeps segments starts with the first click, restarts when killed, and ends with its parent.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { getPriority, tmpdir } from 'node:os'
@@ -27,13 +27,13 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** The processes that keep segments for this one. */
+/** The child processes that keep segments. */
 const keepers = (): number[] =>
   readdirSync('/proc/self/task')
     .flatMap(task => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number))
     .filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('keeping-child'))
 
-test('clicks are sealed by a process behind this one, which begins again when it was killed and ends with the keeping', async () => {
+test('clicks are sealed by a child process, which is restarted when killed and ends with its parent', async () => {
   const { org_id } = await seedSignedIn(house)
   const store = () => storeClicks(fresh.database.clicks, [aClick(house.ground.secrets.clickKey, org_id)])
   const sealed = (count: number) =>
@@ -63,7 +63,7 @@ test('clicks are sealed by a process behind this one, which begins again when it
   assert.deepEqual(keepers(), [])
 })
 
-test('a process that cannot begin is begun again and again, says so, and holds up no end', async () => {
+test('a process that cannot start is retried with a log line each time, and does not delay closing', async () => {
   const said: string[] = []
   const log = pino({ level: 'error' }, { write: line => void said.push(line) })
   const { config, database } = house.ground

@@ -1,4 +1,4 @@
-// Merging changes what segments are stored in, and nothing of what they say.
+// Merging changes how facts are stored, and no fact.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ let house: TestHouse
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-merge-'))
 before(async () => {
   fresh = await freshDatabase()
-  // Another process seals and merges, if any: here it is the tests.
+  // The house does not seal or merge in the background: the test does.
   house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
 })
 after(async () => {
@@ -32,7 +32,7 @@ after(async () => {
 const seal = () => sealAll(fresh.database.worker, house.ground.secrets)
 const merge = () => mergeAll(fresh.database.worker)
 
-test('segments that were sealed one by one become few, of the same facts and sums, while more are sealed', async () => {
+test('many segments become few, with the same facts and sums, while more are sealed', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   let isOver = false
@@ -52,7 +52,7 @@ test('segments that were sealed one by one become few, of the same facts and sum
     while (!isOver) await merge()
   }
   await Promise.all([load(), merging(), merging()])
-  // Sealing leaves an organization alone that is being merged.
+  // Sealing skips an organization during its merge.
   await seal()
   await merge()
   await merge()
@@ -61,7 +61,7 @@ test('segments that were sealed one by one become few, of the same facts and sum
   await assertSealed(fresh.database, house.ground.secrets, org_id)
 })
 
-test('segments that change while they are mergedParts are left as they are then', async () => {
+test('segments that change during a merge are left as they are', async () => {
   const { org_id } = await seedSignedIn(house)
   for (let turn = 0; turn < 9; turn += 1) {
     await storeClicks(fresh.database.clicks, [aClick(house.ground.secrets.clickKey, org_id)])
@@ -78,7 +78,7 @@ test('segments that change while they are mergedParts are left as they are then'
   await assertSealed(fresh.database, house.ground.secrets, org_id)
 })
 
-test('a crowd of one size is mergedParts with what is smaller, and larger ones are not written again for it', () => {
+test('enough segments of one size are merged with all smaller ones, and larger ones are not rewritten', () => {
   const of = (rows: number, count: number, taken = 0) =>
     Array.from({ length: count }, (_, at) => ({ id: `${rows} ${at}`, rows, taken }))
   const told = (sizes: ReturnType<typeof of>) => segmentsToMerge(sizes).map(({ rows }) => rows)
@@ -93,7 +93,7 @@ test('a crowd of one size is mergedParts with what is smaller, and larger ones a
   assert.equal(told([...of(10, 1, 10), ...of(5000, 1)]).length, 0)
 })
 
-test('facts of segments that an earlier version wrote cancel with those of this one, and are merged', async () => {
+test('facts in segments of an earlier version cancel with those of this one, and are merged', async () => {
   const [before, now] = [await seedSignedIn(house), await seedSignedIn(house)]
   const clicks = Array.from({ length: 12 }, (_, at) => ({ at: Date.UTC(2026, 2, 2) + at, geo: 'DE' }))
   await seedExplored(fresh.database, before.org_id, clicks, 3, ['ref_id', 'conversions'])

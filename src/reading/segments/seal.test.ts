@@ -1,4 +1,4 @@
-// Sealing on a real database: what is stored and told through the service's own ways, held against the clicks themselves.
+// Sealing on a real database: facts of clicks and conversions that came through the service equal the clicks.
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ let house: TestHouse
 const folder = mkdtempSync(join(tmpdir(), 'sluice-seal-'))
 before(async () => {
   fresh = await freshDatabase()
-  // Another process seals, if any: here it is the tests.
+  // The house neither seals nor checks in the background: the test does.
   house = await openTestHouse(fresh.database, { DATA_DIR: folder, SECRET, ROLE: 'serve' })
 })
 after(async () => {
@@ -47,7 +47,7 @@ const PRIVATE = {
   ttclid: 'private-ttclid',
 }
 
-/** A click with everything, made `days` ago. */
+/** A click with every column set, made `days` ago. */
 function click(org_id: number, more: Partial<Click> = {}, days = 0): Click {
   const id = newId(Date.now() - days * DAY_MS)
   const of = {
@@ -75,7 +75,7 @@ const revise = async (owner: SignedIn, event_id: string, body: object) => {
   assert.equal(answer.statusCode, 200, answer.body)
 }
 
-test('new clicks, conversions, bots, costs and verdicts are facts of the segments as they are of the clicks', async () => {
+test('new clicks, conversions, bots, costs and verdicts are the same in segments as in clicks', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
   const [offer_id, bot_id] = [await seedOffer(fresh.database, org_id), await seedBot(fresh.database, org_id, 'a_bot')]
@@ -118,7 +118,7 @@ test('new clicks, conversions, bots, costs and verdicts are facts of the segment
   assert.equal((await rowsByDay(fresh.database, org_id)).size, 2)
 })
 
-test('a portion is taken whole or not at all: where a segment cannot be stored, all of it waits', async () => {
+test('a portion is sealed completely or not at all: where a segment cannot be stored, all of it waits', async () => {
   const { org_id } = await seedSignedIn(house)
   await store([click(org_id), click(org_id, {}, 3)])
   const { schema } = fresh.database
@@ -131,7 +131,7 @@ test('a portion is taken whole or not at all: where a segment cannot be stored, 
   await assertAll(org_id)
 })
 
-test('organizations that share a transaction stay apart, and know no visitor of each other', async () => {
+test('organizations that share a transaction have separate facts and separate visitor hashes', async () => {
   const orgs = [await seedSignedIn(house), await seedSignedIn(house), await seedSignedIn(house)]
   const visitor_id = newId()
   const bot_id = newId()
@@ -169,13 +169,13 @@ test('nothing that names a visitor is in a segment', async () => {
   ]
   for (const value of hidden) {
     assert.ok(value !== '' && !said.some(text => text.includes(value)), value)
-    // Also as the file has it, whatever its columns are: short texts stay readable in a compressed page.
+    // Also in the raw bytes, because short texts stay readable in a compressed page.
     assert.ok(!segment.body.includes(value), value)
     assert.ok(!segment.body.includes(Buffer.from(value.replaceAll('-', ''), 'hex')) || /[^0-9a-f-]/.test(value), value)
   }
 })
 
-test('under load, with several sealers that are killed again and again, the segments come to what the clicks are', async () => {
+test('under load, with several sealers that are killed again and again, the segments equal the clicks', async () => {
   const owners = [await seedSignedIn(house), await seedSignedIn(house)]
   const { url } = fresh
   let kills = 0
@@ -186,7 +186,7 @@ test('under load, with several sealers that are killed again and again, the segm
       const ended = once(child, 'exit')
       for (let turns = 1 + Math.floor(Math.random() * 4); turns > 0 && !isOver; turns -= 1)
         await Promise.race([once(child, 'message'), ended])
-      // In the midst of whatever it does then.
+      // At a random moment of its work.
       child.kill('SIGKILL')
       await ended
       kills += 1

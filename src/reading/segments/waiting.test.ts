@@ -1,4 +1,4 @@
-// What monitoring, the log and the nightly count say of clicks that wait to be sealed, and of days that are not what they should be.
+// What monitoring, the log and the nightly recount say about unsealed clicks and about days that differ.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -14,7 +14,7 @@ import { openWaitingWatch } from './waiting.ts'
 
 let house: TestHouse
 before(async () => {
-  // Another process seals, if any: here it is the tests.
+  // The house neither seals nor checks in the background: the test does.
   house = await startHouse({ ROLE: 'serve' })
 })
 after(() => house.end())
@@ -31,7 +31,7 @@ const measured = async () => {
 const write = (text: string, values: unknown[]) => house.database.worker.query(text, values)
 const MANY = `insert into click_sheet (org_id, id, born) select $1, $2, array_agg($2::uuid) from generate_series(1, 100001)`
 
-test('monitoring sees what waits to be sealed, and the log is told once where it is very much', async () => {
+test('monitoring shows the unsealed clicks, and the log has one warning where there are very many', async () => {
   const { org_id } = await seedSignedIn(house)
   const lines: string[] = []
   const log = pino({}, { write: line => void lines.push(line) })
@@ -62,7 +62,7 @@ test('monitoring sees what waits to be sealed, and the log is told once where it
   }
 })
 
-test('counting the books again says which days of Explore are not what is counted, and that very much waits', async () => {
+test('the recount of the books names days of Explore that differ, and says that very many clicks wait', async () => {
   const { org_id } = await seedSignedIn(house)
   const reconciled = async () => {
     const lines: string[] = []
@@ -77,7 +77,7 @@ test('counting the books again says which days of Explore are not what is counte
   const day = new Date().toISOString().slice(0, 10)
   await write('update segments set revenue = revenue + 1 where org_id = $1', [org_id])
   const words = `so: Explore counts what the report counts: ${day}`
-  // The first round of the checks builds it.
+  // The first check rebuilds it.
   assert.deepEqual(await reconciled(), { wrong: 0, lines: [`not yet ${words}`] })
   await write('update explore_turns set checked_at = now() where org_id = $1', [org_id])
   assert.deepEqual(await reconciled(), { wrong: 1, lines: [`not ${words}`] })

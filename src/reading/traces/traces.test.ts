@@ -23,7 +23,7 @@ const record = async (body: object) => {
   return await house.call('POST', '/api/events', { key: secret, body })
 }
 
-test('a trace holds the click, its events, who was charged, every delivery with its attempts, and what was refused', async () => {
+test('a trace has the click, its events, charges, every delivery with its attempts, and refusals', async () => {
   const campaign_id = await seedCampaign(house.database, owner.org_id)
   const click = await seedClick(house.database, owner.org_id, { campaign_id, sub1: 'video-3' })
   const wire = toWireId(click)
@@ -79,7 +79,7 @@ test('a trace holds the click, its events, who was charged, every delivery with 
   }
 })
 
-test('what is withheld of a click stays withheld', async () => {
+test('withheld fields of a click are in no trace', async () => {
   const click = await seedClick(house.database, owner.org_id, { visitor_id: newId() })
   await house.database.kysely
     .updateTable('clicks')
@@ -93,7 +93,7 @@ test('what is withheld of a click stays withheld', async () => {
     assert.ok(!reply.body.includes(name), name)
 })
 
-test('a click that only refused intake names is traced without it; one that nothing names is not there', async () => {
+test('a click that only refused intake names is traced without the click; an id that nothing names is not found', async () => {
   const id = toWireId(newId())
   assert.equal((await trace(id)).statusCode, 404)
   const made = await house.call('POST', '/api/networks', { ...owner, body: { name: 'Net', template: 'plain' } })
@@ -113,7 +113,7 @@ test('another organization’s click is as if it were not there, and keys trace 
   assert.equal((await trace(click, {})).statusCode, 401)
 })
 
-test('a click with more than is shown says so', async () => {
+test('a trace that is cut says so', async () => {
   const click = toWireId(await seedClick(house.database, owner.org_id))
   await Promise.all(
     Array.from({ length: 105 }, (_, at) => record({ clickId: click, type: 'deposit', nonce: String(at), payout: '1' })),
@@ -122,7 +122,7 @@ test('a click with more than is shown says so', async () => {
   assert.deepEqual([found.events.length, found.truncated, found.click?.revenue], [100, true, '105'])
 })
 
-test('conversions, deliveries and the trace of a deleted campaign go by its name', async () => {
+test('conversions, deliveries and the trace of a deleted campaign show its name', async () => {
   const place = await seedSignedIn(house)
   const stranger = await seedSignedIn(house)
   const [gone, live] = [
