@@ -21,7 +21,7 @@ import { isSame, keptOf, screenOf, type View } from '../src/web/reading/explore/
 import { reportOfOverview } from '../src/web/reading/explore/old-addresses.ts'
 import { byPreset, isBy, presetsOf } from '../src/web/reading/explore/presets.ts'
 import { branchOf, hoursOf, questionOf, searchOf } from '../src/web/reading/explore/question.ts'
-import { byFilter, byLevels, byOpening, ExploreSearch, isOpen, levelsOf } from '../src/web/reading/explore/search.ts'
+import { byFilter, byLevels, byOpening, ExploreSearch, isRowOpen, levelsOf } from '../src/web/reading/explore/search.ts'
 import { moveBy } from '../src/web/reading/explore/tree.ts'
 
 const WINDOW = { date_from: '2026-03-01', date_to: '2026-03-31T23:59:59.999Z' }
@@ -189,7 +189,7 @@ describe('the tree', () => {
       (search, path) => ({ ...search, ...byOpening(search, path) }),
       read({}),
     )
-    assert.ok(isOpen(opened, ['DE', 'c1']) && isOpen(opened, ['AT']) && !isOpen(opened, ['DE', null]))
+    assert.ok(isRowOpen(opened, ['DE', 'c1']) && isRowOpen(opened, ['AT']) && !isRowOpen(opened, ['DE', null]))
     assert.deepEqual(byOpening(opened, ['DE']), { open: [['AT']] })
     assert.deepEqual(byOpening({ ...opened, open: [['AT']] }, ['AT']), { open: undefined })
   })

@@ -71,7 +71,7 @@ test('a process that cannot start is retried with a log line each time, and does
     { config: { ...config, secret: 'another secret than the one of the database' }, database, log },
     20,
   )
-  await eventually('it has ended twice', () => said.filter(line => line.includes('it begins again')).length >= 2)
+  await eventually('it has ended twice', () => said.filter(line => line.includes('restarting it')).length >= 2)
   await keeping.close()
   assert.deepEqual(keepers(), [])
 })

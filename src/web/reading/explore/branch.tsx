@@ -8,14 +8,14 @@ import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { call } from '../../ground/call.ts'
 import { count, moneyOrNone, percent } from '../../ground/figures/figures.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import { Cell, Row as TableRow, RowHead } from '../../ground/ui/table.tsx'
+import { Cell, Row, RowHead } from '../../ground/ui/table.tsx'
 import { explore } from '../../../reading/explore/api.ts'
 import type { Chosen } from './cell-menu.tsx'
-import { type Column, differenceOf, type Figures, isSigned, needsCost, partOf, toneOf } from './columns.ts'
+import { type Column, differenceOf, type RowFigures, isSigned, needsCost, partOf, toneOf } from './columns.ts'
 import { keyInWords } from './dimensions.ts'
-import { type Answer, branchOf, type Question, type Row } from './question.ts'
+import { type Answer, branchOf, type Question, type AnswerRow } from './question.ts'
 import { tintOf } from './shades.ts'
-import { byOpening, type Change, type ExploreSearch, isOpen, type Threshold } from './search.ts'
+import { byOpening, type Change, type ExploreSearch, isRowOpen, type Threshold } from './search.ts'
 
 type Path = readonly (string | null)[]
 
@@ -44,7 +44,7 @@ const shownOf = (pages: readonly Answer[]): number =>
   pages.reduce((all, { rows }) => all + rows.filter(row => !row.is_other && !isSpend(row)).length, 0)
 
 /** Whether a row is the one of spend without clicks. */
-const isSpend = ({ key }: Pick<Row, 'key'>): boolean => key === SPEND_KEY
+const isSpend = ({ key }: Pick<AnswerRow, 'key'>): boolean => key === SPEND_KEY
 
 /** Whether rows of the previous question may stay, faint, until those of the next arrive: they are of the same level and have all its measures. */
 function canStand(before: unknown, { levels, measures = [] }: Question): boolean {
@@ -66,7 +66,7 @@ export function useBranch(question: Question, path: Path, isAsked = true) {
 
 export type Branch = ReturnType<typeof useBranch>
 
-export function Rows({ branch, path }: { branch: Branch; path: Path }) {
+export function BranchRows({ branch, path }: { branch: Branch; path: Path }) {
   const { levels, search } = useTree()
   const pages = branch.data?.pages ?? []
   const other = pages.at(-1)?.rows.find(row => row.is_other)
@@ -78,7 +78,7 @@ export function Rows({ branch, path }: { branch: Branch; path: Path }) {
         .toSorted((one, other) => Number(isSpend(one)) - Number(isSpend(other)))
         .map((row, at) => {
           const own = [...path, row.key]
-          const open = hasBelow ? isOpen(search, own) : undefined
+          const open = hasBelow ? isRowOpen(search, own) : undefined
           return [
             <Line
               key={JSON.stringify(row.key)}
@@ -99,9 +99,9 @@ export function Rows({ branch, path }: { branch: Branch; path: Path }) {
 function Below({ path }: { path: Path }) {
   const { question, columns } = useTree()
   const branch = useBranch(question, path)
-  if (branch.data !== undefined) return <Rows branch={branch} path={path} />
+  if (branch.data !== undefined) return <BranchRows branch={branch} path={path} />
   return (
-    <TableRow>
+    <Row>
       <td colSpan={columns.length + 1} className="h-8.5" style={{ paddingLeft: indent(path.length + 1) + 22 }}>
         {branch.error === null ? (
           <span className="text-ink-faint">Counting …</span>
@@ -109,7 +109,7 @@ function Below({ path }: { path: Path }) {
           <RefusalNote refused={branch.error} className="my-1" />
         )}
       </td>
-    </TableRow>
+    </Row>
   )
 }
 
@@ -118,7 +118,7 @@ export const NAME = 'w-full min-w-28 max-w-28 sm:max-w-none sm:min-w-48 lg:min-w
 
 const indent = (level: number): number => 10 + (level - 1) * 20
 
-type LineProps = { row: Row; path: Path; open: boolean | undefined; isFirst: boolean }
+type LineProps = { row: AnswerRow; path: Path; open: boolean | undefined; isFirst: boolean }
 
 function Line({ row, path, open, isFirst }: LineProps) {
   const { levels, search, columns, clicks, today, onChange, onChoose } = useTree()
@@ -126,7 +126,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
   const name = keyInWords(levels[level - 1] ?? 'campaign', row.key, row.label)
   const share = clicks === 0 ? 0 : (row.clicks ?? 0) / clicks
   return (
-    <TableRow
+    <Row
       aria-level={level}
       aria-expanded={open}
       onContextMenu={event => {
@@ -184,15 +184,15 @@ function Line({ row, path, open, isFirst }: LineProps) {
       {columns.map(column => (
         <Figure key={column.id} column={column} row={row} />
       ))}
-    </TableRow>
+    </Row>
   )
 }
 
-function Other({ row, level, branch }: { row: Row; level: number; branch: Branch }) {
+function Other({ row, level, branch }: { row: AnswerRow; level: number; branch: Branch }) {
   const { columns, levels } = useTree()
   const more = row.count_of_other
   return (
-    <TableRow aria-level={level}>
+    <Row aria-level={level}>
       <RowHead
         stay
         className="font-normal! text-ink-soft"
@@ -212,11 +212,11 @@ function Other({ row, level, branch }: { row: Row; level: number; branch: Branch
       {columns.map(column => (
         <Figure key={column.id} column={column} row={row} />
       ))}
-    </TableRow>
+    </Row>
   )
 }
 
-type FigureProps = { column: Column; row: Figures & { before?: Figures | undefined }; isTotal?: boolean }
+type FigureProps = { column: Column; row: RowFigures & { before?: RowFigures | undefined }; isTotal?: boolean }
 
 const partInWords = ({ clicks, revenue }: { clicks: number; revenue: string }): string =>
   `The cost of ${count(clicks)} clicks is not known. They earned ${moneyOrNone(revenue)}.`

@@ -18,9 +18,9 @@ import {
   type Change,
   type ExploreSearch,
   type Filter,
-  isOpen,
+  isRowOpen,
   levelsOf,
-  saidOf,
+  conditionsOf,
 } from './search.ts'
 
 /** The row whose menu is open: its keys from the first level, its name and its element. */
@@ -39,7 +39,7 @@ type CellMenuProps = {
 /** The filter for a key, or (`isOut`) against it. */
 function filterOf(dimension: ExploreDimension, key: string | null, isOut: boolean): Filter {
   if (key !== null) return [dimension, isOut ? 'is_not' : 'is', key]
-  return saidOf(dimension).includes('is_empty')
+  return conditionsOf(dimension).includes('is_empty')
     ? [dimension, isOut ? 'is_filled' : 'is_empty']
     : [dimension, isOut ? 'is_not' : 'is', '']
 }
@@ -76,7 +76,7 @@ function Items({
   const breakDown = (dimension: ExploreDimension) => {
     const changes = byLevels([...others, dimension], search)
     const next = { ...search, ...changes }
-    onChange({ ...changes, ...(isOpen(next, path) ? {} : byOpening(next, path)) })
+    onChange({ ...changes, ...(isRowOpen(next, path) ? {} : byOpening(next, path)) })
   }
   // All keys down to the row become filters.
   const only = filters.reduce((before, filter) => ({ ...before, ...byFilter(filter, before) }), search)

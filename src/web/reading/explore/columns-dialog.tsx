@@ -9,7 +9,7 @@ import { Checkbox } from '../../ground/ui/field.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { useChosenColumns } from './chosen-columns.ts'
 import { type ChosenColumns, type Column, columnsOf, measureColumns, OWN } from './columns.ts'
-import { OwnFigures, wrongOf } from './own-figures.tsx'
+import { CustomColumns, wrongOf } from './custom-columns.tsx'
 import type { Change, ExploreSearch, Own, Threshold } from './search.ts'
 import { Thresholds } from './thresholds.tsx'
 
@@ -93,7 +93,7 @@ function ColumnsForm({ search, types, onChange, onClose }: Omit<ColumnsDialogPro
           title="Custom columns"
           words="Formulas of the other columns, such as (revenue - cost) / landed. Shares are parts of 1."
         >
-          <OwnFigures
+          <CustomColumns
             own={own}
             onChange={(next, renamed) => {
               setOwn(next)

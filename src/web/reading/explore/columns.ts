@@ -17,20 +17,20 @@ import { rungOfEvent, STAGES } from '../../../contract/ladder.ts'
 import { count, moneyOrNone, NONE, percent, perUnit } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { readFormula } from '../../../contract/formula.ts'
-import type { ExploreSearch, Own, Shape, Threshold } from './search.ts'
+import type { ExploreSearch, Own, ColumnFormat, Threshold } from './search.ts'
 
-export type Figures = z.input<typeof ExploreMeasures>
+export type RowFigures = z.input<typeof ExploreMeasures>
 
 export type Column = {
   readonly id: string
   readonly title: string
   /** What the heading means, where that is not plain. */
   readonly means?: string
-  readonly shape: 'count' | 'unit' | Shape
+  readonly shape: 'count' | 'unit' | ColumnFormat
   /** Whether more of it is better (1), worse (-1), or neither. */
   readonly better: 1 | 0 | -1
-  readonly number: (row: Figures) => number | undefined
-  readonly text: (row: Figures) => string
+  readonly number: (row: RowFigures) => number | undefined
+  readonly text: (row: RowFigures) => string
 }
 
 /** Figures of which more is better, or worse. For all others it is neither. */
@@ -89,7 +89,7 @@ const OF_COST: readonly string[] = ['cost', 'profit', 'roi', 'cpc', 'cpa']
 export const needsCost = ({ id }: Pick<Column, 'id'>): boolean => OF_COST.includes(id)
 
 /** For a row with a known cost, how many of its clicks have none, and their revenue. Undefined where no click lacks a cost, or all do. */
-export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '0' }: Figures) {
+export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '0' }: RowFigures) {
   if (cost === undefined || cost === null || clicks_without_cost === 0) return undefined
   return { clicks: clicks_without_cost, revenue: revenue_without_cost }
 }
@@ -124,7 +124,7 @@ export const NAMES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
 function ofOwn([name, expression, shape]: Own): Column {
   const formula = readFormula(expression, NAMES)
-  const number = (row: Figures) =>
+  const number = (row: RowFigures) =>
     'wrong' in formula ? undefined : formula.value(figure => numberOf(row[figure as Measure]))
   return {
     id: `${OWN}${name}`,
@@ -205,7 +205,7 @@ export function onPhone(columns: readonly Column[]): readonly Column[] {
  * Splits columns into those with a value in one of these rows and those without. The first columns, and those in the sort or a filter, are never
  * folded.
  */
-export function foldEmpty(columns: readonly Column[], rows: readonly Figures[], asked: readonly string[]) {
+export function foldEmpty(columns: readonly Column[], rows: readonly RowFigures[], asked: readonly string[]) {
   const kept = new Set<string>([...MONEY_FIRST, ...asked])
   const hasValue = ({ id, number }: Column) =>
     rows.some(row => {
@@ -248,7 +248,7 @@ export function measuresOf({ columns, own = [], having = [], sort }: Counted): r
 /** The change of a figure against the period before, and whether it is good (1), bad (-1) or neither. */
 type Difference = { readonly words: string; readonly tone: 1 | 0 | -1 }
 
-export function differenceOf(column: Column, row: Figures, before: Figures | undefined): Difference | undefined {
+export function differenceOf(column: Column, row: RowFigures, before: RowFigures | undefined): Difference | undefined {
   const [now, then] = [column.number(row), before && column.number(before)]
   if (now === undefined || then === undefined || (now === 0 && then === 0)) return undefined
   const by = now - then
@@ -272,7 +272,7 @@ function differenceInWords(shape: Column['shape'], by: number, then: number): st
 /** The colour of a figure by the thresholds that were set; if several match, the last. Thresholds of shares are in per cent. */
 export function toneOf(
   { id, shape, number }: Column,
-  row: Figures,
+  row: RowFigures,
   colours: readonly Threshold[] = [],
 ): 'good' | 'bad' | undefined {
   const value = number(row)

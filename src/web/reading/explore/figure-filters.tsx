@@ -8,9 +8,9 @@ import { Dialog, DialogBody, DialogForm, SaveFoot } from '../../ground/ui/dialog
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { type Column, measureColumns } from './columns.ts'
 import { FilterChip, useFilterDialog } from './filter-chip.tsx'
-import { COMPARED, type FigureFilter } from './search.ts'
+import { FIGURE_CONDITIONS, type FigureFilter } from './search.ts'
 
-const COMPARED_WORDS: Readonly<Record<FigureFilter[1], string>> = {
+const FIGURE_CONDITION_WORDS: Readonly<Record<FigureFilter[1], string>> = {
   below: 'below',
   at_most: 'at most',
   above: 'above',
@@ -37,7 +37,7 @@ export function FigureFilters({ having, types, onChange }: FigureFiltersProps) {
         return (
           <FilterChip
             key={JSON.stringify(filter)}
-            head={`${column?.title ?? id} ${COMPARED_WORDS[compared]}`}
+            head={`${column?.title ?? id} ${FIGURE_CONDITION_WORDS[compared]}`}
             values={inUnit(column, value)}
             onEdit={() => edit(at)}
             onRemove={() => remove(at)}
@@ -101,11 +101,11 @@ function FigureForm({ filter, columns, onClose, onSave }: FigureFormProps) {
           <SelectField
             label="Condition"
             value={compared}
-            onChange={({ target }) => setCompared(COMPARED.find(one => one === target.value) ?? 'below')}
+            onChange={({ target }) => setCompared(FIGURE_CONDITIONS.find(one => one === target.value) ?? 'below')}
           >
-            {COMPARED.map(one => (
+            {FIGURE_CONDITIONS.map(one => (
               <option key={one} value={one}>
-                {COMPARED_WORDS[one]}
+                {FIGURE_CONDITION_WORDS[one]}
               </option>
             ))}
           </SelectField>

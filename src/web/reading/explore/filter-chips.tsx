@@ -8,7 +8,7 @@ import { FilterDialog } from './filter-dialog.tsx'
 import { useNamed } from './names.ts'
 import type { WindowBounds } from './question.ts'
 import type { Words } from './level-chips.tsx'
-import { type Filter, SAID_WORDS } from './search.ts'
+import { type Filter, CONDITION_WORDS } from './search.ts'
 
 type FilterChipsProps = {
   filters: readonly Filter[]
@@ -26,7 +26,7 @@ export function FilterChips({ filters, words, window, onChange, children }: Filt
   const inWords = ([dimension, said, ...values]: Filter) => {
     const some = values.slice(0, MOST_NAMED).map(value => named(dimension, value))
     const more = values.length > MOST_NAMED ? ` and ${values.length - MOST_NAMED} more` : ''
-    return { head: `${words(dimension)} ${SAID_WORDS[said]}`, values: some.join(', ') + more }
+    return { head: `${words(dimension)} ${CONDITION_WORDS[said]}`, values: some.join(', ') + more }
   }
   return (
     <fieldset className="flex min-w-0 flex-wrap items-center gap-1">

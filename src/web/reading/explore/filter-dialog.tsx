@@ -16,7 +16,7 @@ import { keyInWords, OFFERED } from './dimensions.ts'
 import type { Words } from './level-chips.tsx'
 import { useNamed } from './names.ts'
 import type { WindowBounds } from './question.ts'
-import { type Filter, isBare, SAID_WORDS, type Said, saidOf } from './search.ts'
+import { type Filter, isBare, CONDITION_WORDS, type Condition, conditionsOf } from './search.ts'
 
 type FilterDialogProps = {
   isOpen: boolean
@@ -45,7 +45,7 @@ function FilterForm({ filter, isNew, words, window, onClose, onSave }: FilterFor
   const choose = (next: ExploreDimension) => {
     setDimension(next)
     setValues([])
-    if (!saidOf(next).includes(said)) setSaid('is')
+    if (!conditionsOf(next).includes(said)) setSaid('is')
   }
   const reason = !bare && values.length === 0 ? 'Choose a value.' : undefined
   return (
@@ -67,10 +67,10 @@ function FilterForm({ filter, isNew, words, window, onClose, onSave }: FilterFor
               </optgroup>
             ))}
           </SelectField>
-          <SelectField label="Condition" value={said} onChange={({ target }) => setSaid(target.value as Said)}>
-            {saidOf(dimension).map(one => (
+          <SelectField label="Condition" value={said} onChange={({ target }) => setSaid(target.value as Condition)}>
+            {conditionsOf(dimension).map(one => (
               <option key={one} value={one}>
-                {SAID_WORDS[one]}
+                {CONDITION_WORDS[one]}
               </option>
             ))}
           </SelectField>

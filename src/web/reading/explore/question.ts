@@ -7,11 +7,19 @@ import { figureOf } from '../../../contract/figures.ts'
 import type { ExploreDimension, Operator } from '../../../contract/explore-dimensions.ts'
 import { dayAt } from '../../ground/zone.ts'
 import { measuresOf } from './columns.ts'
-import { COMPARED, type ExploreSearch, type FigureFilter, type Filter, levelsOf, SAID, type Said } from './search.ts'
+import {
+  FIGURE_CONDITIONS,
+  type ExploreSearch,
+  type FigureFilter,
+  type Filter,
+  levelsOf,
+  CONDITIONS,
+  type Condition,
+} from './search.ts'
 
 export type Question = z.input<typeof ExploreQuestion>
 export type Answer = z.input<typeof ExploreAnswer>
-export type Row = Answer['rows'][number]
+export type AnswerRow = Answer['rows'][number]
 
 /** Rows of a page, in the first level and below an open row. */
 const FIRST_ROWS = 50
@@ -19,7 +27,7 @@ const ROWS_BELOW = 20
 
 export type WindowBounds = { readonly date_from: string; readonly date_to: string }
 
-const several: Partial<Record<Said, Operator>> = { is: 'in', is_not: 'not_in' }
+const several: Partial<Record<Condition, Operator>> = { is: 'in', is_not: 'not_in' }
 
 function filterOf([dimension, said, ...values]: Filter): NonNullable<Question['filters']>[number] {
   if (values.length === 0) return { dimension, op: said }
@@ -46,7 +54,7 @@ const havingOf = ([measure, compared, value]: FigureFilter): Having => ({
 })
 
 function figureFilterOf({ measure, op, value }: Having): FigureFilter {
-  const compared = COMPARED.find(one => COMPARISON[one] === op) ?? 'below'
+  const compared = FIGURE_CONDITIONS.find(one => COMPARISON[one] === op) ?? 'below'
   return [measure, compared, Number((Number(value) * (isShare(measure) ? 100 : 1)).toFixed(6))]
 }
 
@@ -105,7 +113,7 @@ export function hoursOf(question: Question, dimension: 'weekday_hour' | 'weekday
   return { ...rest, levels: [{ dimension, top: 168 }] }
 }
 
-const fromOperator: Partial<Record<Operator, Said>> = { in: 'is', not_in: 'is_not' }
+const fromOperator: Partial<Record<Operator, Condition>> = { in: 'is', not_in: 'is_not' }
 
 /** The address of a question. It has days only where the question has a window: the days of it in the screen's time zone. */
 export function searchOf(question: Question): Partial<ExploreSearch> {
@@ -124,7 +132,7 @@ export function searchOf(question: Question): Partial<ExploreSearch> {
   } = question
   const [from, to] = [date_from, date_to].map(moment => (moment === undefined ? Number.NaN : Date.parse(moment)))
   const where = filters.map(({ dimension, op, values = [] }): Filter => {
-    const said = fromOperator[op] ?? SAID.find(one => one === op) ?? 'is'
+    const said = fromOperator[op] ?? CONDITIONS.find(one => one === op) ?? 'is'
     return [dimension, said, ...values]
   })
   return {

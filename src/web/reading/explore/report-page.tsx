@@ -13,7 +13,7 @@ import { CostSource } from './cost-source.tsx'
 import { FactsLink } from './facts-link.tsx'
 import { FigureFilters } from './figure-filters.tsx'
 import { FilterChips } from './filter-chips.tsx'
-import { Hours } from './hours.tsx'
+import { HeatMap } from './heat-map.tsx'
 import { LevelChips } from './level-chips.tsx'
 import { screenOf } from './kept.ts'
 import { MixedGoals } from './mixed-goals.tsx'
@@ -115,7 +115,7 @@ export function ReportPage() {
         <Tools search={search} question={question} types={types} name={`${days.from}-${days.to}`} onChange={change} />
       </div>
       {isHours ? (
-        <Hours question={question} shade={search.shade ?? 'clicks'} isRunning={isRunning(days, today)} days={days} />
+        <HeatMap question={question} shade={search.shade ?? 'clicks'} isRunning={isRunning(days, today)} days={days} />
       ) : (
         <TreeTable
           question={shown.question}

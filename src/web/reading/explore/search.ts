@@ -12,10 +12,10 @@ import { LONG_RANGES } from '../../ground/figures/window.ts'
 import { LONGEST_FORMULA } from '../../../contract/formula.ts'
 
 /** Conditions of a filter; with several values `is` means any of them. */
-export const SAID = ['is', 'is_not', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
-export type Said = (typeof SAID)[number]
+export const CONDITIONS = ['is', 'is_not', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
+export type Condition = (typeof CONDITIONS)[number]
 
-export const SAID_WORDS: Readonly<Record<Said, string>> = {
+export const CONDITION_WORDS: Readonly<Record<Condition, string>> = {
   is: 'is',
   is_not: 'is not',
   contains: 'contains',
@@ -25,8 +25,8 @@ export const SAID_WORDS: Readonly<Record<Said, string>> = {
 }
 
 /** Formats of custom columns. */
-export const SHAPES = ['number', 'money', 'percent'] as const
-export type Shape = (typeof SHAPES)[number]
+export const COLUMN_FORMATS = ['number', 'money', 'percent'] as const
+export type ColumnFormat = (typeof COLUMN_FORMATS)[number]
 
 /** The largest value of a filter in the API: nine digits before the point. */
 const MOST_COMPARED = 999_999_999
@@ -34,22 +34,22 @@ const MOST_COMPARED = 999_999_999
 const dimension = z.enum(EXPLORE_DIMENSIONS)
 /** Dimension, condition and values: `["geo","is","DE","AT"]`. */
 const Filter = z
-  .tuple([dimension, z.enum(SAID)], z.string())
-  .refine(([of, said, ...values]) => saidOf(of).includes(said) && values.length > 0 !== isBare(said))
+  .tuple([dimension, z.enum(CONDITIONS)], z.string())
+  .refine(([of, said, ...values]) => conditionsOf(of).includes(said) && values.length > 0 !== isBare(said))
 /** Name, formula and format. */
-const Own = z.tuple([z.string().min(1).max(40), z.string().max(LONGEST_FORMULA), z.enum(SHAPES)])
+const Own = z.tuple([z.string().min(1).max(40), z.string().max(LONGEST_FORMULA), z.enum(COLUMN_FORMATS)])
 /** Conditions of a filter on figures. */
-export const COMPARED = ['below', 'at_most', 'above', 'at_least', 'equals', 'not_equals'] as const
+export const FIGURE_CONDITIONS = ['below', 'at_most', 'above', 'at_least', 'equals', 'not_equals'] as const
 /** Figure, condition and value: `["roi","below",-20]`. Shares are in per cent. */
 const FigureFilter = z.tuple([
   z.enum(ALL_MEASURES),
-  z.enum(COMPARED),
+  z.enum(FIGURE_CONDITIONS),
   z.number().min(-MOST_COMPARED).max(MOST_COMPARED),
 ])
 /** Column, side, limit and colour: `["roi","below",0,"bad"]`. Shares are in per cent. */
 const Threshold = z.tuple([z.string(), z.enum(['above', 'below']), z.number(), z.enum(['good', 'bad'])])
 
-export const MOST_OWN = 8
+export const MOST_CUSTOM_COLUMNS = 8
 export const MOST_THRESHOLDS = 20
 /** Limits the length of the address. */
 const MOST_OPEN = 30
@@ -74,7 +74,7 @@ export const ExploreSearch = WindowSearch.extend({
   unassigned: z.literal('apart').optional().catch(undefined),
   /** Columns, separated by commas; custom ones by `=` and their names. */
   columns: text,
-  own: z.array(Own).max(MOST_OWN).optional().catch(undefined),
+  own: z.array(Own).max(MOST_CUSTOM_COLUMNS).optional().catch(undefined),
   colours: z.array(Threshold).max(MOST_THRESHOLDS).optional().catch(undefined),
   /** The heat map instead of the table. */
   view: z.literal('hours').optional().catch(undefined),
@@ -91,10 +91,11 @@ export type Threshold = z.output<typeof Threshold>
 export type Change = (changes: Partial<ExploreSearch>) => void
 
 /** The conditions that a dimension allows. */
-export const saidOf = (of: ExploreDimension): readonly Said[] => SAID.filter(said => operatorsOf(of).includes(said))
+export const conditionsOf = (of: ExploreDimension): readonly Condition[] =>
+  CONDITIONS.filter(said => operatorsOf(of).includes(said))
 
 /** Whether a condition has no value. */
-export const isBare = (said: Said): boolean => said === 'is_empty' || said === 'is_filled'
+export const isBare = (said: Condition): boolean => said === 'is_empty' || said === 'is_filled'
 
 const isDimension = (name: string): name is ExploreDimension => (EXPLORE_DIMENSIONS as readonly string[]).includes(name)
 
@@ -133,12 +134,12 @@ const isAt = (path: readonly (string | null)[]) => (one: readonly (string | null
   JSON.stringify(one.slice(0, path.length)) === JSON.stringify(path)
 
 /** Whether the row with these keys is open. */
-export const isOpen = ({ open = [] }: Pick<ExploreSearch, 'open'>, path: readonly (string | null)[]): boolean =>
+export const isRowOpen = ({ open = [] }: Pick<ExploreSearch, 'open'>, path: readonly (string | null)[]): boolean =>
   open.some(one => one.length === path.length && isAt(path)(one))
 
 /** The changes that open a row, or close it and all rows below. Beyond the limit of open rows the oldest closes. */
 export function byOpening({ open = [] }: ExploreSearch, path: readonly (string | null)[]): Partial<ExploreSearch> {
-  const next = isOpen({ open }, path) ? open.filter(one => !isAt(path)(one)) : [...open, [...path]].slice(-MOST_OPEN)
+  const next = isRowOpen({ open }, path) ? open.filter(one => !isAt(path)(one)) : [...open, [...path]].slice(-MOST_OPEN)
   return { open: next.length === 0 ? undefined : next }
 }
 

@@ -9,7 +9,7 @@ import { meansOf, useGoalWords } from '../../ground/figures/goals.ts'
 import { useIsNarrow } from '../../ground/ui/narrow.ts'
 import { Loaded, EmptyState, Waiting } from '../../ground/ui/page.tsx'
 import { Head, RowHead, Table } from '../../ground/ui/table.tsx'
-import { type Branch, Figure, NAME, Rows, type Tree as TreeOf, TreeContext, useBranch } from './branch.tsx'
+import { type Branch, Figure, NAME, BranchRows, type Tree as TreeOf, TreeContext, useBranch } from './branch.tsx'
 import { CellMenu, type Chosen } from './cell-menu.tsx'
 import { type Column, columnsOf, foldEmpty, onPhone, OWN } from './columns.ts'
 import { FoldedColumns } from './folded-columns.tsx'
@@ -117,7 +117,7 @@ function Tree({ branch, first, question, levels, search, words, onChange, onChoo
             </tr>
           </thead>
           <tbody>
-            <Rows branch={branch} path={[]} />
+            <BranchRows branch={branch} path={[]} />
           </tbody>
           <tfoot className="sticky bottom-0 z-10">
             <tr className="font-semibold [&>*]:border-t [&>*]:border-line-strong/50 [&>*]:bg-sunken">

@@ -3,7 +3,7 @@ import { clsx } from 'clsx'
 import { compact, NONE } from '../../ground/figures/figures.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneNow } from '../../ground/zone.ts'
-import type { Column, Figures } from './columns.ts'
+import type { Column, RowFigures } from './columns.ts'
 import { keyInWords, WEEKDAYS } from './dimensions.ts'
 import { shadeOf } from './shades.ts'
 
@@ -15,16 +15,16 @@ type WeekMapProps = {
   beside: readonly Column[]
   isEstimate: boolean
   /** The figures of a weekday, an hour, or an hour of the week, by its key. */
-  at: (key: string) => Figures | undefined
-  total: Figures
+  at: (key: string) => RowFigures | undefined
+  total: RowFigures
   /** The highest figure of an hour of the week. */
   most: number
 }
 
 export function WeekMap({ column, beside, isEstimate, at, total, most }: WeekMapProps) {
-  const shown = (row: Figures | undefined) => (row === undefined ? '' : short(column, row))
+  const shown = (row: RowFigures | undefined) => (row === undefined ? '' : short(column, row))
   const named = [column, ...beside.filter(({ id }) => id !== column.id)]
-  const titled = (key: string, row: Figures | undefined) =>
+  const titled = (key: string, row: RowFigures | undefined) =>
     `${keyInWords('weekday_hour', key, key)}: ${named.map(one => `${one.title} ${isEstimate && one === column ? '≈ ' : ''}${row === undefined ? NONE : one.text(row)}`).join(', ')}`
   return (
     <Table
@@ -94,7 +94,7 @@ export function WeekMap({ column, beside, isEstimate, at, total, most }: WeekMap
 }
 
 /** Short enough for a cell; the title has the whole figure. */
-function short(column: Column, row: Figures): string {
+function short(column: Column, row: RowFigures): string {
   const value = column.number(row)
   if (value === undefined) return NONE
   if (column.shape === 'percent') return `${(value * 100).toFixed(value !== 0 && Math.abs(value) < 0.1 ? 1 : 0)}%`

@@ -6,20 +6,23 @@ import { SPEND_KEY } from '../../../contract/explore.ts'
 import { SUBS, type Sub } from '../../../contract/fields.ts'
 import { explore } from '../../../reading/explore/api.ts'
 import { call } from '../../ground/call.ts'
-import { count, moneyOrNone, percent } from '../../ground/figures/figures.ts'
+import { count, moneyOrNone } from '../../ground/figures/figures.ts'
 import type { OverviewSearch } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { Loaded, Section, Waiting } from '../../ground/ui/page.tsx'
-import { Cell, Head, Row as TableRow, RowHead, Table } from '../../ground/ui/table.tsx'
-import { partOf } from '../explore/columns.ts'
+import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
+import { type Column, columnsOf, needsCost, partOf } from '../explore/columns.ts'
 import { DIMENSION_WORDS } from '../explore/dimensions.ts'
 import { useSourceNames } from '../explore/names.ts'
 import { presetsOf } from '../explore/presets.ts'
-import type { Question, Row } from '../explore/question.ts'
+import type { Question, AnswerRow } from '../explore/question.ts'
 import type { ExploreSearch, Filter } from '../explore/search.ts'
 
 const MOST = 5
-const MEASURES = ['clicks', 'revenue', 'cost', 'profit', 'roi', 'clicks_without_cost', 'revenue_without_cost'] as const
+const MEASURES = ['clicks', 'revenue', 'cost', 'profit', 'roi'] as const
+const COLUMNS = columnsOf({ columns: MEASURES.join() })
+/** Hidden on a phone. */
+const isWide = (id: string): boolean => id === 'revenue' || id === 'cost'
 
 type Level = { readonly dimension: 'campaign' | Sub; readonly words: string; readonly many: string }
 
@@ -42,10 +45,10 @@ const useRows = (question: Question) =>
   })
 
 /** Rows with a known profit, without the row of spend without clicks. */
-const withProfit = (rows: readonly Row[]): Row[] =>
+const withProfit = (rows: readonly AnswerRow[]): AnswerRow[] =>
   rows.filter(({ key, is_other, profit }) => !is_other && key !== SPEND_KEY && profit != null)
 
-const isLoss = ({ profit }: Row): boolean => Number(profit) < 0
+const isLoss = ({ profit }: AnswerRow): boolean => Number(profit) < 0
 
 type BestAndWorstProps = { search: OverviewSearch; days: Days }
 
@@ -63,7 +66,7 @@ export function BestAndWorst({ search, days }: BestAndWorstProps) {
   const bestRows = withProfit(best.data?.rows ?? [])
   const worstRows = withProfit(worst.data?.rows ?? [])
   // With few rows some are in both answers: a loss is listed among the worst, every other row among the best.
-  const isAmong = (rows: readonly Row[], { key }: Row) => rows.some(row => row.key === key)
+  const isAmong = (rows: readonly AnswerRow[], { key }: AnswerRow) => rows.some(row => row.key === key)
   const gains = bestRows.filter(row => !(isLoss(row) && isAmong(worstRows, row)))
   const losses = worstRows.filter(row => isLoss(row) || !isAmong(bestRows, row))
   const lists = [
@@ -89,7 +92,7 @@ export function BestAndWorst({ search, days }: BestAndWorstProps) {
   )
 }
 
-type RowsProps = { caption: string; level: Level; rows: readonly Row[]; search: OverviewSearch }
+type RowsProps = { caption: string; level: Level; rows: readonly AnswerRow[]; search: OverviewSearch }
 
 function Rows({ caption, level, rows, search }: RowsProps) {
   return (
@@ -97,20 +100,16 @@ function Rows({ caption, level, rows, search }: RowsProps) {
       <thead>
         <tr>
           <Head stay>{level.words}</Head>
-          <Head numeric>Clicks</Head>
-          <Head numeric className="max-sm:hidden">
-            Revenue
-          </Head>
-          <Head numeric className="max-sm:hidden">
-            Cost
-          </Head>
-          <Head numeric>Profit</Head>
-          <Head numeric>ROI</Head>
+          {COLUMNS.map(({ id, title }) => (
+            <Head key={id} numeric className={clsx(isWide(id) && 'max-sm:hidden')}>
+              {title}
+            </Head>
+          ))}
         </tr>
       </thead>
       <tbody>
         {rows.map(row => (
-          <TableRow key={JSON.stringify(row.key)}>
+          <Row key={JSON.stringify(row.key)}>
             <RowHead stay className="w-full min-w-28 py-1 leading-5 whitespace-normal! wrap-anywhere">
               <Link
                 to="/report"
@@ -121,44 +120,39 @@ function Rows({ caption, level, rows, search }: RowsProps) {
                 {row.label}
               </Link>
             </RowHead>
-            <Figures row={row} />
-          </TableRow>
+            {COLUMNS.map(column => (
+              <Figure key={column.id} column={column} row={row} />
+            ))}
+          </Row>
         ))}
       </tbody>
     </Table>
   )
 }
 
-function Figures({ row }: { row: Row }) {
-  const { clicks = 0, revenue, cost, profit, roi } = row
-  const part = partOf(row)
-  const said =
-    part && `The cost of ${count(part.clicks)} clicks is not known; they earned $${moneyOrNone(part.revenue)}`
-  const star = part !== undefined && '*'
+function Figure({ column, row }: { column: Column; row: AnswerRow }) {
+  const part = needsCost(column) ? partOf(row) : undefined
   return (
-    <>
-      <Cell numeric>{count(clicks)}</Cell>
-      <Cell numeric className="max-sm:hidden">
-        {moneyOrNone(revenue)}
-      </Cell>
-      <Cell numeric className="max-sm:hidden" title={said}>
-        {moneyOrNone(cost ?? undefined)}
-        {star}
-      </Cell>
-      <Cell numeric title={said} className={clsx('font-medium', isLoss(row) ? 'text-bad' : 'text-good')}>
-        {moneyOrNone(profit ?? undefined)}
-        {star}
-      </Cell>
-      <Cell numeric title={said}>
-        {percent(roi ?? undefined, true)}
-        {star}
-      </Cell>
-    </>
+    <Cell
+      numeric
+      title={part && `The cost of ${count(part.clicks)} clicks is not known; they earned $${moneyOrNone(part.revenue)}`}
+      className={clsx(
+        isWide(column.id) && 'max-sm:hidden',
+        column.id === 'profit' && ['font-medium', isLoss(row) ? 'text-bad' : 'text-good'],
+      )}
+    >
+      {column.text(row)}
+      {part !== undefined && '*'}
+    </Cell>
   )
 }
 
 /** The address of the row in the Report, over the same days. */
-function reportOf({ dimension }: Level, { key }: Row, { range, from, to, campaign }: OverviewSearch): ExploreSearch {
+function reportOf(
+  { dimension }: Level,
+  { key }: AnswerRow,
+  { range, from, to, campaign }: OverviewSearch,
+): ExploreSearch {
   const own: Filter = key === null ? [dimension, 'is_empty'] : [dimension, 'is', key]
   const within: readonly Filter[] = campaign === undefined ? [] : [['campaign', 'is', campaign]]
   return { range, from, to, ...(dimension !== 'campaign' && { by: dimension }), where: [...within, own] }

@@ -9,7 +9,7 @@ import { Choice } from '../../ground/ui/choice.tsx'
 import { Loaded, Waiting } from '../../ground/ui/page.tsx'
 import { zoneNow } from '../../ground/zone.ts'
 import { explore } from '../../../reading/explore/api.ts'
-import { columnsOf, type Figures, measureColumns, measuresOf } from './columns.ts'
+import { columnsOf, type RowFigures, measureColumns, measuresOf } from './columns.ts'
 import { hoursOf, type Question } from './question.ts'
 import { Preparing } from './preparing.tsx'
 import { WeekMap } from './week-map.tsx'
@@ -36,10 +36,10 @@ export function ShadeChoice({ shade, onChange }: ShadeChoiceProps) {
 /** Also named in the title of each hour. */
 const BESIDE: readonly Measure[] = ['clicks', 'conversions', 'revenue']
 
-type HoursProps = { question: Question; shade: Measure; isRunning: boolean; days: Days }
+type HeatMapProps = { question: Question; shade: Measure; isRunning: boolean; days: Days }
 
 /** Visitors and ratios of weekdays and hours are not sums of those of single hours, so each of the three is asked for. */
-export function Hours({ question, shade, isRunning, days }: HoursProps) {
+export function HeatMap({ question, shade, isRunning, days }: HeatMapProps) {
   const measures = [...measuresOf({ columns: [shade, ...BESIDE].join() })]
   const [hours, ...sides] = useQueries({
     queries: PARTS.map(part => ({
@@ -60,7 +60,7 @@ export function Hours({ question, shade, isRunning, days }: HoursProps) {
       }
     >
       {answer => {
-        const rows = new Map<string | null, Figures>(
+        const rows = new Map<string | null, RowFigures>(
           [answer, ...sides.map(({ data }) => data)].flatMap(one => one?.rows ?? []).map(row => [row.key, row]),
         )
         return (
@@ -74,7 +74,7 @@ export function Hours({ question, shade, isRunning, days }: HoursProps) {
               most={Math.max(0, ...answer.rows.map(row => (row.key === SPEND_KEY ? 0 : (column.number(row) ?? 0))))}
             />
             <p className="mt-2 text-sm text-ink-faint">
-              {`Hours are those of ${zoneNow()}; the deeper the shade, the higher the figure.`}
+              {`HeatMap are those of ${zoneNow()}; the deeper the shade, the higher the figure.`}
               {daysIn(days) % 7 !== 0 && ' These days are not whole weeks: some weekdays occur more often than others.'}
             </p>
             <WordsBelow answer={answer} columns={[column]} isRunning={isRunning} />

@@ -5,7 +5,7 @@ import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { NAMES, OWN } from './columns.ts'
 import { MEASURES } from '../../../contract/explore-measures.ts'
 import { readFormula } from '../../../contract/formula.ts'
-import { MOST_OWN, type Own, SHAPES, type Shape } from './search.ts'
+import { MOST_CUSTOM_COLUMNS, type Own, COLUMN_FORMATS, type ColumnFormat } from './search.ts'
 
 /** Why the columns cannot be saved. */
 export function wrongOf(own: readonly Own[]): string | undefined {
@@ -24,15 +24,15 @@ function wrongName([name]: Own, own: readonly Own[]): string | undefined {
   return own.filter(one => one[0] === name).length > 1 ? 'This name is used twice' : undefined
 }
 
-const SHAPE_WORDS: Readonly<Record<Shape, string>> = { number: 'Number', money: 'Money', percent: 'Per cent' }
+const FORMAT_WORDS: Readonly<Record<ColumnFormat, string>> = { number: 'Number', money: 'Money', percent: 'Per cent' }
 
-type OwnProps = {
+type CustomColumnsProps = {
   own: readonly Own[]
   /** `renamed`: a column's id before and after. */
   onChange: (own: readonly Own[], renamed?: readonly [string, string]) => void
 }
 
-export function OwnFigures({ own, onChange }: OwnProps) {
+export function CustomColumns({ own, onChange }: CustomColumnsProps) {
   return (
     <>
       {own.map((one, at) => {
@@ -68,11 +68,11 @@ export function OwnFigures({ own, onChange }: OwnProps) {
               hideLabel
               className="w-28"
               value={shape}
-              onChange={({ target }) => onChange(own.with(at, [name, expression, target.value as Shape]))}
+              onChange={({ target }) => onChange(own.with(at, [name, expression, target.value as ColumnFormat]))}
             >
-              {SHAPES.map(form => (
+              {COLUMN_FORMATS.map(form => (
                 <option key={form} value={form}>
-                  {SHAPE_WORDS[form]}
+                  {FORMAT_WORDS[form]}
                 </option>
               ))}
             </SelectField>
@@ -89,7 +89,7 @@ export function OwnFigures({ own, onChange }: OwnProps) {
         <Button
           size="sm"
           icon={Plus}
-          reason={own.length < MOST_OWN ? undefined : `At most ${MOST_OWN} custom columns.`}
+          reason={own.length < MOST_CUSTOM_COLUMNS ? undefined : `At most ${MOST_CUSTOM_COLUMNS} custom columns.`}
           onClick={() => onChange([...own, [`Column ${own.length + 1}`, '', 'number']])}
         >
           Add column
