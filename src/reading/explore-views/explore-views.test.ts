@@ -271,7 +271,7 @@ test('the last place for private and for shared views is given once, however man
       [201, 400, 400, 400, 400, 400],
     )
     const no = replies.find(({ statusCode }) => statusCode === 400)
-    assert.match(String(no?.data()['error']), is_shared ? /at most 100 views/ : /50 views of your own/)
+    assert.match(String(no?.data()['error']), is_shared ? /at most 100 shared views/ : /at most 50 private views/)
   }
   const [own] = (await list(ada)).filter(view => !view.is_shared)
   assert.equal((await change(ada, String(own?.id), { is_shared: true })).statusCode, 400)
