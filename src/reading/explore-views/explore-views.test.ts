@@ -130,7 +130,7 @@ test('owners and admins share views, and change and delete shared ones', async (
   assert.deepEqual(await namesOf(ben), ['Better'])
   const taken = await change(owner, id, { is_shared: false })
   assert.deepEqual(refusalOf(taken), ROLE)
-  assert.match(String(taken.data()['error']), /only whoever saved a view takes it back/)
+  assert.match(String(taken.data()['error']), /only the person who saved a view makes it private/)
   assert.equal((await change(admin, id, { is_shared: false })).data()['is_shared'], false)
   assert.deepEqual([await namesOf(admin), await namesOf(owner)], [['Better'], []])
   await change(admin, id, { is_shared: true })
@@ -158,7 +158,7 @@ test('a member shares no view and changes no shared one, not even one they saved
   ]
   for (const reply of tries) {
     assert.deepEqual(refusalOf(reply), ROLE)
-    assert.match(String(reply.data()['error']), /only owners and admins share a view/)
+    assert.match(String(reply.data()['error']), /only owners and admins share views/)
   }
   assert.deepEqual(await rowsOf(ada), before)
   assert.equal((await remove(owner, shared)).statusCode, 200)

@@ -146,7 +146,7 @@ async function requireRoom(trx: Kysely<Tables>, { org_id, user_id }: Member, is_
   if (count >= most)
     refuse('invalid_request', {
       error: is_shared ? `a workspace has at most ${most} shared views` : `you have at most ${most} private views`,
-      hint: 'Delete readView that is no longer needed.',
+      hint: 'Delete one that is no longer needed.',
     })
 }
 

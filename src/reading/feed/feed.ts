@@ -192,7 +192,7 @@ export function feedStatement(org_id: number, page: FeedPage): Statement {
   }).join('')
   const newest = `order by id desc limit ${put(limit + 1)}`
   const walk = (campaign: string) =>
-    `selectClicks ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought} ${newest}`
+    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought} ${newest}`
   let walked = walk('')
   if (campaigns?.length === 1) walked = walk(` and campaign_id = ${put(campaigns[0] as string)}::uuid`)
   if (campaigns !== null && campaigns.length > 1) {
@@ -200,7 +200,7 @@ export function feedStatement(org_id: number, page: FeedPage): Statement {
     among.push(`unnest(${put(campaigns)}::uuid[]) as allowed (campaign)`)
   }
   if (among.length === 0) return { text: walked, values }
-  const text = `selectClicks walked.* from ${among.join(' cross join ')} cross join lateral (${walked}) as walked ${newest}`
+  const text = `select walked.* from ${among.join(' cross join ')} cross join lateral (${walked}) as walked ${newest}`
   return { text, values }
 }
 

@@ -107,7 +107,7 @@ test('each invalid query is refused with its reason', async () => {
   assert.match(await refused(`dimension=local_day&${WINDOW}&tz=UTC&tz=UTC`), /^tz_unknown: .*more than once/)
   assert.match(
     await refused(`dimension=local_hour&${WINDOW}&tz=Asia/Kathmandu`),
-    /^tz_not_offered: .*Asia\/Kathmandu.*half hour/,
+    /^tz_not_offered: .*Asia\/Kathmandu.*half an hour/,
   )
   assert.match(await refused('dimension=local_day&tz=UTC'), /^window_required: /)
   assert.match(

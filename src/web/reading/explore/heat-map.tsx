@@ -74,7 +74,7 @@ export function HeatMap({ question, shade, isRunning, days }: HeatMapProps) {
               most={Math.max(0, ...answer.rows.map(row => (row.key === SPEND_KEY ? 0 : (column.number(row) ?? 0))))}
             />
             <p className="mt-2 text-sm text-ink-faint">
-              {`HeatMap are those of ${zoneNow()}; the deeper the shade, the higher the figure.`}
+              {`Hours are those of ${zoneNow()}; the deeper the shade, the higher the figure.`}
               {daysIn(days) % 7 !== 0 && ' These days are not whole weeks: some weekdays occur more often than others.'}
             </p>
             <WordsBelow answer={answer} columns={[column]} isRunning={isRunning} />
