@@ -227,7 +227,9 @@ test(
     const these = (...ids: string[]) => `where=${encodeURIComponent(JSON.stringify([['campaign', 'is', ...ids]]))}`
     await page.goto(`/report?range=today&goal=ftd&columns=clicks,conversions,cr&${only(campaign)}`)
     await expect(row(page, 'Broad DE').getByRole('gridcell')).toHaveText(['4', '1', '25.0%'])
-    const said = page.getByText(/1 of 2 campaigns have no Lead, but the total’s CR and CPA include their clicks and cost/)
+    const said = page.getByText(
+      /1 of 2 campaigns have no Lead, but the total’s CR and CPA include their clicks and cost/,
+    )
     await page.goto(`/report?range=today&goal=lead&${these(wide, narrow)}`)
     await expect(said).toBeVisible()
     await page.goto(`/report?range=today&${these(wide, narrow)}`)

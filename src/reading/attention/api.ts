@@ -68,7 +68,8 @@ export const AttentionLine = z
       }),
     since: Instant.nullable().meta({ description: 'When the cause began; null where that is not known' }),
     until: Instant.nullable().meta({
-      description: 'certificate_expiring: when it expires or expired. cap_reached: when its next period starts; null: never',
+      description:
+        'certificate_expiring: when it expires or expired. cap_reached: when its next period starts; null: never',
     }),
     reason: z.string().nullable().meta({
       description:

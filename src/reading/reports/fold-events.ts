@@ -101,8 +101,7 @@ export function openEventFolder({ database, log }: Pick<Ground, 'database' | 'lo
     'reports/fold-events',
     PAUSE_MS,
     signal => foldEvents(database.worker, signal),
-    error =>
-      log.warn({ err: error }, 'could not count conversions by type, reports stay correct; retrying'),
+    error => log.warn({ err: error }, 'could not count conversions by type, reports stay correct; retrying'),
   )
 }
 

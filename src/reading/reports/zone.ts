@@ -25,7 +25,9 @@ export function shiftsOf(tz: string, { from, to }: Window): Shift[] {
     at = next
   }
   if (shifts.some(({ minutes }) => minutes % 30 !== 0))
-    refuse('tz_not_offered', { error: `time zone not offered here: the offset of ${tz} is not a multiple of half an hour` })
+    refuse('tz_not_offered', {
+      error: `time zone not offered here: the offset of ${tz} is not a multiple of half an hour`,
+    })
   return shifts
 }
 

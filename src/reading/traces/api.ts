@@ -52,7 +52,9 @@ export const TracedPerson = z
     created_at: Instant,
     charged_at: Instant.nullable(),
     charge: Money.nullable(),
-    charged_here: z.boolean().meta({ description: 'Whether an event of this click was charged; else one of another click was' }),
+    charged_here: z
+      .boolean()
+      .meta({ description: 'Whether an event of this click was charged; else one of another click was' }),
   })
   .meta({ id: 'TracedPerson' })
 export type TracedPerson = z.output<typeof TracedPerson>

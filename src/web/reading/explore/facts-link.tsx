@@ -39,7 +39,8 @@ export function FactsLink({ last }: { last: string }) {
 function FactsForm({ last, today, onClose }: { last: string; today: string; onClose: () => void }) {
   const [day, setDay] = useState(last)
   const saving = useMutation({
-    mutationFn: () => saveFile(`${routeOf(readExploreFacts).path}?day=${day}`, { method: 'GET' }, `sluice-facts-${day}.parquet`),
+    mutationFn: () =>
+      saveFile(`${routeOf(readExploreFacts).path}?day=${day}`, { method: 'GET' }, `sluice-facts-${day}.parquet`),
     onSuccess: onClose,
   })
   const reason = day === '' ? 'Fill in the day.' : undefined

@@ -84,4 +84,3 @@ export function HeatMap({ question, shade, isRunning, days }: HeatMapProps) {
     </Loaded>
   )
 }
-

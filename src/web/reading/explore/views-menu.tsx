@@ -142,7 +142,9 @@ function OfShown({ view, kept, onEdit, onDeleted }: OfShownProps) {
   const remove = () =>
     confirm({
       title: `Delete ${view.name}?`,
-      words: view.is_shared ? 'It is deleted for everyone in the workspace. No figures are lost.' : 'No figures are lost.',
+      words: view.is_shared
+        ? 'It is deleted for everyone in the workspace. No figures are lost.'
+        : 'No figures are lost.',
       action: 'Delete view',
       deed: () => call(deleteExploreView, { params: { id: view.id } }).then(onDeleted),
       refresh: [listExploreViews],

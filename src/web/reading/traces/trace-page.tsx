@@ -25,9 +25,7 @@ export function TracePage() {
       <Loaded query={trace}>
         {found => (
           <>
-            {found.truncated && (
-              <Note>Only the first 100 conversions, 200 deliveries and 50 refusals are shown.</Note>
-            )}
+            {found.truncated && <Note>Only the first 100 conversions, 200 deliveries and 50 refusals are shown.</Note>}
             <div className="grid gap-x-8 lg:grid-cols-[minmax(0,1fr)_20rem]">
               <Section title="What happened">
                 <Timeline trace={found} />
