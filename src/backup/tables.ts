@@ -1,13 +1,13 @@
 // What a database of Sluice's consists of, read off the database itself, so that a new table is in the next backup.
 import type pg from 'pg'
-import type { Applied } from '../ground/db/migrate.ts'
+import type { AppliedMigration } from '../ground/db/migrate.ts'
 
 export type Table = { readonly name: string; readonly columns: readonly string[] }
 type Partition = { readonly name: string; readonly parent: string; readonly bound: string }
 
 /** What a backup says of the database it was made of, in front of its rows. */
 export type Shape = {
-  readonly migrations: readonly Applied[]
+  readonly migrations: readonly AppliedMigration[]
   readonly partitions: readonly Partition[]
   /** Of SECRET; null where Sluice has never been started on it. */
   readonly fingerprint: string | null
@@ -37,7 +37,7 @@ export async function listTables(client: pg.ClientBase): Promise<Table[]> {
 }
 
 export async function readShape(client: pg.ClientBase): Promise<Shape> {
-  const { rows: migrations } = await client.query<Applied>(
+  const { rows: migrations } = await client.query<AppliedMigration>(
     'select number, name, checksum from migrations order by number',
   )
   const { rows: partitions } = await client.query<Partition>(`

@@ -17,7 +17,7 @@ import { z } from 'zod'
 import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
-import type { Answer, Asked, Furnished, Ground, Host, Visit } from '../ground/room.ts'
+import type { Answer, CallCircumstances, Furnished, Ground, Host, Visit } from '../ground/room.ts'
 import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
@@ -198,7 +198,7 @@ function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furni
     const { actor, arrived_at, ip, headers } = request
     const idempotency_key = endpoint.once ? idempotencyKeyOf(request) : undefined
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
-    const asked: Asked = { ip, origin, idempotency_key, arrived_at, header }
+    const asked: CallCircumstances = { ip, origin, idempotency_key, arrived_at, header }
     const act = async () => {
       const result = encoded(await run({ ...ground, ...asked, actor }, call))
       return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, result) : result

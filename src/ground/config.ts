@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import * as z from 'zod'
 import { StartError } from './start-error.ts'
 
-/** One setting: what it may be, in words for the person who set it wrong, and whether its value may be shown to them. */
+/** One setting: its schema, the allowed values in words for the error message, and whether its value is a secret that no message shows. */
 type Setting<T extends z.ZodType = z.ZodType> = { schema: T; allowed: string; secret?: boolean }
 
 const setting = <T extends z.ZodType>(schema: T, allowed: string, secret = false): Setting<T> => ({
@@ -301,7 +301,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   return Object.freeze(config)
 }
 
-/** What each setting allows by itself, and the others do not. */
+/** The faults of settings that are valid by themselves but not together. */
 function wrongTogether({ tls, baseUrl, tlsCert, tlsKey }: Config): string[] {
   if (tls === 'off') return []
   const host = URL.parse(baseUrl ?? '')?.hostname ?? ''

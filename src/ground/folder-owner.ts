@@ -3,9 +3,8 @@ import { statSync } from 'node:fs'
 type Owner = { readonly uid: number; readonly gid: number }
 
 /**
- * Whom a file just made in `folder` has to be given to: the folder's owner, where root makes it in somebody else's. He may be the one who
- * starts Sluice the next time. Undefined where it is right as it is. Files are given by their handle, because the owner of a folder may put
- * a link in the place of a name.
+ * The owner to give a file to that root has just created in another user's `folder`, because that user may start Sluice the next time. Undefined
+ * if the owner is right already. Callers use `fchown` on the open file, because the folder's owner could replace its name by a link.
  */
 export function otherOwner(folder: string): Owner | undefined {
   if (process.getuid?.() !== 0) return undefined

@@ -1,7 +1,6 @@
 /**
- * What a process keeps in memory of rows that change. NOTIFY brings changes at once, a look at what has changed lately is the truth behind
- * it, and while the database is away what is here goes on being served. It stands beside the memory itself, in which visitors find things
- * without coming by here.
+ * Keeps a process's in-memory copy of rows up to date. NOTIFY brings changes at once, and the poll is authoritative. While the database is away,
+ * traffic is served from the copy.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
@@ -11,39 +10,39 @@ import { inTurn } from './in-turn.ts'
 import type { Ground } from './room.ts'
 
 const POLL_MS = 1000
-/** A database that hangs must not hold the answer to a change that was made. */
+/** A database that hangs must not delay the answer to a change for longer. */
 const ANNOUNCE_MS = 2000
 
-type Memory = {
-  /** Brings what has changed; at first, everything. It never meets itself. */
+type FollowedCopy = {
+  /** Reads the changed rows; the first time, all rows. Two reads never run at once. */
   readonly read: () => Promise<void>
-  /** Is told what was said of a change, before the read that is to bring it. */
-  readonly told?: (said: string) => void
-  /** Anything may have been missed: the next read brings everything anew. */
-  readonly missed: () => void
+  /** Gets the payload of a notification before the read that it triggers. */
+  readonly onNotify?: (payload: string) => void
+  /** Notifications may have been lost: the next read must read all rows. */
+  readonly onGap: () => void
 }
 
 type Following = {
-  /** Reads what has changed; resolves when the memory has it. */
+  /** Reads the changed rows; resolves when the copy has them. */
   readonly refresh: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-type Followed = {
-  /** Fills the memory and keeps it fresh until it is closed. */
-  follow(ground: Pick<Ground, 'database' | 'db' | 'log'>, memory: Memory): Promise<Following>
+type ChangeChannel = {
+  /** Fills the copy and keeps it up to date until it is closed. */
+  follow(ground: Pick<Ground, 'database' | 'db' | 'log'>, copy: FollowedCopy): Promise<Following>
   /**
-   * Says in every process what has changed. To be called after the commit and awaited before the answer: then this process serves the change
-   * before its author is told that it was made, and the others within a second. Never rejects.
+   * Announces a change to every process. Call it after the commit and await it before the answer: then this process already serves the change
+   * when the answer arrives, and the others do within a second. Never rejects.
    */
-  announce(db: Kysely<Tables>, said?: string): Promise<void>
+  announce(db: Kysely<Tables>, payload?: string): Promise<void>
 }
 
-/** What is followed on a channel of NOTIFY. The log calls it `things`. */
-export function followed(channel: string, things: string): Followed {
-  const opened = new WeakMap<Kysely<Tables>, Set<(said: string) => Promise<void>>>()
+/** Changes announced on a NOTIFY channel. `things` is their name in the log. */
+export function channelFor(channel: string, things: string): ChangeChannel {
+  const opened = new WeakMap<Kysely<Tables>, Set<(payload: string) => Promise<void>>>()
   return {
-    async follow({ database, db, log }, { read, told, missed }) {
+    async follow({ database, db, log }, { read, onNotify, onGap }) {
       const refresh = inTurn(read)
       let isStale = false
       const refreshed = () =>
@@ -52,44 +51,44 @@ export function followed(channel: string, things: string): Followed {
             isStale = false
           },
           (error: unknown) => {
-            // Said once: at every look it would fill the log for as long as it lasts.
+            // Logged once per outage, not at every poll.
             if (!isStale) log.warn({ err: error }, `${things} cannot be refreshed; traffic goes by what is in memory`)
             isStale = true
           },
         )
-      const hear = (said: string) => {
-        told?.(said)
+      const applyChange = (payload: string) => {
+        onNotify?.(payload)
         return refresh()
       }
-      // Listening first: what is said while the first load runs is then heard.
+      // Listens before the first load, so that no change made during it is missed.
       const listening = await listen(database, channel, {
-        told: said => {
-          told?.(said)
+        onNotify: payload => {
+          onNotify?.(payload)
           refreshed()
         },
-        again: () => {
-          missed()
+        onReconnect: () => {
+          onGap()
           refreshed()
         },
       })
       await refresh()
       const poll = setInterval(refreshed, POLL_MS)
       poll.unref()
-      opened.set(db, (opened.get(db) ?? new Set()).add(hear))
+      opened.set(db, (opened.get(db) ?? new Set()).add(applyChange))
       return {
         refresh,
         async close() {
           clearInterval(poll)
-          opened.get(db)?.delete(hear)
+          opened.get(db)?.delete(applyChange)
           await listening.close()
           await refresh.idle()
         },
       }
     },
-    async announce(db, said = '') {
-      const here = [...(opened.get(db) ?? [])].map(hear => hear(said))
-      const elsewhere = sql`select pg_notify(${channel}, ${said})`.execute(db)
-      // What fails or hangs here is made good by the next look at what has changed.
+    async announce(db, payload = '') {
+      const here = [...(opened.get(db) ?? [])].map(applyChange => applyChange(payload))
+      const elsewhere = sql`select pg_notify(${channel}, ${payload})`.execute(db)
+      // The next poll makes up for a failure or a hang here.
       await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
     },
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps what people type from reaching inside: an outgoing connection is made only to public addresses. The address is
- * checked where it is used, in the connector, because a name may resolve to something else a moment after any earlier check.
+ * Stops addresses that users enter from reaching the internal network: outgoing connections go to public addresses only. The check is in the
+ * connector, because a name may resolve to another address after any earlier check.
  */
 import { type LookupAddress, type LookupOptions, lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
@@ -10,7 +10,7 @@ import { Agent, buildConnector } from 'undici'
 
 const CONNECT_TIMEOUT_MS = 5000
 
-// Counted as ordinary unicast by the library: IPv4 in its oldest IPv6 form, and the address Azure serves its metadata from.
+// The library counts these as ordinary unicast: IPv4 in its oldest IPv6 form, and Azure's metadata address.
 const OLD_IPV4_FORM = ipaddr.parseCIDR('::/96')
 const AZURE_METADATA = '168.63.129.16'
 
@@ -30,7 +30,7 @@ function isOwnAddress(normalized: string): boolean {
     .some(({ address }) => ipaddr.isValid(address) && ipaddr.process(address).toNormalizedString() === normalized)
 }
 
-/** True for an address that names of domains may have: a public one, or one of this machine's own that others can reach it by. */
+/** True for an address that a domain may point to: a public one, or one of this machine's own except loopback. */
 export function mayBePointedAt(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
@@ -39,7 +39,7 @@ export function mayBePointedAt(text: string): boolean {
 
 const PRIVATE_NAME = /(^|\.)(localhost|local|internal|home\.arpa)\.?$/i
 
-/** True for a host that can be told to be private without asking anyone: an address literal that is not public, or such a name. */
+/** True for a host that is private without a DNS query: an address literal that is not public, or a name such as `localhost`. */
 export function isPrivateHost(hostname: string): boolean {
   const literal = hostname.replace(/^\[|\]$/g, '')
   return isIP(literal) === 0 ? PRIVATE_NAME.test(hostname) : !isPublicAddress(literal)
@@ -58,7 +58,7 @@ type Resolve = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
 
-/** A lookup that fails if any of the addresses a name has is not public: a mixed answer is an attempt. */
+/** A lookup that fails if any address of the name is not public, because a mixed answer is an attack. */
 function publicLookup(resolve: Resolve): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
@@ -74,14 +74,14 @@ function publicLookup(resolve: Resolve): LookupFunction {
 
 const POOL = { pipelining: 1, keepAliveTimeout: 10_000 }
 
-/** A client without the guard, for addresses the operator set. It follows no redirects either. */
+/** A client without the guard, for addresses that the operator has set. It follows no redirects either. */
 export function plainAgent({ connections }: { connections: number }): Agent {
   return new Agent({ ...POOL, connections, connect: { timeout: CONNECT_TIMEOUT_MS } })
 }
 
 /**
- * An HTTP client that follows no redirects and connects to public addresses only, unless `allowPrivate` (for tests). `connections` is
- * the most it opens to one origin. `resolve` stands in for the system's resolver in tests.
+ * An HTTP client that follows no redirects and connects to public addresses only, unless `allowPrivate`. `connections` is the most it opens to
+ * one origin. `resolve` replaces the system's resolver in tests.
  */
 export function guardedAgent({
   allowPrivate,
@@ -95,7 +95,7 @@ export function guardedAgent({
   if (allowPrivate) return plainAgent({ connections })
   const connect = buildConnector({ timeout: CONNECT_TIMEOUT_MS, lookup: publicLookup(resolve) })
   const guarded: buildConnector.connector = (target, callback) => {
-    // A literal never reaches the lookup.
+    // An address literal is not looked up, so it is checked here.
     const literal = target.hostname.replace(/^\[|\]$/g, '')
     if (isIP(literal) !== 0 && !isPublicAddress(literal)) return callback(new PrivateTargetError(literal), null)
     return connect(target, (error, socket) => {

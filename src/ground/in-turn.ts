@@ -1,7 +1,10 @@
-/** One run after another of what must not meet itself. */
-type InTurn = { (): Promise<void>; idle(): Promise<void> }
+type InTurn = {
+  (): Promise<void>
+  /** Resolves when no run is in progress or waiting. */
+  idle(): Promise<void>
+}
 
-/** Runs a task one after another; a call answers when a run that began after it has ended. */
+/** Makes a task run one at a time. A call resolves when a run that began after the call has ended; calls that wait share that run. */
 export function inTurn(task: () => Promise<void>): InTurn {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined

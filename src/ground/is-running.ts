@@ -1,4 +1,4 @@
-/** Whether a process with this number runs, whoever's it is. */
+/** Whether a process with this number runs, under any user. */
 export function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0)

@@ -1,37 +1,37 @@
 /**
- * When something last happened, for a column of a list: written behind the calls, at most once in a while for each thing, all things
- * of a moment together. A failure costs nobody anything but a stale time in a list.
+ * Last-used times for a column of a list. They are written in batches after the calls, at most once a minute per thing. If a write fails, a list
+ * shows an older time; nothing else is lost.
  */
 import { MINUTE_MS } from '../contract/days.ts'
 
 const EVERY_MS = MINUTE_MS
-/** Things remembered between two sweeps; each is a few dozen bytes. */
+/** At this many the memory is cleared; each takes a few dozen bytes. */
 const MOST_KEPT = 100_000
 
-/** A thing, and when it happened last (ISO 8601). */
+/** A thing, and when it was last used (ISO 8601). */
 type LastTime<Thing> = Thing & { readonly at: string }
 
 export type LastTimes<Thing> = {
-  /** Notes that it happens now. Never waits, never throws. */
+  /** Notes a use now. Never waits, never throws. */
   note(thing: Thing): void
-  /** Writes what is left. */
+  /** Waits for the pending writes. */
   close(): Promise<void>
 }
 
-type Setup<Thing> = {
-  /** Is given the times in the order of the ids, so that two processes lock the rows in one order. */
+type LastTimesOptions<Thing> = {
+  /** Writes a batch. Times come in the order of their ids, so that all processes lock rows in the same order. */
   readonly write: (times: readonly LastTime<Thing>[]) => Promise<unknown>
   readonly onError: (error: unknown) => void
   /** For tests. */
   readonly every_ms?: number | undefined
 }
 
-/** Opens the notes of one kind of thing. */
+/** Opens the last-used times of one kind of thing. */
 export function openLastTimes<Thing extends { readonly id: string }>({
   write,
   onError,
   every_ms = EVERY_MS,
-}: Setup<Thing>): LastTimes<Thing> {
+}: LastTimesOptions<Thing>): LastTimes<Thing> {
   const noted = new Map<string, number>()
   let waiting = new Map<string, LastTime<Thing>>()
   let writing: Promise<void> | undefined

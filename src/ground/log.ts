@@ -1,15 +1,15 @@
-// The log: one JSON line per entry, on standard error, because standard output is for the one who starts Sluice.
+// The log: one JSON line per entry, on standard error. Standard output is for the person who starts Sluice.
 import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino } from 'pino'
 
-/** Credentials never reach the log, whoever logs a request or an answer. */
+/** Keeps credentials out of the log when a request or an answer is logged. */
 const redact = ['x-api-key', 'cookie', 'authorization', 'set-cookie'].flatMap(name => [
   `["${name}"]`,
   `*["${name}"]`,
   `*.headers["${name}"]`,
 ])
 
-/** What a log may say of an error: not its other properties, which hold a row's values or a whole connection. */
+/** Logs an error without its other properties, which may hold a row's values or a whole connection. */
 const err = (error: unknown) => {
   if (!(error instanceof Error)) return error
   const { type, message, stack } = pino.stdSerializers.err(error)
@@ -17,11 +17,11 @@ const err = (error: unknown) => {
 }
 
 const STANDARD_ERROR = 2
-/** A reader that takes longer than these tries of 10 ms has gone to sleep. */
+/** Tries of 10 ms each, after which a reader of standard error that takes nothing is given up on. */
 const TRIES = 20
 const clock = new Int32Array(new SharedArrayBuffer(4))
 
-/** A line that cannot be written, on a full disk or to a reader that is gone, is dropped: the log must not end what it is a log of. */
+/** Drops a line that cannot be written (full disk, reader gone), because a failing log must not end the process. */
 const standardError: DestinationStream = {
   write(line) {
     let left = Buffer.from(line)

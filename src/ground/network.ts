@@ -1,10 +1,10 @@
-/** Addresses of peers: which network one is counted for, and whether an address or a host is this machine. */
+/** Peer addresses: the network that a quota counts them for, and whether an address or a host is this machine. */
 import { isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
 /**
- * The network that quotas count an address for: an IPv4 address itself, also where it is mapped into IPv6; of an IPv6 address its /64,
- * because one customer is given at least that many. What is no address is answered as it is.
+ * The network that quotas count an address for: an IPv4 address itself, even when mapped into IPv6, and the /64 of an IPv6 address, because one
+ * customer gets at least that many. Text that is no address is returned unchanged.
  */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address
@@ -21,7 +21,7 @@ export function isLoopbackAddress(address: string): boolean {
   return ipaddr.isValid(address) && ipaddr.process(address).range() === 'loopback'
 }
 
-/** As `networkOf`, but an IPv4 address is counted by its /24. For limits so high that a whole office does not reach them. */
+/** Like `networkOf`, but with the /24 of an IPv4 address. For limits that a whole office does not reach. */
 export function wideNetworkOf(address: string): string {
   const network = networkOf(address)
   return isIPv4(network) ? network.slice(0, network.lastIndexOf('.')) : network

@@ -1,4 +1,4 @@
-/** How fast work goes on that nobody waits for. */
+/** The pace of background work that nobody waits for. */
 import { cpus } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -7,10 +7,10 @@ export type Pace = {
   rest(began: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Where nothing is left, the work has a fiftieth of the time, which is not noticed. */
+/** On a fully busy machine the work still gets a fiftieth of the time, which nobody notices. */
 const MOST_RESTS = 50
 
-/** A pace by how much of this machine was idle since the last rest, whoever used the rest of it. */
+/** A pace that follows how much of this machine was idle since the last rest. */
 export function openPace(): Pace {
   let last = timesOfMachine()
   return {
@@ -18,7 +18,7 @@ export function openPace(): Pace {
       const times = timesOfMachine()
       const [idle, all] = [times.idle - last.idle, times.all - last.all]
       last = times
-      // One where half of the machine was idle, four where a third was, nine where a quarter was. Of short work the system may have seen nothing.
+      // 1 if half of the machine was idle, 4 if a third was, 9 if a quarter was. After short work the system's counters may not have moved.
       const rests = all > 0 ? (all / idle - 1) ** 2 : 1
       const took = performance.now() - began
       await sleep(Math.min(Math.max(rests, 1), MOST_RESTS) * took, undefined, { signal }).catch(() => {})

@@ -1,6 +1,6 @@
 /**
- * What a room is: endpoints and the deeds behind them. A deed gets the ground it stands on (database, settings, log), who is asking
- * and the decoded call; it answers with what the endpoint's reply names, or refuses. Rooms know nothing of HTTP.
+ * A room is a set of endpoints and the deeds behind them. A deed gets the ground (database, settings, log), the actor and the decoded call, and
+ * returns the endpoint's reply or refuses. Rooms know nothing of HTTP.
  */
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
@@ -12,12 +12,12 @@ import type { Database } from './db/connect.ts'
 import type { Secrets } from './db/secrets.ts'
 import type { Tables } from './db/tables.ts'
 
-/** What everything stands on; made once at the start. */
+/** Settings, database, log and secrets, made once at the start. */
 export type Ground = {
   readonly config: Config
-  /** The pools, for statements that need one of their own. */
+  /** The pools, each for one kind of work. */
   readonly database: Database
-  /** Queries of the dashboard's kind: Kysely over the general pool. */
+  /** Kysely over the general pool, for ordinary reads and writes. */
   readonly db: Kysely<Tables>
   readonly log: Logger
   readonly secrets: Secrets
@@ -48,13 +48,13 @@ export type Key = {
   readonly org_id: number
   readonly organization_id: string
   readonly campaigns: readonly string[] | null
-  /** How the call came: as a request of its own, or made by a tool, where no exemption holds. */
+  /** An HTTP request, or a call by a tool, which gets no exemption. */
   readonly through: 'http' | 'tool'
   /** When the gate read the grant (performance clock, ms): work that waited over a second reads it again. */
   readonly read_at: number
 }
 
-/** Who acts, narrowed by what the endpoint lets in. */
+/** The kinds of actor that an endpoint admits. */
 type ActorOf<A extends Access> = A extends 'anyone'
   ? undefined
   : A extends { session: 'person' }
@@ -65,7 +65,7 @@ type ActorOf<A extends Access> = A extends 'anyone'
         ? Member
         : Key
 
-/** What is answered at a place of a domain that is no link; `campaign_id` is a uuid. */
+/** The answer for a path of a domain that is no link. `campaign_id` is a uuid. */
 export type DomainPlace =
   | { readonly type: 'not_found' }
   | { readonly type: 'redirect'; readonly url: string }
@@ -78,36 +78,36 @@ export type DomainHost = {
   readonly id: string
   readonly name: string
   readonly https: 'optional' | 'only'
-  /** Whether a browser that comes by https is let in. */
+  /** Whether browsers can open the domain by https. */
   readonly has_certificate: boolean
   readonly root: DomainPlace
   readonly unknown_path: DomainPlace
   readonly robots: 'refuse' | 'allow'
 }
 
-/** What the name a request came by is to Sluice: its own, a domain of an organization, or any other that leads here. */
+/** The host of a request: Sluice's own name, a domain of an organization, or another name that points here. */
 export type Host = { readonly is: 'main' | 'other' } | DomainHost
 
-/** The request as a visit sees it: raw, because a visitor's browser, a network or Telegram sent it. */
+/** A raw request from a visitor's browser, a network or Telegram. */
 export type Visit = {
   readonly method: string
   /** Path and query as sent. */
   readonly url: string
   readonly params: Readonly<Record<string, string>>
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** The peer's address, behind trusted proxies the client's. */
+  /** The client's address; behind trusted proxies as they report it. */
   readonly ip: string
   /** The address of the machine that connected: a proxy's, or the client's own. */
   readonly peer: string
   readonly host: Host
-  /** Whether the visitor came by https, so that cookies may say so. */
+  /** Whether the visitor came by https, so that cookies can be `Secure`. */
   readonly is_secure: boolean
   readonly body: unknown
 }
 
 /**
- * What a visit is answered with. A string or bytes are sent as they are, anything else as JSON. `is_unknown`: nothing of the kind is of this host, so that a
- * domain answers what it does at unknown paths.
+ * The answer to a visit. A string or bytes are sent as they are, anything else as JSON. `is_unknown`: this host has no such object, so a domain
+ * answers as for unknown paths.
  */
 export type Answer = {
   status: number
@@ -116,13 +116,13 @@ export type Answer = {
   is_unknown?: true
 }
 
-/** Whether something of an organization may be found under the host: on a domain only what is of its own. */
+/** Whether an organization's object can be reached under the host. A domain serves only its own organization's objects. */
 export const isOfHost = (host: Host, org_id: number): boolean => host.is !== 'domain' || host.org_id === org_id
 
-/** What accompanies a call besides its parsed parts. */
-export type Asked = {
+/** The circumstances of a call, besides its parsed parts. */
+export type CallCircumstances = {
   readonly ip: string
-  /** Where Sluice is for this caller: BASE_URL, else the loopback address they used, else unknown. */
+  /** Sluice's address for this caller: BASE_URL, else the loopback address they used, else undefined. */
   readonly origin: string | undefined
   /** The Idempotency-Key header, or undefined; several or an empty one were refused. */
   readonly idempotency_key: string | undefined
@@ -132,8 +132,8 @@ export type Asked = {
   header(name: string, value: string): void
 }
 
-/** What a deed of this endpoint is given beside the call. */
-export type Context<E extends Endpoint> = Ground & Asked & { readonly actor: ActorOf<E['access']> }
+/** The first argument of the endpoint's deed. */
+export type Context<E extends Endpoint> = Ground & CallCircumstances & { readonly actor: ActorOf<E['access']> }
 
 export type Deed<E extends Endpoint> = E extends { visit: true }
   ? (ground: Ground, visit: Visit) => Answer | Promise<Answer>
@@ -154,8 +154,8 @@ export type Furnished = Declared & {
 }
 
 /**
- * Joins an api module with its deeds: one deed of the same name for each endpoint. A missing deed, or one that answers something
- * else than its endpoint says, does not compile.
+ * Joins an api module with its deeds: one deed of the same name for each endpoint. It does not compile if a deed is missing or returns another
+ * reply than its endpoint declares.
  */
 export function room<const Api extends object>(api: Api, deeds: Deeds<Api>): Furnished[] {
   return Object.entries(api).flatMap(([name, endpoint]) =>
@@ -169,7 +169,7 @@ function isEndpoint(value: unknown): value is Endpoint {
   return typeof value === 'object' && value !== null && 'route' in value && 'access' in value
 }
 
-/** The uuid behind an id as it stands in a path. What is no id names nothing: refuses `object_not_found`. */
+/** The uuid of an id in a path. Refuses `object_not_found` for text that is no id. */
 export function idOf(text: string): string {
   return toUuid(text) ?? refuse('object_not_found')
 }

@@ -1,14 +1,14 @@
-/** Watches the rounds of this process: counts for `/metrics` how often in a row each has failed, and says when a failure is logged. */
+/** Counts for `/metrics` how often in a row each periodic job of this process has failed, and decides when a failure is logged. */
 import { Gauge } from 'prom-client'
 
 /** The same fault is logged again after this time. */
 const AGAIN_MS = 600_000
 
-/** How one kind of round goes in this process. */
+/** The failures of one periodic job in this process. */
 export type RoundWatch = {
-  /** It has failed. Calls `tell` for a fault that is not the last one told, and for the same one every ten minutes. */
-  failed(error: unknown, tell: () => void): void
-  /** It went well. */
+  /** Notes a failed run. Calls `report` if the error is a new one, and for the same error every ten minutes. */
+  failed(error: unknown, report: () => void): void
+  /** Notes a successful run. */
   readonly passed: () => void
   close(): void
 }
@@ -27,20 +27,20 @@ new Gauge({
   },
 })
 
-/** Shows how the rounds of this name go, until it is closed. */
+/** Watches the periodic job of this name until it is closed. */
 export function watchRound(round: string): RoundWatch {
   const mine: Watched = { round, failures: 0, since: undefined }
   watched.add(mine)
-  let told = { fault: '', at: 0 }
+  let reported = { fault: '', at: 0 }
   return {
-    failed(error, tell) {
+    failed(error, report) {
       mine.failures += 1
       mine.since ??= new Date().toISOString()
       const fault = String(error)
       const at = performance.now()
-      if (fault === told.fault && at - told.at < AGAIN_MS) return
-      told = { fault, at }
-      tell()
+      if (fault === reported.fault && at - reported.at < AGAIN_MS) return
+      reported = { fault, at }
+      report()
     },
     passed() {
       mine.failures = 0
@@ -50,7 +50,7 @@ export function watchRound(round: string): RoundWatch {
   }
 }
 
-/** The rounds that have failed at least `times` times in a row, and since when. */
+/** The periodic jobs that have failed at least `times` times in a row, and since when. */
 export const failingAtLeast = (times: number): { round: string; since: string }[] =>
   [...watched].flatMap(({ round, failures, since }) =>
     failures < times || since === undefined ? [] : [{ round, since }],

@@ -1,22 +1,22 @@
-/** What goes round behind the house again and again: sweeps, portions, looks. */
+/** Periodic jobs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Among, askEverywhere } from './db/everywhere.ts'
 import { watchRound } from './round-watch.ts'
 
 export type Rounds = {
-  /** Lets the round in hand end and begins no other. */
+  /** Lets the current run end and begins no other. */
   close(): Promise<void>
 }
 
-/** Rounds that can be woken: the next one begins without a pause, behind the one in hand. */
+/** `wake` begins the next run without a pause, after the current one. */
 type WakeableRounds = Rounds & { wake(): void }
 
 /**
- * Begins at once and goes round until it is closed, with a pause of half of `pause_ms` to all of it: by chance, because several processes
- * would else meet at the same rows again and again. A round that throws is tried again with the next; `onError` hears of a fault that is not the
- * last one it heard of, and of the same one every ten minutes. How often in a row it has failed is in `/metrics` under `name`, which is the room's
- * and the file's. `signal` is aborted by the closing, for rounds that can end sooner.
+ * Runs `round` at once and then again and again until it is closed. The pause is random, between half of `pause_ms` and all of it, so that several
+ * processes do not keep meeting at the same rows. A run that throws is followed by the next as usual; `onError` gets a new error, and the same one
+ * every ten minutes. `/metrics` shows the failures in a row under `name`, which names the room and the file. Closing aborts `signal`, for runs that
+ * can end sooner.
  */
 export function openRounds(
   name: string,
@@ -56,8 +56,8 @@ export function openRounds(
 }
 
 /**
- * The organizations that have work, in the order of their numbers. `next` answers the `org_id` of the first one above $1 that has. Those whose
- * node of a cluster is away are left out.
+ * The organizations that have work, in the order of their `org_id`. `next` selects the first `org_id` above $1 that has work. Organizations whose
+ * cluster node is away are left out.
  */
 export async function* organizationsWith(
   next: (among: Among) => string,

@@ -1,8 +1,8 @@
-/** What a key restricted to campaigns may touch. */
+/** Keys that are restricted to a list of campaigns. */
 import { refuse } from '../contract/refusals.ts'
 import type { Key, Member } from './room.ts'
 
-/** Whether a click of this campaign, or of none, is beyond a key's list; null is a key without a list. */
+/** Whether a click of this campaign, or of none (null), is outside a key's list. A key without a list (null) has nothing outside. */
 export function isOutside(campaigns: readonly string[] | null, campaign_id: string | null): boolean {
   return campaigns !== null && (campaign_id === null || !campaigns.includes(campaign_id))
 }
@@ -12,7 +12,7 @@ export function isInScope(actor: Member | Key, campaign_id: string | null): bool
   return actor.kind === 'member' || !isOutside(actor.campaigns, campaign_id)
 }
 
-/** Refuses `campaign_scope_forbidden` unless the actor may touch what belongs to this campaign, or to none. */
+/** Refuses `campaign_scope_forbidden` unless the actor may touch the objects of this campaign, or of none (null). */
 export function requireScope(actor: Member | Key, campaign_id: string | null): void {
   if (!isInScope(actor, campaign_id)) refuse('campaign_scope_forbidden')
 }

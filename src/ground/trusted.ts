@@ -1,13 +1,13 @@
-/** Which machines' headers are believed: the operator's own proxies, as TRUST_PROXY names them. */
+/** The operator's own proxies (TRUST_PROXY), whose forwarding headers are believed. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { BlockList, isIP } from 'node:net'
 
-/** An IPv4 address without the IPv6 clothes that a socket for both gives it. */
+/** An IPv4 address without the `::ffff:` prefix that a dual-stack socket gives it. */
 export function plainAddress(ip: string): string {
   return /^::ffff:\d/i.test(ip) ? ip.slice(7) : ip
 }
 
-/** Tells whether an address is in one of the networks (`127.0.0.1`, `10.0.0.0/8`). */
+/** Returns a test of whether an address is in one of the networks (`127.0.0.1`, `10.0.0.0/8`). */
 export function trusting(networks: readonly string[]): (peer: string) => boolean {
   const trusted = new BlockList()
   for (const network of networks) {
@@ -24,7 +24,7 @@ export function trusting(networks: readonly string[]): (peer: string) => boolean
 const FORWARDING =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|true-client-ip|cf-connecting-ip)$/
 
-/** Whether any header says that a proxy has handed the request on. Saying so opens nothing to anybody, so it is believed whoever sent it. */
+/** Whether a header says that a proxy has forwarded the request. It grants nothing, so it is believed from any sender. */
 export function isForwarded(headers: IncomingHttpHeaders): boolean {
   return Object.keys(headers).some(name => FORWARDING.test(name))
 }

@@ -1,14 +1,14 @@
-// When the database was last away, as this process has seen it. What other processes kept meanwhile comes back a moment later.
+// When this process last saw the database away. Other processes store what they kept in their journals a moment after it is back.
 
-/** Long enough that another process has stored what it kept, short enough that nobody is told to come again for long. */
+/** Long enough for other processes to store their journals, short enough that callers are not asked to retry for long. */
 const AFTERMATH_MS = 30_000
-/** Until a database that hangs is given up on, and what the clocks of processes may differ by. */
+/** The time until a database that hangs is given up on, plus the difference between the clocks of processes. */
 const BEFORE_MS = 10_000
 
 export type Absence = {
-  /** The database was not reached, or a connection was lost, just now. */
+  /** Notes that the database was not reached, or a connection was lost, just now. */
   note(): void
-  /** Since when (Unix ms) something may not have reached the database that others were told of; undefined when all has. */
+  /** Since when (Unix ms) acknowledged clicks may be missing in the database; undefined if none are. */
   since(): number | undefined
 }
 

@@ -1,36 +1,35 @@
 /**
- * The nodes that connections of this process go to: each to the one that has the fewest of them. One that could not be reached is left alone
- * for a while, longer each time, and whoever waits for a connection is given one to another node.
+ * Chooses the node of each new connection: the one with the fewest connections of this process. A node that could not be reached is avoided for a
+ * while, longer each time, and a waiting caller gets a connection to another node.
  */
 import type pg from 'pg'
 import { Gauge } from 'prom-client'
 import { isUnreachable } from './faults.ts'
 
-/** A node that is restarted is asked again soon; one that is gone costs those who ask it two seconds, so seldom. */
-const FIRST_ALONE_MS = 1000
-const LONGEST_ALONE_MS = 30_000
+/** A restarted node is tried again soon. A dead one is tried rarely, because each try costs its caller two seconds. */
+const FIRST_AVOIDED_MS = 1000
+const LONGEST_AVOIDED_MS = 30_000
 
 type Address = {
   readonly name: string
-  readonly place: number
+  readonly index: number
   connections: number
   failures: number
-  alone_until: number
+  avoided_until: number
 }
 
 type Addresses = {
-  /** The place of the node for the next connection. */
+  /** The index of the node for the next connection. */
   choose(): number
-  /** A connection to the node was begun, stands, could not be had, or is over. */
-  begun(place: number): void
-  stands(place: number): void
-  failed(place: number, error: unknown): void
-  over(place: number): void
-  /** Shows their numbers no more. */
+  opening(index: number): void
+  opened(index: number): void
+  failed(index: number, error: unknown): void
+  ended(index: number): void
+  /** Removes the nodes from the metrics. */
   close(): void
 }
 
-const opened = new Set<readonly Address[]>()
+const measured = new Set<readonly Address[]>()
 
 new Gauge({
   name: 'sluice_database_connections',
@@ -38,48 +37,49 @@ new Gauge({
   labelNames: ['node'],
   collect() {
     this.reset()
-    for (const { name, connections } of [...opened].flat()) this.inc({ node: name }, connections)
+    for (const { name, connections } of [...measured].flat()) this.inc({ node: name }, connections)
   },
 })
 
 /** Opens the count for nodes of these names, such as `db1:5432`; `now` is the clock, Unix ms. */
 export function openAddresses(names: readonly string[], now = Date.now): Addresses {
-  const all = names.map((name, place): Address => ({ name, place, connections: 0, failures: 0, alone_until: 0 }))
-  opened.add(all)
+  const all = names.map((name, index): Address => ({ name, index, connections: 0, failures: 0, avoided_until: 0 }))
+  measured.add(all)
   let turn = Math.floor(Math.random() * all.length)
-  const at = (place: number): Address => {
-    const address = all[place]
-    if (address === undefined) throw new Error(`there is no node ${place}`)
+  const at = (index: number): Address => {
+    const address = all[index]
+    if (address === undefined) throw new Error(`there is no node ${index}`)
     return address
   }
   return {
     choose() {
       turn += 1
       const inTurn = all.map((_, i) => at((turn + i) % all.length))
-      const asked = inTurn.filter(({ alone_until }) => alone_until <= now())
-      // Where all are left alone, the one that has been for longest is asked: somebody waits.
-      const among = asked.length > 0 ? asked : inTurn.toSorted((a, b) => a.alone_until - b.alone_until).slice(0, 1)
+      const reachable = inTurn.filter(({ avoided_until }) => avoided_until <= now())
+      // If all are avoided, the one to be avoided least long is tried, because a caller waits.
+      const among =
+        reachable.length > 0 ? reachable : inTurn.toSorted((a, b) => a.avoided_until - b.avoided_until).slice(0, 1)
       const fewest = Math.min(...among.map(({ connections }) => connections))
-      return among.find(({ connections }) => connections === fewest)?.place ?? 0
+      return among.find(({ connections }) => connections === fewest)?.index ?? 0
     },
-    begun: place => void (at(place).connections += 1),
-    stands: place => void Object.assign(at(place), { failures: 0, alone_until: 0 }),
-    failed(place, error) {
+    opening: index => void (at(index).connections += 1),
+    opened: index => void Object.assign(at(index), { failures: 0, avoided_until: 0 }),
+    failed(index, error) {
       if (!isUnreachable(error)) return
-      const address = at(place)
-      if (address.alone_until > now()) return
-      address.alone_until = now() + Math.min(FIRST_ALONE_MS * 2 ** address.failures, LONGEST_ALONE_MS)
+      const address = at(index)
+      if (address.avoided_until > now()) return
+      address.avoided_until = now() + Math.min(FIRST_AVOIDED_MS * 2 ** address.failures, LONGEST_AVOIDED_MS)
       address.failures += 1
     },
-    over: place => void (at(place).connections -= 1),
-    close: () => void opened.delete(all),
+    ended: index => void (at(index).connections -= 1),
+    close: () => void measured.delete(all),
   }
 }
 
 type Callback = (error?: Error) => void
 type Connect = (callback: Callback) => void
 
-/** A client class whose connections go where `addresses` says; a pool knows one address only. */
+/** A client class whose connections go to the nodes that `addresses` chooses, because a pool itself has only one address. */
 export function clientOf(
   nodes: readonly pg.ClientConfig[],
   addresses: Addresses,
@@ -87,19 +87,19 @@ export function clientOf(
 ): typeof pg.Client {
   return class extends Base {
     constructor(config?: string | pg.ClientConfig) {
-      const place = addresses.choose()
-      super({ ...(typeof config === 'object' ? config : {}), ...nodes[place] })
+      const index = addresses.choose()
+      super({ ...(typeof config === 'object' ? config : {}), ...nodes[index] })
       const open = super.connect.bind(this) as Connect
       const connect = (callback: Callback) => {
-        addresses.begun(place)
-        this.once('end', () => addresses.over(place))
+        addresses.opening(index)
+        this.once('end', () => addresses.ended(index))
         open(error => {
-          if (error) addresses.failed(place, error)
-          else addresses.stands(place)
+          if (error) addresses.failed(index, error)
+          else addresses.opened(index)
           callback(error)
         })
       }
-      // Assigned, not overridden: the declared overloads cannot be met by one signature.
+      // Assigned, because an override with one signature cannot satisfy the declared overloads.
       Object.defineProperty(this, 'connect', {
         value: (callback?: Callback) => (callback === undefined ? promised(connect) : connect(callback)),
       })
@@ -112,8 +112,8 @@ const promised = (connect: Connect): Promise<void> =>
 
 type Given = (error: Error | undefined, client: pg.PoolClient | undefined, release: (error?: unknown) => void) => void
 
-/** Has whoever asks the pool for a connection be given one to another node where one cannot be reached; nothing was sent yet. */
-export function askOthers(pool: pg.Pool, tries: number): void {
+/** Makes the pool try another node if one cannot be reached. This is safe, because nothing was sent yet. */
+export function retryOnOtherNodes(pool: pg.Pool, tries: number): void {
   const once = pool.connect.bind(pool) as (given: Given) => void
   const connect = (given: Given, tried = 1): void =>
     once((error, client, release) => {

@@ -1,16 +1,16 @@
-// One Sluice per data folder: of two that share an embedded server, the first to stop would take the other's away.
+// One Sluice per data folder: if two shared an embedded server, the first to stop would stop the other's database.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
-/** Held as long as its connection lives; the system closes that with the process, however it ends. */
+/** A lock on the server, held while its connection lives. The system closes that when the process ends, however it ends. */
 export type Claim = { lost: Promise<void>; drop(): void }
 
 /** Any number that nothing else locks in this server. */
 const LOCK = 7_583_001
-/** A holder that was killed is gone when the server has read the end of its connection. */
+/** The time for the server to notice that a killed holder's connection has ended. */
 const PATIENCE_MS = 3000
 
-/** Claims the server, or answers undefined when another process keeps it. Rejects when the server goes away. */
+/** Claims the server. Undefined if another process holds the claim. Rejects if the server goes away. */
 export async function claim(connection: pg.ClientConfig): Promise<Claim | undefined> {
   const client = new pg.Client({ ...connection, application_name: 'sluice claim', connectionTimeoutMillis: 2000 })
   const lost = new Promise<void>(resolve => client.once('end', resolve))

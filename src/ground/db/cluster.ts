@@ -1,4 +1,4 @@
-// The files of the embedded server: made once, checked at each start.
+// The files of the embedded server: created once, checked at each start.
 import { execFile } from 'node:child_process'
 import {
   chownSync,
@@ -20,10 +20,10 @@ import { type Owner, type Programs, userName } from './programs.ts'
 const run = promisify(execFile)
 
 /**
- * Makes DATA_DIR where it is missing.
+ * Creates DATA_DIR if it is missing.
  * @throws StartError when it cannot be used, or its cluster belongs to someone else.
  */
-export function openFolder(dataDir: string, root: string): void {
+export function prepareFolder(dataDir: string, root: string): void {
   try {
     makeFolder(dataDir)
     const uid = statSync(root, { throwIfNoEntry: false })?.uid
@@ -40,17 +40,14 @@ export function openFolder(dataDir: string, root: string): void {
   }
 }
 
-/** Node's own recursive form never ends where a folder cannot be made at all, as below /proc. */
+/** Node's recursive `mkdir` never ends where no folder can be made, such as below /proc. */
 function makeFolder(path: string): void {
   if (existsSync(path)) return
   makeFolder(dirname(path))
   mkdirSync(path, { mode: 0o700 })
 }
 
-/**
- * Makes the cluster of a first start. It is made under another name and renamed when complete, so there is no half-made
- * cluster and two makers cannot collide.
- */
+/** Creates the cluster at the first start, under another name that is renamed when complete: none is left half-made, and two starts cannot collide. */
 export async function createCluster(root: string, owner: Owner, programs: Programs): Promise<void> {
   for (const name of readdirSync(dirname(root))) {
     const pid = /^postgres\.(\d+)\.\w+$/.exec(name)?.[1]

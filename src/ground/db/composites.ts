@@ -3,8 +3,8 @@
 const SPECIAL = /["\\]/g
 
 /**
- * A text as a field of a composite value that is an element of an array, quoted on both levels at once: a quote inside the element is
- * `\"`, a quote inside the field inside it `\"\"`, a backslash four of them. The text holds no U+0000.
+ * Quotes a text as a field of a composite value inside an array, on both levels at once: the field's own quotes become `\"`, a quote in the text
+ * `\"\"`, a backslash four backslashes. The text must hold no U+0000.
  */
 export function quotedField(text: string): string {
   SPECIAL.lastIndex = 0

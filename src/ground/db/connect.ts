@@ -1,49 +1,47 @@
-// The connections of one process. Each kind of work has a pool of its own, so that none can starve another: a hundred
-// slow reports leave the door for conversions open. At most 37 connections in all, and two that listen; see `Database`. The
-// process that keeps Explore's segments opens five more of its own. On a cluster the 37
-// are shared out over its nodes, two listen on each, and one more goes to the first for what changes the schema.
+// The connections of one process. Each kind of work has its own pool, so that none can starve another: a hundred slow reports do not block
+// conversions. There are at most 37 connections, plus two that listen; see `Database`. The process that keeps Explore's segments opens five more.
+// On a cluster the 37 are distributed over its nodes, two listen on each node, and one more goes to the first node for schema changes.
 import { setPriority } from 'node:os'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
 import { type Absence, openAbsence } from './absence.ts'
-import { askOthers, clientOf, openAddresses } from './addresses.ts'
+import { clientOf, openAddresses, retryOnOtherNodes } from './addresses.ts'
 import { Prepared } from './prepared.ts'
 import type { Tables } from './tables.ts'
 
-/** The pools of one process, by what they are for. Ids are text, times and amounts too: see `types` below. */
+/** The pools of one process, one for each kind of work. Ids, times and amounts are text: see `types` below. */
 export type Database = {
   /** Plain reads and writes through the builder or the `sql` template. Up to 6 connections, a statement may take 5 s. */
   kysely: Kysely<Tables>
   /** Feed, reports and lists by SQL text. Up to 8 connections, a statement may take 5 s. */
   reads: pg.Pool
   /**
-   * Keys and grants at every call: up to 2 connections, pipelined, statements prepared by name and planned once for whatever value comes. Of an
-   * organization's tables a cluster can read one at a time that way, by its key; all else goes through `reads`.
+   * Keys and grants at every call: up to 2 connections, pipelined, with named statements that are planned once for all values. On a cluster such a
+   * statement can read one organization's table, by its key; other statements go through `reads`.
    */
   keys: pg.Pool
-  /** The batches of clicks: up to 3 connections, pipelined and prepared; gives up after 2 s for the journal's sake. */
+  /** The batches of clicks: up to 3 connections, pipelined and prepared. They give up after 2 s, and the clicks go to the journal. */
   clicks: pg.Pool
   /** The transactions of conversions: up to 10 connections, pipelined and prepared; a transaction lives 4 s at most. */
   intake: pg.Pool
   /**
    * Deliveries, folding and housekeeping: up to 4 connections, pipelined and prepared; a statement may take 30 s. On the embedded server
-   * the system lets them run behind all others.
+   * they run at a lower priority than all others.
    */
   worker: pg.Pool
   /** For better-auth alone, which compares Date objects: up to 4 connections with node-postgres's own parsers. */
   auth: pg.Pool
-  /** What makes and drops tables, which of a cluster's nodes only the first does; else `kysely` itself. */
+  /** For statements that create and drop tables. On a cluster they go to the first node; else this is `kysely`. */
   schema: Kysely<Tables>
-  /** When it was last away; lost connections are noted by themselves. */
+  /** When the database was last away. Lost connections are noted automatically. */
   readonly away: Absence
-  /** A connection of the caller's own, for LISTEN; not pooled, its errors and its end are the caller's. `node` is below `nodes`. */
+  /** A new connection for LISTEN, outside the pools. The caller handles its errors and closes it. `node` is below `nodes`. */
   dedicated(node?: number): pg.Client
-  /** How many nodes there are. */
   readonly nodes: number
-  /** What another process connects by. */
+  /** The nodes, for another process to connect to. */
   readonly addresses: readonly Node[]
-  /** Waits for what is running, then closes every pool. */
+  /** Waits for running statements, then closes every pool. */
   close(): Promise<void>
 }
 
@@ -59,7 +57,7 @@ const asText = new Set<number>([
   builtins.INT8,
 ])
 
-/** Parsers per pool, never global: with times as text for everyone, better-auth's sessions would never expire. */
+/** Set per pool, not globally: with times as text, better-auth's sessions would never expire. */
 const getTypeParser = ((oid: number, format: 'text') => {
   if (asText.has(oid)) return String
   return pg.types.getTypeParser(arraysAsText.has(oid) ? TEXT_ARRAY : oid, format)
@@ -79,7 +77,7 @@ type Limits = Pick<
 >
 
 const pipelinedAndText = { pipeline: true, types }
-/** `query_timeout` is this process's own clock: it ends the wait for a database that hangs and can send no timeout. */
+/** `query_timeout` is measured by this process, so that it also ends the wait for a database that hangs. */
 const limits = {
   kysely: { max: 6, types, statement_timeout: 5000, query_timeout: 8000 },
   reads: { max: 8, types, statement_timeout: 5000, query_timeout: 8000 },
@@ -91,25 +89,25 @@ const limits = {
   schema: { max: 1, types, statement_timeout: 30_000, query_timeout: 35_000 },
 } satisfies Record<string, Limits>
 
-/** As `nice` has it: the share of a processor that is left beside others that want all of it is a tenth of theirs. */
+/** A `nice` value: beside a process that wants the whole processor, this one gets a tenth of that one's share. */
 export const BEHIND = 10
 
-/** What the driver knows of a connection once it stands, and its types do not. */
-type Connected = pg.PoolClient & { processID: number }
+/** The driver sets `processID` on a connection, but its types lack it. */
+type ConnectedClient = pg.PoolClient & { processID: number }
 
-/** A visitor waits for a click's commit, and nobody for the folding of its count, which takes a processor for a tenth of a second. */
+/** Lowers the priority of background work. Visitors wait for a click's commit, and nobody waits for folding, which takes a processor for 0.1 s. */
 function runBehind(pid: number): void {
   try {
     setPriority(pid, BEHIND)
   } catch {
-    // A system that does not allow it treats them alike.
+    // If the system does not allow it, all connections run at the same priority.
   }
 }
 
 /** One node of the database: a connection string, or the settings the embedded server hands out. */
 export type Node = string | pg.ClientConfig
 
-/** The options of every session, added to those the operator may have put into the address. */
+/** Adds the options of every session to those that the operator may have put into the address. */
 function withSession(node: Node, application: string): pg.ClientConfig {
   const session = '-c timezone=UTC'
   const own = { application_name: application, keepAlive: true, connectionTimeoutMillis: 2000 }
@@ -118,15 +116,15 @@ function withSession(node: Node, application: string): pg.ClientConfig {
   const parameters = new URLSearchParams(query)
   const options = [parameters.get('options') ?? '', session].join(' ').trim()
   parameters.delete('options')
-  // Spaces as %20: the driver's parser leaves the plus of a form's encoding as it is.
+  // Spaces become %20, because the driver's parser does not decode a plus sign.
   const rest = [...parameters, ['options', options]].map(pair => pair.map(encodeURIComponent).join('=')).join('&')
   return { ...own, connectionString: `${address}?${rest}` }
 }
 
-/** Long enough to cost nothing, short enough that a node that came back soon has its share again. */
+/** Long enough to cost nothing, short enough that a node that is back soon gets its share of connections again. */
 const LIFE_S = 300
 
-/** A node as monitoring calls it, without user and password. */
+/** The name of a node for monitoring, without user and password. */
 function nameOf(node: Node): string {
   if (typeof node !== 'string') return `${node.host ?? 'localhost'}:${node.port ?? 5432}`
   const url = URL.parse(node)
@@ -134,8 +132,8 @@ function nameOf(node: Node): string {
 }
 
 /**
- * Opens the pools; no connection is made until the first statement. `nodes` lists the machines that hold the same
- * database, the first of them being the one that changes the schema; the pools use all.
+ * Opens the pools; no connection is made until the first statement. `nodes` are the nodes of one database, and the pools use all of them. The first
+ * one changes the schema.
  */
 export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log: Logger; name?: string }): Database {
   let closing = false
@@ -156,14 +154,14 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
       ...rest,
       Client,
     })
-    // An idle client reports to the pool, a checked-out one only to itself; unheard, either would end the process.
+    // An idle client emits errors on the pool, a checked-out one only on itself. Without listeners, either would end the process.
     pool.on('error', ({ message }) => {
       if (!closing) log.warn({ pool: kind, reason: message }, 'a database connection was lost')
     })
     pool.on('connect', client => client.on('error', () => away.note()))
     if (kind === 'worker' && nodes.every(node => typeof node !== 'string'))
-      pool.on('connect', client => runBehind((client as Connected).processID))
-    if (among === addresses && nodes.length > 1) askOthers(pool, nodes.length)
+      pool.on('connect', client => runBehind((client as ConnectedClient).processID))
+    if (among === addresses && nodes.length > 1) retryOnOtherNodes(pool, nodes.length)
     return pool
   }
   const pools = {

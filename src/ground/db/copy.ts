@@ -1,9 +1,9 @@
-// COPY, which the driver leaves to others: whole tables as the database's own text, a portion at a time, however large they are.
+// COPY of whole tables, portion by portion, so that a table of any size needs little memory. The driver itself has no COPY.
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type pg from 'pg'
 
-/** What a connection can do besides, which its types do not say. */
+/** Methods that the driver's types lack. */
 type Connection = pg.Connection & {
   sendCopyFromChunk(chunk: Buffer): void
   endCopyFrom(): void
@@ -12,7 +12,7 @@ type Connection = pg.Connection & {
 
 const PORTION_BYTES = 65_536
 
-/** What `statement` (`copy … to stdout`) says, in portions of 64 KiB at most, and behind the last how many rows it was. The connection waits for whoever reads. */
+/** Runs `statement` (`copy … to stdout`) and returns its output in portions of at most 64 KiB, no faster than they are read. After the last, `count` is the number of rows. */
 export function copyOut(
   client: pg.ClientBase,
   statement: string,
@@ -22,7 +22,7 @@ export function copyOut(
   let filled = 0
   let count = 0
   const rows = new Readable({
-    // Else what is waiting would be read as one.
+    // Otherwise waiting portions would be read as one.
     objectMode: true,
     highWaterMark: 4,
     read: () => void connection?.stream.resume(),
@@ -41,7 +41,7 @@ export function copyOut(
       connection = of
       of.query(statement)
     },
-    // The driver writes over what it has handed out, so it is copied here.
+    // Copied, because the driver reuses its buffer.
     handleCopyData({ chunk }: { chunk: Buffer }) {
       for (let at = 0; at < chunk.length; ) {
         const copied = chunk.copy(portion, filled, at)
@@ -62,10 +62,10 @@ export function copyOut(
   return { portions: rows, count: () => count }
 }
 
-/** Of the database's last word, `COPY 12`. */
+/** The number in the command tag `COPY 12`. */
 const countOf = (text: string): number => Number(/\d+$/.exec(text)?.[0] ?? 0)
 
-/** Gives `portions` to `statement` (`copy … from stdin`) and answers how many rows they were. @throws the database's error, or that of `portions` */
+/** Sends `portions` to `statement` (`copy … from stdin`) and returns the number of rows. @throws the database's error, or that of `portions` */
 export async function copyIn(
   client: pg.ClientBase,
   statement: string,
@@ -85,7 +85,7 @@ export async function copyIn(
       connection.endCopyFrom()
     } catch (error) {
       fault = error
-      connection.sendCopyFail('what was to be copied cannot be read')
+      connection.sendCopyFail('the rows to copy cannot be read')
     }
   }
   client.query({

@@ -1,12 +1,12 @@
 /**
- * Where the tables lie on a cluster of Citus: those of an organization by `org_id`, side by side on one node; small ones that belong to nobody
- * whole on every node, where reading them needs no other node; and few that are written often by whoever is signed in on the first
- * node, so that no other node is needed for them. A table that is in neither list is an organization's.
+ * The placement of tables on a Citus cluster. Tables of an organization are distributed by `org_id`, so that all its rows are on one node. Small
+ * global tables are on every node, so that a read needs no other node. A few global tables that are written often are on the first node alone, so
+ * that a write needs no other node. A table in neither list belongs to organizations.
  */
 import type pg from 'pg'
 import { StartError } from '../start-error.ts'
 
-/** On every node: read mostly, and looked up before an organization is known. Writing one needs all nodes. */
+/** On every node: mostly read, often before the organization is known. A write needs all nodes. */
 export const REFERENCE_TABLES: readonly string[] = [
   'migrations',
   'installation',
@@ -29,7 +29,7 @@ export const REFERENCE_TABLES: readonly string[] = [
   'fx_rates',
 ]
 
-/** On the first node, reached through any: written by every sign-in and every use of a key, or by whatever fails. */
+/** On the first node, reachable through any: written by every sign-in, every use of a key, or every failure. */
 export const FIRST_NODE_TABLES: readonly string[] = [
   'verifications',
   'sessions',
@@ -48,7 +48,7 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'failing_rounds',
 ]
 
-/** The table beside whose rows all others of an organization lie: the lock of its balance is the first of every transaction. */
+/** The table that the others of an organization are colocated with, because every transaction locks the balance first. */
 const BESIDE = 'balances'
 
 const ON_CITUS = `select to_regproc('create_distributed_table') is not null as is_so`
@@ -62,8 +62,8 @@ export async function isOnCitus(client: Pick<pg.ClientBase, 'query'>): Promise<b
 }
 
 /**
- * Runs `work` in one process at a time, the others wait; and lets statements that change the schema reach the nodes one after the other,
- * as a transaction that has written a row on all of them needs it.
+ * Runs `work` in one process at a time, while the others wait. Schema changes reach the nodes one after another, as a transaction needs that has
+ * written a row on all nodes.
  */
 export async function aloneOnCitus<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
   await client.query(`set citus.multi_shard_modify_mode = 'sequential'`)
@@ -75,7 +75,7 @@ export async function aloneOnCitus<T>(client: pg.ClientBase, work: () => Promise
   }
 }
 
-/** Tables that have no place yet, those first that others point to; partitions go with their table. */
+/** Tables that are not placed yet, ordered so that referenced tables come first. Partitions follow their table. */
 const UNPLACED = `
   with recursive referred as (
     select conrelid as own, confrelid as other from pg_constraint where contype = 'f' and conrelid <> confrelid
@@ -97,7 +97,7 @@ const UNPLACED = `
 
 type Unplaced = { name: string; method: string | null; was_by_the_way: boolean | null; is_led_by_organization: boolean }
 
-/** The composite types that statements send and no table may have: they reach the nodes with a table that has them. */
+/** Composite types that statements use but no table has. A temporary table carries them to the nodes. */
 const TYPES = `
   select t.typname as name from pg_type t join pg_class c on c.oid = t.typrelid
   where t.typnamespace = 'public'::regnamespace and c.relkind = 'c'
@@ -105,8 +105,8 @@ const TYPES = `
   order by 1`
 
 /**
- * Gives every table its place that has none, with the rows it holds; a second time it does nothing. Answers the names of the tables.
- * @throws StartError for a table that belongs to no organization and is in no list; whatever was placed before stays so.
+ * Places every table that is not placed yet, with its rows, and returns their names. A second run does nothing.
+ * @throws StartError for a table that belongs to no organization and is in no list; tables placed before it stay placed.
  */
 export async function distribute(client: pg.ClientBase): Promise<string[]> {
   const { rows: types } = await client.query<{ name: string }>(TYPES)

@@ -1,5 +1,5 @@
-// The embedded PostgreSQL: a real server on a socket in DATA_DIR/postgres, for one Sluice process at a time. It outlives
-// a `kill -9` of Sluice and is adopted by the next start.
+// The embedded PostgreSQL: a real server on a socket in DATA_DIR/postgres, for one Sluice process at a time. It survives a `kill -9` of Sluice, and
+// the next start adopts it.
 import { existsSync, openSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -8,11 +8,11 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { StartError } from '../start-error.ts'
 import { type Claim, claim } from './claim.ts'
-import { checkVersion, createCluster, openFolder } from './cluster.ts'
+import { checkVersion, createCluster, prepareFolder } from './cluster.ts'
 import { type Cluster, clearDead, findPostmaster, halt, launch } from './postmaster.ts'
 import { chooseOwner, findPrograms } from './programs.ts'
 
-/** A running server: how to reach it, and whether it was running already. `stop` ends it, even if it was. */
+/** A running server. `adopted`: it was running already. `stop` ends it in any case. */
 export type Embedded = { connection: pg.ClientConfig; adopted: boolean; stop(): Promise<void> }
 
 /** `alone: false` shares the server with other processes and never ends one that it did not start (tests). */
@@ -20,12 +20,12 @@ type EmbeddedOptions = { dataDir: string; log: Logger; settings?: readonly strin
 
 const ROOMY_BYTES = 2 * 1024 ** 3
 
-/** For two cores and 1 to 4 GB. Given at each start, not in a file, so that a new version of Sluice can change them. */
+/** For two cores and 1 to 4 GB of memory. Passed at each start rather than in a file, so that a new version of Sluice can change them. */
 const SETTINGS = [
   'listen_addresses=',
   'unix_socket_permissions=0700',
   'max_connections=100',
-  // Where there is room: hundreds of organizations write into hundreds of pages each, which else are written out in between.
+  // More where there is memory: hundreds of organizations write to hundreds of pages each, which would otherwise be written out in between.
   `shared_buffers=${totalmem() >= ROOMY_BYTES ? 256 : 128}MB`,
   'work_mem=8MB',
   'maintenance_work_mem=128MB',
@@ -41,29 +41,29 @@ const SETTINGS = [
   'io_workers=2',
   'max_parallel_workers_per_gather=1',
   'timezone=UTC',
-  // A client that was killed in the middle of a statement holds its locks only so long.
+  // Limits how long a client that was killed in the middle of a statement holds its locks.
   'client_connection_check_interval=500ms',
   'idle_in_transaction_session_timeout=60s',
-  // The statements hold visitors' data, and their errors reach Sluice's own log.
+  // Statements contain visitors' data, so they are not logged. Their errors reach Sluice's own log.
   'log_min_error_statement=panic',
   'log_error_verbosity=terse',
   'log_checkpoints=off',
 ]
 
-/** The longest path of a socket that the system takes. */
+/** The longest socket path that the system accepts. */
 const LONGEST_PATH_BYTES = 107
 
 /** Whether there is a database in `dataDir` already. */
 export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir, 'postgres', 'PG_VERSION'))
 
 /**
- * Starts the server of `dataDir`, making the cluster at the first start, or adopts the one that runs.
+ * Starts the server of `dataDir`, creating the cluster at the first start, or adopts the running one.
  * @throws StartError when another Sluice uses the folder (whose server is left alone), the folder belongs to another user
  *   or another version, or the server does not start.
  */
 export async function startPostgres({ dataDir, log, settings = [], alone = true }: EmbeddedOptions): Promise<Embedded> {
   const root = join(dataDir, 'postgres')
-  openFolder(dataDir, root)
+  prepareFolder(dataDir, root)
   const owner = chooseOwner(root)
   const programs = findPrograms(owner)
   if (!hasCluster(dataDir)) await createCluster(root, owner, programs)
@@ -91,16 +91,21 @@ export async function startPostgres({ dataDir, log, settings = [], alone = true 
   }
 }
 
-/** A socket is bound by a short name inside the folder; whoever connects by a path that is too long goes by its handle. */
+/** The folder to connect by. If its path is too long for a socket, an open handle of it is used instead. */
 function reachable(root: string): string {
   if (Buffer.byteLength(join(root, '.s.PGSQL.5432')) <= LONGEST_PATH_BYTES) return root
   return `/proc/self/fd/${openSync(root, 'r')}`
 }
 
-type Up = { adopted: boolean; held: Claim | undefined }
+type RunningServer = { adopted: boolean; held: Claim | undefined }
 
-/** @throws as soon as it may when `over` is aborted, so that nothing is started behind a stop. */
-async function bringUp(cluster: Cluster, connection: pg.ClientConfig, alone: boolean, over?: AbortSignal): Promise<Up> {
+/** @throws once `over` is aborted, so that nothing is started after a stop. */
+async function bringUp(
+  cluster: Cluster,
+  connection: pg.ClientConfig,
+  alone: boolean,
+  over?: AbortSignal,
+): Promise<RunningServer> {
   let adopted = true
   for (let refusals = 0; ; ) {
     over?.throwIfAborted()
@@ -115,7 +120,7 @@ async function bringUp(cluster: Cluster, connection: pg.ClientConfig, alone: boo
         const held = await claim(connection)
         if (held) return { adopted, held }
       } catch (error) {
-        // A server that its last user is stopping refuses or hangs up; when it is gone, it is started again.
+        // A server that another Sluice is stopping refuses or closes connections. Once it has ended, it is started again.
         if (++refusals > 500) throw error
         await sleep(20)
         continue
@@ -129,7 +134,7 @@ async function bringUp(cluster: Cluster, connection: pg.ClientConfig, alone: boo
   }
 }
 
-/** Keeps the claim, and brings the server back when it ended by itself (out of memory, disk full, killed). */
+/** Keeps the claim, and restarts the server if it ended by itself (out of memory, disk full, killed). */
 function watch(cluster: Cluster, connection: pg.ClientConfig, first: Claim, log: Logger) {
   const over = new AbortController()
   const regain = async (): Promise<Claim | undefined> => {

@@ -1,20 +1,20 @@
 /**
- * Questions over all organizations. On a cluster such a question needs every node, so while one is away it is asked of the organizations of the
- * others alone: nobody's deliveries wait for somebody else's node.
+ * Statements over all organizations. On a cluster they need every node, so while a node is away they are limited to the organizations of the other
+ * nodes: no organization's deliveries wait for another one's node.
  */
 import type pg from 'pg'
 import { isUnreachable, sqlState } from './faults.ts'
 
 /**
- * Answers what to put behind a condition, such as ` and r.org_id = any($3)`, or nothing; `column` is the organization's. To be put behind the
- * conditions of every table there is: Citus asks a node as long as it may be needed for one of them.
+ * Returns a further condition such as ` and r.org_id = any($3)`, or an empty text. `column` is the column of the organization. Add it to the
+ * conditions of every table in the statement, because Citus contacts each node that one of them may need.
  */
 export type Among = (column: string) => string
 
-/** The rows, and whether those of every organization are among them. */
+/** The rows, and whether every organization was asked. */
 export type Everywhere<Row> = { readonly rows: Row[]; readonly isWhole: boolean }
 
-// Asked of the node that the connection leads to: whom it cannot reach, its statements cannot.
+// Run on the node that the connection leads to, because its statements reach the same nodes as this check.
 const NODES = `
   select groupid as place, citus_check_connection_to_node(nodename, nodeport) as is_there
   from pg_dist_node where noderole = 'primary'`
@@ -26,13 +26,13 @@ const LIVING = `
     where p.groupid = any($1)
   ) as living`
 
-/** How long the nodes are taken for what they were: shorter than anyone waits, longer than a round of questions. */
+/** How long the state of the nodes is believed: longer than one run of statements, shorter than anyone waits. */
 const KNOWN_MS = 1000
 
 type Standing = { readonly living: readonly number[]; readonly until: number }
 const standings = new WeakMap<object, Standing>()
 
-/** @throws what the database throws, where the whole of it is away or the statement is at fault. */
+/** Runs the statement over all organizations that can be reached. @throws the database's error if all of it is away or the statement is wrong. */
 export async function askEverywhere<Row extends pg.QueryResultRow>(
   pool: Pick<pg.Pool, 'query'>,
   text: (among: Among) => string,
@@ -43,7 +43,7 @@ export async function askEverywhere<Row extends pg.QueryResultRow>(
     try {
       return await askLiving(pool, text, values, known)
     } catch (error) {
-      // Another node has gone since.
+      // Another node is away since.
       if (!isUnreachable(error)) throw error
       standings.delete(pool)
     }
@@ -54,7 +54,7 @@ export async function askEverywhere<Row extends pg.QueryResultRow>(
     )
     return { rows, isWhole: true }
   } catch (error) {
-    // What this process itself has lost says nothing about the nodes behind.
+    // An error without SQLSTATE is a lost connection of this process, which says nothing about the other nodes.
     if (!isUnreachable(error) || sqlState(error) === undefined) throw error
     const standing = await standingOf(pool).catch(() => undefined)
     if (standing === undefined) throw error
@@ -69,7 +69,7 @@ async function askLiving<Row extends pg.QueryResultRow>(
   { living }: Standing,
 ): Promise<Everywhere<Row>> {
   const among = (column: string) => ` and ${column} = any($${values.length + 1}::int[])`
-  // Not under a name: a plan that is kept for any list of organizations goes to every node.
+  // Without a name: a stored plan for any list of organizations would contact every node.
   const { rows } = await pool.query<Row>({ text: text(among), values: [...values, living] })
   return { rows, isWhole: false }
 }
@@ -80,7 +80,7 @@ const REACHED = `
   join pg_dist_placement p on p.shardid = get_shard_id_for_distribution_column('balances', o.org_id)
   where p.groupid = any($2)`
 
-/** Those of a cluster's organizations whose node is there, for the node that is asked. @throws what the database throws */
+/** Those of the organizations on a cluster whose node can be reached. @throws the database's error */
 export async function reachedAmong(pool: Pick<pg.Pool, 'query'>, org_ids: readonly number[]): Promise<number[]> {
   const { rows: nodes } = await pool.query<{ place: number; is_there: boolean }>(NODES)
   const there = nodes.filter(({ is_there }) => is_there).map(({ place }) => place)
@@ -88,7 +88,7 @@ export async function reachedAmong(pool: Pick<pg.Pool, 'query'>, org_ids: readon
   return rows.map(({ org_id }) => org_id)
 }
 
-/** Undefined where no node is away, or there is but one. */
+/** Undefined if no node is away, or there is only one. */
 async function standingOf(pool: Pick<pg.Pool, 'query'>): Promise<Standing | undefined> {
   const { rows: nodes } = await pool.query<{ place: number; is_there: boolean }>(NODES)
   if (nodes.every(({ is_there }) => is_there)) return undefined

@@ -1,33 +1,33 @@
-// Several statements as one question: sent in one write, with a single Sync behind all of them, and answered in one piece. Against the
-// driver's pipeline, which ends each statement with a Sync of its own, this spares both sides a system call per statement.
+// A flight: several statements sent in one write, with a single Sync after all of them. The driver's pipeline ends each statement with its own Sync,
+// so a flight saves both sides a system call per statement.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Value } from './statement.ts'
 
 declare const row: unique symbol
 
-/** A statement with its parameters, and in its type the rows it answers with. */
-export type Question<Row = unknown> = { readonly text: string; readonly values: readonly Value[]; readonly [row]?: Row }
+/** A statement with its parameters. Its type holds the rows that it returns. */
+export type FlightStatement<Row = unknown> = { readonly text: string; readonly values: readonly Value[]; readonly [row]?: Row }
 
-/** States which rows a statement answers with; the texts are constants, so that each is planned once per connection. */
-export function ask<Row = never>(text: string, values: readonly Value[] = []): Question<Row> {
+/** Builds a statement and states its rows. `text` must be a constant, because each text is prepared once per connection and kept. */
+export function ask<Row = never>(text: string, values: readonly Value[] = []): FlightStatement<Row> {
   return { text, values }
 }
 
-type Questions = Readonly<Record<string, Question | undefined>>
+type Questions = Readonly<Record<string, FlightStatement | undefined>>
 type Answers<Q> = {
-  [Name in keyof Q]: Q[Name] extends Question<infer Row> ? Row[] : Q[Name] extends undefined ? [] : RowsOf<Q[Name]>
+  [Name in keyof Q]: Q[Name] extends FlightStatement<infer Row> ? Row[] : Q[Name] extends undefined ? [] : RowsOf<Q[Name]>
 }
-type RowsOf<Q> = NonNullable<Q> extends Question<infer Row> ? Row[] : []
+type RowsOf<Q> = NonNullable<Q> extends FlightStatement<infer Row> ? Row[] : []
 
 /**
- * Asks everything at once, in the order of the names, and answers the rows under the same names; what was left out answers none. After
- * a statement that fails the server skips the rest, a `commit` among them.
+ * Sends all statements at once, in the order of their names, and returns the rows under the same names; an undefined statement has no rows. After a
+ * statement that fails, the server skips the rest, including a `commit`.
  * @param client of a pool with `pipeline: true`.
  * @throws the error of the statement that failed, or of the connection.
  */
 export async function flight<const Q extends Questions>(client: pg.PoolClient, questions: Q): Promise<Answers<Q>> {
-  const asked = Object.entries(questions).filter((entry): entry is [string, Question] => entry[1] !== undefined)
+  const asked = Object.entries(questions).filter((entry): entry is [string, FlightStatement] => entry[1] !== undefined)
   const answers = await flightOf<unknown>(
     client,
     asked.map(([, question]) => question),
@@ -37,9 +37,9 @@ export async function flight<const Q extends Questions>(client: pg.PoolClient, q
   return Object.fromEntries(Object.keys(questions).map(name => [name, rows.get(name) ?? []])) as Answers<Q>
 }
 
-/** The same for a list of statements that answer one kind of row: the rows of each, in the order of the list. */
-export function flightOf<Row>(client: pg.PoolClient, questions: readonly Question<Row>[]): Promise<Row[][]> {
-  // Resolvers of its own: in a promise's executor the callback would hold on to the questions.
+/** The same for a list of statements with one kind of row: the rows of each, in the order of the list. */
+export function flightOf<Row>(client: pg.PoolClient, questions: readonly FlightStatement<Row>[]): Promise<Row[][]> {
+  // Not in a promise's executor, where the callback would keep the statements in memory.
   const { promise, resolve, reject } = Promise.withResolvers<Row[][]>()
   client.query(
     new Flight(client, questions, (error, answers) => (error ? reject(error) : resolve((answers ?? []) as Row[][]))),
@@ -52,7 +52,7 @@ type Row = Record<string, unknown>
 type Field = { name: string; dataTypeID: number }
 type Done = (error: Error | null, answers?: Row[][]) => void
 
-/** What each connection has prepared, and the columns its statements answer with. */
+/** The prepared statements of each connection, with the columns of their rows. */
 const prepared = new WeakMap<pg.Connection, Map<string, Column[]>>()
 const names = new Map<string, string>()
 
@@ -62,18 +62,18 @@ function nameOf(text: string): string {
   return name
 }
 
-/** One entry in the driver's queue that speaks for many statements; the driver hands it their messages in order. */
+/** One entry in the driver's queue that stands for many statements. The driver passes it their messages in order. */
 class Flight extends pg.Query {
-  /** The driver puts its own timer around it. */
+  /** Not private, because the driver wraps it in its own timer. */
   callback: Done
   readonly #client: pg.PoolClient
-  #questions: readonly Question[]
+  #questions: readonly FlightStatement[]
   readonly #answers: Row[][] = []
   #known = new Map<string, Column[]>()
   #columns: Column[] = []
   #rows: Row[] = []
 
-  constructor(client: pg.PoolClient, questions: readonly Question[], done: Done) {
+  constructor(client: pg.PoolClient, questions: readonly FlightStatement[], done: Done) {
     super({ text: '' })
     this.#client = client
     this.#questions = questions
@@ -88,7 +88,7 @@ class Flight extends pg.Query {
       const name = nameOf(text)
       const isKnown = this.#known.has(name)
       if (!isKnown) {
-        // One that failed once may be there all the same; closing what is not there is no error.
+        // A statement that failed before may still be prepared. Closing one that is not is no error.
         wire.close({ type: 'S', name }, true)
         wire.parse({ name, text, types: [] }, true)
       }
@@ -101,7 +101,7 @@ class Flight extends pg.Query {
     this.#begin()
   }
 
-  /** The columns of the statement whose answer comes next; described at its first time only. */
+  /** Prepares for the rows of the next statement. Its columns are described only the first time. */
   #begin(): void {
     const next = this.#questions[this.#answers.length]
     this.#columns = next === undefined ? [] : (this.#known.get(nameOf(next.text)) ?? [])
@@ -125,7 +125,7 @@ class Flight extends pg.Query {
   }
 
   handleCommandComplete(): void {
-    const { text } = this.#questions[this.#answers.length] as Question
+    const { text } = this.#questions[this.#answers.length] as FlightStatement
     this.#known.set(nameOf(text), this.#columns)
     this.#answers.push(this.#rows)
     this.#begin()
@@ -139,21 +139,21 @@ class Flight extends pg.Query {
     this.#answered()(error)
   }
 
-  /** What a query still holds when it is answered is kept until the next full collection, and visitors wait for each of those. */
+  /** Drops the statements: what a query still holds when it ends lives until the next full garbage collection, and visitors wait for those. */
   #answered(): Done {
     this.#questions = []
     return this.callback
   }
 }
 
-/** The connection with its messages kept back: one write of one piece costs a third of handing them to the socket one by one. */
+/** The connection with its messages collected: one write costs a third of writing them to the socket one by one. */
 function gathering(connection: pg.Connection): { wire: pg.Connection; sent: Uint8Array[] } {
   const sent: Uint8Array[] = []
   const stream = { writable: true, write: (message: Uint8Array) => sent.push(message) > 0 }
   return { wire: Object.create(connection, { stream: { value: stream } }) as pg.Connection, sent }
 }
 
-/** A parameter as the server reads it in text form. */
+/** A parameter in the server's text format. */
 function written(value: Value): string | null {
   if (value === null || typeof value === 'string') return value
   if (typeof value === 'object') return writtenList(value as readonly Value[])

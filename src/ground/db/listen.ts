@@ -1,33 +1,37 @@
-// Hears a channel of PostgreSQL's NOTIFY on a connection of its own. A hint, never the truth: what is said while nobody listens is lost.
+// Listens to a NOTIFY channel on a connection of its own. Notifications are only a hint, because those sent while nobody listens are lost.
 import type pg from 'pg'
 import type { Database } from './connect.ts'
 
 const AGAIN_MS = 500
 
-type Heard = {
-  /** Something was said. */
-  told: (payload: string) => void
-  /** Listening anew after the connection was lost: anything may have been missed. */
-  again: () => void
+type Callbacks = {
+  onNotify: (payload: string) => void
+  /** Called after a lost connection is replaced: notifications may have been missed. */
+  onReconnect: () => void
 }
 
-type Ear = { close(): Promise<void> }
+type Listening = { close(): Promise<void> }
 
 /**
- * Listens until it is closed, connecting anew for as long as it takes; on each node of a cluster, because what is said on one is not heard on
- * the others. Resolves when it has listened, or failed to, once.
+ * Listens until it is closed, and reconnects as often as needed. It listens on each node of a cluster, because a notification stays on its node.
+ * Resolves after the first attempt to listen, successful or not.
  */
-export async function listen(database: Database, channel: string, heard: Heard): Promise<Ear> {
+export async function listen(database: Database, channel: string, callbacks: Callbacks): Promise<Listening> {
   const nodes = Array.from({ length: database.nodes }, (_, node) => node)
-  const ears = await Promise.all(nodes.map(node => listenOn(database, node, channel, heard)))
+  const all = await Promise.all(nodes.map(node => listenOn(database, node, channel, callbacks)))
   return {
     async close() {
-      await Promise.all(ears.map(ear => ear.close()))
+      await Promise.all(all.map(one => one.close()))
     },
   }
 }
 
-async function listenOn(database: Database, node: number, channel: string, { told, again }: Heard): Promise<Ear> {
+async function listenOn(
+  database: Database,
+  node: number,
+  channel: string,
+  { onNotify, onReconnect }: Callbacks,
+): Promise<Listening> {
   let client: pg.Client | undefined
   let timer: NodeJS.Timeout | undefined
   let isClosed = false
@@ -44,15 +48,15 @@ async function listenOn(database: Database, node: number, channel: string, { tol
     const fresh = database.dedicated(node)
     client = fresh
     fresh.on('error', () => {})
-    fresh.on('notification', ({ payload }) => told(payload ?? ''))
+    fresh.on('notification', ({ payload }) => onNotify(payload ?? ''))
     try {
       await fresh.connect()
       await fresh.query(`listen ${channel}`)
       fresh.once('end', later)
       if (isClosed) await fresh.end()
-      else if (isAgain) again()
+      else if (isAgain) onReconnect()
     } catch {
-      // Not awaited: the end of a connection to a database that hangs may never be heard.
+      // Not awaited, because it may never resolve if the database hangs.
       fresh.end().catch(() => {})
       later()
     }

@@ -1,17 +1,17 @@
-// Lists of the dashboard: newest first, page by page, with what people look for in names.
+// Lists of the dashboard: newest first, page by page, filtered by name.
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { pageOf } from '../../contract/paging.ts'
 
-/** Which page: `cursor` is the id of the last row of the page before, `limit` the rows of this one. */
-type Wanted = { readonly cursor?: string | undefined; readonly limit: number }
+/** `cursor` is the id of the last row of the page before, `limit` the most rows of this page. */
+type WantedPage = { readonly cursor?: string | undefined; readonly limit: number }
 
 /**
- * The page of these rows, newest first: ids are made in order, so theirs is the order of time. And the cursor of the next page or null. `id` is
- * the column of their ids where several tables are read.
+ * A page of rows, newest first, with the cursor of the next page or null. Ids ascend with time, so they give the order. `id` names the id column if
+ * several tables are read.
  */
 export async function newestFirst<DB, Table extends keyof DB, Row extends { id: string }>(
   rows: SelectQueryBuilder<DB, Table, Row>,
-  { cursor, limit }: Wanted,
+  { cursor, limit }: WantedPage,
   id = 'id',
 ): Promise<{ data: Row[]; next_cursor: string | null }> {
   const column = sql.ref<string>(id)
@@ -20,6 +20,6 @@ export async function newestFirst<DB, Table extends keyof DB, Row extends { id: 
   return pageOf(await found.execute(), limit)
 }
 
-/** Whether the name holds the text, whatever the case of either. */
+/** Whether the name contains the text, ignoring case. */
 export const nameHolds = (text: string, name = 'name') =>
   sql<boolean>`strpos(lower(${sql.ref(name)}), lower(${text})) > 0`

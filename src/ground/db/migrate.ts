@@ -1,5 +1,4 @@
-// Brings a database to the shape this code expects: the numbered files of migrations/, each in one transaction.
-// Owns the table `migrations`.
+// Migrates the database by the numbered files of migrations/, each in one transaction. Owns the table `migrations`.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,11 +9,11 @@ import { isRetryable, isTaken, isThereAlready } from './faults.ts'
 
 export type Migration = { number: number; name: string; checksum: string; sql: string }
 
-/** Of one migration that deadlocks with traffic. */
+/** Tries of one migration that deadlocks with traffic. */
 const TRIES = 10
 const MIGRATIONS = join(import.meta.dirname, '../../../migrations')
 
-/** Of texts that a file had for a while: databases that had it then are, with the files behind it, as all others. */
+/** Checksums of earlier texts of a file. With the later files, a database that had the earlier text is the same as all others. */
 const OTHER_TEXTS: Readonly<Record<string, string>> = {
   '0018_report_sheets.sql': '0a7249a1d2751643cb6d34464d5ffae8d8b254c2138efb2e96c50808addeee2e',
 }
@@ -34,8 +33,8 @@ export function listMigrations(folder = MIGRATIONS): Migration[] {
 }
 
 /**
- * Applies what is missing and answers the names of the files it applied. Any number of processes may do so at once:
- * the number is inserted first, so the second waits for the first and then goes on behind it. On Citus every table is then given its place.
+ * Applies the missing migrations and returns their file names. Any number of processes may run it at once: each inserts the number first, so the
+ * second waits for the first. On Citus every new table is then placed.
  * @throws StartError when an applied file has changed since, or the database is newer than the code.
  */
 export async function migrate(client: pg.ClientBase, migrations = listMigrations()): Promise<string[]> {
@@ -71,31 +70,31 @@ async function isTableThere(client: pg.ClientBase): Promise<boolean> {
 }
 
 async function createTable(client: pg.ClientBase): Promise<void> {
-  // Looked for first: a cluster would tell every node of a table that is there.
+  // Checked first, because a cluster would contact every node even for an existing table.
   if (await isTableThere(client)) return
   try {
     await client.query(
       'create table if not exists migrations (number int primary key, name text not null, checksum text not null, applied_at timestamptz not null)',
     )
   } catch (error) {
-    // Two at once meet on the catalog's own keys in spite of "if not exists"; then the other one has made the table.
+    // Two processes can collide in spite of "if not exists"; then the other one has created the table.
     if (!isThereAlready(error)) throw error
   }
 }
 
-/** The migrations that this database has not had. @throws StartError as `migrate` does */
+/** The migrations that this database lacks. @throws StartError as `migrate` does */
 export async function missingMigrations(client: pg.ClientBase, migrations = listMigrations()): Promise<Migration[]> {
-  const { rows } = await client.query<Applied>('select number, name, checksum from migrations order by number')
+  const { rows } = await client.query<AppliedMigration>('select number, name, checksum from migrations order by number')
   checkApplied(rows, migrations)
   const done = new Set(rows.map(row => row.number))
   return migrations.filter(({ number }) => !done.has(number))
 }
 
-/** What a database has had of a migration. */
-export type Applied = Pick<Migration, 'number' | 'name' | 'checksum'>
+/** A migration as recorded in a database. */
+export type AppliedMigration = Pick<Migration, 'number' | 'name' | 'checksum'>
 
-/** @throws StartError where a database has had another migration than these, or one of these in another text */
-export function checkApplied(applied: readonly Applied[], migrations = listMigrations()): void {
+/** @throws StartError if a migration is unknown here, or has another text here */
+export function checkApplied(applied: readonly AppliedMigration[], migrations = listMigrations()): void {
   const known = new Map(migrations.map(migration => [migration.number, migration]))
   for (const { number, name, checksum } of applied) {
     const ours = known.get(number)
@@ -110,8 +109,8 @@ export function checkApplied(applied: readonly Applied[], migrations = listMigra
 }
 
 /**
- * False when another process has applied it meanwhile. Where processes of the version before wait for its locks while it waits for theirs, the
- * database may end it for them: nothing of it has happened, so it begins anew.
+ * False if another process has applied it meanwhile. It can deadlock with processes of the previous version, and the database may then cancel it.
+ * Nothing has happened in that case, so it is tried again.
  */
 async function apply(client: pg.ClientBase, migration: Migration): Promise<boolean> {
   for (let tried = 1; ; tried += 1) {
@@ -130,7 +129,7 @@ async function apply(client: pg.ClientBase, migration: Migration): Promise<boole
   }
 }
 
-/** Begins the transaction of a migration with its number; false, and none is begun, where another process has applied it. */
+/** Begins the transaction of a migration by inserting its number. False, without a transaction, if another process has applied it. */
 async function begin(client: pg.ClientBase, { number, name, checksum }: Migration): Promise<boolean> {
   await client.query('begin')
   try {
@@ -145,8 +144,8 @@ async function begin(client: pg.ClientBase, { number, name, checksum }: Migratio
 }
 
 /**
- * The statements of a file, one by one: several in one message are refused by Citus where its tables are concerned. Semicolons inside of
- * quotes, dollar quotes and comments end none.
+ * Splits a file into statements, because Citus refuses several in one message. Semicolons inside quotes, dollar quotes and comments do not end a
+ * statement.
  */
 export function statementsOf(sql: string): string[] {
   const parts = sql.match(/'(?:[^']|'')*'|"[^"]*"|(\$\w*\$)[^]*?\1|--.*|\/\*[^]*?\*\/|;|[^'"$;/-]+|[^]/g) ?? []

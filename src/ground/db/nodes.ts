@@ -1,4 +1,4 @@
-// The database a process works on: the nodes of DATABASE_URL, or the embedded server of DATA_DIR.
+// The database of a process: the nodes of DATABASE_URL, or the embedded server of DATA_DIR.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
@@ -10,17 +10,17 @@ import { hasCluster, startPostgres } from './embedded.ts'
 import { isUnreachable } from './faults.ts'
 import { isMigrated, migrate, missingMigrations } from './migrate.ts'
 
-/** Addresses for `connect`, the first of them for migrations; `close` stops the embedded server and nothing else. */
+/** The addresses for `connect`; migrations run on the first. `close` stops the embedded server, if there is one. */
 export type Nodes = { addresses: readonly Node[]; close(): Promise<void> }
 
-/** A database that is started together with Sluice may come up a little later. */
+/** A database that is started together with Sluice may be ready a little later. */
 const PATIENCE_MS = 15_000
-/** The oldest major version of PostgreSQL whose SQL is spoken here. */
+/** The oldest major version of PostgreSQL that runs Sluice's SQL. */
 const OLDEST = 15
 
 /**
- * Starts or finds the database. `alone: false` looks in beside the Sluice that may be running on an embedded one; `mayCreate: false` makes no
- * embedded one where there is none.
+ * Starts or finds the database. `alone: false` shares an embedded server with a running Sluice. `mayCreate: false` refuses to create an embedded
+ * server's cluster.
  * @throws StartError with the reason in one line, without the password.
  */
 export async function openNodes(
@@ -34,7 +34,7 @@ export async function openNodes(
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 
-/** What is expected is not there. Whoever starts it has moved the data, has not restored it yet, or wants a new installation. */
+/** The expected data is missing. It was moved, is not restored yet, or the operator wants a new installation. */
 const noInstallation = (found: string) =>
   new StartError(
     `${found}, and NEW_INSTALLATION=refuse: put the data back or restore a backup. To begin a new installation run ` +
@@ -42,8 +42,8 @@ const noInstallation = (found: string) =>
   )
 
 /**
- * Brings the database up to date by its first node and answers the names of the files applied. Where that one is away, any other can tell
- * that nothing is missing. `mayCreate: false` refuses a database that has never been one of Sluice's.
+ * Migrates the database through its first node and returns the names of the applied files. If that node is away, any other node can tell that no
+ * migration is missing. `mayCreate: false` refuses a database that Sluice has never used.
  */
 export async function migrateNodes({ addresses }: Nodes, { mayCreate = true } = {}): Promise<string[]> {
   const [first = '', ...others] = addresses
@@ -64,7 +64,7 @@ export async function migrateNodes({ addresses }: Nodes, { mayCreate = true } = 
   }
 }
 
-/** @throws StartError where several addresses are not those of one cluster, or the first is not the node that changes the schema. */
+/** @throws StartError if several addresses are not of one cluster, or the first is not its coordinator. */
 async function checkPlace(client: pg.Client, others: number): Promise<void> {
   if (await isOnCitus(client)) {
     const { rows } = await client.query<{ place: number }>('select groupid as place from pg_dist_local_group')
@@ -83,7 +83,7 @@ async function isThere(node: Node): Promise<boolean> {
   return (await onceReached(node, async () => true)) === true
 }
 
-/** Whether one of these nodes is there and has had every migration. */
+/** Whether the first of these nodes that can be reached has every migration. */
 async function isAnyUpToDate(nodes: readonly Node[]): Promise<boolean> {
   for (const node of nodes) {
     const missing = await onceReached(node, missingMigrations)
@@ -92,7 +92,7 @@ async function isAnyUpToDate(nodes: readonly Node[]): Promise<boolean> {
   return false
 }
 
-/** What `work` answers; undefined when the node cannot be reached at once. */
+/** The result of `work`; undefined if the node cannot be reached at once. */
 async function onceReached<T>(node: Node, work: (client: pg.Client) => Promise<T>): Promise<T | undefined> {
   const client = clientFor(node)
   try {
@@ -106,11 +106,11 @@ async function onceReached<T>(node: Node, work: (client: pg.Client) => Promise<T
   }
 }
 
-/** One connection whose statements may take as long as they take: for commands that read everything. */
+/** A pool of one connection without a statement timeout, for commands that read everything. */
 export function openPatientPool({ addresses: [first = ''] }: Nodes): pg.Pool {
   const own = { application_name: 'sluice reconcile', max: 1 }
   const pool = new pg.Pool(typeof first === 'string' ? { ...own, connectionString: first } : { ...own, ...first })
-  // One that is idle when its server is stopped behind the command has nothing to say any more.
+  // An idle connection may report that its server was stopped after the command, which does not matter any more.
   pool.on('error', () => {})
   return pool
 }
@@ -118,7 +118,7 @@ export function openPatientPool({ addresses: [first = ''] }: Nodes): pg.Pool {
 function clientFor(node: Node): pg.Client {
   const own = { application_name: 'sluice migrate', connectionTimeoutMillis: 5000 }
   const client = new pg.Client(typeof node === 'string' ? { ...own, connectionString: node } : { ...own, ...node })
-  // An error between two statements is met by the next one.
+  // After an error between two statements, the next statement fails.
   client.on('error', () => {})
   return client
 }

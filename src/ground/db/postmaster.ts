@@ -1,5 +1,5 @@
-// The running server of one cluster: found, started, cleaned up after, stopped. Everything is decided by what the system
-// says of its processes, so it also holds after a `kill -9` of Sluice, of the server, or of both.
+// Finds, starts, cleans up after and stops the server of one cluster. Every decision follows the system's list of processes, so it also works after a
+// `kill -9` of Sluice, of the server, or of both.
 import { spawn } from 'node:child_process'
 import {
   closeSync,
@@ -19,7 +19,7 @@ import { isRunning } from '../is-running.ts'
 import { StartError } from '../start-error.ts'
 import type { Owner, Programs } from './programs.ts'
 
-/** A cluster on disk: its folder, where its log goes, and what its server is started with. */
+/** A cluster on disk: its folder, its log file, and the settings of its server. */
 export type Cluster = { root: string; log: string; owner: Owner; programs: Programs; settings: readonly string[] }
 
 type Postmaster = { pid: number; ready: boolean }
@@ -27,16 +27,16 @@ type Postmaster = { pid: number; ready: boolean }
 const SOCKET = '.s.PGSQL.5432'
 const LARGEST_LOG_BYTES = 10_000_000
 
-/** Part of the command line of every process of this cluster. The folder itself is meant, whatever path leads to it. */
+/** A mark in the command line of every process of this cluster. It names the folder itself, not a path to it. */
 function markOf(root: string): string {
   const { dev, ino } = statSync(root)
   return `sluice-${dev}-${ino}`
 }
 
-/** Whether `pid` is a process of the cluster. A zombie is none, although `kill(pid, 0)` finds it. */
+/** Whether `pid` is a live process of the cluster. A zombie is not, although `kill(pid, 0)` finds it. */
 function belongs(pid: number, mark: string): boolean {
   try {
-    // Not /proc/<pid>/cwd: root in a container may not read it for another user's process.
+    // Not /proc/<pid>/cwd, which root in a container may not read for another user's process.
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8')) && commandLine(pid).includes(mark)
   } catch {
     return false
@@ -60,7 +60,7 @@ export function findPostmaster({ root }: Cluster): Postmaster | undefined {
   return pid > 0 && belongs(pid, markOf(root)) ? { pid, ready: status?.trim() === 'ready' } : undefined
 }
 
-/** True when someone answers at the socket. It sees a server in another container, whose process cannot be seen. */
+/** True if a server accepts connections at the socket, even one in another container, whose process cannot be seen. */
 const answers = (host: string): Promise<boolean> =>
   new Promise(resolve => {
     const socket = connect(join(host, SOCKET))
@@ -69,9 +69,9 @@ const answers = (host: string): Promise<boolean> =>
   })
 
 /**
- * Makes the folder of a dead server startable: waits for the processes it left, and removes its marks where PostgreSQL
- * would take a zombie, or a stranger with the same number, for a living server.
- * @throws StartError when a server is alive that does not belong to this machine's processes.
+ * Prepares the folder of a dead server for a new start. Waits for the processes it left. Removes its pid and socket files if PostgreSQL would mistake
+ * a zombie, or another process with the same number, for a live server.
+ * @throws StartError if a server is alive that is not among this machine's processes.
  */
 export async function clearDead({ root }: Cluster, host: string): Promise<void> {
   if (await answers(host)) {
@@ -88,15 +88,14 @@ export async function clearDead({ root }: Cluster, host: string): Promise<void> 
 }
 
 /**
- * Starts the server and waits until it takes connections, however long it repairs what a crash left behind.
- * Answers false when it ended because another server was there first.
- * @throws StartError with the last words of its log.
+ * Starts the server and waits until it accepts connections, for as long as crash recovery takes. False if it ended because another server was first.
+ * @throws StartError with the last lines of its log.
  */
 export async function launch(cluster: Cluster): Promise<boolean> {
   const { root, log, owner, programs, settings } = cluster
   const settled = [`cluster_name=${markOf(root)}`, ...settings].flatMap(setting => ['-c', setting])
   const output = openLog(log, owner)
-  // The folder is entered as root, before the change of user, so the folders above it need no rights for that user.
+  // The process enters the folder as root and then changes its user, so that user needs no rights on the folders above.
   const child = spawn(join(programs.bin, 'postgres'), ['-D', '/proc/self/cwd', '-k', '.', '-p', '5432', ...settled], {
     ...owner,
     cwd: root,
@@ -121,7 +120,7 @@ function openLog(path: string, { uid, gid }: Owner): number {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
   if (size > LARGEST_LOG_BYTES) renameSync(path, `${path}.1`)
   const { O_APPEND, O_CREAT, O_NOFOLLOW, O_WRONLY } = constants
-  // Root gives away what it has opened itself, never what a link of the folder's owner points to.
+  // O_NOFOLLOW, so that root never changes the owner of a file that a link points to.
   const file = openSync(path, O_APPEND | O_CREAT | O_NOFOLLOW | O_WRONLY, 0o600)
   if (uid !== undefined && gid !== undefined) fchownSync(file, uid, gid)
   return file
@@ -135,7 +134,7 @@ const lastWords = (log: string): string =>
     .map(line => line.replace(/^.*?([A-Z]+: )/, '$1').trim())
     .join(' ')
 
-/** Ends the server in order: open transactions are rolled back, then it writes everything down. */
+/** Shuts the server down: it rolls open transactions back and writes everything to disk. */
 export async function halt(cluster: Cluster): Promise<void> {
   const running = findPostmaster(cluster)
   if (!running) return

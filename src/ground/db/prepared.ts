@@ -1,8 +1,8 @@
-// Named statements for node-postgres: a statement's text is parsed and planned once per connection, not at each call.
+// Named statements for node-postgres: a text is parsed and planned once per connection, not at each call.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 
-/** Every connection keeps what it has prepared for its whole life, so texts that vary without end must not all be named. */
+/** Each connection keeps its prepared statements for life, so not every varying text may be named. */
 const MOST_NAMES = 500
 const names = new Map<string, string>()
 
@@ -24,7 +24,7 @@ type AnyQuery = (config: unknown, values?: unknown, callback?: unknown) => unkno
 export class Prepared extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {
     super(config)
-    // Assigned, not overridden: the declared overloads of `query` cannot be met by one signature.
+    // Assigned, because an override with one signature cannot satisfy the declared overloads of `query`.
     const send: AnyQuery = super.query.bind(this)
     const query: AnyQuery = (config, values, callback) => {
       const name = typeof config === 'string' && Array.isArray(values) && values.length > 0 ? nameOf(config) : undefined

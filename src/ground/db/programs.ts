@@ -1,4 +1,4 @@
-// Where the embedded server's programs lie, and as whom they run: PostgreSQL refuses to run as root.
+// The programs of the embedded server and the user they run as: PostgreSQL refuses to run as root.
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
@@ -16,13 +16,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { StartError } from '../start-error.ts'
 
-/** Whom the server runs as: nothing when it is whoever started Sluice. Passed to `spawn`. */
+/** The user of the server, passed to `spawn`. Empty if it is the user who started Sluice. */
 export type Owner = { uid?: number; gid?: number }
 
-/** The folder of `postgres` and `initdb`, and the major version that a cluster must have been made by. */
+/** The folder of `postgres` and `initdb`, and the major version that a cluster must have. */
 export type Programs = { bin: string; major: string }
 
-/** Only root writes below it, so nobody can plant a program there that root would start. */
+/** Only root may write here, so that no other user can place a program that root would start. */
 const CACHE = '/var/cache/sluice'
 
 function inPasswd(
@@ -36,9 +36,8 @@ function inPasswd(
 }
 
 /**
- * Whom the server of the cluster in `root` runs as. For root: the owner of an existing cluster, else `postgres`, else
- * `nobody`; no user is ever made.
- * @throws StartError for an ordinary user whom the folder does not belong to.
+ * The user that the server of the cluster in `root` runs as. If root starts Sluice: the owner of an existing cluster, else `postgres`, else `nobody`.
+ * @throws StartError if root starts Sluice and there is no such user.
  */
 export function chooseOwner(root: string): Owner {
   const me = process.getuid?.()
@@ -57,7 +56,7 @@ export function chooseOwner(root: string): Owner {
   return { uid: found.uid, gid: found.gid }
 }
 
-/** The name of a user for a message, or the number where the system knows no name. */
+/** The name of a user for a message, or their number if they have no name. */
 export function userName(uid: number): string {
   return inPasswd((_, other) => other === uid)?.name ?? `user ${uid}`
 }
@@ -74,7 +73,7 @@ function packaged(): { folder: string; version: string } {
   }
 }
 
-/** Undefined when the programs run as `owner`, else why they do not. */
+/** Undefined if the programs run as `owner`, else the reason why not. */
 function obstacle(folder: string, owner: Owner): string | undefined {
   const { status, error, stderr } = spawnSync(join(folder, 'bin/postgres'), ['--version'], {
     ...owner,
@@ -84,7 +83,7 @@ function obstacle(folder: string, owner: Owner): string | undefined {
   return status === 0 ? undefined : (error?.message ?? stderr.trim())
 }
 
-/** The embedded server's programs, copied to the system's cache once where `owner` cannot reach the checkout. */
+/** The embedded server's programs. If `owner` cannot read the checkout, they are copied once to the system's cache. */
 export function findPrograms(owner: Owner): Programs {
   const { folder, version } = packaged()
   const major = version.split('.', 1).join()
@@ -104,7 +103,7 @@ function copyPrograms(from: string, to: string): void {
   if (uid !== 0 || (mode & 0o022) !== 0) throw new StartError(`${CACHE} can be written by others than root: remove it`)
   const half = `${to}.${process.pid}`
   cpSync(from, half, { recursive: true, verbatimSymlinks: true })
-  // The checkout's own modes may shut others out.
+  // The modes in the checkout may exclude other users.
   for (const entry of readdirSync(half, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
     if (!entry.isSymbolicLink()) chmodSync(path, entry.isDirectory() || statSync(path).mode & 0o100 ? 0o755 : 0o644)

@@ -1,7 +1,7 @@
 /**
- * What only this installation knows: SECRET (from the environment, else made once in DATA_DIR), whose fingerprint the database keeps
- * so that another one is refused instead of leaving tokens unreadable; and the key of click ids, which lives in the database for
- * ever. Owns the table `installation`.
+ * The secrets of this installation: SECRET (from the environment, else created once in DATA_DIR) and the key of click ids, which stays in the database
+ * for ever. The database stores SECRET's fingerprint, so that a wrong SECRET is refused instead of leaving tokens unreadable. Owns the table
+ * `installation`.
  */
 import {
   createCipheriv,
@@ -31,14 +31,14 @@ import { StartError } from '../start-error.ts'
 import type { Tables } from './tables.ts'
 
 export type Secrets = {
-  /** Encrypts and authenticates text (AES-256-GCM); `open` gives it back or throws. */
+  /** Encrypts and authenticates text (AES-256-GCM). `open` decrypts it or throws. */
   seal(text: string): Buffer
   open(sealed: Buffer): string
-  /** HMAC-SHA-256, 32 bytes; `purpose` keeps the uses apart. */
+  /** HMAC-SHA-256, 32 bytes. Each `purpose` has its own key. */
   mac(purpose: string, text: string): Buffer
   /** 16 bytes of AES-128 key for the click id's last 32 bits. */
   readonly clickKey: Buffer
-  /** The text that lies sealed in the database under this name, for ever; what `make` answers where there is none. */
+  /** The text stored encrypted in the database under this name, for ever. The first call stores the result of `make`. */
   kept(name: string, make: () => string): Promise<string>
 }
 
@@ -53,7 +53,7 @@ export async function openSecrets(config: Pick<Config, 'secret' | 'dataDir'>, db
     )
   const clickKey = Buffer.from(await keep(db, 'click_id_key', randomBytes(16).toString('hex')), 'hex')
   const sealing = derive('seal', 32)
-  // As key objects: of plain bytes Node makes one for each call, which takes four times as long as the hash.
+  // Key objects, because Node would convert plain bytes at each call, which takes four times as long as the hash.
   const macKeys = new Map<string, KeyObject>()
   const macKey = (purpose: string) => {
     const key = macKeys.get(purpose) ?? createSecretKey(derive(`mac ${purpose}`, 32))
@@ -76,14 +76,14 @@ async function find(db: Kysely<Tables>, name: string): Promise<string | undefine
   return (await db.selectFrom('installation').select('value').where('name', '=', name).executeTakeFirst())?.value
 }
 
-/** By which a database knows its SECRET again. */
+/** The value by which a database recognizes its SECRET. */
 const fingerprintOf = (secret: string): string =>
   Buffer.from(hkdfSync('sha256', secret, 'sluice', 'fingerprint', 16)).toString('hex')
 
-/** What commands take from SECRET: its fingerprint, and the key that signs backups. */
+/** SECRET's fingerprint, and the key derived from it that signs backups. */
 export type SecretHere = { readonly fingerprint: string; readonly backupKey: KeyObject }
 
-/** Of the SECRET that is given or lies in DATA_DIR; undefined where there is none, and none is made. */
+/** Reads SECRET from the settings or DATA_DIR. Undefined if there is none; none is created. */
 export function secretHere(config: Pick<Config, 'secret' | 'dataDir'>): SecretHere | undefined {
   const secret = config.secret ?? readSecret(join(config.dataDir, 'secret'))
   if (secret === undefined) return undefined
@@ -91,9 +91,9 @@ export function secretHere(config: Pick<Config, 'secret' | 'dataDir'>): SecretHe
   return { fingerprint: fingerprintOf(secret), backupKey }
 }
 
-/** Stores the value unless one is there; answers the one that counts. */
+/** Stores the value unless there is one, and returns the stored value. */
 async function keep(db: Kysely<Tables>, name: string, value: string): Promise<string> {
-  // Read first: to write a row that every node of a cluster has, each of them must be there.
+  // Read first, because on a cluster a write to this table needs every node.
   const found = await find(db, name)
   if (found !== undefined) return found
   await db
@@ -125,7 +125,7 @@ function secretOnDisk(dataDir: string): string {
   const owner = otherOwner(dataDir)
   if (owner) fchownSync(file, owner.uid, owner.gid)
   closeSync(file)
-  // A link never replaces: of two first starts at once the first one's secret stays.
+  // A hard link never replaces a file, so if two first starts run at once, the first one's secret stays.
   try {
     linkSync(fresh, path)
   } catch (error) {

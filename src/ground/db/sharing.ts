@@ -1,6 +1,6 @@
 /**
- * How many organizations may share a transaction: on one server many, because one commit then serves them all. A transaction of several
- * organizations would span the nodes of a sharded database, where each is to have its own.
+ * How many organizations may share a transaction. On one server many may, because one commit then serves them all. On a cluster each organization
+ * gets its own transaction, because a shared one would span nodes.
  */
 import type pg from 'pg'
 
@@ -9,13 +9,13 @@ const MOST = 100
 
 const IS_ONE = "select to_regproc('create_distributed_table') is null as is_one"
 
-/** The answer is one until the database has told what it is; where it could not, it is asked again. */
+/** The returned function says 1 until the database is known to be one server. After a failure the database is asked again. */
 export function openSharing(pool: pg.Pool): () => number {
   const isOne = asking(pool)
   return () => (isOne() === true ? MOST : 1)
 }
 
-/** Whether organizations lie on several nodes, of which one can be away while the others serve; false until that is known. */
+/** Whether organizations are on several nodes, one of which can be away while the others serve; false until that is known. */
 export function openSharded(pool: pg.Pool): () => boolean {
   const isOne = asking(pool)
   return () => isOne() === false

@@ -1,18 +1,17 @@
 /**
- * A prepared statement keeps the plan that suited the tables when it was made. On a young installation they were empty then, and until
- * the database analyzes them by itself, minutes of traffic would be searched by the wrong index. So each connection makes its plans
- * anew, soon at first and then once a minute.
+ * A prepared statement keeps the plan that suited the tables when it was made. In a new installation the tables were empty then, and until the
+ * database analyzes them, traffic would use the wrong index for minutes. So each connection discards its plans, soon at first and then once a minute.
  */
 import type pg from 'pg'
-import { ask, type Question } from './flight.ts'
+import { ask, type FlightStatement } from './flight.ts'
 
 const FIRST_MS = 500
 const LAST_MS = 60_000
 
 const due = new WeakMap<pg.PoolClient, { at: number; gap_ms: number }>()
 
-/** What to ask first on a connection whose plans are to be made anew, if they are. */
-export function discardStalePlans(client: pg.PoolClient): Question<never> | undefined {
+/** The statement to send first on a connection, if its plans are due to be discarded. */
+export function discardStalePlans(client: pg.PoolClient): FlightStatement<never> | undefined {
   const now = performance.now()
   const last = due.get(client)
   if (last !== undefined && now < last.at) return undefined

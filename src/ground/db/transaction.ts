@@ -1,9 +1,9 @@
-/** Transactions whose statements depend on each other; the connection is closed where one failed, because its state is then unknown. */
+/** Transactions whose statements depend on each other. After a failure the connection is closed, because its state is unknown. */
 import type pg from 'pg'
 
 /**
- * Answers what `work` does, which begins and ends a transaction by itself, such as in flights (flight.ts).
- * @throws what `work` or the database throws; with the connection its transaction ends, whatever state that was in
+ * Runs `work`, which begins and ends its own transaction, such as in flights (flight.ts), and returns its result.
+ * @throws the error of `work` or the database; the connection and its transaction are then ended
  */
 export async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
@@ -17,7 +17,7 @@ export async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClien
   }
 }
 
-/** Answers what `work` does once that is committed. @throws what `work` or the database throws, after nothing was stored */
+/** Runs `work` in a transaction and returns its result after the commit. @throws the error of `work` or the database; nothing is stored then */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect()
   let fault: unknown

@@ -1,6 +1,6 @@
 /**
- * Mail to people: invitations, password resets, what changed on an account. Over SMTP_URL, else shown in the log, so that a small
- * installation needs no mail server. The sender is `?from=` of SMTP_URL, else its user, else sluice@ the public host.
+ * Mail to people: invitations, password resets, account changes. It goes over SMTP_URL. Without that the log shows it, so that a small installation
+ * needs no mail server. The sender is `?from=` of SMTP_URL, else its user, else sluice@ the public host.
  */
 import { createTransport } from 'nodemailer'
 import type { Config } from '../config.ts'
@@ -8,18 +8,18 @@ import type { Ground } from '../room.ts'
 
 type Mail = { to: string; subject: string; text: string }
 
-/** What became of a mail: handed to the server, shown in the log, or neither (the log says why). */
+/** The outcome of a mail: given to the server, shown in the log, or neither (the log says why). */
 export type MailOutcome = 'sent' | 'logged' | 'failed'
 
 /** How long a mail server may take for each step; a person waits for the answer. */
 const PATIENCE_MS = 10_000
 
-/** Sends one mail. Never throws: what the mail was about has been stored already and can be reached without it. */
+/** Sends one mail. Never throws, because its subject is already stored and can be reached without the mail. */
 export async function sendMail({ config, log }: Pick<Ground, 'config' | 'log'>, mail: Mail): Promise<MailOutcome> {
   const { smtpUrl } = config
   const { to, subject, text } = mail
   if (smtpUrl === undefined) {
-    // A warning, because nobody but the reader of this log will ever get it.
+    // A warning, because only readers of the log will see this mail.
     log.warn({ to, subject }, `SMTP_URL is not set, so this mail is shown here:\n\n${text}`)
     return 'logged'
   }
@@ -48,8 +48,8 @@ function senderOf({ smtpUrl = '', baseUrl }: Config): { name: string; address: s
 }
 
 /**
- * The address for links in mails: BASE_URL, else the loopback address the browser used (the door has compared it), else this
- * process's own. Never a Host header, which whoever asks for a mail can choose.
+ * The address for links in mails: BASE_URL, else the loopback address that the browser used (the gate has checked it), else this process's own. Never
+ * a Host header, which the requester can choose.
  */
 export function linkTo({ baseUrl, port }: Config, path: string, origin: string | null | undefined): string {
   return `${baseUrl ?? origin ?? `http://localhost:${port}`}${path}`

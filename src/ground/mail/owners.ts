@@ -1,12 +1,12 @@
-/** Mail to who runs an organization, for what nobody would else see in time. */
+/** Mail to the owners of an organization. */
 import { sql } from 'kysely'
 import type { Role } from '../../contract/endpoint.ts'
 import type { Ground } from '../room.ts'
 import { type MailOutcome, sendMail } from './mail.ts'
 
 /**
- * Writes to each owner, or to all of these roles, and answers what became of each mail. `write` is given the organization's name. Nobody is written to in a deleted
- * organization.
+ * Mails each owner, or each member with one of these roles, and returns the outcome of each mail. `write` gets the organization's name. A deleted
+ * organization gets no mail.
  */
 export async function mailOwners(
   ground: Pick<Ground, 'db' | 'config' | 'log'>,

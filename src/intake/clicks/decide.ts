@@ -1,7 +1,7 @@
 // Decides where a visit goes. Each version of a campaign is compiled once, at its first visit.
 
 import { toWireId } from '../../contract/ids.ts'
-import { hashOf } from '../../ground/stable-hash.ts'
+import { stableHashOf } from '../../ground/stable-hash.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
 import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
@@ -158,7 +158,7 @@ function throughFunnel(
 ): Course | undefined {
   if (funnel === undefined || funnel.is_deleted) return undefined
   const { landings, offers } = funnelOf(funnel)
-  const visitor = hashOf(guest.visitor_key)
+  const visitor = stableHashOf(guest.visitor_key)
   const offer =
     choose(offers, visitor, 'offer', live, ({ id }) => !isClosed(live, id, guest.ms)) ??
     offerTaking(

@@ -3,7 +3,7 @@
 import { newId } from '../../contract/ids.ts'
 import { highestRung, rungsGained } from '../../contract/ladder.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
-import { ask, type Question } from '../../ground/db/flight.ts'
+import { ask, type FlightStatement } from '../../ground/db/flight.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import type { ForeignMoney } from '../../money/rates/rate-of-day.ts'
 import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
@@ -105,9 +105,9 @@ export class Changes {
   }
 
   /** The statements of the transaction at time `at`; none if nothing changed. */
-  statements(org_ids: readonly number[], at: string): Question[] {
+  statements(org_ids: readonly number[], at: string): FlightStatement[] {
     const [only = 0] = org_ids
-    const statements: Question[] = []
+    const statements: FlightStatement[] = []
     const add = ({ one, many }: Forms, rows: OrganizationRows, ...same: string[]) => {
       if (rows.length === 0) return
       const json = JSON.stringify(rows)

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { boundsOf } from '../../contract/ids.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
-import { ask, flight, type Question } from '../../ground/db/flight.ts'
+import { ask, flight, type FlightStatement } from '../../ground/db/flight.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import type { Value } from '../../ground/db/statement.ts'
 import { toMillionths } from '../../money/billing/money.ts'
@@ -189,12 +189,12 @@ function ofKeys<Row>(
   { one, many }: reads.Forms,
   { orgs, keys }: Keys,
   more: Value[] = [],
-): Question<Row> {
+): FlightStatement<Row> {
   const [org_id = 0] = batch.keys()
   return batch.size === 1 ? ask(one, [org_id, keys, ...more]) : ask(many, [orgs, keys, ...more])
 }
 
-function ofOrganizations<Row>(batch: BatchItems, { one, many }: reads.Forms, more: Value[] = []): Question<Row> {
+function ofOrganizations<Row>(batch: BatchItems, { one, many }: reads.Forms, more: Value[] = []): FlightStatement<Row> {
   const [org_id = 0] = batch.keys()
   return batch.size === 1 ? ask(one, [org_id, ...more]) : ask(many, [[...batch.keys()], ...more])
 }

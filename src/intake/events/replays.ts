@@ -4,7 +4,7 @@
  */
 import type pg from 'pg'
 import { Refusal } from '../../contract/refusals.ts'
-import { ask, flight, type Question } from '../../ground/db/flight.ts'
+import { ask, flight, type FlightStatement } from '../../ground/db/flight.ts'
 import { isOutside } from '../../ground/scope.ts'
 import type { Recorded } from './decide.ts'
 import type { Conversion } from './items.ts'
@@ -92,7 +92,7 @@ async function storedEvents(
       ids.set(name, [...(ids.get(name) ?? []), conversion.id])
     }
   }
-  const questions: Record<string, Question<StoredEvent & { asked?: string }>> = {}
+  const questions: Record<string, FlightStatement<StoredEvent & { asked?: string }>> = {}
   for (const [name, list] of ids) {
     const [kind, org_id] = name.split(' ')
     questions[name] = ask(kind === 'events' ? READ_EVENTS.one : READ_ALIASED.one, [Number(org_id), list])

@@ -1,7 +1,7 @@
 /** Runs a batch as one transaction of at most four seconds, in two round trips: begin, lock, read; then write, commit. */
 import type pg from 'pg'
 import { Refusal } from '../../contract/refusals.ts'
-import { ask, flightOf, type Question } from '../../ground/db/flight.ts'
+import { ask, flightOf, type FlightStatement } from '../../ground/db/flight.ts'
 import { Changes } from './changes.ts'
 import { Decisions, type IsUnsettled, type Outcome } from './decide.ts'
 import type { ChangedObject } from '../../traffic/campaigns/live.ts'
@@ -32,7 +32,7 @@ export type Terms = {
  */
 export type Decided = {
   outcomes: Map<Item, Outcome>
-  writes: Question[]
+  writes: FlightStatement[]
   hasDeliveries: boolean
   filled: ChangedObject[]
 }
@@ -75,7 +75,7 @@ export async function decideBatch(
 }
 
 /** Writes and commits. @throws the database's error: then nothing was stored, or, after a lost connection, that is unknown. */
-export async function commitBatch(client: pg.PoolClient, writes: readonly Question[]): Promise<void> {
+export async function commitBatch(client: pg.PoolClient, writes: readonly FlightStatement[]): Promise<void> {
   // Without writes, a rollback is cheaper than a commit.
   const end = ask(writes.length === 0 ? 'rollback' : 'commit')
   // A failed statement makes the server skip the commit, so nothing can be half written.

@@ -6,7 +6,7 @@ import type { Kysely } from 'kysely'
 import type { Ground } from '../../ground/room.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { followed } from '../../ground/following.ts'
+import { channelFor } from '../../ground/following.ts'
 import { USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf, MINUTE_MS } from '../../contract/days.ts'
 import { GOOD_FOR_DAYS, sourceOrder } from './rate-of-day.ts'
@@ -40,7 +40,7 @@ export type LiveRates = {
   readonly close: () => Promise<void>
 }
 
-const rates = followed('sluice_rates', 'rates')
+const rates = channelFor('sluice_rates', 'rates')
 
 /** Notifies every process of a new own rate. Call it after the commit and before the answer. Never rejects. */
 export const announceOwnRate = (db: Kysely<Tables>): Promise<void> => rates.announce(db)
@@ -64,11 +64,11 @@ export async function openLiveRates(ground: Pick<Ground, 'database' | 'db' | 'co
     for (const row of rows) memory.own(row)
     if (isAll) since = new Date(Date.now() - OVERLAP_MS).toISOString()
   }
-  const missed = () => {
+  const onGap = () => {
     read_at = Number.NEGATIVE_INFINITY
     since = BEGINNING
   }
-  const { close } = await rates.follow(ground, { read, missed })
+  const { close } = await rates.follow(ground, { read, onGap })
   const wanted = { pool, config }
   return {
     usdPerUnit(org_id, currency, day) {

@@ -7,7 +7,7 @@ import type pg from 'pg'
 import { USD } from '../../contract/currencies.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import type { Config } from '../../ground/config.ts'
-import { ask, type Question } from '../../ground/db/flight.ts'
+import { ask, type FlightStatement } from '../../ground/db/flight.ts'
 
 /** Days a published rate may be used for: longer than any run of bank holidays. */
 export const GOOD_FOR_DAYS = 7
@@ -52,7 +52,7 @@ export function rateQuestions(
   org_id: number,
   order: readonly string[],
   currencyDays: readonly CurrencyDay[],
-): { own: Question<RateRow>; ofSources: Question<RateRow> } {
+): { own: FlightStatement<RateRow>; ofSources: FlightStatement<RateRow> } {
   const [currencies, days] = [currencyDays.map(({ currency }) => currency), currencyDays.map(({ day }) => day)]
   return {
     own: ask(READ_OWN, [org_id, currencies, days]),

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely'
 import type pg from 'pg'
 import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
-import { ask, type Question } from '../../ground/db/flight.ts'
+import { ask, type FlightStatement } from '../../ground/db/flight.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { FinishedDelivery } from './held.ts'
 import type { Lane } from './lane.ts'
@@ -66,7 +66,7 @@ export function pauseForProbes(
   kind: Lane['kind'],
   targets: readonly string[],
   lease_ms: number,
-): Question<never> {
+): FlightStatement<never> {
   return ask(PAUSE, [org_id, kind, targets, lease_ms, 0])
 }
 

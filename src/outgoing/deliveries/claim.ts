@@ -5,7 +5,7 @@
  */
 import type pg from 'pg'
 import { newId } from '../../contract/ids.ts'
-import { ask, flightOf, type Question } from '../../ground/db/flight.ts'
+import { ask, flightOf, type FlightStatement } from '../../ground/db/flight.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { pauseForProbes, LOCK_OPEN } from './breaker.ts'
@@ -142,8 +142,8 @@ function claimWrites(
   { org_id, lease_until, claimed, skipped }: OrganizationClaim,
   now: string,
   lease_ms: number,
-): Question<never>[] {
-  const writes: Question<never>[] = []
+): FlightStatement<never>[] {
+  const writes: FlightStatement<never>[] = []
   if (skipped.length > 0)
     writes.push(ask(SKIP, [org_id, now, skipped.map(({ id }) => id), skipped.map(({ reason }) => reason)]))
   const [first] = claimed

@@ -3,7 +3,7 @@
  * count of its target.
  */
 import type pg from 'pg'
-import { ask, flightOf, type Question } from '../../ground/db/flight.ts'
+import { ask, flightOf, type FlightStatement } from '../../ground/db/flight.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { type BreakerTerms, countFailures, type SwitchOff } from './breaker.ts'
 import type { FinishedDelivery } from './held.ts'
@@ -61,7 +61,7 @@ export async function finishDeliveries(
   })
 }
 
-function outcomeOf(one: FinishedDelivery): Question<{ id: string }> {
+function outcomeOf(one: FinishedDelivery): FlightStatement<{ id: string }> {
   const log = [one.finished_at, one.status, one.error, one.answer]
   const ended_at = one.state === 'pending' ? null : one.finished_at
   const nextState = [one.state, one.reason, one.failure, Math.round(one.delay_ms), ended_at, one.isCounted ? 0 : 1]

@@ -53,7 +53,7 @@ export function openDeliveryWorker(
   // Each kind has its own call slots, so that dead postbacks never delay ad accounts.
   const running = lanes.map(lane => new Dispatch(lane, { ...setup, slots: new CallSlots(limits) }))
   const wakeAll = () => running.forEach(one => one.wake())
-  const listener = listen(database, 'deliveries', { told: wakeAll, again: wakeAll })
+  const listener = listen(database, 'deliveries', { onNotify: wakeAll, onReconnect: wakeAll })
   const unholding = openUnholding(database.worker, wakeAll, log)
   const runs = openRuns(database.worker, lanes, wakeAll, log)
   const end = async () => {

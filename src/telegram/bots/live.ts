@@ -98,11 +98,11 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
         isStale = true
       },
     )
-  const again = () => {
+  const onReconnect = () => {
     since = '-infinity'
     startRefresh()
   }
-  const listening = await listen(database, CHANNEL, { told: startRefresh, again })
+  const listening = await listen(database, CHANNEL, { onNotify: startRefresh, onReconnect })
   await refresh()
   const poll = setInterval(startRefresh, POLL_MS)
   poll.unref()

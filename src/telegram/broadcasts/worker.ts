@@ -75,7 +75,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
     },
     error => log.warn({ err: error }, 'could not look for running broadcasts; retrying'),
   )
-  const ear = listen(database, CHANNEL, { told: wake, again: wake })
+  const ear = listen(database, CHANNEL, { onNotify: wake, onReconnect: wake })
   return {
     async close() {
       closing.abort()

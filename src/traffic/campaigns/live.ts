@@ -2,7 +2,7 @@
 // that they lead to or report to, and which organizations are deleted.
 import type { Kysely } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
-import { followed } from '../../ground/following.ts'
+import { channelFor } from '../../ground/following.ts'
 import type { Ground } from '../../ground/room.ts'
 import { type ChangedObject, readCampaignsOfKeys } from './live-rows.ts'
 import { type LiveCampaign, type Memory, openMemory } from './memory.ts'
@@ -29,7 +29,7 @@ export type LiveCampaigns = Pick<Memory, 'find' | 'campaign' | 'object' | 'capsO
   close: () => Promise<void>
 }
 
-const traffic = followed('sluice_traffic', 'campaigns')
+const traffic = channelFor('sluice_traffic', 'campaigns')
 
 /** Loads all campaigns and keeps them fresh until it is closed. */
 export async function openLiveCampaigns(ground: Ground): Promise<LiveCampaigns> {
@@ -37,8 +37,8 @@ export async function openLiveCampaigns(ground: Ground): Promise<LiveCampaigns> 
   const memory = openMemory(pool)
   const { refresh, close } = await traffic.follow(ground, {
     read: memory.read,
-    told: text => memory.want(changedObject(text)),
-    missed: () => memory.want('all'),
+    onNotify: text => memory.want(changedObject(text)),
+    onGap: () => memory.want('all'),
   })
   return {
     find: memory.find,

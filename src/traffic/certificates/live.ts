@@ -45,7 +45,7 @@ export async function openLiveCertificates(
   const memory = openMemory(ground)
   const refresh = inTurn(() => memory.read())
   const refreshed = () => void refresh().catch(() => {})
-  const listening = await listen(database, CHANNEL, { told: refreshed, again: refreshed })
+  const listening = await listen(database, CHANNEL, { onNotify: refreshed, onReconnect: refreshed })
   await refresh()
   const rounds = openRounds('certificates/live', POLL_MS, refresh, error =>
     log.debug({ err: error }, 'could not read certificates; still serving those in memory'),

@@ -1,6 +1,6 @@
 // Compiles graphs for the redirect, and walks a visitor through one. Pure: a visitor takes the same path in every process.
 
-import { hashOf, mixed } from '../../ground/stable-hash.ts'
+import { mixBits, stableHashOf } from '../../ground/stable-hash.ts'
 import { type FlowEdge, type FlowNode, type Graph, isInTelegram } from './api.ts'
 import { compileCondition, type FlowVisitor } from './conditions.ts'
 
@@ -87,10 +87,10 @@ function compileSplit(name: string, edges: readonly FlowEdge[]): (seed: string) 
   const bounds: number[] = []
   let total = 0
   for (const { weight } of edges) bounds.push((total += weight ?? 0))
-  const start = hashOf(`${name} `)
+  const start = stableHashOf(`${name} `)
   return seed => {
     if (total === 0) return -1
-    const point = (mixed(hashOf(seed, start)) / 2 ** 32) * total
+    const point = (mixBits(stableHashOf(seed, start)) / 2 ** 32) * total
     return bounds.findIndex(bound => point < bound)
   }
 }

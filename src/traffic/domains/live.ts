@@ -4,7 +4,7 @@
 import type { Kysely } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { followed } from '../../ground/following.ts'
+import { channelFor } from '../../ground/following.ts'
 import type { DomainHost, Ground } from '../../ground/room.ts'
 import { type CountedDomain, openCounts } from './figures.ts'
 
@@ -28,7 +28,7 @@ const CHANGED = (among: Among) => `
 
 type LiveDomainRow = Omit<DomainHost, 'is'> & CountedDomain & { readonly is_held: boolean }
 
-const domains = followed('sluice_domains', 'domains')
+const domains = channelFor('sluice_domains', 'domains')
 
 /** Loads the domains and keeps them fresh until it is closed. */
 export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | 'log'>): Promise<LiveDomains> {
@@ -57,10 +57,10 @@ export async function openLiveDomains(ground: Pick<Ground, 'database' | 'db' | '
       throw error
     }
   }
-  const missed = () => {
+  const onGap = () => {
     isAllWanted = true
   }
-  const { refresh, close } = await domains.follow(ground, { read, missed })
+  const { refresh, close } = await domains.follow(ground, { read, onGap })
   return {
     find: name => names.get(name),
     refresh,

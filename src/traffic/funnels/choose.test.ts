@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId } from '../../contract/ids.ts'
-import { hashOf } from '../../ground/stable-hash.ts'
+import { stableHashOf } from '../../ground/stable-hash.ts'
 import type { LiveFunnel, LiveLanding } from '../campaigns/live.ts'
 import { choose, compileFunnel } from './choose.ts'
 
@@ -31,7 +31,7 @@ function landingsOf(weights: readonly number[]): string[] {
   }
   const { landings } = compileFunnel(funnel)
   const live = { object: (_kind: string, id: string) => objects.get(id) as never }
-  return VISITORS.map(visitor => choose(landings, hashOf(visitor), 'landing', live)?.id ?? '')
+  return VISITORS.map(visitor => choose(landings, stableHashOf(visitor), 'landing', live)?.id ?? '')
 }
 
 const shareOf = (chosen: readonly string[], at: number) => chosen.filter(id => id === IDS[at]).length / chosen.length
@@ -65,6 +65,6 @@ test('with every member closed there is none', () => {
 })
 
 test('ids of visitors that differ little are told apart', () => {
-  const hashes = new Set(Array.from({ length: 50_000 }, () => hashOf(newId())))
+  const hashes = new Set(Array.from({ length: 50_000 }, () => stableHashOf(newId())))
   assert.ok(hashes.size > 49_900)
 })

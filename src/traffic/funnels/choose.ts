@@ -4,7 +4,7 @@
  * one weight or status moves as few visitors as possible.
  */
 
-import { hashOf, mixed } from '../../ground/stable-hash.ts'
+import { mixBits, stableHashOf } from '../../ground/stable-hash.ts'
 import type { LiveFunnel, LiveLanding, LiveObjects, LiveOffer } from '../campaigns/live.ts'
 
 /** Looks up objects by id. */
@@ -17,7 +17,7 @@ export type CompiledFunnel = { readonly landings: readonly Share[]; readonly off
 
 /** Each member with its own seed, so that two funnels with the same members share visitors differently. */
 export function compileFunnel({ id, landings, offers }: LiveFunnel): CompiledFunnel {
-  const share = (member: string, weight: number): Share => ({ id: member, seed: hashOf(id + member), weight })
+  const share = (member: string, weight: number): Share => ({ id: member, seed: stableHashOf(id + member), weight })
   return {
     landings: landings.map(({ landing_id, weight }) => share(landing_id, weight)),
     offers: offers.map(({ offer_id, weight }) => share(offer_id, weight)),
@@ -30,7 +30,7 @@ export function isOpen(object: LiveOffer | LiveLanding | undefined): object is L
 }
 
 /**
- * The landing or offer of a visitor; undefined if no member is open and `takes` visitors now. `visitor` is the `hashOf` the visitor's id.
+ * The landing or offer of a visitor; undefined if no member is open and `takes` visitors now. `visitor` is the `stableHashOf` of the visitor's id.
  */
 export function choose<K extends 'landing' | 'offer'>(
   shares: readonly Share[],
@@ -54,5 +54,5 @@ export function choose<K extends 'landing' | 'offer'>(
 
 /** A number above 0 and at most 1, by visitor and member: the mixed hash of both. */
 function draw(visitor: number, seed: number): number {
-  return (mixed(mixed(visitor) ^ seed) + 1) / 0x1_0000_0000
+  return (mixBits(mixBits(visitor) ^ seed) + 1) / 0x1_0000_0000
 }
