@@ -1,17 +1,16 @@
-/** The ad platforms conversions are reported to, the names they know, and what a new account sends unless it is changed. */
+/** The ad platforms that conversions are reported to, their standard events, and the default event map of a new account. */
 import type { EventType } from './event-types.ts'
 
 export const AD_PLATFORMS = ['meta', 'tiktok', 'google'] as const
 export type AdPlatform = (typeof AD_PLATFORMS)[number]
 
-/** The words people read. */
 export const AD_PLATFORM_LABELS: Readonly<Record<AdPlatform, string>> = {
   meta: 'Meta',
   tiktok: 'TikTok',
   google: 'Google Ads',
 }
 
-/** The events each platform optimizes for; Meta and TikTok take other names as custom events. Google names its own by number. */
+/** The events that each platform optimizes for. Meta and TikTok accept other names as custom events. Google's conversion actions are numbers. */
 export const STANDARD_EVENTS: Readonly<Record<AdPlatform, readonly string[]>> = {
   meta: [
     'AddPaymentInfo',
@@ -56,13 +55,13 @@ export const STANDARD_EVENTS: Readonly<Record<AdPlatform, readonly string[]>> = 
   google: [],
 }
 
-/** Meta's event that it takes only with a value and a currency. */
+/** Meta accepts this event only with a value and a currency. */
 export const META_PURCHASE = 'Purchase'
 
 type MappedEvent = { name: string; custom_data?: { value?: string; currency?: string } }
 type DefaultMap = Partial<Record<EventType, MappedEvent>>
 
-// A deposit is left out: a first deposit is an `ftd` as well, and both as Purchase would count one payment twice.
+// Deposits are left out, because a first deposit is also an `ftd`, and two Purchase events would count one payment twice.
 const FUNNEL: DefaultMap = {
   land: { name: 'ViewContent' },
   bot_start: { name: 'Lead' },
@@ -74,10 +73,10 @@ const FUNNEL: DefaultMap = {
   registration: { name: 'CompleteRegistration' },
 }
 
-// Zero until someone says what a purchase is worth: a guess would steer the ads wrongly.
+// Zero until the value of a purchase is set, because a guess would steer the ads wrongly.
 const WORTH_NOTHING_YET = { value: '0', currency: 'USD' }
 
-/** The event map of a new account. Google's is empty: its conversion actions are the advertiser's own. */
+/** The event map of a new account. Google's is empty, because its conversion actions are the advertiser's own. */
 export const DEFAULT_MAPS: Readonly<Record<AdPlatform, DefaultMap>> = {
   meta: {
     ...FUNNEL,

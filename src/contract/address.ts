@@ -1,6 +1,6 @@
 /**
- * Addresses that people enter: redirects, offers, postbacks. http or https, without a user or password in them, and macros such as
- * `{click_id}` only behind the host, because a macro's value comes from visitors and must never choose where a request goes.
+ * Addresses that people enter: redirects, offers, postbacks. They are http or https, without user and password. Macros such as `{click_id}` may stand
+ * only after the host, because a macro's value comes from visitors and must never choose where a request goes.
  */
 import { z } from 'zod'
 import { isFaithful } from './fields.ts'
@@ -9,10 +9,10 @@ import { telegramLink } from './telegram.ts'
 const ADDRESS_LENGTH = 2048
 
 const PARTS = /^(https?:\/\/)([^/?#]*)(.*)$/is
-// URL parsers drop tabs and line breaks, and take a backslash for a slash: what was checked would not be what is called.
+// URL parsers drop tabs and line breaks, and read a backslash as a slash, so the address called would differ from the one checked.
 const AMBIGUOUS = /[\s\\\p{Cc}]/u
 
-/** Why an address cannot be taken, as the end of a sentence about it, or undefined for a good one. */
+/** The fault of an address, as the end of a sentence about it. Undefined for a good one. */
 export function faultOfAddress(text: string): string | undefined {
   if (!isFaithful(text) || AMBIGUOUS.test(text)) return 'must not hold spaces, backslashes or control characters'
   const [, scheme = '', host = ''] = PARTS.exec(text) ?? []
@@ -38,12 +38,12 @@ export const Address = z
     examples: ['https://example.com/?c={click_id}'],
   })
 
-/** Of an address that was saved: the macros in it that are none. */
+/** The unknown macros of a saved address. */
 export const UnknownMacros = z
   .array(z.string())
   .meta({ description: 'Macros in its addresses that do not exist and are left out' })
 
-/** An address with its macros filled in by example. */
+/** An address with example values for its macros. */
 export const Preview = z
   .object({
     url: z.string(),
@@ -53,5 +53,5 @@ export const Preview = z
   })
   .meta({ id: 'AddressPreview' })
 
-/** The address that starts a bot and hands it the click; `{click_id}` is a macro. `username` is without @. */
+/** The address that starts a bot with the click id; `{click_id}` is a macro. `username` is without @. */
 export const startLink = (username: string): string => telegramLink(username, { type: 'bot' }).url

@@ -1,30 +1,30 @@
-/** What a campaign's clicks cost: nothing that is known, what each link says, or a fixed price. */
+/** The cost model of a campaign's clicks: unknown, read from each link, or a fixed price. */
 import { z } from 'zod'
 import { toUnits } from './decimals.ts'
 import { Amount, Money } from './fields.ts'
 
 const COST_MODELS = ['link', 'cpc', 'cpm'] as const
-/** US dollars: at most for one click. */
+/** US dollars. */
 const MAX_CLICK_COST = 1000
-/** US dollars: at most for a thousand clicks. */
+/** US dollars for a thousand clicks. */
 const MAX_THOUSAND_COST = 1_000_000
-/** In other currencies than US dollars no rates are known here. */
+/** Costs of clicks are not converted, so other currencies are refused. */
 const Currency = z.string().refine(code => code === 'USD', { message: 'only USD is understood' })
 
 export const CampaignCost = z
   .object({
     model: z.enum(COST_MODELS).meta({
       description:
-        'link: what the parameter `cost` of each link says; cpc: a fixed price per click; cpm: one per thousand clicks',
+        'link: the parameter `cost` of each link; cpc: a fixed price per click; cpm: a fixed price per thousand clicks',
     }),
     amount: Money.nullable().meta({ description: 'The fixed price; null for link' }),
     currency: Currency,
     max: Money.nullable().meta({
-      description: 'More than this a link cannot say of one click; null unless model is link',
+      description: 'The highest cost of one click that a link may state; null unless model is link',
     }),
   })
   .nullable()
-  .meta({ id: 'CampaignCost', description: 'Null: what clicks cost is not known of themselves' })
+  .meta({ id: 'CampaignCost', description: 'Null: clicks have no cost of their own' })
 export type CampaignCost = z.output<typeof CampaignCost>
 
 export const CampaignCostDraft = z
@@ -48,6 +48,6 @@ export const CampaignCostDraft = z
   })
   .meta({
     description:
-      'What clicks cost: link reads the parameter `cost` of each link, at most `max` (10 unless sent); cpc and cpm take `amount`. None, or null: not known',
+      'The cost of clicks. link: the parameter `cost` of each link, at most `max` (default 10); cpc and cpm: the fixed price `amount`; none or null: unknown',
   })
 export type CampaignCostDraft = z.output<typeof CampaignCostDraft>

@@ -8,7 +8,7 @@ export const CONVERSION_REFUSALS = {
     code: 'bot_start_missing_telegram_user_id',
     hint: 'Send the Telegram user id, so that this call and the start Sluice recorded become one event.',
   },
-  rate_unknown: { status: 422, error: 'no rate of the currency is known', code: 'rate_unknown' },
+  rate_unknown: { status: 422, error: 'no rate is known for the currency', code: 'rate_unknown' },
 
   // Revisions of a conversion.
   amount_too_large: {
@@ -49,7 +49,7 @@ export const CONVERSION_REFUSALS = {
   },
   conversion_ambiguous: {
     status: 409,
-    error: 'several conversions on the click can be meant',
+    error: 'several conversions on the click match',
     code: 'conversion_ambiguous',
     hint: 'Name it by its transaction id or its event id.',
   },

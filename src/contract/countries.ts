@@ -1,12 +1,12 @@
-/** Countries by their two letters, as visitors' addresses are looked up. */
+/** Countries by their two-letter codes. */
 
-/** Codes that name no country of ISO 3166, though there are words for them. */
+/** Codes that are no country of ISO 3166, although Intl has names for them. */
 const NO_COUNTRY = new Set(['AC', 'CP', 'CQ', 'DG', 'EA', 'EU', 'EZ', 'IC', 'QO', 'TA', 'UN', 'XA', 'XB', 'ZZ'])
 const LETTERS = Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ')
 
 const english = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
 
-/** The name of each country by its code; codes of the past are left out. */
+/** The name of each country by its code, without former codes. */
 export const COUNTRIES: ReadonlyMap<string, string> = new Map(
   LETTERS.flatMap(first => LETTERS.map(second => first + second))
     .filter(code => !NO_COUNTRY.has(code) && new Intl.Locale(`und-${code}`).region === code)
@@ -18,8 +18,8 @@ export const COUNTRIES: ReadonlyMap<string, string> = new Map(
 )
 
 /**
- * The country that is likely meant by two letters that are none: UK and codes of the past by what stands in their place, else the country of
- * the language they name, as JA. Undefined where nothing is likely.
+ * The country probably meant by two letters that are no country code: the successor of a former code or of UK, else the country of a language code
+ * such as JA. Undefined if there is none.
  */
 export function likelyCountry(code: string): string | undefined {
   if (!/^[a-z]{2}$/i.test(code)) return undefined

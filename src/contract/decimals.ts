@@ -1,10 +1,10 @@
-/** Exact decimals: text outside, whole units of the last place while they are computed with. */
+/** Exact decimals. They are stored as text and computed as whole units of the last place. */
 
 const DECIMAL = /^(-?)(\d+)(?:\.(\d+))?$/
 
 /**
- * A plain decimal in units of its `places`-th place; what is finer is rounded half up, away from zero for negative ones.
- * @throws RangeError for what is no plain decimal ("1e3", ".5", " ").
+ * A plain decimal in units of its `places`-th place. Further digits are rounded half up, away from zero for negative numbers.
+ * @throws RangeError for text that is no plain decimal ("1e3", ".5", " ").
  */
 export function toUnits(text: string, places: number): bigint {
   const [, minus, whole, fraction = ''] = DECIMAL.exec(text) ?? []

@@ -1,6 +1,6 @@
 /**
- * A route, declared once: its path, who may call it, what goes in and out. The gate registers it, the documents describe it, the
- * browser calls it with its types. Access has no default, so a route without one does not compile.
+ * An endpoint, declared once: its path, access, input and output. The gate registers it, the API reference describes it, the browser calls it with its
+ * types. Access has no default, so an endpoint without it does not compile.
  */
 import { z } from 'zod'
 import './words.ts'
@@ -13,10 +13,10 @@ export type Role = 'owner' | 'admin' | 'member'
 
 /**
  * - `'anyone'`: visitors, networks, Telegram.
- * - `{ session: 'person' }`: anyone signed in, with or without an organization; a key is refused `api_key_resource_forbidden`.
- * - `{ session: role }`: that role or higher in the active organization; a key is refused likewise.
- * - `{ session, key }`: the same, and keys that hold the right.
- * - `{ key }`: keys that hold the right, never a cookie; `'any'` for every key that is accepted, whatever it holds.
+ * - `{ session: 'person' }`: anyone signed in, with or without an organization. Keys are refused `api_key_resource_forbidden`.
+ * - `{ session: role }`: that role or higher in the active organization. Keys are refused likewise.
+ * - `{ session, key }`: the same, and keys that have the right.
+ * - `{ key }`: keys that have the right, never a cookie. `'any'`: every valid key.
  */
 export type Access =
   | 'anyone'
@@ -24,7 +24,7 @@ export type Access =
   | { readonly session: Role; readonly key?: Right }
   | { readonly key: Right | 'any'; readonly session?: never }
 
-/** Which counter a call spends; declared where it differs from "key writes share 600 a minute". */
+/** The quota that a call counts against, if not the shared one of key writes (600 a minute). */
 export type QuotaName = 'events' | 'clicks' | 'report'
 
 export type Endpoint = {
@@ -41,50 +41,49 @@ export type Endpoint = {
   /** True: the deed reads the request and writes the answer itself (redirects, beacons, sign-in). */
   readonly visit?: boolean
   /**
-   * `'any'`: it is open on the domains of organizations too. Nothing else is, because a domain is a name that somebody else may hold tomorrow:
-   * no session, key or page may ever be expected there.
+   * `'any'`: also open on domains of organizations. No other endpoint is, because a domain may belong to somebody else tomorrow, so it must never
+   * serve sessions, keys or pages.
    */
   readonly hosts?: 'any'
-  /** True, of a visit: its body may be anything, and is handed on as bytes instead of being read as JSON. */
+  /** True, for a visit: its body may be anything, and is passed on as bytes instead of being parsed as JSON. */
   readonly takesRaw?: boolean
   /**
-   * True: the deed answers with the wire's own shape (ids and times as they are sent, exactly the declared fields) and the gate sends it as it
-   * is. Only for pages of many rows: encoding 1,000 clicks takes longer than reading them. A test of the room must hold the exact fields.
+   * True: the deed returns the wire format (wire ids and times, exactly the declared fields), and the gate sends it unchanged. Only for pages of many
+   * rows, because encoding 1,000 clicks takes longer than reading them. A test of the room must check the exact fields.
    */
   readonly replyIsShaped?: boolean
   /**
-   * Of a change: the fields of its reply that say the state. A key is answered with these, the id, the fields it has sent, the warnings and
-   * the consequences, and with nothing else of the row, because no right reads what stood there before. Without it keys are answered the whole reply.
+   * For a change: the fields of its reply that tell the state. A key gets these, the id, the fields it has sent, the warnings and the consequences, but
+   * no other fields, because no right allows reading the earlier values. Without a receipt, keys get the whole reply.
    */
   readonly receipt?: readonly string[]
   readonly refuses?: readonly RefusalName[]
-  /** What a body that does not fit is refused as; `invalid_request` unless given. */
+  /** The refusal of an invalid body; `invalid_request` by default. */
   readonly misfit?: RefusalName
-  /** Instead of a reply: the deed answers with a file of this kind, text or bytes, which is sent as it is. */
+  /** The deed returns a file of this type instead of a reply, as text or bytes that are sent unchanged. */
   readonly file?: FileType
-  /** Headers its good answer may carry, beside those of its quota. */
+  /** Headers of the successful answer, in addition to those of its quota. */
   readonly headers?: readonly HeaderName[]
   /**
-   * What it answers by status, where that is more than one good answer and refusals of the catalogue. A text alone: in the form of its
-   * reply. Of a visit they stand beside its refusals, of any other endpoint in place of them: a protocol of its own.
+   * Answers by status, for an endpoint with several successful answers or its own protocol. A text alone: the answer has the form of the reply. For a
+   * visit they are added to its refusals, for another endpoint they replace them.
    */
-  readonly answers?: Readonly<Record<number, string | Said>>
-  /** The routes a wildcard stands for, by name: the documents show them in its place. */
+  readonly answers?: Readonly<Record<number, string | DescribedAnswer>>
+  /** The routes that a wildcard stands for, by name. The API reference shows them instead of the wildcard. */
   readonly parts?: Readonly<Record<string, Endpoint>>
 }
 
-/** An answer in words. `type`: of its body, or `refusal` for the form that refusals have; without one it has none. */
-export type Said = {
+/** A described answer. `type` is the type of its body, or `refusal` for a refusal's body; without it there is no body. */
+export type DescribedAnswer = {
   readonly words: string
   readonly type?: 'refusal' | `${'text' | 'application' | 'image'}/${string}`
   readonly reply?: z.ZodType
   readonly headers?: readonly HeaderName[]
 }
 
-/** What files are. */
 export type FileType = 'text/csv' | 'application/vnd.apache.parquet'
 
-/** Headers that somebody reads; the documents explain each once. */
+/** Headers that callers read. The API reference explains each once. */
 export type HeaderName =
   | 'Retry-After'
   | 'X-RateLimit-Limit'
@@ -95,7 +94,7 @@ export type HeaderName =
   | 'Set-Cookie'
   | 'Allow'
 
-/** Nothing but what an endpoint has: a word that is misspelt would otherwise be a declaration that nobody reads. */
+/** Refuses unknown fields, so that a misspelt one does not compile. */
 type Spelt<E extends Endpoint> = {
   readonly [K in Exclude<keyof E, keyof Endpoint>]: never
 } & (E['access'] extends string
@@ -116,21 +115,21 @@ type Parameter<Path extends string> = Path extends `${string}:${infer Name}/${in
 type Decoded<T> = T extends z.ZodType ? z.output<T> : undefined
 type Wire<T> = T extends z.ZodType ? z.input<T> : undefined
 
-/** What a deed is given: path parameters as text, query and body decoded. */
+/** The input of a deed: path parameters as text, query and body decoded. */
 export type Call<E extends Endpoint> = {
   readonly params: { readonly [K in Parameter<E['route']>]: string }
   readonly query: Decoded<E['query']>
   readonly body: Decoded<E['body']>
 }
 
-/** What a deed returns; the gate encodes it to the wire and drops what the schema does not name. */
+/** The result of a deed. The gate encodes it for the wire and drops fields that the schema does not name. */
 export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType
   ? z.output<E['reply']>
   : E['file'] extends FileType
     ? string | Uint8Array
     : undefined
 
-/** What a caller sends and receives: the wire's side of the same schemas. */
+/** The same schemas in wire format, as a caller sends and receives them. */
 export type WireCall<E extends Endpoint> = {
   readonly params: { readonly [K in Parameter<E['route']>]: string }
   readonly query: Wire<E['query']>
@@ -138,13 +137,12 @@ export type WireCall<E extends Endpoint> = {
 }
 export type WireReply<E extends Endpoint> = E['reply'] extends z.ZodType ? z.input<E['reply']> : undefined
 
-/** Method and path of an endpoint. */
 export function routeOf(one: Endpoint): { method: Method; path: string } {
   const [method, path] = one.route.split(' ') as [Method, string]
   return { method, path }
 }
 
-/** The right a key needs for the endpoint, if a key may call it at all. */
+/** The right that a key needs for the endpoint. Undefined if keys may not call it, or need no right. */
 export function rightOf(access: Access): Right | undefined {
   return access === 'anyone' || !('key' in access) || access.key === 'any' ? undefined : access.key
 }

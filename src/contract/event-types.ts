@@ -1,4 +1,4 @@
-/** The 22 types a conversion may have, with the words people read. */
+/** The 22 types of a conversion, with their labels. */
 import { z } from 'zod'
 
 export const EVENT_TYPES = [
@@ -31,7 +31,6 @@ export const EventType = z
   .meta({ description: 'Type of a conversion event' })
 export type EventType = z.infer<typeof EventType>
 
-/** The words people read. */
 export const EVENT_TYPE_LABELS: Readonly<Record<EventType, string>> = {
   click: 'Click',
   land: 'Landing visit',

@@ -1,4 +1,4 @@
-/** What Explore answers: rows of measures, and what a filter may name. The screen and the routes share it. */
+/** Explore's answers: rows of measures, and the values that a filter may name. Shared by the screen and the routes. */
 import { z } from 'zod'
 import './words.ts'
 import { EventType } from './event-types.ts'
@@ -19,7 +19,7 @@ const fields = <const Names extends readonly FigureKey[], T extends z.ZodType>(n
     names.map(name => [name, schema.optional().meta({ description: figureOf(name).means })]),
   ) as Record<Names[number], z.ZodOptional<T>>
 
-/** The measures that were asked for, and no others. */
+/** Only the measures that were asked for. */
 const measured = {
   ...fields(COUNT_MEASURES, z.int()),
   ...fields(MONEY_MEASURES, Money),
@@ -40,11 +40,11 @@ export type ExploreMeasures = z.output<typeof ExploreMeasures>
 const row = {
   key: z.string().nullable().meta({
     description:
-      'null: clicks without a value, and other. An empty text: spend without clicks, whose value in this dimension is not known; it comes behind all rows but other, whatever they are sorted by',
+      'null: clicks without a value, and the row other. An empty text: spend without clicks, whose value in this dimension is unknown; this row is last before other in every order',
   }),
   label: z.string().meta({ description: 'Name, else the key; (none) without a value' }),
-  is_other: z.boolean().meta({ description: 'True: all that the rows beside it leave out; such rows come last' }),
-  count_of_other: z.int().optional().meta({ description: 'Of other: how many keys it is of' }),
+  is_other: z.boolean().meta({ description: 'True: the sum of all keys without a row of their own; it comes last' }),
+  count_of_other: z.int().optional().meta({ description: 'For other: the number of its keys' }),
   ...measured,
   before: ExploreMeasures.optional().meta({ description: 'With compare: the period before' }),
 }
@@ -66,32 +66,32 @@ export const ExploreAnswer = z
     time_zone: z.string(),
     rows: z.array(ExploreRow),
     totals: ExploreMeasures.extend({ before: ExploreMeasures.optional() }).meta({
-      description: 'Over all that the filters (and having and within) let through',
+      description: 'Over all clicks that match the filters (and having and within)',
     }),
     totals_without_having: ExploreMeasures.extend({ before: ExploreMeasures.optional() }).optional().meta({
-      description: 'With filters on figures: over all that the other filters let through',
+      description: 'With filters on figures: over all clicks that match the other filters',
     }),
     distinct: z.array(z.int()).meta({
       description:
-        'Per level that is asked for, with within the next alone: how many keys it has, below the rows that are shown of the level above',
+        'For each level asked for (with within, only the next one): the number of its keys below the shown rows of the level above',
     }),
     unique_visitors_is_estimate: z.boolean(),
     event_types: z.array(EventType).meta({
       description:
-        'The types of events that the workspace has had in the window: those whose columns may hold more than 0',
+        'The event types that occurred in the window; only their columns can have values above 0',
     }),
     counted_at: Instant,
-    incomplete_days: z.array(z.iso.date()).meta({ description: 'UTC days of which clicks are missing in this answer' }),
+    incomplete_days: z.array(z.iso.date()).meta({ description: 'UTC days whose clicks are not all in this answer' }),
     emptied_before: z.iso.date().nullable().meta({
       description:
-        'The clicks of UTC days before this one are no longer kept. They count as ever, but there ref_id and each sub that had a word for nearly every click have no value; null where nothing is gone',
+        'The clicks of UTC days before this one are no longer kept. They still count, but ref_id, and each sub with a different value for nearly every click, have no value there; null if all clicks are kept',
     }),
     took_ms: z.int(),
   })
   .meta({ id: 'ExploreAnswer' })
 export type ExploreAnswer = z.output<typeof ExploreAnswer>
 
-/** GET /api/explore/values: what a filter may name. */
+/** GET /api/explore/values: the values that a filter may name. */
 export const ExploreValues = z
   .object({
     values: z.array(
@@ -101,7 +101,7 @@ export const ExploreValues = z
         clicks: z
           .int()
           .nullable()
-          .meta({ description: 'In the window; null for words that are the same for everyone' }),
+          .meta({ description: 'In the window; null for values that are the same in every workspace' }),
       }),
     ),
   })

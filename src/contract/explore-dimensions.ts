@@ -1,13 +1,13 @@
-/** What Explore breaks clicks down by and filters them by, and how a filter compares. */
+/** Explore's dimensions, for levels and filters, and the operators of filters. */
 import { SUBS } from './fields.ts'
 
-/** Of the clock: by the asked time zone. Keys: YYYY-MM-DD, 00 to 23, 1 (Monday) to 7, and 1-00 to 7-23. */
+/** In the time zone of the question. Keys: YYYY-MM-DD, 00 to 23, 1 (Monday) to 7, and 1-00 to 7-23. */
 export const TIME_DIMENSIONS = ['day', 'hour', 'weekday', 'weekday_hour'] as const
-/** Of objects of the organization: keys are ids, labels their names. Source and funnel are those that the campaign has now. */
+/** Objects of the organization: keys are ids, labels their names. Source and funnel are the campaign's current ones. */
 const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', 'ad_account', 'bot'] as const
-/** Texts as they came with the click. `path`: the version of a click flow and the nodes that led to the goal. */
+/** Texts of the click. `path`: the version of a click flow and the nodes that led to the goal. */
 export const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id'] as const
-/** Of few words: `is_new` is true or false, `status` the highest stage reached. */
+/** Dimensions with a fixed list of keys: `is_new` is true or false, `status` the highest stage reached. */
 const WORD_DIMENSIONS = ['is_new', 'status'] as const
 
 export const EXPLORE_DIMENSIONS = [
@@ -29,11 +29,11 @@ export const isTimeDimension = among(TIME_DIMENSIONS) as (dimension: string) => 
 export const isObjectDimension = among(OBJECT_DIMENSIONS) as (dimension: string) => dimension is ObjectDimension
 export const isTextDimension = among(TEXT_DIMENSIONS) as (dimension: string) => dimension is TextDimension
 
-/** With one value: is, is_not. With up to 200: in, not_in, contains and not_contains (any of them, whatever the case). With none: the last two. */
+/** is and is_not take one value; in, not_in, contains and not_contains take up to 200 (any of them, ignoring case); the last two take none. */
 export const OPERATORS = ['is', 'is_not', 'in', 'not_in', 'contains', 'not_contains', 'is_empty', 'is_filled'] as const
 export type Operator = (typeof OPERATORS)[number]
 
-/** The operators that a dimension takes. A missing value is none of those named: is_not, not_in and not_contains let it through. */
+/** The operators of a dimension. A missing value equals no named one, so is_not, not_in and not_contains match it. */
 export function operatorsOf(dimension: ExploreDimension): readonly Operator[] {
   if (isTextDimension(dimension)) return OPERATORS
   const named = ['is', 'is_not', 'in', 'not_in'] as const

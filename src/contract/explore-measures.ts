@@ -1,4 +1,4 @@
-/** What Explore counts: its measures by how they are written, and which of them are in no answer that does not ask for them. */
+/** Explore's measures, grouped by format, and the ones that an answer has only if they are asked for. */
 import { EVENT_TYPES, type EventType } from './event-types.ts'
 import { STAGES } from './ladder.ts'
 
@@ -16,16 +16,16 @@ export const COUNT_MEASURES = [
   'unread_costs',
   'clicks_without_cost',
 ] as const
-/** Decimal strings, exact sums with at least two decimals; cost and profit are null where no cost is known. */
+/** Decimal strings, exact sums with at least two decimals. Cost and profit are null if no cost is known. */
 export const MONEY_MEASURES = ['revenue', 'revenue_pending', 'cost', 'profit', 'revenue_without_cost'] as const
-/** Of a click or a conversion, US dollars as decimal strings, rounded to six decimals, of which at least two are written; null where there is none. */
+/** US dollars per click or conversion: decimal strings, rounded to six decimals, at least two written; null if there is none. */
 export const UNIT_MEASURES = ['epc', 'cpc', 'cpa'] as const
-/** Shares as numbers, 0.25 being a quarter; null where the divisor is 0. */
+/** Numbers, such as 0.25 for a quarter; null if the divisor is 0. */
 export const SHARE_MEASURES = ['cr', 'roi', 'approval_rate'] as const
-/** The costly one, and so in no answer that does not ask for it. */
+/** Expensive to count, so only in answers that ask for it. */
 export const UNIQUE_VISITORS = 'unique_visitors'
 
-/** What needs the cost of each click. */
+/** The measures that need the cost of each click. */
 export const COST_MEASURES = [
   'cost',
   'profit',
@@ -35,10 +35,10 @@ export const COST_MEASURES = [
   'clicks_without_cost',
   'revenue_without_cost',
 ] as const
-/** Rows with any of those always say these as well: how much of a row the cost is not known of. */
+/** Rows with a cost measure always have these too: the part of the row without a known cost. */
 export const WITHOUT_COST = ['clicks_without_cost', 'revenue_without_cost'] as const
 
-/** All but those of single types of events. */
+/** All measures except those of single event types. */
 export const MEASURES = [
   ...COUNT_MEASURES,
   ...MONEY_MEASURES,
@@ -47,26 +47,24 @@ export const MEASURES = [
   UNIQUE_VISITORS,
 ] as const
 
-/** Of each type of events, how many are approved; 0 where there are none. */
+/** The approved events of each type; 0 if there are none. */
 export const EVENT_COUNTS = EVENT_TYPES.map(type => `events_${type}` as const)
-/** Of each type of events, what the approved ones pay, as MONEY_MEASURES; null where a click that is no longer kept does not say it. */
+/** The revenue of each type's approved events, formatted as MONEY_MEASURES; null if it includes clicks that are no longer kept. */
 export const EVENT_REVENUES = EVENT_TYPES.map(type => `revenue_${type}` as const)
 export type EventRevenue = (typeof EVENT_REVENUES)[number]
-/** Both, in no answer that does not ask for them. */
+/** Only in answers that ask for them. */
 export const EVENT_MEASURES = [...EVENT_COUNTS, ...EVENT_REVENUES] as const
 export type EventMeasure = (typeof EVENT_MEASURES)[number]
 
 export const isEventMeasure = (name: string): name is EventMeasure =>
   (EVENT_MEASURES as readonly string[]).includes(name)
 
-/** The type of events that such a measure is of. */
 export const typeOfMeasure = (measure: EventMeasure): EventType => measure.slice(measure.indexOf('_') + 1) as EventType
 
-/** Whether it is the money of a type of events. */
 export const isEventRevenue = (name: string): name is EventRevenue =>
   (EVENT_REVENUES as readonly string[]).includes(name)
 
 export const ALL_MEASURES = [...MEASURES, ...EVENT_MEASURES] as const
 export type Measure = (typeof ALL_MEASURES)[number]
-/** What a question asks for that names no measures. */
+/** The measures of a question that names none. */
 export const USUAL_MEASURES: readonly Measure[] = MEASURES.filter(measure => measure !== UNIQUE_VISITORS)

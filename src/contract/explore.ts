@@ -1,4 +1,4 @@
-/** Explore: a question about clicks, which are broken down, filtered and counted over some time. The screen, saved views and the route share it. */
+/** A question of Explore: clicks in a window, filtered, broken down and counted. Shared by the screen, saved views and the route. */
 import { z } from 'zod'
 import './words.ts'
 import { Currency } from './currencies.ts'
@@ -10,17 +10,15 @@ import { LONGEST_FORMULA, readFormula } from './formula.ts'
 import { TimeZone } from './time-zones.ts'
 
 export const MOST_LEVELS = 4
-/** Rows of each level below a row of the one above, where the question does not say. */
+/** The default number of rows of each level below a row of the level above. */
 export const USUAL_TOP = [100, 20, 10, 5] as const
 const MOST_TOP = 1000
-/** Rows of an answer in all. */
 export const MOST_EXPLORE_ROWS = 10_000
-/** Lines of a file. */
 export const MOST_CSV_LINES = 100_000
 export const MOST_FILTERS = 12
 export const MOST_VALUES = 200
 export const WIDEST_EXPLORE_DAYS = 366
-/** In so many clicks unique visitors are counted exactly, in more they are told by a sample of them, to one or two hundredths. */
+/** Up to this many clicks, unique visitors are counted exactly; above, they are estimated from a sample, with an error of one or two percent. */
 export const MOST_EXACT_VISITORS = 1_000_000
 
 const Dimension = z.enum(EXPLORE_DIMENSIONS)
@@ -31,7 +29,7 @@ const KeyText = z
   .refine(...FAITHFUL)
 /** null: clicks without a value. */
 const Key = KeyText.nullable()
-/** The key of the row that holds spend without clicks, where its value in the dimension is not known. */
+/** The key of the row for spend without clicks, whose value in the dimension is unknown. */
 export const SPEND_KEY = ''
 
 const Sort = z.strictObject({
@@ -39,10 +37,9 @@ const Sort = z.strictObject({
   descending: z.boolean(),
 })
 
-/** How a figure is compared: less, at most, more, at least, exactly, anything but. */
 export const COMPARISONS = ['lt', 'lte', 'gt', 'gte', 'eq', 'ne'] as const
 export const MOST_HAVING = 12
-/** Digits before and after the point, so that no figure times such a value is more than the scan can hold. */
+/** Limits the digits, so that no figure times such a value overflows in the scan. */
 const PLAIN_NUMBER = /^-?\d{1,9}(\.\d{1,6})?$/
 
 const Having = z
@@ -53,9 +50,9 @@ const Having = z
       value: z
         .string()
         .regex(PLAIN_NUMBER, {
-          message: 'must be a plain decimal as a text, with at most 9 digits before the point and 6 behind it',
+          message: 'must be a decimal string with at most 9 digits before the point and 6 after it',
         })
-        .meta({ description: 'A decimal string; of a share a part of 1', examples: ['-0.2'] }),
+        .meta({ description: 'A decimal string; for a share a part of 1', examples: ['-0.2'] }),
     }),
   )
   .max(MOST_HAVING)
@@ -68,11 +65,11 @@ const Level = z.strictObject({
     .max(MOST_TOP)
     .optional()
     .meta({
-      description: `Rows below each row of the level above; ${USUAL_TOP.join(', ')} by level unless given. All else is one row, other`,
+      description: `Rows below each row of the level above; by default ${USUAL_TOP.join(', ')} by level. All other keys make up one row, other`,
     }),
-  sort: Sort.optional().meta({ description: 'Of this level alone' }),
+  sort: Sort.optional().meta({ description: 'The order of this level alone' }),
   having: Having.optional().meta({
-    description: 'Of the rows of this level, as having of the question is of the last',
+    description: 'Filters on the figures of the rows of this level; having of the question is for the last level',
   }),
 })
 
@@ -94,7 +91,7 @@ const Filter = z
       return wrong('values', 'must not be empty texts')
   })
 
-/** POST /api/explore. A saved view keeps one without its window, or with. */
+/** POST /api/explore. A saved view stores it with or without its window. */
 export const ExploreQuestion = z
   .strictObject({
     date_from: z
@@ -108,41 +105,37 @@ export const ExploreQuestion = z
         description: `ISO 8601, inclusive; at most ${WIDEST_EXPLORE_DAYS} days after date_from`,
         examples: ['2026-03-31T23:59:59.999Z'],
       }),
-    time_zone: TimeZone.optional().meta({ description: 'Of days, hours and weekdays; UTC unless given' }),
+    time_zone: TimeZone.optional().meta({ description: 'For days, hours and weekdays; UTC by default' }),
     levels: z.array(Level).min(1).max(MOST_LEVELS),
-    filters: z.array(Filter).max(MOST_FILTERS).optional().meta({ description: 'All of them hold' }),
+    filters: z.array(Filter).max(MOST_FILTERS).optional().meta({ description: 'A click must match all of them' }),
     having: Having.optional().meta({
       description:
-        'Filters on figures, all of which hold: the answer is of the clicks of those rows of the last level that they hold of. So rows above have what is left of ' +
-        'them, totals, other and distinct are of what is left, and a row above that has nothing left is not there. They hold of exact figures of the whole row in the window, ' +
-        'before top cuts any off; of a figure that is null none holds. Spend without clicks is a row like any other. With compare the period before is that of the rows that are left. ' +
-        'With within, those of the levels above are not asked again',
+        'Filters on the figures of the last level; a row must match all of them. The answer covers only the clicks of the matching rows: rows above, totals, other and ' +
+        'distinct count those clicks alone, and a row above without any is left out. The filters compare exact figures of the whole row in the window, before top cuts rows off; ' +
+        'null matches none. Spend without clicks is a row like any other. With compare, the period before has the same rows. With within, filters of the levels above are not applied again',
     }),
     sort: Sort.optional().meta({
-      description:
-        'Of all levels that have none of their own; without it levels of time go by key and all others by clicks',
+      description: 'For all levels without a sort of their own; by default levels of time go by key, others by clicks',
     }),
     goal: z.enum(EVENT_TYPES).optional().meta({
-      description:
-        'The type that conversions, cr and cpa count in every campaign; unless given the goal of each campaign',
+      description: 'The type that conversions, cr and cpa count in every campaign; by default each campaign’s own goal',
     }),
     currency: Currency.optional().meta({
       description:
-        'Shows amounts in this currency at the rate of each UTC day; goes with the level day alone, in UTC and without having. Rows are in the order of their dollars',
+        'Shows amounts in this currency at the rate of each UTC day; only with the level day alone, in UTC and without having. Rows are sorted by their dollars',
     }),
     count_pending: z.boolean().optional().meta({
-      description: 'Whether conversions, cr and cpa count those on hold as well as the approved ones',
+      description: 'Whether conversions, cr and cpa count conversions on hold as well as approved ones',
     }),
     measures: z.array(z.enum(ALL_MEASURES)).min(1).optional().meta({
-      description: 'All but unique_visitors and those of single types of events unless given',
+      description: 'By default all except unique_visitors and those of single event types',
     }),
     unassigned: z.literal('apart').optional().meta({
       description:
-        'Goes with the level sub1: spend that was booked without a sub1 is a row of its own there, instead of being shared among the clicks of its campaign and day',
+        'Only with the level sub1: spend recorded without a sub1 is a row of its own, instead of being shared among the clicks of its campaign and day',
     }),
     compare: z.literal('before').optional().meta({
-      description:
-        'The same keys over the period of the same length that ends where this one begins; goes without keys of the day',
+      description: 'Adds the period of the same length that ends where this one begins; not with the level day',
     }),
     within: z
       .array(Key)
@@ -150,10 +143,10 @@ export const ExploreQuestion = z
       .optional()
       .meta({
         description:
-          'Keys of the levels above: the answer is the rows of the next level below that row, without children. An empty text opens the row of spend without clicks',
+          'Keys of the levels above: the answer has the rows of the next level below that row, without children. An empty text opens the row of spend without clicks',
       }),
     after: z.int().min(0).max(1_000_000).optional().meta({
-      description: 'With within: so many rows of the level are left out, those that were shown before',
+      description: 'Only with within: skips this many rows of the level, which were shown before',
     }),
   })
   .superRefine(({ levels, sort, having = [], measures, within, after, compare, unassigned }, context) => {
@@ -190,7 +183,7 @@ export type ExploreQuestion = z.output<typeof ExploreQuestion>
 const MOST_COLUMNS = 40
 const NAMES: ReadonlySet<string> = new Set(ALL_MEASURES)
 
-/** A figure worked out of the measures of a row. */
+/** A column computed from the measures of a row. */
 const OwnColumn = z.strictObject({
   name: z.string().min(1).max(40),
   formula: z
@@ -198,7 +191,7 @@ const OwnColumn = z.strictObject({
     .max(LONGEST_FORMULA)
     .meta({
       description:
-        'Of measures, numbers, + - * / and parentheses; empty where something in it has no value or is divided by 0',
+        'Measures, numbers, + - * / and parentheses; empty if a part has no value or is divided by 0',
       examples: ['(revenue - cost) / landed'],
     }),
 })
@@ -207,7 +200,7 @@ const OwnColumn = z.strictObject({
 export const ExploreFileQuestion = ExploreQuestion.safeExtend({
   columns: z.array(z.enum(ALL_MEASURES).or(OwnColumn)).min(1).max(MOST_COLUMNS).optional().meta({
     description:
-      'The columns after the keys, in this order: measures of the question, and figures worked out of them; the measures unless given',
+      'The columns after the keys, in this order: measures of the question, and formulas of them; by default the measures',
   }),
 })
   .superRefine(({ currency, measures, columns = [] }, context) => {

@@ -1,6 +1,6 @@
 /**
- * The fields everyone shares. A codec has two faces: the wire's and ours (uuid, database text). Requests are decoded, replies are
- * encoded, so one schema serves validation, the documents and the browser.
+ * Shared fields. A codec has two formats: the wire's and the internal one (uuid, database text). Requests are decoded and replies encoded, so one
+ * schema serves validation, the API reference and the browser.
  */
 import { z } from 'zod'
 import { LAST_MS } from './days.ts'
@@ -8,7 +8,7 @@ import { fromUnits, toUnits } from './decimals.ts'
 import { toUuid, toWireId } from './ids.ts'
 import { msOfDatabase, parseMoment } from './moments.ts'
 
-/** An id: 26 base32 characters on the wire (other spellings are understood), a uuid inside. */
+/** An id: 26 base32 characters on the wire (uuids are accepted too), a uuid inside. */
 export const Id = z.codec(
   z.string().meta({ description: 'Id, 26 lower-case characters', examples: ['01h455vb4pex5vsknk084sn02q'] }),
   z.string(),
@@ -23,7 +23,7 @@ export const Id = z.codec(
   },
 )
 
-/** With `LAST_MS` the years 1 to 9999, which the database holds and four digits write. */
+/** With `LAST_MS`: the years 1 to 9999, which fit the database and four digits. */
 const FIRST_MS = Date.parse('0001-01-01T00:00:00Z')
 
 /** A moment: ISO 8601 in UTC with a trailing Z on the wire, the database's own text or ISO inside. */
@@ -40,14 +40,14 @@ export const Instant = z.codec(z.string().meta({ format: 'date-time', descriptio
 /** An exact amount of US dollars as a decimal string. */
 export const Money = z.string().meta({ description: 'US dollars, a decimal string', examples: ['12.50'] })
 
-/** US dollars: what a conversion, and so an offer, may pay at most. */
+/** The highest payout of a conversion, and so of an offer, in US dollars. */
 export const MAX_PAYOUT = 1_000_000
 
 const PLAIN_DECIMAL = /^\d{1,15}(\.\d{1,30})?$/
 
 /**
- * An amount someone sends: a number or a plain decimal string ("12.5", never "0x10", "1e3" or " "), at most `max`, rounded half up
- * to 6 decimals. Decodes to a decimal string.
+ * An amount in a request: a number or a plain decimal string ("12.5", not "0x10", "1e3" or " "), at most `max`, rounded half up to 6 decimals. Decodes
+ * to a decimal string.
  */
 export function Amount(max: number) {
   const error = `must be a number or a decimal string from 0 to ${max.toLocaleString('en-US')}`
@@ -61,15 +61,15 @@ export function Amount(max: number) {
       context.addIssue({ code: 'custom', message: (text === undefined ? undefined : wordsOnCommas(text)) ?? error })
       return z.NEVER
     })
-    .meta({ description: `A number or a decimal string, 0 to ${max.toLocaleString('en-US')}, kept to 6 decimals` })
+    .meta({ description: `A number or a decimal string, 0 to ${max.toLocaleString('en-US')}, rounded to 6 decimals` })
 }
 
-/** Nobody types more, and longer texts are not looked through. */
+/** Nobody types longer amounts, so longer texts get no advice. */
 const AMOUNT_LENGTH = 40
 
 /**
- * What to write instead of an amount that was typed with commas; undefined where it has none. A comma is taken for the mark of
- * the decimals only where it can be nothing else: three digits behind it may be thousands.
+ * Advice on an amount that was typed with commas; undefined if it has none. A comma counts as the decimal mark only if it can be nothing else, because
+ * three digits after it may be thousands.
  */
 export function wordsOnCommas(text: string): string | undefined {
   if (text.length > AMOUNT_LENGTH || !text.includes(',') || !/^-?[\d.,\s]+$/.test(text)) return undefined
@@ -93,7 +93,7 @@ function isAtMost(amount: string, max: number): boolean {
   return BigInt(whole) < BigInt(max) || (BigInt(whole) === BigInt(max) && !/[1-9]/.test(fraction))
 }
 
-/** Text that PostgreSQL and JSON hold faithfully: well-formed, without U+0000. */
+/** Whether PostgreSQL and JSON can hold a text unchanged: well-formed, without U+0000. */
 export function isFaithful(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000')
 }
@@ -101,7 +101,7 @@ export function isFaithful(text: string): boolean {
 /** For schemas of texts: `refine(...FAITHFUL)`. */
 export const FAITHFUL = [isFaithful, { message: 'holds characters that cannot be stored' }] as const
 
-/** Text of a form: trimmed, 1 to `max` characters. */
+/** Text of 1 to `max` characters, trimmed. */
 export const Name = (max = 200) =>
   z
     .string()
@@ -118,20 +118,20 @@ export const Text = (max: number) =>
     .max(max)
     .refine(...FAITHFUL)
 
-/** What a traffic source may say of a click in its own words. */
+/** The fields in which a traffic source passes its own values with a click. */
 export const SUBS = ['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'sub6', 'sub7', 'sub8', 'sub9'] as const
 export type Sub = (typeof SUBS)[number]
 
-/** An object with something for each sub, such as the fields of a schema. */
+/** An object with a value for each sub, such as the fields of a schema. */
 export const eachSub = <T>(of: (sub: Sub) => T): Record<Sub, T> =>
   Object.fromEntries(SUBS.map(sub => [sub, of(sub)])) as Record<Sub, T>
 
 /** The click ids of ad platforms. */
 export const AD_IDS = ['fbclid', 'gclid', 'gbraid', 'wbraid', 'ttclid'] as const
 
-/** The reply of a list: `data`, and the cursor of the next page or null. */
+/** The reply of a list: a page of rows, and the cursor of the next page or null. */
 export const Page = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() })
 
-/** The reply of a route that has nothing to tell but that it is done. */
+/** The reply of a route that only confirms. */
 export const Done = z.object({ ok: z.literal(true) }).meta({ id: 'Done' })

@@ -1,26 +1,26 @@
 /**
- * Every figure, defined once: what it is called, what it counts and how it is worked out. Headings, pickers, files, the API's descriptions, tools
- * and the glossary in docs/reading.md are made from it.
+ * Every figure, defined once: its name, what it counts and how it is computed. Headings, pickers, files, the API's descriptions, tools and the glossary
+ * in docs/reading.md are made from this.
  */
 import { EVENT_TYPE_LABELS } from './event-types.ts'
 import { type EventMeasure, isEventMeasure, isEventRevenue, typeOfMeasure } from './explore-measures.ts'
 
 type Figure = {
-  /** What it is called, in pickers and documents. */
+  /** Its name in pickers and documents. */
   readonly name: string
-  /** What it is called where there is little room, such as the head of a column. */
+  /** Its name where there is little room, such as the head of a column. */
   readonly short?: string
-  /** `money` is in US dollars, `money_each` an amount for one of something, `share` a part of 1. */
+  /** `money` is US dollars, `money_each` US dollars per click or conversion, `share` a part of 1. */
   readonly unit: 'count' | 'money' | 'money_each' | 'share'
-  /** What it adds up; of a quotient, what stands above the line. Revenue and pending revenue are what conversions are worth. */
+  /** What it sums; for a quotient, its numerator. */
   readonly counts: 'clicks' | 'visitors' | 'conversions' | 'spend' | 'money'
-  /** Which conversions: those of the goal that the campaign counts, those of every type, or those of a single one. */
+  /** Which conversions: those of the campaign's goal, of every type, or of a single type. */
   readonly of?: 'goal' | 'every type' | 'one type'
-  /** Of figures by their keys, where it is worked out of others. */
+  /** How it is computed from other figures, by their keys. */
   readonly formula?: string
   /** One sentence. */
   readonly means: string
-  /** The day it counts on: that of the click, also for what comes later; or the day that the spend was booked for. */
+  /** The day it counts on: the click's day, even for later conversions, or the day of the spend. */
   readonly day: 'click' | 'spend'
 }
 
@@ -111,7 +111,7 @@ export const FIGURES = {
     unit: 'money',
     counts: 'money',
     of: 'every type',
-    means: 'What the approved conversions of every type pay.',
+    means: 'Payouts of approved conversions of every type.',
     day: 'click',
   },
   cost: {
@@ -119,7 +119,7 @@ export const FIGURES = {
     unit: 'money',
     counts: 'spend',
     means:
-      'What the clicks cost themselves, or their equal share of the spend that is booked for their campaign and day.',
+      'The own cost of the clicks, or their equal share of the spend recorded for their campaign and day.',
     day: 'spend',
   },
   profit: {
@@ -163,7 +163,7 @@ export const FIGURES = {
     unit: 'money',
     counts: 'money',
     of: 'every type',
-    means: 'What the conversions on hold pay if they are approved.',
+    means: 'Payouts of conversions on hold, if they are approved.',
     day: 'click',
   },
   approved: {
@@ -172,7 +172,7 @@ export const FIGURES = {
     unit: 'count',
     counts: 'conversions',
     of: 'every type',
-    means: 'Conversions of every type that pay, or that a verdict approved.',
+    means: 'Conversions of every type that have a payout, or that a verdict approved.',
     day: 'click',
   },
   pending: {
@@ -206,7 +206,7 @@ export const FIGURES = {
     short: 'Cost unread',
     unit: 'count',
     counts: 'clicks',
-    means: 'Clicks that should have said what they cost, and did not.',
+    means: 'Clicks whose link should state their cost, but did not.',
     day: 'click',
   },
   clicks_without_cost: {
@@ -230,7 +230,7 @@ export const FIGURES = {
     name: 'Cost of clicks',
     unit: 'money',
     counts: 'spend',
-    means: 'What the clicks themselves cost, also where booked spend takes its place.',
+    means: 'The own cost of the clicks, even where recorded spend replaces it.',
     day: 'click',
   },
 } as const satisfies Readonly<Record<string, Figure>>
@@ -239,7 +239,6 @@ export type FigureKey = keyof typeof FIGURES | EventMeasure
 
 export const isFigure = (key: string): key is FigureKey => Object.hasOwn(FIGURES, key) || isEventMeasure(key)
 
-/** A figure by its key. */
 export const figureOf = (key: FigureKey): Figure => (isEventMeasure(key) ? eventFigure(key) : FIGURES[key])
 
 function eventFigure(measure: EventMeasure): Figure {
@@ -250,7 +249,7 @@ function eventFigure(measure: EventMeasure): Figure {
       unit: 'money',
       counts: 'money',
       of: 'one type',
-      means: `What the approved conversions of the type ${label} pay. No value where the clicks are no longer kept and only their revenue of all types is known.`,
+      means: `Payouts of approved conversions of the type ${label}. No value if clicks are no longer kept, because only their revenue of all types is known.`,
       day: 'click',
     }
   return {
@@ -263,7 +262,7 @@ function eventFigure(measure: EventMeasure): Figure {
   }
 }
 
-/** What it is called where there is little room. */
+/** The short name, for the head of a column. */
 export const headOf = (key: FigureKey): string => figureOf(key).short ?? figureOf(key).name
 
 const UNITS: Readonly<Record<Figure['unit'], string>> = {
@@ -273,17 +272,16 @@ const UNITS: Readonly<Record<Figure['unit'], string>> = {
   share: 'share',
 }
 
-/** What it counts, in words. */
 function countedBy({ counts, of }: Figure): string {
   return of === undefined ? counts : `${counts}, of ${of === 'goal' ? 'the goal' : of}`
 }
 
-/** The glossary of docs/reading.md, as a table of Markdown. */
+/** The glossary of docs/reading.md, as a Markdown table. */
 export function glossary(): string {
   const rows = (Object.keys(FIGURES) as (keyof typeof FIGURES)[]).map(key => {
     const { name, unit, formula, means, day, ...counted } = figureOf(key)
-    const worked = formula === undefined ? '' : ` \`${formula}\``
-    return `| ${name} | \`${key}\` | ${UNITS[unit]} | ${countedBy({ name, unit, means, day, ...counted })} | ${day} | ${means}${worked} |`
+    const computed = formula === undefined ? '' : ` \`${formula}\``
+    return `| ${name} | \`${key}\` | ${UNITS[unit]} | ${countedBy({ name, unit, means, day, ...counted })} | ${day} | ${means}${computed} |`
   })
   return ['| Figure | Key | Unit | Counts | Day of | What it is |', '|---|---|---|---|---|---|', ...rows].join('\n')
 }

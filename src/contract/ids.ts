@@ -1,19 +1,18 @@
 /**
- * Ids: a uuid in the database, 26 lower-case Crockford base32 characters on the wire. Intake accepts any
- * case and the plain uuid form, because networks change case and people paste what they have.
+ * Ids: a uuid in the database, 26 lower-case Crockford base32 characters on the wire. Any case and the plain uuid form are accepted, because networks
+ * change case and people paste either form.
  */
 
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const HEX_DIGITS = '0123456789abcdef'
 const NONE = 255
 
-/** Before every id that is ever made; it stands for none. */
+/** Sorts before every real id, and stands for no id. */
 export const NIL_ID = '00000000-0000-0000-0000-000000000000'
 
-/** How many characters an id has on the wire. */
 export const WIRE_ID_LENGTH = 26
 
-/** What each character is worth, by its code: ids are on every click's way, and this is the quickest look-up there is. */
+/** The value of each digit by its character code. An array, because every click converts ids and this is the fastest look-up. */
 function valuesOf(digits: string): Uint8Array {
   const values = new Uint8Array(128).fill(NONE)
   for (let value = 0; value < digits.length; value += 1) {
@@ -29,10 +28,10 @@ const WIRE = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const UUID_BARE = /^[0-9a-f]{32}$/
 
-/** A uuid as the 26 characters shown to people and machines. */
+/** The wire form of a uuid. */
 export function toWireId(uuid: string): string {
   let out = ''
-  // 26 digits of 5 bits hold 130: the two spare bits lead, so the first digit is at most 7.
+  // 26 digits of 5 bits hold 130 bits. The two spare bits come first, so the first digit is at most 7.
   let bits = 2
   let rest = 0
   for (let at = 0; at < uuid.length; at += 1) {
@@ -49,7 +48,7 @@ export function toWireId(uuid: string): string {
   return out
 }
 
-/** The canonical uuid behind a wire id, an upper-case variant of it, or a uuid with or without dashes; else undefined. */
+/** The canonical uuid of a wire id in any case, or of a uuid with or without dashes; else undefined. */
 export function toUuid(text: string): string | undefined {
   const lower = text.toLowerCase()
   if (WIRE.test(lower)) return fromWire(lower)
@@ -81,11 +80,11 @@ function dashed(hex: string): string {
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 const RANDOM_BYTES = 10
 
-/** Random bytes are fetched for many ids at once: asking for ten at a time would cost more than the rest of the id. */
+/** Random bytes are fetched for many ids at once, because ten at a time would cost more than the rest of the id. */
 const random = new Uint8Array(RANDOM_BYTES * 256)
 let used = random.length
 
-/** A fresh UUIDv7 for anything but a click; `ms` is the Unix time it carries. */
+/** A new UUIDv7 for any object except a click. `ms` is the Unix time in it. */
 export function newId(ms = Date.now()): string {
   if (used === random.length) {
     globalThis.crypto.getRandomValues(random)
@@ -100,17 +99,17 @@ export function newId(ms = Date.now()): string {
   return dashed(hex)
 }
 
-/** The millisecond a UUIDv7 was made in. */
+/** The time in a UUIDv7, Unix ms. */
 export function timeOfId(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)
 }
 
-/** The smallest uuid that a UUIDv7 of this millisecond can have: a bound for ranges over ids. */
+/** The smallest possible UUIDv7 of this millisecond, for ranges of ids. */
 export function firstIdAt(ms: number): string {
   return dashed(`${Math.max(0, ms).toString(16).padStart(12, '0')}00000000000000000000`)
 }
 
-/** The least and the greatest id; ids are lower-case uuids, whose order as text is their order in the database. */
+/** The least and the greatest id. Ids must be lower-case uuids, which sort as text as they do in the database. */
 export function boundsOf(ids: readonly string[]): [least: string, greatest: string] {
   let [least = '', greatest = ''] = [ids[0], ids[0]]
   for (const id of ids) {

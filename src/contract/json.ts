@@ -1,6 +1,6 @@
-/** JSON from outside, of which nobody has said what it holds. */
+/** Unchecked JSON from outside. */
 
-/** A value's fields, or none where it is no object. */
+/** The fields of a value; none if it is no object. */
 export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }

@@ -1,18 +1,17 @@
-// The status ladder of a click: clicked < landed < started < registered < lead < deposit < ftd. A click keeps the
-// highest rung it has reached (`status`) and one bit per rung (`stages`: bit n is rung n), because a report's `lead` counts the clicks
-// that had a lead, not all that rose above it. Both only ever grow.
+// The status ladder of a click: clicked < landed < started < registered < lead < deposit < ftd. A click stores the highest rung it has reached
+// (`status`) and one bit per rung (`stages`: bit n is rung n). The bits are needed because a report's `lead` counts only clicks that had a lead, not
+// all that rose above it. Both only ever grow.
 
-/** The rungs in their order; a rung's number is its place here, as the database keeps it in `clicks.status`. */
+/** The rungs in order. A rung's number is its index, stored in `clicks.status`. */
 export const LADDER = ['clicked', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'] as const
 
 const [, ...aboveFirst] = LADDER
-/** The rungs above the first, as they are counted: each has the clicks that have reached it. */
+/** The rungs above the first, which reports count. */
 export const STAGES = aboveFirst
 
-/** A click's status by its word. */
 type Status = (typeof LADDER)[number]
 
-/** The stages of a click that has only been clicked. */
+/** The stages of a click that reached only the first rung. */
 export const CLICKED = 1
 
 /** The rung of landings: an event `land`, a landing's beacon, a visit to the offer link. */
@@ -27,7 +26,7 @@ const rungs = new Map<string, number>([
   ['ftd', 6],
 ])
 
-/** The rung an event of this type raises its click to, or undefined for the types that raise nothing. */
+/** The rung that an event of this type raises its click to, or undefined for types that raise none. */
 export function rungOfEvent(type: string): number | undefined {
   return rungs.get(type)
 }
@@ -37,15 +36,15 @@ export function stageOf(rung: number): number {
   return 1 << rung
 }
 
-/** The bits of the rungs above the first, in their order: what a report counts beside the clicks. */
+/** The bits of `STAGES`, in the same order. */
 export const REACHED: readonly number[] = STAGES.map((_, above) => stageOf(above + 1))
 
-/** The highest rung among stages, which is the click's status; 0 for a click that was only clicked. */
+/** The highest rung in stages, which is the click's status. */
 export function highestRung(stages: number): number {
   return stages < 1 ? 0 : Math.min(31 - Math.clz32(stages), LADDER.length - 1)
 }
 
-/** The rungs whose bits are in `stages` and not in `before`: what a change of a click adds to the report's counters. */
+/** The rungs whose bits are in `stages` but not in `before`, which a change of a click adds to the report's counters. */
 export function rungsGained(before: number, stages: number): Status[] {
   return LADDER.filter((_, rung) => (stages & ~before & stageOf(rung)) !== 0)
 }

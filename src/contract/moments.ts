@@ -1,20 +1,20 @@
-/** Moments as callers write them. `Date.parse` takes "1" for a year, 30 February for March, and a time without zone for the server's own. */
+/** Times in requests. `Date.parse` would read "1" as a year, 30 February as 1 March, and a time without zone in the server's own zone. */
 
-/** A moment as sent: Unix milliseconds, and the digits of the fraction beyond them without trailing zeros. */
+/** A time as sent: Unix milliseconds, and the further digits of the fraction without trailing zeros. */
 export type Moment = { readonly ms: number; readonly finer: string }
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:[Zz]|([+\- ])(\d\d)(?::?(\d\d))?)?)?$/
 
 /**
- * Reads ISO 8601: a date alone is its midnight, a time without zone is UTC, and a `+` before the zone may have become a space on
- * the way. Undefined for what is no date, 30 February included.
+ * Reads ISO 8601. A date alone is its midnight, a time without zone is UTC, and a `+` before the zone may have been decoded to a space. Undefined for
+ * text that is no date, 30 February included.
  */
 export function parseMoment(text: string): Moment | undefined {
   const [, date, hour = '0', minute = '0', second = '0', fraction = '', sign, zoneHour = '0', zoneMinute = '0'] =
     ISO.exec(text) ?? []
   if (date === undefined) return undefined
   const midnight = Date.parse(`${date}T00:00:00Z`)
-  // Date.parse lets 30 February be the 1st of March.
+  // Date.parse reads 30 February as 1 March.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(date)) return undefined
   const isWithin = Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60
   const isMidnightAfter = /^240*$/.test(hour + minute + second + fraction)

@@ -1,6 +1,6 @@
 /**
- * Lists of the dashboard: newest first, cut after `limit` rows, gone on with `cursor`. Ids are UUIDv7, so their order is the order in
- * which rows were made, and a cursor is the id of the last row shown.
+ * Pages of the dashboard's lists: newest first, `limit` rows each. Ids are UUIDv7, so they sort by creation, and a cursor is the id of the last row
+ * shown.
  */
 import { z } from 'zod'
 import { FAITHFUL, Id } from './fields.ts'
@@ -9,7 +9,7 @@ import { toWireId } from './ids.ts'
 const MOST = 200
 const USUAL = 50
 
-/** `limit` and `cursor` of a list; spread into its query schema. What is no whole number is taken as the default. */
+/** `limit` and `cursor` of a list, to spread into its query schema. A limit that is no whole number becomes the default. */
 export const paging = {
   limit: z
     .union([z.string(), z.number()])
@@ -18,7 +18,7 @@ export const paging = {
       const wanted = sent === undefined || sent === '' ? USUAL : Number(sent)
       return Number.isInteger(wanted) ? Math.min(Math.max(wanted, 1), MOST) : USUAL
     })
-    .meta({ description: `Rows of a page, 1 to ${MOST}, ${USUAL} unless given` }),
+    .meta({ description: `Rows of a page, 1 to ${MOST}, by default ${USUAL}` }),
   cursor: Id.optional().meta({ description: 'next_cursor of the page before' }),
 }
 
@@ -29,7 +29,7 @@ export const Search = z
   .refine(...FAITHFUL)
   .optional()
 
-/** One page out of up to `limit + 1` rows, and the cursor of the next one or null. */
+/** A page from up to `limit + 1` rows, with the cursor of the next page or null. */
 export function pageOf<Row extends { id: string }>(
   rows: readonly Row[],
   limit: number,

@@ -1,4 +1,4 @@
-/** What refuses reads: windows, filters, cursors; part of the catalogue. */
+/** Refusals of reads: windows, filters, cursors. Part of the catalogue. */
 export const READING_REFUSALS = {
   invalid_dimension: {
     status: 400,
@@ -10,13 +10,13 @@ export const READING_REFUSALS = {
     status: 400,
     error: 'unknown time zone',
     code: 'tz_unknown',
-    hint: 'Send an IANA name such as Europe/Kyiv. An offset is none: it knows no summer.',
+    hint: 'Send an IANA name such as Europe/Kyiv. An offset such as +03:00 does not work, because it has no daylight saving time.',
   },
   tz_not_offered: {
     status: 400,
     error: 'time zone not offered here',
     code: 'tz_not_offered',
-    hint: 'Clicks are counted by half hours of UTC. Ask for dimension=day, which counts UTC days, or for another dimension over the same window.',
+    hint: 'Reports count clicks in half hours of UTC, which the days of this zone do not match. Ask for dimension=day in UTC, or for another dimension over the same window.',
   },
   slots_incomplete: {
     status: 503,
@@ -56,9 +56,9 @@ export const READING_REFUSALS = {
   },
   explore_busy: {
     status: 503,
-    error: 'others are being answered',
+    error: 'other questions are being answered',
     code: 'explore_busy',
-    hint: 'Questions are answered one after the other. Try again in a few seconds.',
+    hint: 'Questions are answered one after another. Try again in a few seconds.',
   },
   invalid_status: {
     status: 400,
@@ -80,8 +80,8 @@ export const READING_REFUSALS = {
   },
   read_timed_out: {
     status: 500,
-    error: 'reading took too long and was given up',
+    error: 'the read took too long and was cancelled',
     code: 'read_timed_out',
-    hint: 'Ask for less: a narrower date_from to date_to, or one campaign_id. Where that is too much as well, try again in a minute.',
+    hint: 'Ask for less: a narrower window, or one campaign_id. If that fails too, try again in a minute.',
   },
 } as const

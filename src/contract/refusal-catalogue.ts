@@ -1,7 +1,4 @@
-/**
- * Every no that Sluice says: its status, its words and, where the interface gives one, its code. `uncodedOnEvents` holds where a code
- * belongs to reads but not to intake.
- */
+/** Every refusal: status, text, and code if the interface gives one. `uncodedOnEvents`: reads send the code, `POST /api/events` does not. */
 
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
 import { READING_REFUSALS } from './reading-refusals.ts'
@@ -11,7 +8,7 @@ import { TELEGRAM_REFUSALS } from './telegram-refusals.ts'
 type Entry = { status: number; error: string; code?: string; hint?: string; uncodedOnEvents?: true }
 
 const entries = {
-  // What the transport says.
+  // Of HTTP itself.
   payload_too_large: { status: 413, error: 'payload too large', hint: 'Send at most 1 MiB.' },
   invalid_json: { status: 400, error: 'invalid JSON body', hint: 'Send one JSON object.' },
   invalid_request: { status: 400, error: 'invalid request' },
@@ -21,13 +18,13 @@ const entries = {
     status: 500,
     error: 'internal error',
     code: 'internal_error',
-    hint: 'Nothing you sent is at fault. Try again.',
+    hint: 'The fault is not in your request. Try again.',
   },
   misdirected_request: {
     status: 421,
     error: 'the dashboard is not served under this host name',
     code: 'misdirected_request',
-    hint: 'Open it at the address in BASE_URL. A proxy in front has to hand on the Host it was called by, or its name belongs in ALSO_HOSTS.',
+    hint: 'Open it at the address in BASE_URL. A proxy in front must forward the original Host, or add its host name to ALSO_HOSTS.',
   },
   method_not_allowed: {
     status: 405,
@@ -36,7 +33,7 @@ const entries = {
     hint: 'This route answers GET only.',
   },
 
-  // Who is asking.
+  // Identity.
   api_key_required: {
     status: 401,
     error: 'API key required',
@@ -86,7 +83,7 @@ const entries = {
     hint: 'Sign in, or ask an owner or admin for an invitation.',
   },
 
-  // What a key may do.
+  // Rights and roles.
   api_key_resource_forbidden: {
     status: 403,
     error: 'no API key can do this',
@@ -100,13 +97,13 @@ const entries = {
     status: 403,
     error: 'the rights of this key could not be read',
     code: 'api_key_scope_unverifiable',
-    hint: 'This is temporary: try again, and save the rights of the key anew if it stays.',
+    hint: 'This is temporary: try again. If it stays, save the rights of the key again.',
   },
   api_key_grant_unverifiable: {
     status: 403,
     error: 'the rights of this key cannot be verified',
     code: 'api_key_grant_unverifiable',
-    hint: 'The grant is unreadable or names no organization. Save the rights of the key anew in Settings, API keys.',
+    hint: 'The grant is unreadable or names no organization. Save the rights of the key again in Settings, API keys.',
   },
   api_key_org_not_member: {
     status: 403,
@@ -127,7 +124,7 @@ const entries = {
   },
   second_factor_required: {
     status: 403,
-    error: 'this organization asks for a second factor',
+    error: 'this organization requires a second factor',
     code: 'second_factor_required',
     hint: 'Set up an app or a passkey in Settings, Profile.',
   },
@@ -150,7 +147,7 @@ const entries = {
     hint: 'Create an organization, or accept an invitation to one.',
   },
 
-  // How much, and whether now.
+  // Quotas and retries.
   rate_limited: {
     status: 429,
     error: 'rate limit exceeded',
@@ -174,7 +171,7 @@ const entries = {
     hint: 'Retry with the same Idempotency-Key.',
   },
 
-  // Conversion intake, and what is said of conversions afterwards.
+  // Conversions and their revisions.
   ...CONVERSION_REFUSALS,
 
   ...READING_REFUSALS,
@@ -208,20 +205,20 @@ const entries = {
     status: 404,
     error: 'not found',
     code: 'not_found',
-    hint: 'Nothing that you can reach has this id, or it was deleted.',
+    hint: 'No object that you can reach has this id, or it was deleted.',
   },
   already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
   domain_limit: {
     status: 409,
     error: 'the organization has 200 domains',
     code: 'domain_limit',
-    hint: 'Delete one that is not used any more.',
+    hint: 'Delete one that is no longer used.',
   },
   organization_limit: {
     status: 409,
-    error: 'you have as many workspaces as a person may have here',
+    error: 'you have the most workspaces that one person may have here',
     code: 'organization_limit',
-    hint: 'Delete one that is not used any more, or ask who runs this installation to raise MAX_WORKSPACES_PER_PERSON.',
+    hint: 'Delete one that is no longer used, or ask the person who runs Sluice to raise MAX_WORKSPACES_PER_PERSON.',
   },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
   ...TELEGRAM_REFUSALS,
@@ -229,13 +226,13 @@ const entries = {
     status: 400,
     error: 'the address still holds a placeholder',
     code: 'placeholder_left',
-    hint: 'Put what your account at the traffic source says in the place of what begins with YOUR_.',
+    hint: 'Replace each part that begins with YOUR_ by the value from your account at the traffic source.',
   },
   traffic_source_in_use: {
     status: 409,
-    error: 'campaigns name this traffic source',
+    error: 'campaigns use this traffic source',
     code: 'traffic_source_in_use',
-    hint: 'Give them another source, or none, first.',
+    hint: 'First give those campaigns another source, or none.',
   },
   campaign_not_archived: {
     status: 409,
@@ -243,21 +240,21 @@ const entries = {
     code: 'campaign_not_archived',
     hint: 'Archive it first: that sends its visitors to the fallback and can be undone.',
   },
-  cap_cycle: { status: 400, error: 'then_offer_id: visitors would be led in a circle', code: 'cap_cycle' },
-  delivery_under_way: { status: 409, error: 'the delivery is being sent, or held', code: 'delivery_under_way' },
-  run_under_way: { status: 409, error: 'another run is under way: wait for it, or stop it', code: 'run_under_way' },
+  cap_cycle: { status: 400, error: 'then_offer_id: the offers would form a cycle', code: 'cap_cycle' },
+  delivery_under_way: { status: 409, error: 'the delivery is being sent, or is on hold', code: 'delivery_under_way' },
+  run_under_way: { status: 409, error: 'another run is in progress: wait for it, or stop it', code: 'run_under_way' },
   no_click_yet: { status: 409, error: 'no click to take values from: open a tracking link once', code: 'no_click_yet' },
   postback_method_forbidden: {
     status: 403,
     error: 'a key creates GET rules only',
     code: 'postback_method_forbidden',
-    hint: 'Leave the method out, or make the rule in the dashboard.',
+    hint: 'Leave the method out, or create the rule in the dashboard.',
   },
   cannot_run_again: {
     status: 409,
     error: 'this request cannot be run again',
     code: 'cannot_run_again',
-    hint: 'It is not valid JSON or was too large to keep whole. Have it sent again.',
+    hint: 'It is not valid JSON, or it was too large to store in full. Have the sender send it again.',
   },
   ...SPEND_REFUSALS,
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
@@ -265,7 +262,7 @@ const entries = {
     status: 409,
     error: 'someone has changed the draft since it was read',
     code: 'draft_changed',
-    hint: 'Read it again and make the change there, or send none of draft_tag to overwrite it.',
+    hint: 'Read it again and repeat the change, or leave draft_tag out to overwrite it.',
   },
   click_flow_not_published: {
     status: 409,
@@ -284,7 +281,7 @@ const entries = {
     status: 401,
     error: 'init data refused: it is not signed for this bot',
     code: 'init_data_wrong',
-    hint: 'Send Telegram.WebApp.initData as it is, from an app of the bot that the address names.',
+    hint: 'Send Telegram.WebApp.initData unchanged, from an app of the bot in the address.',
   },
   last_owner: {
     status: 409,
@@ -294,7 +291,7 @@ const entries = {
   },
   mail_needed: {
     status: 409,
-    error: 'no mail server is set up, so a new address cannot be proved',
+    error: 'no mail server is set up, so a new address cannot be confirmed',
     code: 'mail_needed',
     hint: 'Ask the person who runs Sluice to set SMTP_URL.',
   },
@@ -302,7 +299,7 @@ const entries = {
     status: 503,
     error: 'the mail could not be sent',
     code: 'mail_failed',
-    hint: 'Look at the address and try again. If it stays, ask the person who runs Sluice: the log says why.',
+    hint: 'Check the address and try again. If it fails again, ask the person who runs Sluice: the log says why.',
   },
   invitation_invalid: {
     status: 409,

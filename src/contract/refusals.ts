@@ -1,10 +1,9 @@
-/** How a no travels: thrown by its name in the catalogue with `refuse`, rendered once by the gate. */
+/** Refusals: `refuse` throws one by its name in the catalogue, and the gate turns it into an answer. */
 import { REFUSALS, type RefusalName } from './refusal-catalogue.ts'
 
-/** What a refusal may say beyond its entry: a more exact sentence, a hint, or headers such as Retry-After. */
+/** Replaces the text or the hint of the entry by a more exact one, or adds headers such as Retry-After. */
 export type RefusalDetail = { error?: string; hint?: string; headers?: Record<string, string> }
 
-/** A no on its way to the caller: the name of its entry, and what this time is to be said more exactly. */
 export class Refusal extends Error {
   readonly refusal: RefusalName
   readonly status: number
@@ -22,16 +21,16 @@ export function refuse(refusal: RefusalName, detail: RefusalDetail = {}): never 
   throw new Refusal(refusal, detail)
 }
 
-/** Not done, and worth sending again in a minute: what is needed for it cannot be reached. */
-export function tellLater(): Refusal {
+/** The 503 for a request that needs something unreachable, with the advice to retry in a minute. */
+export function retryInAMinute(): Refusal {
   return new Refusal('service_unavailable', { headers: { 'retry-after': '60' } })
 }
 
 export type RefusalBody = { error: string; code?: string; hint?: string }
 
 /**
- * The body a refusal is answered with: `{ error, code?, hint? }`. `surface` is where the request came in; intake leaves the code
- * out for 401 and 429, reads always carry all three.
+ * The body of a refusal: `{ error, code?, hint? }`. `surface` is the kind of route. `events` leaves the code out for 401 and 429, `reads` always has all
+ * three.
  */
 export function refusalBody(refusal: Refusal, surface: 'events' | 'reads' | 'other'): RefusalBody {
   const entry = REFUSALS[refusal.refusal]
@@ -45,5 +44,5 @@ export function refusalBody(refusal: Refusal, surface: 'events' | 'reads' | 'oth
   return body
 }
 
-// The interface promises a body of only `error` for these two, so that "unknown" and "someone else's" cannot be told apart.
+// The interface promises a body with only `error` for these two, so that an unknown object looks like another organization's.
 const BARE = new Set<RefusalName>(['click_not_found', 'bot_not_found'])

@@ -1,12 +1,9 @@
-/**
- * The 26 rights a key may hold, declared once: tier, reach and words. The gate takes a refusal's code and hint from here,
- * the grant editor its rows, the tool endpoint its hints.
- */
+/** The 26 rights of keys, declared once. The gate's refusals, the grant editor and the tools' hints are made from this. */
 
 export const TIERS = ['read', 'write', 'delete'] as const
 export type Tier = (typeof TIERS)[number]
 
-/** Whether a campaign list may narrow the right, or whether it acts on the whole organization by nature. */
+/** Whether a key's campaign list restricts the right, or it always covers the whole organization. */
 type Reach = 'campaigns' | 'organization'
 
 const right = (tier: Tier, reach: Reach, means: string) => ({ tier, reach, means })
@@ -55,7 +52,7 @@ export function isRight(slug: string): slug is Right {
   return Object.hasOwn(RIGHTS, slug)
 }
 
-/** The rights of one tier, in the order they are declared. */
+/** The rights of one tier, in the order of their declaration. */
 export function rightsOf(tier: Tier): Right[] {
   return ALL_RIGHTS.filter(slug => RIGHTS[slug].tier === tier)
 }

@@ -1,16 +1,16 @@
-/** Every no of ad spend: files of it, and amounts that are spread. Part of the catalogue. */
+/** Refusals of ad spend: files, and amounts that are spread. Part of the catalogue. */
 export const SPEND_REFUSALS = {
   spend_file_unreadable: {
     status: 400,
     error: 'the file cannot be read',
     code: 'spend_file_unreadable',
-    hint: 'Send CSV with a line of titles such as day,campaign,sub1,amount, or name its columns.',
+    hint: 'Send CSV with a header line such as day,campaign,sub1,amount, or name its columns.',
   },
   spend_lines_wrong: {
     status: 400,
     error: 'some lines are wrong',
     code: 'spend_lines_wrong',
-    hint: 'Nothing was imported. Put the lines right, or name them in leave_out; a dry run shows all of them.',
+    hint: 'Nothing was imported. Correct the lines, or name them in leave_out; a dry run lists all of them.',
   },
   no_clicks_to_spread: {
     status: 409,
@@ -20,20 +20,20 @@ export const SPEND_REFUSALS = {
   },
   cells_taken: {
     status: 409,
-    error: 'spend is recorded there already',
+    error: 'spend is already recorded there',
     code: 'cells_taken',
-    hint: 'What is recorded by day goes before what is spread. Delete it there, or choose a window without it.',
+    hint: 'Amounts recorded by day take precedence over spread ones. Delete them, or choose a window without them.',
   },
   spread_overlaps: {
     status: 409,
-    error: 'an amount was spread over a part of this window already',
+    error: 'an amount is already spread over a part of this window',
     code: 'spread_overlaps',
-    hint: 'Take that one back, or begin where it ends.',
+    hint: 'Undo that one, or begin where it ends.',
   },
   partial_day: {
     status: 409,
-    error: 'a UTC day is covered in part',
+    error: 'the window covers only a part of a UTC day',
     code: 'partial_day',
-    hint: 'Let the window begin and end at a midnight UTC, or record the amount by day.',
+    hint: 'Begin and end the window at midnight UTC, or record the amount by day.',
   },
 } as const

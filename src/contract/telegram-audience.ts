@@ -1,4 +1,4 @@
-/** Who of a bot's subscribers something is for, and hours of a day. */
+/** The audience of a message among a bot's subscribers, and hours of a day. */
 import { z } from 'zod'
 import { EVENT_TYPES } from './event-types.ts'
 import { Id, Instant } from './fields.ts'
@@ -7,7 +7,7 @@ import { TimeZone } from './time-zones.ts'
 const Clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, { message: 'must be a time of day, such as 09:30' })
 export const HoursOfDay = z
   .strictObject({ from: Clock, to: Clock, time_zone: TimeZone })
-  .meta({ id: 'HoursOfDay', description: 'Hours of a day, by the clocks of a zone; 22:00 to 08:00 goes over midnight' })
+  .meta({ id: 'HoursOfDay', description: 'Hours of a day in a time zone; 22:00 to 08:00 goes over midnight' })
 export type HoursOfDay = z.output<typeof HoursOfDay>
 
 const list = <Item extends z.ZodType>(item: Item, most: number) => z.array(item).min(1).max(most)
@@ -19,33 +19,33 @@ const events = list(z.enum(EVENT_TYPES), EVENT_TYPES.length)
 export const Country = z.string().regex(/^[A-Z]{2}$/, { message: 'must be a country in two letters, such as DE' })
 const countries = list(Country, 250)
 
-/** Who of a bot's subscribers. All conditions hold together. */
+/** Subscribers of a bot who meet all conditions. */
 export const Audience = z
   .strictObject({
     states: states.optional().meta({
-      description: 'reachable unless given. opted_out: also those who asked for no more broadcasts',
+      description: 'By default reachable. opted_out: also those who asked for no more broadcasts',
     }),
-    campaigns: ids.optional().meta({ description: 'Whose click is of one of these campaigns' }),
+    campaigns: ids.optional().meta({ description: 'Their click belongs to one of these campaigns' }),
     channels: z
       .strictObject({
-        in: ids.optional().meta({ description: 'Who is in one of these channels' }),
-        not_in: ids.optional().meta({ description: 'Who is in none of these channels' }),
+        in: ids.optional().meta({ description: 'They are in one of these channels' }),
+        not_in: ids.optional().meta({ description: 'They are in none of these channels' }),
       })
       .optional(),
-    has_event: events.optional().meta({ description: 'Whose click has a conversion of one of these types' }),
-    has_no_event: events.optional().meta({ description: 'Whose click has a conversion of none of these types' }),
-    started_from: Instant.optional().meta({ description: 'Whose newest start is not before' }),
-    started_to: Instant.optional().meta({ description: 'Whose newest start is before' }),
-    geo: countries.optional().meta({ description: 'Whose click came from one of these countries' }),
-    sub1: words(500).optional().meta({ description: 'Whose click has one of these sub1' }),
-    language: words(35).optional().meta({ description: 'Of the app, such as en; en is en-gb as well' }),
-    not_broadcast_id: Id.optional().meta({ description: 'Who was not written to in this broadcast' }),
-    quiet_hours: HoursOfDay.optional().meta({ description: 'When nothing is sent' }),
+    has_event: events.optional().meta({ description: 'Their click has a conversion of one of these types' }),
+    has_no_event: events.optional().meta({ description: 'Their click has no conversion of these types' }),
+    started_from: Instant.optional().meta({ description: 'Their newest start is at or after this time' }),
+    started_to: Instant.optional().meta({ description: 'Their newest start is before this time' }),
+    geo: countries.optional().meta({ description: 'Their click came from one of these countries' }),
+    sub1: words(500).optional().meta({ description: 'The sub1 of their click is one of these' }),
+    language: words(35).optional().meta({ description: 'Language of their Telegram app, such as en, which includes en-gb' }),
+    not_broadcast_id: Id.optional().meta({ description: 'They did not get this broadcast' }),
+    quiet_hours: HoursOfDay.optional().meta({ description: 'Hours in which nothing is sent' }),
   })
   .meta({ id: 'Audience' })
 export type Audience = z.output<typeof Audience>
 
-/** What is wrong with the form that was sent. */
+/** The fault of the form that was sent: a list or a single value. */
 function wordsOfForm({
   input,
   code,
@@ -58,7 +58,7 @@ function wordsOfForm({
   return errors?.[Array.isArray(input) ? 0 : 1]?.[0]?.message
 }
 
-/** A list, or its only value. */
+/** Accepts a list, or a single value instead of it. */
 const orOne = <Item extends z.ZodType>(asked: z.ZodOptional<z.ZodArray<Item>>) => {
   const several = asked.unwrap()
   const forms = [several, several.element.transform(one => [one])] as const
@@ -68,7 +68,7 @@ const orOne = <Item extends z.ZodType>(asked: z.ZodOptional<z.ZodArray<Item>>) =
 const { states: ofStates, campaigns, channels, has_event, has_no_event, geo, sub1, language } = Audience.shape
 const { in: inside, not_in: outside } = channels.unwrap().shape
 
-/** The same as it is sent: a condition that takes several values takes one by itself as well. */
+/** An audience in a request. A condition that takes several values also takes a single one. */
 export const AudienceAsked = Audience.extend({
   states: orOne(ofStates),
   campaigns: orOne(campaigns),

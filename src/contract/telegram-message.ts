@@ -1,6 +1,6 @@
 /**
- * A message that a bot sends by itself: to who starts it, who asks to join, who is written to in a broadcast. Lengths are the Bot API's
- * (sendMessage, sendPhoto, InlineKeyboardButton). A draft may be faulty; `messageFault` says why it cannot be sent.
+ * A message of a bot: a reply to a start, an answer to a join request, a broadcast. Lengths are those of the Bot API (sendMessage, sendPhoto,
+ * InlineKeyboardButton). A draft may be faulty; `messageFault` says why it cannot be sent.
  */
 import { z } from 'zod'
 import { Id, SUBS } from './fields.ts'
@@ -8,14 +8,14 @@ import { readHtml } from './telegram-html.ts'
 
 const LONGEST_TEXT = 4096
 const LONGEST_CAPTION = 1024
-/** With tags and entities, which are not shown. */
+/** Includes tags and entities, which are not visible. */
 const LONGEST_WRITTEN = 16_384
 const LONGEST_URL = 2048
 const ROWS = 8
-/** Of a message, with the button to unsubscribe. */
+/** Per message, including the button to unsubscribe. */
 const MOST_BUTTONS = 64
 
-/** What a message may say of its recipient: macros in texts and in the addresses of buttons. */
+/** Macros in texts and in addresses of buttons. */
 export const MESSAGE_MACROS = ['click_id', ...SUBS, 'campaign_id', 'broadcast_id'] as const
 export type MessageMacro = (typeof MESSAGE_MACROS)[number]
 
@@ -26,15 +26,15 @@ const Label = z.string().trim().min(1).max(64)
 const MessageButton = z.union([
   z.strictObject({
     text: Label,
-    url: z.string().trim().min(1).max(LONGEST_URL).meta({ description: 'Where it leads, with macros' }),
+    url: z.string().trim().min(1).max(LONGEST_URL).meta({ description: 'The address it opens; may hold macros' }),
   }),
   z.strictObject({
     text: Label,
-    channel_id: Id.meta({ description: 'A channel: the button leads there by a link of the recipient’s own' }),
+    channel_id: Id.meta({ description: 'A channel that the button opens by the recipient’s own invite link' }),
   }),
   z.strictObject({
     text: Label,
-    opt_out: z.literal(true).meta({ description: 'Whoever presses it gets no more broadcasts of this bot' }),
+    opt_out: z.literal(true).meta({ description: 'A recipient who presses it gets no more broadcasts of this bot' }),
   }),
 ])
 
@@ -44,7 +44,7 @@ const shared = {
   protect: z.boolean().optional().meta({ description: 'Cannot be forwarded or saved' }),
   preview: z.boolean().optional().meta({ description: 'false: links in the text show no preview' }),
 }
-const Format = z.enum(['html', 'plain']).optional().meta({ description: 'html unless given' })
+const Format = z.enum(['html', 'plain']).optional().meta({ description: 'By default html' })
 const Written = z.string().max(LONGEST_WRITTEN)
 const Media = z.string().trim().min(1).max(LONGEST_URL)
 const caption = { caption: Written.optional(), format: Format }
@@ -59,7 +59,7 @@ const Copied = z.strictObject({
   message_id: z.number().int().positive(),
 })
 
-/** One of: a text; a photo, video, animation or document with a caption; a copy of a message that the bot can see. */
+/** A text; a photo, video, animation or document with a caption; or a copy of a message that the bot can see. */
 export const Message = z
   .union([
     z.strictObject({ text: Written, format: Format, ...shared }),
@@ -72,40 +72,40 @@ export const Message = z
   .meta({
     id: 'Message',
     description:
-      'A text, or a photo, video, animation or document by https address or file_id with a caption, or a copy of a message. Texts may hold {click_id}, {sub1} to {sub9}, {campaign_id}, {broadcast_id} and {first_name|what stands where it is not known}; addresses of buttons all but the last',
+      'A text, or a photo, video, animation or document by https address or file_id with a caption, or a copy of a message. Texts may hold {click_id}, {sub1} to {sub9}, {campaign_id}, {broadcast_id} and {first_name|fallback text}; addresses of buttons may hold all but the last',
   })
 export type Message = z.output<typeof Message>
 
 export type MessageButton = z.output<typeof MessageButton>
 
-/** What of it is read: its text or caption. */
+/** Its text or caption. */
 export function wordsOf(message: Message): string {
   if ('text' in message) return message.text
   return 'copy' in message ? '' : (message.caption ?? '')
 }
 
-/** The kind of file it shows, and which. */
+/** The kind of its file, and the file. */
 export function mediumOf(message: Message): { kind: Medium; file: string } | undefined {
   const said: Readonly<Record<string, unknown>> = message
   const kind = MEDIA.find(one => typeof said[one] === 'string')
   return kind === undefined ? undefined : { kind, file: String(said[kind]) }
 }
 
-/** Channels that its buttons lead to, each once. */
+/** The channels that its buttons open, each once. */
 export const channelsIn = ({ buttons = [] }: Message): string[] => [
   ...new Set(buttons.flat().flatMap(button => ('channel_id' in button ? [button.channel_id] : []))),
 ]
 
-/** A macro: its name, and what stands where it is not known. */
+/** A macro: its name, and its fallback text. */
 export const MESSAGE_MACRO = /\{([a-z][a-z0-9_]*)(?:\|([^{}]*))?\}/gi
 const known: ReadonlySet<string> = new Set(MESSAGE_MACROS)
 
-/** Why it cannot be sent, in a sentence that says what to do; undefined for a message that can. */
+/** The fault that keeps a message from being sent, in a sentence that says what to do; undefined if there is none. */
 export function messageFault(message: Message): string | undefined {
   return wordsFault(message) ?? mediaFault(message) ?? buttonsFault(message)
 }
 
-/** The same of a message that gets a button to unsubscribe where it has none of its own. */
+/** The same for a broadcast, which gets a button to unsubscribe if it has none. */
 export function broadcastFault(message: Message): string | undefined {
   const all = (message.buttons ?? []).flat()
   const isFull = all.length >= MOST_BUTTONS && !all.some(button => 'opt_out' in button)
@@ -130,7 +130,7 @@ function wordsFault(message: Message): string | undefined {
   for (const [whole, name = '', other] of words.matchAll(MESSAGE_MACRO)) {
     if (known.has(name.toLowerCase())) continue
     if (name.toLowerCase() !== 'first_name') return `the ${what}: there is no macro ${whole}`
-    if (!other) return `the ${what}: say what stands where the name is not known, such as {first_name|friend}`
+    if (!other) return `the ${what}: add a fallback for unknown names, such as {first_name|friend}`
   }
   return undefined
 }
@@ -151,7 +151,7 @@ function buttonsFault({ buttons = [] }: Message): string | undefined {
   for (const button of all) {
     if (!('url' in button)) continue
     const { text, url } = button
-    // What a macro stands for is percent-encoded, and never a part of the host.
+    // The value of a macro is percent-encoded and never a part of the host.
     const isAddress = /^(https?|tg):\/\/[^{}\s]+/i.test(url) && URL.canParse(url.replace(MESSAGE_MACRO, 'x'))
     if (!isAddress) return `the button "${text}" must lead to an http, https or tg address`
     for (const [whole, name = ''] of url.matchAll(MESSAGE_MACRO))

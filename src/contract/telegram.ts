@@ -1,73 +1,72 @@
 /**
- * Links that lead into Telegram, as everyone speaks of them: a bot that is started, or a Mini App that is opened, with a parameter that hands
- * it the click. The letters and lengths are Telegram's (core.telegram.org/bots/features#deep-linking, …/bots/webapps#direct-link-mini-apps).
+ * Links into Telegram that start a bot or open a Mini App, with a parameter that passes the click id. Characters and lengths are Telegram's
+ * (core.telegram.org/bots/features#deep-linking, …/bots/webapps#direct-link-mini-apps).
  */
 import { z } from 'zod'
 import { toUuid, WIRE_ID_LENGTH } from './ids.ts'
 
-/** Names of Telegram's that answer alike. Some networks and some providers block one of them. */
+/** Equivalent host names of Telegram. Some networks and providers block one of them. */
 export const LINK_HOSTS = ['t.me', 'telegram.me'] as const
 type LinkHost = (typeof LINK_HOSTS)[number]
 
-/** Where a link leads that nobody knows yet. */
+/** The address for a link whose target is unknown. */
 export const TELEGRAM = `https://${LINK_HOSTS[0]}/`
 
-/** How a visitor gets into Telegram: by the link itself, or by a page of ours that opens the app. */
+/** Whether a visitor is redirected to the link, or gets a page that opens the app. */
 const OPENINGS = ['direct', 'page'] as const
 type Opening = (typeof OPENINGS)[number]
 
-/** What of Telegram a link may lead to. */
 type TelegramType = 'bot' | 'mini_app'
 
 const CLICK_ID = '{click_id}'
-/** The longest parameters that Telegram hands on. */
+/** The longest parameters that Telegram passes on. */
 const LONGEST: Record<TelegramType, number> = { bot: 64, mini_app: 512 }
 export const LONGEST_START = LONGEST.mini_app - WIRE_ID_LENGTH + CLICK_ID.length
 
-/** Why a start parameter cannot be taken, as the end of a sentence about it, or undefined for a good one. */
+/** The fault of a start parameter, as the end of a sentence about it. Undefined for a good one. */
 export function faultOfStart(type: TelegramType, start: string): string | undefined {
   const front = LONGEST[type] - WIRE_ID_LENGTH
-  if (!start.endsWith(CLICK_ID)) return `must end with ${CLICK_ID}, or the start would belong to no click`
+  if (!start.endsWith(CLICK_ID)) return `must end with ${CLICK_ID}, otherwise the start belongs to no click`
   const own = start.slice(0, -CLICK_ID.length)
   if (own === '') return undefined
   if (!/^[A-Za-z0-9_-]*$/.test(own))
-    return `may hold A-Z, a-z, 0-9, _ and - before ${CLICK_ID}, as Telegram passes no others on`
+    return `may hold only A-Z, a-z, 0-9, _ and - before ${CLICK_ID}, because Telegram passes no others on`
   if (!/[_-]$/.test(own)) return `must have - or _ right before ${CLICK_ID}, such as promo-${CLICK_ID}`
   return own.length > front ? `may hold at most ${front} characters before ${CLICK_ID}` : undefined
 }
 
 export const LONGEST_APP = 30
 
-/** Why a name cannot be that of a Mini App, likewise. */
+/** The fault of a Mini App's short name, likewise. */
 export const faultOfApp = (app: string): string | undefined =>
   /^[A-Za-z0-9_]{3,30}$/.test(app) ? undefined : 'must be its short name at BotFather: 3 to 30 of A-Z, a-z, 0-9 and _'
 
-/** A text that `fault` finds nothing wrong with. */
+/** A text without a `fault`. */
 const checked = (fault: (text: string) => string | undefined) =>
   z.string().superRefine((text, context) => {
     const message = fault(text)
     if (message !== undefined) context.addIssue({ code: 'custom', message })
   })
 
-/** The parameter of a link, by what it leads to. */
+/** The start parameter of a link of this type. */
 export const StartOf = (type: TelegramType) =>
   checked(text => faultOfStart(type, text)).meta({
-    description: `The parameter it is opened with; ${CLICK_ID} alone unless given. Your own in front ends with - or _`,
+    description: `The start parameter; by default ${CLICK_ID} alone. Your own text before it must end with - or _`,
     examples: [`promo-${CLICK_ID}`],
   })
 
 export const AppName = checked(faultOfApp).meta({
-  description: "The app's short name, as in t.me/<bot>/<app>; the bot's main Mini App unless given",
+  description: "The app's short name, as in t.me/<bot>/<app>; by default the bot's main Mini App",
 })
 
-export const LinkHost = z.enum(LINK_HOSTS).meta({ description: 'Under which name of Telegram the link leads there' })
+export const LinkHost = z.enum(LINK_HOSTS).meta({ description: 'The host name of the link' })
 
 export const Opening = z.enum(OPENINGS).meta({
   description:
     'direct: a redirect to the link. page: a small page that tries to open the app and shows the link, for browsers inside other apps',
 })
 
-/** Where a link leads and how; what is left out is as it is by default. */
+/** The target of a link. */
 export type TelegramPlace = {
   readonly type: TelegramType
   readonly app?: string | null | undefined
@@ -76,7 +75,7 @@ export type TelegramPlace = {
   readonly link_host?: LinkHost | null | undefined
 }
 
-/** The address of a place, in which {click_id} is a macro, and the same as Telegram's apps open it. `username` is the bot's, without @. */
+/** The address of a target, with {click_id} as a macro, and its form for Telegram's apps. `username` is the bot's, without @. */
 export function telegramLink(username: string, place: TelegramPlace): { url: string; app_url: string } {
   const { type, start, link_host } = place
   const app = type === 'mini_app' ? place.app : null
@@ -90,10 +89,10 @@ export function telegramLink(username: string, place: TelegramPlace): { url: str
 /** The address of a public channel or group. `username` is without @. */
 export const publicChat = (username: string): string => `${TELEGRAM}${username}`
 
-/** What an invite link looks like. */
+/** An example of an invite link. */
 export const EXAMPLE_LINK = `${TELEGRAM}+AAAAAEXAMPLEAAAA`
 
-/** An address of Telegram's that leads into a chat, under the name of Telegram that is wished for, and the same as its apps open it. */
+/** The address of a chat with the given host name, and its form for Telegram's apps. */
 export function chatLink(url: string, link_host: LinkHost | null | undefined): { url: string; app_url: string } {
   const { pathname } = new URL(url)
   const [, invitation] = /^\/(?:\+|joinchat\/)([\w-]+)$/.exec(pathname) ?? []
@@ -104,10 +103,10 @@ export function chatLink(url: string, link_host: LinkHost | null | undefined): {
 }
 
 const OWN_IN_FRONT = /[_-]$/
-/** Of ids in their three forms. */
+/** The lengths of the three forms of ids. */
 const LENGTHS = [WIRE_ID_LENGTH, 36, 32]
 
-/** The click that a start parameter hands on, as a canonical uuid: it is its id, or ends with `-` or `_` and the id. Else undefined. */
+/** The click id of a start parameter, as a canonical uuid. The parameter is the id, or ends with `-` or `_` and the id; else undefined. */
 export function clickOfStart(parameter: string): string | undefined {
   const whole = toUuid(parameter)
   if (whole !== undefined) return whole

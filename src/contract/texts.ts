@@ -1,6 +1,6 @@
-// Text as strangers send it: what of it is kept, in clicks and in what has to meet them.
+// Text from outside, as it is stored with clicks and with objects that are compared with clicks.
 
-/** How much of a source's own text is kept. */
+/** The longest stored text of a source. */
 export const TEXT_BYTES = 500
 
 /** Text as PostgreSQL can hold it: without U+0000, well-formed. */

@@ -1,4 +1,4 @@
-/** Time zones by their IANA names, and the days and months that people there have, in instants. Intl knows the offsets; nothing here does. */
+/** Time zones by their IANA names, and their local days and months as moments. All offsets come from Intl. */
 import { z } from 'zod'
 import { DAY_MS, MINUTE_MS } from './days.ts'
 
@@ -6,7 +6,7 @@ type Clock = (
   ms: number,
 ) => readonly [year: number, month: number, day: number, hour: number, minute: number, second: number]
 
-/** There are some six hundred names; each clock takes longer to make than to read. */
+/** Cached, because a clock takes longer to create than to read. There are some six hundred names. */
 const clocks = new Map<string, Clock | undefined>()
 const MOST_CLOCKS = 2000
 
@@ -19,7 +19,7 @@ function clockOf(zone: string): Clock | undefined {
 }
 
 function makeClock(timeZone: string): Clock | undefined {
-  // Offsets such as +03:00 are no zones: they know no summer.
+  // Offsets such as +03:00 are refused, because they have no daylight saving time.
   if (!/^[A-Za-z]/.test(timeZone)) return undefined
   let format: Intl.DateTimeFormat
   try {
@@ -47,7 +47,6 @@ function makeClock(timeZone: string): Clock | undefined {
 
 export const isTimeZone = (zone: string): boolean => clockOf(zone) !== undefined
 
-/** A time zone someone names, such as Europe/Kyiv. */
 export const TimeZone = z
   .string()
   .trim()
@@ -57,10 +56,10 @@ export const TimeZone = z
 
 const clockIn = (zone: string): Clock => clockOf(zone) ?? (clockOf('UTC') as Clock)
 
-/** Asking the calendar takes longer than all else of a redirect, so an answer is kept for its minute. */
+/** Cached for a minute, because Intl's calendar takes longer than the rest of a redirect. */
 const minutes = new Map<string, { at: number; day: number; minute: number }>()
 
-/** The day of the week (0 is Monday) and the minute of the day in a zone. A zone that is not known is UTC. */
+/** The day of the week (0 is Monday) and the minute of the day in a zone. An unknown zone counts as UTC. */
 export function weekClock(zone: string, ms: number): { readonly day: number; readonly minute: number } {
   const at = Math.floor(ms / MINUTE_MS)
   const kept = minutes.get(zone)
@@ -74,7 +73,7 @@ export function weekClock(zone: string, ms: number): { readonly day: number; rea
   return now
 }
 
-/** What the clocks of a zone are ahead of UTC at a moment, in milliseconds. */
+/** The offset of a zone from UTC at a moment, in milliseconds. */
 function aheadAt(clock: Clock, ms: number): number {
   const [year, month, day, hour, minute, second] = clock(ms)
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000
@@ -86,23 +85,23 @@ function firstMomentOf(clock: Clock, date: number): number {
     const [year, month, day] = clock(ms)
     return Date.UTC(year, month - 1, day) >= date
   }
-  // Clocks may change in that night: then midnight is there twice or not at all.
+  // If clocks change in that night, midnight may exist twice or not at all.
   const candidates = [date - aheadAt(clock, date - DAY_MS), date - aheadAt(clock, date + DAY_MS)]
   return candidates.toSorted((a, b) => a - b).find(isReached) ?? Math.max(...candidates)
 }
 
-/** The date in a zone, YYYY-MM-DD. A zone that is not known is UTC. */
+/** The date in a zone, YYYY-MM-DD. An unknown zone counts as UTC. */
 export function localDay(zone: string, ms: number): string {
   const [year, month, day] = clockIn(zone)(ms)
   return new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10)
 }
 
-/** The first moment of a date in a zone, Unix ms: so a day has 23 or 25 hours where its clocks change. */
+/** The first moment of a date in a zone, Unix ms. A day with a clock change has 23 or 25 hours. */
 export function dayBeginsIn(zone: string, date: string): number {
   return firstMomentOf(clockIn(zone), Date.parse(`${date}T00:00:00Z`))
 }
 
-/** The day or month in a zone that a moment lies in: its first moment, and that of the next one. A zone that is not known is UTC. */
+/** The day or month of a moment in a zone: its first moment, and that of the next one. An unknown zone counts as UTC. */
 export function localPeriod(zone: string, unit: 'day' | 'month', ms: number): { from_ms: number; to_ms: number } {
   const clock = clockIn(zone)
   const [year, month, day] = clock(ms)
@@ -113,7 +112,7 @@ export function localPeriod(zone: string, unit: 'day' | 'month', ms: number): { 
   return { from_ms: firstMomentOf(clock, from), to_ms: firstMomentOf(clock, to) }
 }
 
-/** How many minutes the clocks of a zone are ahead of UTC at a moment; undefined where the zone is not known. */
+/** The offset of a zone from UTC at a moment, in minutes; undefined for an unknown zone. */
 export function minutesAhead(zone: string, ms: number): number | undefined {
   const clock = clockOf(zone)
   return clock && aheadAt(clock, ms) / MINUTE_MS

@@ -1,10 +1,9 @@
 /**
- * What is said beside a good answer: it was done, and may not be what was meant. A warning speaks of what this write has sent or brought
- * about, so that it tells a key nothing that stood there before.
+ * Warnings in a successful answer: the change was made, but may not be what was meant. A warning mentions only what this request sent or caused, so that
+ * a key learns nothing about earlier values.
  */
 import { z } from 'zod'
 
-/** What there is to warn of. */
 const WARNING_CODES = [
   'unknown_macros',
   'unknown_country',
@@ -27,12 +26,12 @@ const Warning = z
   .meta({ id: 'Warning' })
 export type Warning = z.output<typeof Warning> & { readonly code: (typeof WARNING_CODES)[number] }
 
-/** The warnings of a write; empty when there is nothing to say. */
+/** The warnings of a write; empty if there are none. */
 export const Warnings = z
   .array(Warning)
-  .meta({ description: 'What was done and may not be what was meant; empty when nothing is' })
+  .meta({ description: 'Effects of the request that may not be intended; empty if there are none' })
 
-/** What an address loses of what was written in it; nothing for one without unknown macros. */
+/** A warning that unknown macros are left out of an address; none if all macros are known. */
 export function macroWarnings(field: string, unknown: readonly string[]): Warning[] {
   if (unknown.length === 0) return []
   const names = unknown.slice(0, 5).map(name => `{${name}}`)

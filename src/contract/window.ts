@@ -1,6 +1,6 @@
 /**
- * The window of a report or a feed: two moments, both inclusive, used exactly as sent. Clicks have
- * milliseconds, so a bound that is finer counts from the next one, or to the last one, inside the window.
+ * The window of a report or a feed: two moments, both inclusive, used exactly as sent. Clicks have milliseconds, so a finer bound is rounded to the
+ * nearest millisecond inside the window.
  */
 import { z } from 'zod'
 import { DAY_MS, LAST_MS } from './days.ts'
@@ -9,7 +9,7 @@ import type { RefusalName } from './refusal-catalogue.ts'
 import { refuse } from './refusals.ts'
 import { type Warning, Warnings } from './warnings.ts'
 
-/** First and last millisecond inside; `from` is after `to` where a window is too narrow to hold one. */
+/** The first and last millisecond inside. `from` is after `to` if the window is too narrow to hold one. */
 export type Window = { readonly from: number; readonly to: number }
 
 const WIDEST_DAYS = 92
@@ -19,7 +19,7 @@ export function after({ ms, finer }: Moment, by: number): Moment {
   return { ms: ms + by, finer }
 }
 
-/** Beside what a window has found; left out where there is nothing to say. */
+/** The warnings about a window; left out if there are none. */
 export const WindowWarnings = Warnings.optional()
 
 /** Refuses `invalid_window` for an end before its start, `window_too_wide` for more than `widest_days`. */
@@ -30,53 +30,53 @@ export function windowBetween(from: Moment, to: Moment, widest_days = WIDEST_DAY
   return { from: from.finer === '' ? from.ms : from.ms + 1, to: to.ms }
 }
 
-/** Compares digits of a fraction as text: they are left-aligned, and none ends in zero. */
+/** The digits of a fraction can be compared as text, because they are left-aligned and do not end in zero. */
 function isBefore(one: Moment, other: Moment): boolean {
   return one.ms < other.ms || (one.ms === other.ms && one.finer < other.finer)
 }
 
-/** The part of a window in which there can be clicks and days at all; `from` is after `to` where there is none. */
+/** The part of a window that can have clicks and days. `from` is after `to` if there is none. */
 export function possible({ from, to }: Window): Window {
   return { from: Math.max(from, 0), to: Math.min(to, LAST_MS) }
 }
 
-/** A query parameter as it came. */
-export type Sent = string | readonly string[] | undefined
+/** A query parameter as sent: an array if it was sent several times. */
+export type RawParameter = string | readonly string[] | undefined
 
 /**
- * A query parameter as it came, an array where it came several times, with nothing checked: the deed refuses, in an order and
- * with codes of its own. The documents show it as text, because that is all that is ever accepted.
+ * An unchecked query parameter. The deed checks it, because its refusals have their own order and codes. The API reference shows it as text, because
+ * only text is accepted.
  */
-export const sent = (meta: { description: string; enum?: readonly string[]; examples?: string[] }) =>
+export const rawParameter = (meta: { description: string; enum?: readonly string[]; examples?: string[] }) =>
   z
     .custom<string | string[]>()
     .optional()
     .meta({ type: 'string', ...meta })
 
-export const date_from = sent({
-  description: 'ISO 8601, inclusive; a date is its midnight, without zone UTC',
+export const date_from = rawParameter({
+  description: 'ISO 8601, inclusive; a date means its midnight, a time without zone is UTC',
   examples: ['2026-03-01'],
 })
-export const date_to = sent({
+export const date_to = rawParameter({
   description: 'ISO 8601, inclusive; at most 92 days after date_from',
   examples: ['2026-03-31T23:59:59.999Z'],
 })
 
-/** The one value of a parameter; the refusal when it was sent several times. */
-export function once(sent: Sent, name: string, refusal: RefusalName): string | undefined {
+/** The single value of a parameter. Refuses `refusal` if it was sent several times. */
+export function singleValue(sent: RawParameter, name: string, refusal: RefusalName): string | undefined {
   if (typeof sent === 'object') refuse(refusal, { error: `${name} was sent more than once` })
   return sent
 }
 
-/** What is to be said of an end that is a date alone: its day lies behind the window, whose end is the midnight before. */
-export function windowWarnings(date_to: Sent): Warning[] {
+/** A warning about an end that is a date alone: it means midnight, so that day is outside the window. */
+export function windowWarnings(date_to: RawParameter): Warning[] {
   if (typeof date_to !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(date_to)) return []
   const message = `The window ends at ${date_to}T00:00:00.000Z, so that day is not in it. For the whole day send ${date_to}T23:59:59.999Z.`
   return [{ code: 'day_not_in_window', field: 'date_to', message }]
 }
 
-/** Refuses `invalid_window` for what is no date. */
-export function momentOf(sent: Exclude<Sent, undefined>, name: 'date_from' | 'date_to'): Moment {
-  const moment = parseMoment(once(sent, name, 'invalid_window') ?? '')
+/** Refuses `invalid_window` for text that is no date. */
+export function momentOf(sent: Exclude<RawParameter, undefined>, name: 'date_from' | 'date_to'): Moment {
+  const moment = parseMoment(singleValue(sent, name, 'invalid_window') ?? '')
   return moment ?? refuse('invalid_window', { error: `invalid window: ${name} is not a date in ISO 8601` })
 }

@@ -1,12 +1,12 @@
 /**
- * What is said of a field that does not fit, wherever its schema says nothing better: it follows the field's name ("name: must not be
- * empty"), and says what to send rather than what went wrong inside. For requests and forms alike.
+ * Default messages for invalid fields, in requests and forms, unless a schema has a better one. A message follows the field's name ("name: must not be
+ * empty") and says what to send.
  */
 import { z } from 'zod'
 
 type Issue = z.core.$ZodRawIssue
 
-/** A long list of what is allowed tells nobody anything. */
+/** Longer lists of allowed values are cut, because nobody reads them. */
 const MOST_NAMED = 30
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -72,7 +72,7 @@ function sizeWords(bound: string, { origin, inclusive = true, exact = false }: S
   return `must be ${isLeast ? 'more' : 'less'} than ${size}`
 }
 
-/** Of a value that may have several forms: what each of them asks for, where that can be said in a word. */
+/** The message for a value that may have several forms. It joins the messages of the forms if each is short. */
 function unionWords({ errors, discriminator, options }: Issue & { code: 'invalid_union' }): string {
   if (discriminator !== undefined && Array.isArray(options)) return valueWords(options)
   const first = errors.flatMap(([fault]) => fault ?? [])

@@ -1,11 +1,11 @@
-/** Times as the clocks of a zone show them, and the moments they are. Zones go by their IANA names; the platform knows their rules. */
+/** Conversion between local times of a zone and moments. Zones have IANA names; the platform has their rules. */
 import { DAY_MS } from './days.ts'
 
 const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
 
 /**
- * The moment (ISO 8601, UTC) when the zone's clocks show a local time (YYYY-MM-DDTHH:MM). Of an hour that comes twice the first; of one that is left
- * out, as many minutes behind the change. Undefined for what is no such time.
+ * The moment (ISO 8601, UTC) of a local time (YYYY-MM-DDTHH:MM) in a zone. If the hour occurs twice, the first one; if a clock change skips it, as many
+ * minutes after the change. Undefined for text that is no such time.
  */
 export function momentIn(zone: string, local: string): string | undefined {
   const ms = LOCAL.test(local) ? Date.parse(`${local}:00Z`) : Number.NaN
@@ -16,12 +16,12 @@ export function momentIn(zone: string, local: string): string | undefined {
   return new Date(shown ?? ms - before).toISOString()
 }
 
-/** What the zone's clocks show at a moment (Unix milliseconds): YYYY-MM-DDTHH:MM. */
+/** The local time of a moment (Unix milliseconds) in a zone: YYYY-MM-DDTHH:MM. */
 export function localIn(zone: string, ms: number): string {
   return new Date(ms + offsetAt(zone, ms)).toISOString().slice(0, 16)
 }
 
-/** By how many milliseconds the zone is ahead of UTC at a moment. */
+/** The offset of the zone from UTC at a moment, in milliseconds. */
 function offsetAt(zone: string, ms: number): number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', ...FULL })
   const parts = Object.fromEntries(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]))

@@ -54,7 +54,7 @@ test('a read by key that the database gives up says what to do about it, over HT
   )
   const said = {
     ...TIMED_OUT,
-    hint: 'Ask for less: a narrower date_from to date_to, or one campaign_id. Where that is too much as well, try again in a minute.',
+    hint: 'Ask for less: a narrower window, or one campaign_id. If that fails too, try again in a minute.',
   }
   for (const answer of answers) assert.deepEqual([answer.statusCode, answer.data()], [500, said])
   for (const { isError, structuredContent, content } of results) {
@@ -109,7 +109,7 @@ test('while the database is away a session is told whether it was reading or cha
   assert.deepEqual([changed.statusCode, changed.data()], [503, UNSAVED])
 })
 
-const TIMED_OUT = { error: 'reading took too long and was given up', code: 'read_timed_out' }
+const TIMED_OUT = { error: 'the read took too long and was cancelled', code: 'read_timed_out' }
 const UNSAVED = { error: 'service unavailable', hint: 'Check whether it was saved before you send it again.' }
 
 /** What is answered where all statements on the tables are cancelled, as after the five seconds, which no test has to wait for. */

@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
-import { Refusal, type RefusalDetail, refusalBody, tellLater } from '../contract/refusals.ts'
+import { Refusal, type RefusalDetail, refusalBody, retryInAMinute } from '../contract/refusals.ts'
 import { isOutOfTime, isUnreachable } from '../ground/db/faults.ts'
 import { type Surface, surfaceOf } from './identify.ts'
 
@@ -47,7 +47,7 @@ export function refusalFor(error: unknown, surface: Surface, purpose?: Purpose):
   if (isOutOfTime(error) && surface === 'reads') return new Refusal('read_timed_out')
   if (isOutOfTime(error) && purpose === 'read') return new Refusal('read_timed_out', { hint: ASK_FOR_LESS })
   if ((isUnreachable(error) || isOutOfTime(error)) && surface !== 'reads')
-    return unavailable(tellLater().detail, purpose)
+    return unavailable(retryInAMinute().detail, purpose)
   const status = (error as { statusCode?: number }).statusCode ?? 500
   return new Refusal(status >= 400 && status < 500 ? 'invalid_request' : 'internal_error')
 }

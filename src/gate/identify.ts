@@ -4,7 +4,7 @@
  */
 import type { Access, Endpoint } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
-import { Refusal, refuse, tellLater } from '../contract/refusals.ts'
+import { Refusal, refuse, retryInAMinute } from '../contract/refusals.ts'
 import type { Person, Visit } from '../ground/room.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
 import { requireOrigin } from './origin.ts'
@@ -85,7 +85,7 @@ export async function verified(
   } catch (error) {
     if (error instanceof Refusal) throw error
     if (surfaceOf(endpoint) === 'reads') refuse('api_key_scope_unverifiable')
-    throw tellLater()
+    throw retryInAMinute()
   }
   return record?.accepted ? record : refuse('key_not_accepted')
 }

@@ -1,6 +1,6 @@
 /** The responses of an endpoint for the OpenAPI document: its reply, the possible refusals, and their headers. */
 import { z } from 'zod'
-import type { Endpoint, HeaderName, Said } from '../contract/endpoint.ts'
+import type { Endpoint, HeaderName, DescribedAnswer } from '../contract/endpoint.ts'
 import { rightOf, routeOf } from '../contract/endpoint.ts'
 import { REFUSALS, type RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, type RefusalBody, refusalBody } from '../contract/refusals.ts'
@@ -151,7 +151,7 @@ function reply(endpoint: Endpoint, words: string, schemas: Json, headers: readon
   )
 }
 
-function answerOf({ words, type, reply: form, headers = [] }: Said, schemas: Json): Response {
+function answerOf({ words, type, reply: form, headers = [] }: DescribedAnswer, schemas: Json): Response {
   const named = headers.map(name => [name, { $ref: `#/components/headers/${name}` }])
   const [media, schema] =
     type === 'refusal'

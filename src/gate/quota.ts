@@ -5,7 +5,7 @@
 import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { QuotaName as DeclaredQuota } from '../contract/endpoint.ts'
-import { refuse, tellLater } from '../contract/refusals.ts'
+import { refuse, retryInAMinute } from '../contract/refusals.ts'
 import { inTime } from './redis.ts'
 
 /** The quotas that endpoints declare, `writes` shared by all other writes by key, and `launches` of Mini Apps. */
@@ -47,7 +47,7 @@ export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<Q
       const counted = await breaker.run(() => inTime(limiter.consume(String(whose))))
       if (counted === 'outage') {
         if (QUOTAS[quota].outage === 'pass') return
-        throw tellLater()
+        throw retryInAMinute()
       }
       const { isOver, result } = counted
       // The in-memory counter uses the wall clock. The minimum keeps a clock that was set back from lengthening the window.

@@ -16,7 +16,7 @@ test('people are imported on the owner’s word, found by state, and forgotten; 
 
   await page.getByLabel('Send a welcome message').check()
   await page.getByLabel('Text', { exact: true }).fill('Hi <b>{first_name}</b>')
-  await expect(page.getByText(/say what stands where the name is not known/)).toBeVisible()
+  await expect(page.getByText(/add a fallback for unknown names/)).toBeVisible()
   await page.getByLabel('Text', { exact: true }).fill('Hi <b>{first_name|friend}</b>')
   await expect(page.getByRole('figure', { name: 'Preview' })).toHaveText('Hi friend')
   await page.getByRole('button', { name: 'Save welcome' }).click()

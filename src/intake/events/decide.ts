@@ -7,7 +7,7 @@ import { USD } from '../../contract/currencies.ts'
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { rungOfEvent, stageOf } from '../../contract/ladder.ts'
-import { Refusal, tellLater } from '../../contract/refusals.ts'
+import { Refusal, retryInAMinute } from '../../contract/refusals.ts'
 import { isOutside } from '../../ground/scope.ts'
 import { fromMillionths, toMillionths } from '../../money/billing/money.ts'
 import { payoutInDollars } from '../../money/rates/payout.ts'
@@ -85,7 +85,7 @@ export class Decisions {
 
   #rise({ click_id, rung }: Rise): Outcome {
     const click = this.#state.clicks.get(click_id)
-    if (click === undefined) return this.#isUnsettled(click_id) ? tellLater() : false
+    if (click === undefined) return this.#isUnsettled(click_id) ? retryInAMinute() : false
     this.#changes.touch(this.#org_id, click)
     click.stages |= stageOf(rung)
     return true
@@ -95,7 +95,7 @@ export class Decisions {
     const revised = this.#judge.revise(item)
     const isUnknown = revised instanceof Refusal && revised.refusal === 'conversion_unknown'
     if (!isUnknown || this.#state.clicks.has(item.click_id)) return revised
-    return this.#isUnsettled(item.click_id) ? tellLater() : new Refusal('click_not_found')
+    return this.#isUnsettled(item.click_id) ? retryInAMinute() : new Refusal('click_not_found')
   }
 
   // Looks for the event before the click: a resend is answered for ever, even after its click was dropped.
@@ -116,7 +116,7 @@ export class Decisions {
       }
       return { event: recorded, replayed: true }
     }
-    if (click === undefined) return this.#isUnsettled(item.click_id) ? tellLater() : new Refusal('click_not_found')
+    if (click === undefined) return this.#isUnsettled(item.click_id) ? retryInAMinute() : new Refusal('click_not_found')
     if (botOf(item, this.#state) === 'unknown') return new Refusal('bot_not_found')
     if (isOutside(item.campaigns, click.campaign_id)) return new Refusal('campaign_scope_forbidden')
     const start_id = startOf(item, this.#state)

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { tellLater } from '../../contract/refusals.ts'
+import { retryInAMinute } from '../../contract/refusals.ts'
 import type { Absence } from '../../ground/db/absence.ts'
 import { isOutOfTime, isOwnFault, isRetryable, isTaken, isUnreachable, isUnsaid } from '../../ground/db/faults.ts'
 import type { ChangedObject } from '../../traffic/campaigns/live.ts'
@@ -103,7 +103,7 @@ async function recover(tools: LaneTools, batch: Batch, attempt: number, error: u
 }
 
 function refuseAll(batch: Batch): Batch {
-  for (const { reject } of batch) reject(tellLater())
+  for (const { reject } of batch) reject(retryInAMinute())
   return []
 }
 
@@ -116,7 +116,7 @@ function refuseOld(batch: Batch): Batch {
   const isOld = ({ item }: WaitingItem) => item.arrived_at < oldest
   if (!batch.some(isOld)) return batch
   for (const { item, reject } of batch.filter(isOld))
-    setTimeout(() => reject(tellLater()), Math.max(0, item.arrived_at + BEHIND_BUDGET_MS - performance.now()))
+    setTimeout(() => reject(retryInAMinute()), Math.max(0, item.arrived_at + BEHIND_BUDGET_MS - performance.now()))
   return batch.filter(waiting => !isOld(waiting))
 }
 

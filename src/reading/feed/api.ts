@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
 import { LADDER } from '../../contract/ladder.ts'
-import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
+import { date_from, date_to, rawParameter, WindowWarnings } from '../../contract/window.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 import { campaign_id } from '../reports/api.ts'
 
@@ -42,10 +42,10 @@ const declared = {
     date_from,
     date_to,
     campaign_id,
-    status: sent({ description: 'Only clicks whose highest stage this is', enum: LADDER }),
-    tracked: sent({ description: 'true unless given', enum: TRACKED }),
-    cursor: sent({ description: 'next_cursor of the page before, unchanged' }),
-    limit: sent({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
+    status: rawParameter({ description: 'Only clicks whose highest stage this is', enum: LADDER }),
+    tracked: rawParameter({ description: 'true unless given', enum: TRACKED }),
+    cursor: rawParameter({ description: 'next_cursor of the page before, unchanged' }),
+    limit: rawParameter({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
   }),
   reply: Page(Click).extend({ warnings: WindowWarnings }),
   replyIsShaped: true,

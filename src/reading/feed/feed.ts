@@ -9,7 +9,7 @@ import { firstIdAt, timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import type { Moment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { after, momentOf, once, type Sent, type Window, windowBetween, windowWarnings } from '../../contract/window.ts'
+import { after, momentOf, type RawParameter, singleValue, type Window, windowBetween, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
 import { campaignsNamed } from '../../traffic/campaigns/names.ts'
@@ -24,7 +24,7 @@ const MOST = 1000
 const SPAN_MS = 30 * DAY_MS
 
 type FeedQuery = {
-  readonly [name in 'date_from' | 'date_to' | 'campaign_id' | 'status' | 'tracked' | 'cursor' | 'limit']?: Sent
+  readonly [name in 'date_from' | 'date_to' | 'campaign_id' | 'status' | 'tracked' | 'cursor' | 'limit']?: RawParameter
 } & { readonly [name in (typeof SOUGHT)[number]]?: string | undefined }
 type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | Key }
 
@@ -94,9 +94,9 @@ function readQuery(
   query: FeedQuery,
 ): { page: FeedPage; defaulted: boolean } {
   const sentWindow = feedWindow(query)
-  const status = statusOf(once(query.status, 'status', 'invalid_status'))
-  const tracked = trackedOf(once(query.tracked, 'tracked', 'invalid_tracked'))
-  const sealed = once(query.cursor, 'cursor', 'invalid_cursor')
+  const status = statusOf(singleValue(query.status, 'status', 'invalid_status'))
+  const tracked = trackedOf(singleValue(query.tracked, 'tracked', 'invalid_tracked'))
+  const sealed = singleValue(query.cursor, 'cursor', 'invalid_cursor')
   const cursor = sealed === undefined ? undefined : openCursor(secrets, actor.org_id, sealed)
   const campaigns = campaignsOf(actor, query.campaign_id)
   const now = Date.now()
@@ -129,7 +129,7 @@ function trackedOf(sent: string | undefined): boolean | undefined {
 const valueOf = (sent: string | undefined) => (sent === '' ? null : sent)
 
 /** Clamps the limit to its range. A text that is not a whole number counts as not sent. */
-function limitOf(sent: Sent): number {
+function limitOf(sent: RawParameter): number {
   if (typeof sent !== 'string' || !/^[+-]?\d+$/.test(sent)) return USUAL
   return Math.min(Math.max(Number(sent), 1), MOST)
 }

@@ -100,7 +100,7 @@ export const MemberReport = Report.extend({
 }).meta({ id: 'MemberReport' })
 export type MemberReport = z.output<typeof MemberReport>
 
-export const campaign_id = sent({
+export const campaign_id = rawParameter({
   description: 'Only this campaign; one that is unknown or outside the scope of the key yields nothing',
 })
 
@@ -111,7 +111,7 @@ const declared = {
     'click. Rows are in the order of clicks, then key (`day`: by date), and are cut at 500; totals are not.',
   query: z
     .object({
-      dimension: sent({ description: 'What the rows are', enum: DIMENSIONS }),
+      dimension: rawParameter({ description: 'What the rows are', enum: DIMENSIONS }),
       date_from,
       date_to,
       campaign_id,
@@ -133,12 +133,12 @@ export const readReportAsMember = endpoint({
   description: `${declared.description} By sub1, spend that was booked without one is not_broken_down. Where the window cuts a UTC day, booked spend counts with the share of the clicks within the window. It adds the cost of the clicks themselves (by country and offer too), the status of their conversions, the conversions by type, and those of each campaign’s goal.`,
   reply: MemberReport,
   query: declared.query.extend({
-    dimension: sent({
+    dimension: rawParameter({
       description:
         'What the rows are; local_day (YYYY-MM-DD), local_hour (00 to 23) and local_weekday_hour (1-00, a Monday, to 7-23) are in the time zone tz, and like geo and offer have no cost',
       enum: [...DIMENSIONS, ...LOCAL_DIMENSIONS],
     }),
-    tz: sent({
+    tz: rawParameter({
       description: 'IANA name of the time zone of local_day, local_hour and local_weekday_hour',
       examples: ['Europe/Kyiv'],
     }),

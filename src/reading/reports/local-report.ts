@@ -7,7 +7,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { once, possible, type Window, windowWarnings } from '../../contract/window.ts'
+import { possible, singleValue, type Window, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Ground, Member } from '../../ground/room.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
@@ -44,7 +44,7 @@ export async function localReport(
   now = Date.now(),
 ): Promise<MemberReport> {
   const asked = reportWindowOf(query)
-  const tz = once(query.tz, 'tz', 'tz_unknown')
+  const tz = singleValue(query.tz, 'tz', 'tz_unknown')
   if (tz === undefined) refuse('tz_unknown', { error: `time zone required: ${dimension} needs one` })
   const shifts = shiftsOf(tz, possible(asked))
   const campaigns = campaignsOf(actor, query.campaign_id)

@@ -1,17 +1,17 @@
 /** Reads the query of a report, and the parts that the feed has too, with refusals in the order of the contract. */
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { momentOf, once, type Sent, type Window, windowBetween } from '../../contract/window.ts'
+import { momentOf, type RawParameter, singleValue, type Window, windowBetween } from '../../contract/window.ts'
 import type { Key, Member } from '../../ground/room.ts'
 import { isInScope } from '../../ground/scope.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
 import { DIMENSIONS, type ReportDimension } from './api.ts'
 
 export type ReportQuery = {
-  readonly dimension?: Sent
-  readonly date_from?: Sent
-  readonly date_to?: Sent
-  readonly campaign_id?: Sent
+  readonly dimension?: RawParameter
+  readonly date_from?: RawParameter
+  readonly date_to?: RawParameter
+  readonly campaign_id?: RawParameter
 }
 
 /** `campaigns` is null for all clicks of the organization, and empty where the caller sees none. */
@@ -23,7 +23,7 @@ export type ReportQuestion = {
 
 /** The question of a query. Refuses `invalid_dimension`, `window_required`, `invalid_window`, `window_too_wide`. */
 export function reportQuestionOf(actor: Member | Key, query: ReportQuery): ReportQuestion {
-  const dimension = DIMENSIONS.find(known => known === once(query.dimension, 'dimension', 'invalid_dimension'))
+  const dimension = DIMENSIONS.find(known => known === singleValue(query.dimension, 'dimension', 'invalid_dimension'))
   if (dimension === undefined) refuse('invalid_dimension')
   return { dimension, window: reportWindowOf(query), campaigns: campaignsOf(actor, query.campaign_id) }
 }
@@ -37,7 +37,7 @@ export function reportWindowOf(query: Pick<ReportQuery, 'date_from' | 'date_to'>
 }
 
 /** The campaigns of the query that the caller may see. A malformed, repeated or unknown id, or one outside the scope, yields no campaign instead of a refusal. */
-export function campaignsOf(actor: Member | Key, sent: Sent): readonly string[] | null {
+export function campaignsOf(actor: Member | Key, sent: RawParameter): readonly string[] | null {
   if (sent === undefined) return actor.kind === 'key' ? actor.campaigns : null
   const id = typeof sent === 'string' ? toUuid(sent) : undefined
   return id !== undefined && id !== NO_ID && isInScope(actor, id) ? [id] : []

@@ -122,7 +122,7 @@ describe('a message that Telegram would refuse', () => {
       /caption shows 1025/,
     ],
     ['does not close a tag', { text: '<b>x' }, /<b> is not closed/],
-    ['closes tags in another order', { text: '<b><i>x</b></i>' }, /<\/i> must come first/],
+    ['closes tags in another order', { text: '<b><i>x</b></i>' }, /<\/i> must come before <\/b>/],
     ['has a tag that Telegram does not know', { text: '<div>x</div>' }, /knows no <div>/],
     ['has a bare <', { text: '1 < 2' }, /&lt;/],
     ['names a macro that is none', { text: '{nope}' }, /no macro \{nope\}/],
