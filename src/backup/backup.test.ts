@@ -17,7 +17,7 @@ import { listMigrations, migrate, missingMigrations } from '../ground/db/migrate
 import { secretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'
 import { takeBackup } from './backup.ts'
-import { type Line, type Part, readBackup, SIGNATURE_BYTES, writeBackup } from './file.ts'
+import { type BackupLine, type BackupPart, readBackup, SIGNATURE_BYTES, writeBackup } from './file.ts'
 import { checkBackup, checkFolder, restoreBackup } from './restore.ts'
 import { listRelations, listTables } from './tables.ts'
 
@@ -46,7 +46,7 @@ async function clientOf(connection: pg.ClientConfig): Promise<pg.Client> {
   return client
 }
 
-/** A database without anything in it, on the server of the tests. */
+/** An empty database on the server of the tests. */
 async function emptyDatabase(connection: pg.ClientConfig): Promise<pg.Client> {
   const name = `t_empty_${process.pid}_${randomBytes(4).toString('hex')}`
   const admin = await clientOf({ ...connection, database: 'postgres' })
@@ -55,7 +55,7 @@ async function emptyDatabase(connection: pg.ClientConfig): Promise<pg.Client> {
   return clientOf({ ...connection, database: name })
 }
 
-/** A database that a house has been used on. */
+/** A database with rows of a used house. */
 async function used(): Promise<{ connection: pg.ClientConfig; client: pg.Client }> {
   const fresh = await usedDatabase()
   ends.push(() => fresh.drop())
@@ -71,7 +71,7 @@ async function usedDatabase(): Promise<FreshDatabase> {
   return fresh
 }
 
-/** What each table holds, in one number; but when the last backup was made. */
+/** A checksum and a count of each table's rows, without the time of the last backup. */
 async function sums(client: pg.Client): Promise<Record<string, string>> {
   const found: Record<string, string> = {}
   for (const { name } of await listTables(client)) {
@@ -109,7 +109,7 @@ describe('a backup that is restored', () => {
     )
     await client.query(`insert into tls_ticket_keys (day, key) values (current_date, 'sealed')`)
     const taken = await takeBackup(client, { path, folders: [], version: '1.2.3', secret })
-    // A key of TLS sessions would open recorded traffic to whoever has the file and SECRET.
+    // With a key of TLS sessions, recorded traffic could be decrypted from the file and SECRET.
     await client.query('delete from tls_ticket_keys')
     assert.equal(statSync(path).mode & 0o777, 0o600)
     assert.equal(await readLastBackup(client), taken.taken_at)
@@ -172,9 +172,9 @@ describe('a restore refuses, and begins nothing', () => {
     return true
   }
 
-  /** The parts of a good backup, written anew as `change` has them, and signed by whoever has that secret. */
-  async function rewritten(change: (parts: Part[]) => readonly Part[], { backupKey } = secret): Promise<void> {
-    const parts: Part[] = []
+  /** Rewrites a good backup with changed parts, signed with the key of `secret` or another. */
+  async function rewritten(change: (parts: BackupPart[]) => readonly BackupPart[], { backupKey } = secret): Promise<void> {
+    const parts: BackupPart[] = []
     for await (const part of readBackup(path, secret.backupKey)) parts.push(part)
     rmSync(path)
     async function* changed() {
@@ -183,8 +183,8 @@ describe('a restore refuses, and begins nothing', () => {
     await writeBackup(path, changed(), backupKey)
   }
 
-  /** With this line in the place of the first that has such a name. */
-  const withLine = (name: string, change: (line: Line) => Line) => (parts: Part[]) => {
+  /** Changes the first line that has a field of this name. */
+  const withLine = (name: string, change: (line: BackupLine) => BackupLine) => (parts: BackupPart[]) => {
     const at = parts.findIndex(part => 'line' in part && part.line[name] !== undefined)
     const found = parts[at]
     assert.ok(found !== undefined && 'line' in found)
@@ -210,7 +210,7 @@ describe('a restore refuses, and begins nothing', () => {
       checkBackup(path, otherSecret),
       refused(/was changed since it was made, or SECRET is not the one it was made with/),
     )
-    await assert.rejects(checkBackup(path, undefined), refused(/there is no SECRET here: put the file `secret`/))
+    await assert.rejects(checkBackup(path, undefined), refused(/there is no SECRET here: put the file `secret` of that installation/))
     assert.equal(secretHere({ secret: undefined, dataDir: folder }), undefined)
     assert.deepEqual(readdirSync(folder), ['one.backup'], 'and none is made')
   })
@@ -220,13 +220,13 @@ describe('a restore refuses, and begins nothing', () => {
     await takeBackup(client, { path, folders: [], version: '1', secret })
     const whole = readFileSync(path)
     const changed = /was changed since it was made/
-    const unsigned = /has no signature: it was cut off or changed, or an older version of Sluice has made it/
+    const unsigned = /has no signature: it was cut off or changed, or an older version of Sluice made it/
     const isRefused = async (bytes: Buffer, words: RegExp, what: string) => {
       writeFileSync(path, bytes)
       await assert.rejects(checkBackup(path, secret), refused(words), what)
     }
     const signature = whole.length - SIGNATURE_BYTES
-    // Of the compressed stream its head with a time that nothing checks, its rows, its end; of the signature its name, its value and its end.
+    // Of the compressed stream: its header with an unchecked time, its rows, its end. Of the signature: its name, its value, its end.
     for (const at of [0, 4, 9, 10, 100, signature >> 1, signature - 9, signature - 1, signature + 30, signature + 82]) {
       const bytes = Buffer.from(whole)
       bytes[at] = at > signature ? (bytes[at] === 0x30 ? 0x31 : 0x30) : (bytes[at] ?? 0) ^ 1
@@ -254,7 +254,7 @@ describe('a restore refuses, and begins nothing', () => {
     await takeBackup(client, { path, folders: [], version: '1', secret })
     const whole = readFileSync(path)
     const another = withLine('sluice_backup', line => ({ ...line, version: '2' }))
-    const swapped = (parts: Part[]) => {
+    const swapped = (parts: BackupPart[]) => {
       const tables = parts.flatMap((part, at) => ('line' in part && part.line['table'] !== undefined ? [at] : []))
       const [first = 0, second = 0, third = 0] = tables.slice(-3)
       return [
@@ -264,7 +264,7 @@ describe('a restore refuses, and begins nothing', () => {
         ...parts.slice(third),
       ]
     }
-    for (const change of [another, swapped, (parts: Part[]) => parts]) {
+    for (const change of [another, swapped, (parts: BackupPart[]) => parts]) {
       writeFileSync(path, whole)
       await rewritten(change, otherSecret)
       await assert.rejects(checkBackup(path, secret), refused(/was changed since it was made/))
@@ -272,7 +272,7 @@ describe('a restore refuses, and begins nothing', () => {
     }
     writeFileSync(path, whole.subarray(0, -SIGNATURE_BYTES))
     await assert.rejects(checkBackup(path, secret), refused(/has no signature/))
-    await assert.rejects(checkBackup(path, secret, { unsigned: true }), refused(/has lost its signature/))
+    await assert.rejects(checkBackup(path, secret, { unsigned: true }), refused(/its signature is gone/))
     writeFileSync(path, whole)
     const contents = await checkBackup(path, secret)
     await rewritten(swapped, otherSecret)
@@ -289,7 +289,7 @@ describe('a restore refuses, and begins nothing', () => {
     await takeBackup(client, { path, folders: [], version: '0', secret })
     await rewritten(withLine('sluice_backup', line => ({ ...line, sluice_backup: 1 })))
     writeFileSync(path, readFileSync(path).subarray(0, -SIGNATURE_BYTES))
-    await assert.rejects(checkBackup(path, secret), refused(/restore it with --unsigned behind its name/))
+    await assert.rejects(checkBackup(path, secret), refused(/restore it with --unsigned after its name/))
     await assert.rejects(
       checkBackup(path, otherSecret, { unsigned: true }),
       refused(/SECRET is not the one this backup was made with/),
@@ -333,12 +333,12 @@ describe('a restore refuses, and begins nothing', () => {
     const whole = readFileSync(path).subarray(0, -SIGNATURE_BYTES)
     const text = gunzipSync(whole)
     const wrong: [string, Buffer, RegExp][] = [
-      ['cut off', whole.subarray(0, -100), /is no whole backup/],
-      ['cut off and packed again', gzipSync(text.subarray(0, -80)), /is no whole backup: (it ends too early|a line)/],
-      ['changed', gzipSync(Buffer.from(text.toString('latin1').replace('Campaign', 'Campaing'), 'latin1')), /its sum/],
-      ['not packed', text, /is no whole backup: incorrect header/],
-      ['empty', Buffer.alloc(0), /is no whole backup/],
-      ['another file', gzipSync('{"a":1}\n{"sha256":"x"}\n'), /its sum/],
+      ['cut off', whole.subarray(0, -100), /is no complete backup/],
+      ['cut off and packed again', gzipSync(text.subarray(0, -80)), /is no complete backup: (it ends too early|a line)/],
+      ['changed', gzipSync(Buffer.from(text.toString('latin1').replace('Campaign', 'Campaing'), 'latin1')), /its checksum/],
+      ['not packed', text, /is no complete backup: incorrect header/],
+      ['empty', Buffer.alloc(0), /is no complete backup/],
+      ['another file', gzipSync('{"a":1}\n{"sha256":"x"}\n'), /its checksum/],
     ]
     for (const [name, bytes, words] of wrong) {
       writeFileSync(path, bytes)
@@ -384,12 +384,12 @@ describe('a backup refuses', () => {
     const take = (of: pg.Client) => takeBackup(of, { path, folders: [], version: '1', secret })
     await assert.rejects(take(await emptyDatabase(connection)), /there is no Sluice in this database yet/)
     writeFileSync(`${path}.unfinished`, '')
-    await assert.rejects(take(client), /one.backup.unfinished is there: another backup is being written/)
+    await assert.rejects(take(client), /one.backup.unfinished exists: another backup is being written/)
     rmSync(`${path}.unfinished`)
     assert.equal(await readLastBackup(client), undefined)
     await take(client)
     const first = readFileSync(path)
-    await assert.rejects(take(client), /one.backup is there already: name another file/)
+    await assert.rejects(take(client), /one.backup already exists: name another file/)
     assert.ok(readFileSync(path).equals(first))
     path = join(folder, 'two.backup')
     await assert.rejects(

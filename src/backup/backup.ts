@@ -1,12 +1,11 @@
 /**
- * Backups: the whole installation in one file, taken of a running Sluice or a stopped one, of its own database or of any PostgreSQL. Owns no
- * table and reads all of them. What must stay true: everything that was acknowledged before the backup began is in it, each thing once
- * it is restored. Rows are of one snapshot. Clicks that lie in a journal are read before that snapshot is taken: one that is stored meanwhile
- * is in the snapshot, and one that is in both is stored once.
+ * Backups: the whole installation in one file. They can be taken while Sluice runs or is stopped, from the embedded database or any PostgreSQL. Owns no
+ * table and reads all of them. What must stay true: everything acknowledged before the backup began is in it, and is restored once. All rows are of one
+ * snapshot. Journals are read before the snapshot is taken, so a click stored meanwhile is in the snapshot, and a click in both is stored once.
  *
- * SECRET is not in it: who finds the file cannot read tokens in it, and who has lost SECRET cannot either. But the file is signed with a key derived
- * from SECRET, so a file that somebody has changed is not restored. Keys of TLS sessions are not in it: a file is kept for years, and recorded
- * traffic of its day must not be read by it.
+ * SECRET is not in the file, so the file alone gives no access to tokens, and they are lost with SECRET. The file is signed with a key derived from
+ * SECRET, so a changed file is not restored. The keys of TLS sessions are left out, because a file is kept for years and must not decrypt recorded
+ * traffic.
  */
 import { access, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,23 +15,23 @@ import { isOnCitus } from '../ground/db/distribute.ts'
 import { noteBackup } from '../ground/db/last-backup.ts'
 import type { SecretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'
-import { type Part, PORTION_BYTES, writeBackup } from './file.ts'
-import { listTables, readShape, type Table } from './tables.ts'
+import { type BackupPart, PORTION_BYTES, writeBackup } from './file.ts'
+import { type BackupTable, listTables, readShape } from './tables.ts'
 
-/** Of the file's form. A version that writes another one says so here, and restore refuses what it does not know. */
+/** The version of the file format. Restore refuses versions that it does not know. */
 export const FORM = 2
-/** The form before, which restore still reads: it has no signature. */
+/** The earlier format, without a signature, which restore still reads. */
 export const UNSIGNED_FORM = 1
-/** How the database writes values, whatever it is set to: so that any other reads them as they were. */
+/** Fixes how the database writes values, so that any other database reads them unchanged. */
 const AS_WRITTEN = `set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres'; set local timezone = 'UTC';
   set local extra_float_digits = 1; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
   set local search_path = public`
 /** Tables whose rows stay out. */
 const LEFT_OUT: readonly string[] = ['tls_ticket_keys']
-/** How often tables may change while they are being locked: a version that migrates beside it. */
+/** The tries to lock the tables, which may change because another Sluice migrates the database. */
 const TRIES = 20
 
-type Taken = {
+type BackupSummary = {
   readonly taken_at: string
   readonly rows: number
   readonly tables: number
@@ -40,40 +39,40 @@ type Taken = {
 }
 
 /**
- * Writes a backup to `path` and remembers in the database that it was made. `folders` are the data folders whose journals belong to it; one
- * without a journal has nothing to add. `secret` signs the file.
- * @throws StartError where there is no Sluice in the database, it lies on a cluster, it was made with another SECRET, or the file is there already
+ * Writes a backup to `path` and stores its time in the database. `folders` are the data folders whose journals are included; a folder may have no
+ * journal. `secret` signs the file.
+ * @throws StartError if the database has no Sluice, is a cluster or was made with another SECRET, or if the file exists
  */
 export async function takeBackup(
   client: pg.ClientBase,
   { path, folders, version, secret }: { path: string; folders: readonly string[]; version: string; secret: SecretHere },
-): Promise<Taken> {
+): Promise<BackupSummary> {
   if (await isOnCitus(client))
     throw new StartError('DATABASE_URL is a cluster, whose nodes are backed up one by one: see docs/scaling.md')
   const taken_at = new Date().toISOString()
   const counts = { rows: 0, tables: 0, journals: 0 }
-  async function* parts(): AsyncGenerator<Part> {
+  async function* parts(): AsyncGenerator<BackupPart> {
     yield { line: { sluice_backup: FORM, version, taken_at } }
     for (const folder of folders) yield* journalsOf(join(folder, 'journal'), counts)
     yield* databaseOf(client, secret, counts)
   }
-  if (await isThere(path)) throw new StartError(`${path} is there already: name another file`)
+  if (await exists(path)) throw new StartError(`${path} already exists: name another file`)
   await writeBackup(path, parts(), secret.backupKey)
   await noteBackup(client, taken_at)
   return { taken_at, ...counts }
 }
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   access(path).then(
     () => true,
     () => false,
   )
 
-/** The files of a journal, each as long as it is now: a line that is being written has not been promised to anybody. */
-async function* journalsOf(folder: string, counts: { journals: number }): AsyncGenerator<Part> {
+/** The files of a journal at their current length. A line that is still being written is not acknowledged yet. */
+async function* journalsOf(folder: string, counts: { journals: number }): AsyncGenerator<BackupPart> {
   const names = await readdir(folder).catch(ignoreMissing)
   for (const name of (names ?? []).toSorted()) {
-    // One that is gone meanwhile was stored before it went, so the snapshot that is taken later has its clicks.
+    // A file that is gone was stored before, so the later snapshot has its clicks.
     const file = await open(join(folder, name)).catch(ignoreMissing)
     if (file === undefined) continue
     try {
@@ -98,7 +97,7 @@ async function* databaseOf(
   client: pg.ClientBase,
   { fingerprint }: SecretHere,
   counts: { rows: number; tables: number },
-): AsyncGenerator<Part> {
+): AsyncGenerator<BackupPart> {
   const tables = (await beginSnapshot(client)).filter(({ name }) => !LEFT_OUT.includes(name))
   try {
     const shape = await readShape(client)
@@ -121,10 +120,10 @@ async function* databaseOf(
 }
 
 /**
- * Begins the transaction whose snapshot is the backup, and answers its tables. They are locked before the snapshot is taken, against being
- * changed or dropped, so that what is read of them is what it shows.
+ * Begins the transaction whose snapshot is the backup, and returns its tables. The tables are locked against changes of their columns before the
+ * snapshot is taken, so that their list matches it.
  */
-async function beginSnapshot(client: pg.ClientBase): Promise<Table[]> {
+async function beginSnapshot(client: pg.ClientBase): Promise<BackupTable[]> {
   for (let tried = 1; ; tried += 1) {
     const names = (await listTables(client)).map(({ name }) => client.escapeIdentifier(name))
     if (!names.includes('"migrations"'))
@@ -135,14 +134,14 @@ async function beginSnapshot(client: pg.ClientBase): Promise<Table[]> {
     const tables = await listTables(client)
     if (tables.length === names.length) return tables
     await client.query('rollback')
-    if (tried === TRIES) throw new StartError('tables come and go: wait until Sluice has migrated the database')
+    if (tried === TRIES) throw new StartError('the tables keep changing: wait until Sluice has migrated the database')
   }
 }
 
-/** `copy` of a table's columns; for a partitioned one by a query, because it cannot be copied out as it is. */
+/** A `copy` of a table's columns. It uses a query, because a partitioned table cannot be copied out directly. */
 export function copyStatement(
   client: pg.ClientBase,
-  { name, columns }: Table,
+  { name, columns }: BackupTable,
   way: 'to stdout' | 'from stdin',
 ): string {
   const table = client.escapeIdentifier(name)
@@ -150,7 +149,7 @@ export function copyStatement(
   return way === 'to stdout' ? `copy (select ${list} from ${table}) to stdout` : `copy ${table} (${list}) from stdin`
 }
 
-/** Of a file or folder that is not there. @throws any other error */
+/** Ignores the error of a missing file or folder. @throws any other error */
 export function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
 }

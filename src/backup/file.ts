@@ -1,9 +1,9 @@
 /**
- * The file of a backup: one gzip stream, and behind it a signature of all its bytes: their HMAC-SHA-256 with a key derived from SECRET. Who does not
- * know SECRET can neither make nor change a file that is taken as one of this installation.
+ * The file of a backup: one gzip stream, followed by the HMAC-SHA-256 of all its bytes with a key derived from SECRET. Without SECRET nobody can make or
+ * change a file that this installation accepts.
  *
- * Inside the stream are lines of JSON; `{"bytes":n}` is followed by n bytes of what the line before it announced. The last line is the SHA-256 of
- * everything before it. Files of form 1 have that alone, which tells a damaged file, and not one that somebody has rewritten.
+ * The stream holds lines of JSON. `{"bytes":n}` is followed by n bytes of the object that an earlier line announced. The last line is the SHA-256 of
+ * everything before it. Files of form 1 have only that, so damage is detected, but not a rewritten file.
  */
 import { createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -14,28 +14,28 @@ import { pipeline } from 'node:stream/promises'
 import { constants, createGunzip, createGzip } from 'node:zlib'
 import { StartError } from '../ground/start-error.ts'
 
-/** A line, or what a line has announced. */
-export type Part = { readonly line: Line } | { readonly bytes: Buffer }
-export type Line = Readonly<Record<string, unknown>>
+/** A line, or a portion of the bytes that a line announced. */
+export type BackupPart = { readonly line: BackupLine } | { readonly bytes: Buffer }
+export type BackupLine = Readonly<Record<string, unknown>>
 
-/** Longer than any line this version writes; what is longer is no backup. */
+/** Longer than any line that this version writes. A file with a longer line is no backup. */
 const LONGEST_LINE = 16 * 1024 * 1024
-/** Of one portion of rows or of a journal. */
+/** The most bytes of a portion. */
 export const PORTION_BYTES = 65_536
 const SIGNATURE = /^sluice-hmac-sha256 ([0-9a-f]{64})\n$/
-/** Of the signature, behind everything else. */
+/** The length of the signature at the end of the file. */
 export const SIGNATURE_BYTES = 84
 
 /**
- * Writes `parts`, signed with `key`, to a file that only this user can read, and that is there when it is complete or not at all.
- * @throws StartError where it cannot be written, besides what `parts` throws
+ * Writes `parts`, signed with `key`, to a file that only this user can read. The file exists only once it is complete.
+ * @throws StartError if it cannot be written, and the errors of `parts`
  */
-export async function writeBackup(path: string, parts: AsyncIterable<Part>, key: KeyObject): Promise<void> {
+export async function writeBackup(path: string, parts: AsyncIterable<BackupPart>, key: KeyObject): Promise<void> {
   const unfinished = `${path}.unfinished`
   try {
     await pipeline(
       encoded(parts),
-      // Rows are text: more effort would take four times as long for a tenth less.
+      // A higher level would take four times as long for rows and save a tenth.
       createGzip({ level: constants.Z_BEST_SPEED + 2 }),
       chunks => signed(chunks, key),
       createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true }),
@@ -44,12 +44,14 @@ export async function writeBackup(path: string, parts: AsyncIterable<Part>, key:
   } catch (error) {
     const { code, path: where, message } = error as NodeJS.ErrnoException
     if (code === 'EEXIST')
-      throw new StartError(`${unfinished} is there: another backup is being written, or was cut off; then remove it`)
+      throw new StartError(
+        `${unfinished} exists: another backup is being written, or one was interrupted; in that case remove the file`,
+      )
     await rm(unfinished, { force: true })
     throw where === unfinished || code === 'ENOSPC' ? new StartError(`${path} cannot be written: ${message}`) : error
   }
   const folder = await open(dirname(path))
-  // Without it a crash of the machine may forget the file's name.
+  // Otherwise the name of the file may be lost if the machine crashes.
   try {
     await folder.sync()
   } finally {
@@ -57,7 +59,7 @@ export async function writeBackup(path: string, parts: AsyncIterable<Part>, key:
   }
 }
 
-async function* encoded(parts: AsyncIterable<Part>): AsyncGenerator<Buffer> {
+async function* encoded(parts: AsyncIterable<BackupPart>): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')
   for await (const part of parts) {
     const head = 'line' in part ? part.line : { bytes: part.bytes.length }
@@ -78,7 +80,7 @@ async function* signed(chunks: AsyncIterable<Buffer>, key: KeyObject): AsyncGene
   yield Buffer.from(`sluice-hmac-sha256 ${mac.digest('hex')}\n`)
 }
 
-/** Whether there is a signature behind the file, whosesoever. @throws StartError where it cannot be read */
+/** Whether the file ends with a signature, valid or not. @throws StartError if it cannot be read */
 export async function hasSignature(path: string): Promise<boolean> {
   const file = await open(path).catch((error: Error) => {
     throw unreadable(path, error)
@@ -93,14 +95,14 @@ export async function hasSignature(path: string): Promise<boolean> {
   }
 }
 
-/** Reads the file to its end. @throws StartError where its signature is not that of its bytes and `key` */
+/** Reads the file to its end. @throws StartError if the signature does not match its bytes and `key` */
 export async function checkSignature(path: string, key: KeyObject): Promise<void> {
   for await (const _ of streamOf(path, key));
 }
 
 /**
- * The gzip stream of a signed file, from its first byte on; without a key, all bytes of one that is not signed.
- * @throws StartError at its end where the signature is another
+ * The gzip stream of a signed file; without a key, all bytes of an unsigned file.
+ * @throws StartError at its end if the signature does not match
  */
 async function* streamOf(path: string, key: KeyObject | undefined): AsyncGenerator<Buffer> {
   const chunks: AsyncIterable<Buffer> = createReadStream(path)
@@ -114,30 +116,30 @@ async function* streamOf(path: string, key: KeyObject | undefined): AsyncGenerat
     mac.update(stream)
     yield stream
   }
-  const said = Buffer.from(SIGNATURE.exec(held.toString('latin1'))?.[1] ?? '', 'hex')
-  const right = mac.digest()
-  if (said.length !== right.length || !timingSafeEqual(said, right))
+  const signature = Buffer.from(SIGNATURE.exec(held.toString('latin1'))?.[1] ?? '', 'hex')
+  const expected = mac.digest()
+  if (signature.length !== expected.length || !timingSafeEqual(signature, expected))
     throw new StartError(
-      `${path} was changed since it was made, or SECRET is not the one it was made with: put the file \`secret\` that was kept with it into ` +
-        'DATA_DIR, or set SECRET to what it was; if it is the right one, use another backup',
+      `${path} was changed since it was made, or SECRET is not the one it was made with: put the file \`secret\` of that installation into ` +
+        'DATA_DIR, or set SECRET to its value; if SECRET is right, use another backup',
     )
 }
 
 const unreadable = (path: string, { message }: Error) => new StartError(`${path} cannot be read: ${message}`)
 
 /**
- * The parts of a file. At its end its sum is held against its bytes and, where it was signed with `key`, so is its signature.
- * @throws StartError for a file that is no backup, not a whole one, or was changed
+ * The parts of a file. The checksum is verified at its end, and with a `key` the signature.
+ * @throws StartError for a file that is no backup, is incomplete, or was changed
  */
-export async function* readBackup(path: string, key: KeyObject | undefined): AsyncGenerator<Part> {
+export async function* readBackup(path: string, key: KeyObject | undefined): AsyncGenerator<BackupPart> {
   const sum = createHash('sha256')
-  const take = reader(path, key)
+  const reader = readerOf(path, key)
   for (;;) {
-    const text = await take.line()
+    const text = await reader.line()
     const line = parsed(text, path)
     if (typeof line['sha256'] === 'string') {
-      if (line['sha256'] !== sum.digest('hex')) throw broken(path, 'its sum is another than it says')
-      await take.end()
+      if (line['sha256'] !== sum.digest('hex')) throw broken(path, 'its checksum does not match')
+      await reader.end()
       return
     }
     sum.update(text).update('\n')
@@ -146,30 +148,30 @@ export async function* readBackup(path: string, key: KeyObject | undefined): Asy
     else {
       if (typeof length !== 'number' || !(length >= 0 && length <= PORTION_BYTES))
         throw broken(path, 'a length is wrong')
-      const bytes = await take.bytes(length)
+      const bytes = await reader.bytes(length)
       sum.update(bytes)
       yield { bytes }
     }
   }
 }
 
-const broken = (path: string, why: string) => new StartError(`${path} is no whole backup: ${why}`)
+const broken = (path: string, why: string) => new StartError(`${path} is no complete backup: ${why}`)
 
-function parsed(text: string, path: string): Line {
+function parsed(text: string, path: string): BackupLine {
   try {
     const line: unknown = JSON.parse(text)
-    if (typeof line === 'object' && line !== null) return line as Line
+    if (typeof line === 'object' && line !== null) return line as BackupLine
   } catch {
-    // Said below.
+    // Refused below.
   }
   throw broken(path, 'a line cannot be read')
 }
 
-/** Takes a file apart, from its beginning. */
-function reader(path: string, key: KeyObject | undefined) {
+/** Reads a file from its beginning, line by line or byte by byte. */
+function readerOf(path: string, key: KeyObject | undefined) {
   const gunzip = createGunzip()
   const piped = pipeline(Readable.from(streamOf(path, key)), gunzip)
-  // Its errors are the gunzip's too, which the chunks throw.
+  // Its errors also destroy the gunzip, so the chunks throw them.
   piped.catch(() => {})
   const chunks = gunzip[Symbol.asyncIterator]()
   let held: Buffer = Buffer.alloc(0)
@@ -200,9 +202,9 @@ function reader(path: string, key: KeyObject | undefined) {
       held = held.subarray(length)
       return taken
     },
-    /** Nothing is to come any more, and all that was read was signed. */
+    /** Checks that nothing follows, and with a key that the signature matches. */
     async end(): Promise<void> {
-      if (held.length > 0 || (await next()).done !== true) throw broken(path, 'it goes on behind its end')
+      if (held.length > 0 || (await next()).done !== true) throw broken(path, 'it has data after its end')
       await piped
     },
   }

@@ -1,8 +1,8 @@
 /**
- * Puts a backup back: into an empty database, Sluice's own or any other, and into a data folder without a journal. Rows and journal become
- * there together or not at all; what was begun and failed is taken away again. Writes every table once, before anyone else is there.
+ * Restores a backup into an empty database, embedded or any other, and a data folder without a journal. Rows and journals are restored together or not
+ * at all: a failed restore is undone. Writes every table, before anything else uses the database.
  *
- * The file's signature is checked before anything in it is looked at, and again while its rows are read, before they are committed.
+ * The signature is checked before the file's contents are used, and again while the rows are read, before they are committed.
  */
 import type { KeyObject } from 'node:crypto'
 import { lchown, mkdir, open, readdir, rm } from 'node:fs/promises'
@@ -16,46 +16,46 @@ import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
 import { otherOwner } from '../ground/folder-owner.ts'
 import { StartError } from '../ground/start-error.ts'
 import { copyStatement, FORM, ignoreMissing, UNSIGNED_FORM } from './backup.ts'
-import { checkSignature, hasSignature, type Line, type Part, readBackup } from './file.ts'
-import { listRelations, listTables, type Shape, type Table } from './tables.ts'
+import { type BackupLine, type BackupPart, checkSignature, hasSignature, readBackup } from './file.ts'
+import { type BackupTable, type DatabaseShape, listRelations, listTables } from './tables.ts'
 
-/** What a file says of itself, and the key it is signed with, if it is. */
-type Contents = {
+/** The description in a backup file, and the key that it is signed with, if any. */
+type BackupContents = {
   readonly key: KeyObject | undefined
   readonly version: string
   readonly taken_at: string
-  readonly shape: Shape
+  readonly shape: DatabaseShape
   readonly tables: number
   readonly rows: number
   readonly journals: readonly string[]
 }
 
-/** The limits of a month of clicks, and nothing else that could be a statement. */
+/** The bounds of a month of clicks. Any other text could be a harmful statement. */
 const BOUND = /^(DEFAULT|FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\))$/
 
 /**
- * Reads the whole file, so that nothing is begun with one that is not whole, or that was changed. A file without a signature is taken only where
- * `unsigned` says so, and only if a version that signed none has made it.
- * @throws StartError for what is no backup, not a whole one, changed, without signature, of a newer version, or made with another SECRET than `secret`
+ * Reads and checks the whole file, so that no restore begins with an incomplete or changed one. A file without a signature is accepted only with
+ * `unsigned`, and only if it was made by a version that did not sign.
+ * @throws StartError if the file is no backup, incomplete, changed, unsigned, of a newer version, or made with another SECRET than `secret`
  */
 export async function checkBackup(
   path: string,
   secret: SecretHere | undefined,
   { unsigned = false } = {},
-): Promise<Contents> {
+): Promise<BackupContents> {
   const isSigned = await hasSignature(path)
   if (secret === undefined)
     throw new StartError(
-      'there is no SECRET here: put the file `secret` that was kept with the backup into DATA_DIR, or set SECRET to what it was',
+      'there is no SECRET here: put the file `secret` of that installation into DATA_DIR, or set SECRET to its value',
     )
   if (!isSigned && !unsigned)
     throw new StartError(
-      `${path} has no signature: it was cut off or changed, or an older version of Sluice has made it. Nobody can tell whether such a file ` +
-        'was changed since; if you trust it all the same, restore it with --unsigned behind its name',
+      `${path} has no signature: it was cut off or changed, or an older version of Sluice made it. Changes to such a file cannot be detected; ` +
+        'if you trust it anyway, restore it with --unsigned after its name',
     )
   const key = isSigned ? secret.backupKey : undefined
   if (key !== undefined) await checkSignature(path, key)
-  const lines: Line[] = []
+  const lines: BackupLine[] = []
   for await (const part of readBackup(path, key)) if ('line' in part) lines.push(part.line)
   const [head = {}] = lines
   if (head['sluice_backup'] === undefined) throw new StartError(`${path} is no backup of Sluice`)
@@ -63,15 +63,15 @@ export async function checkBackup(
   const newer = `${path} was made by a newer version of Sluice (${version}): restore it with that one`
   if (head['sluice_backup'] !== FORM && head['sluice_backup'] !== UNSIGNED_FORM) throw new StartError(newer)
   if (head['sluice_backup'] === FORM && key === undefined)
-    throw new StartError(`${path} was signed when it was made, and has lost its signature: use another backup`)
-  const shape = lines.find(line => line['database'] !== undefined)?.['database'] as Shape | undefined
-  if (shape === undefined) throw new StartError(`${path} is no whole backup: it has no database`)
+    throw new StartError(`${path} was signed when it was made, but its signature is gone: use another backup`)
+  const shape = lines.find(line => line['database'] !== undefined)?.['database'] as DatabaseShape | undefined
+  if (shape === undefined) throw new StartError(`${path} is no complete backup: it has no database`)
   const known = new Set(listMigrations().map(({ number }) => number))
   if (shape.migrations.some(({ number }) => !known.has(number))) throw new StartError(newer)
   checkApplied(shape.migrations)
   if (shape.fingerprint !== null && shape.fingerprint !== secret.fingerprint)
     throw new StartError(
-      'SECRET is not the one this backup was made with: put the file `secret` that was kept with it into DATA_DIR, or set SECRET to what it was',
+      'SECRET is not the one this backup was made with: put the file `secret` of that installation into DATA_DIR, or set SECRET to its value',
     )
   return {
     key,
@@ -84,7 +84,7 @@ export async function checkBackup(
   }
 }
 
-/** @throws StartError where clicks lie in the journal of this data folder, which would be stored beside those of the backup */
+/** @throws StartError if the journal of this data folder has files, because their clicks would be mixed with those of the backup */
 export async function checkFolder(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'journal')
   const names = await readdir(folder).catch(ignoreMissing)
@@ -93,14 +93,14 @@ export async function checkFolder(dataDir: string): Promise<void> {
 }
 
 /**
- * Puts the file's rows into the database and its journals into `dataDir`, and brings the database up to this version.
- * @throws StartError where the database is not empty or a cluster. Whatever fails before all rows are in leaves it empty; what fails behind them is
- * done by the next start.
+ * Restores the file's rows into the database and its journals into `dataDir`, and migrates the database to this version.
+ * @throws StartError if the database is not empty, or is a cluster. A failure before the commit leaves it empty. If the migration after it fails, the
+ * next start repeats it.
  */
 export async function restoreBackup(
   client: pg.ClientBase,
   path: string,
-  { shape, taken_at, key }: Contents,
+  { shape, taken_at, key }: BackupContents,
   dataDir: string,
 ): Promise<void> {
   if (await isOnCitus(client))
@@ -121,7 +121,7 @@ export async function restoreBackup(
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     await makePartitions(client, shape)
     await empty(client)
-    await fill(client, readBackup(path, key), await openFolder(dataDir), journals)
+    await fill(client, readBackup(path, key), await createJournalFolder(dataDir), journals)
     await noteBackup(client, taken_at)
     await client.query('commit')
   } catch (error) {
@@ -133,7 +133,7 @@ export async function restoreBackup(
   await migrate(client)
 }
 
-async function makePartitions(client: pg.ClientBase, { partitions }: Shape): Promise<void> {
+async function makePartitions(client: pg.ClientBase, { partitions }: DatabaseShape): Promise<void> {
   const there = new Set(await listRelations(client))
   for (const { name, parent, bound } of partitions) {
     if (there.has(name)) continue
@@ -143,48 +143,48 @@ async function makePartitions(client: pg.ClientBase, { partitions }: Shape): Pro
   }
 }
 
-/** Migrations may have left rows, which the backup has too. */
+/** Removes rows that migrations have inserted, because the backup has them too. */
 async function empty(client: pg.ClientBase): Promise<void> {
   const names = (await listTables(client)).map(({ name }) => client.escapeIdentifier(name))
   await client.query(`truncate ${names.join(', ')}`)
 }
 
-/** Follows the file: each table's rows into it, each journal's bytes into a file of its name, which is added to `journals`. */
+/** Copies the rows of each table into the database and the bytes of each journal into a file, whose path is added to `journals`. */
 async function fill(
   client: pg.ClientBase,
-  parts: AsyncGenerator<Part>,
+  parts: AsyncGenerator<BackupPart>,
   folder: string,
   journals: string[],
 ): Promise<void> {
   let next = await parts.next()
-  /** What a line has announced, up to the next line. */
+  /** The bytes up to the next line. */
   async function* portions(): AsyncGenerator<Buffer> {
     for (next = await parts.next(); next.done !== true && 'bytes' in next.value; next = await parts.next())
       yield next.value.bytes
   }
   const isOver = (): boolean => next.done === true
-  const announced = (): Line => (next.done !== true && 'line' in next.value ? next.value.line : {})
+  const currentLine = (): BackupLine => (next.done !== true && 'line' in next.value ? next.value.line : {})
   while (!isOver()) {
-    const line = announced()
+    const line = currentLine()
     if (typeof line['journal'] === 'string')
       await writeJournal(join(folder, nameOf(line['journal'])), portions(), journals)
     else if (typeof line['table'] === 'string') {
-      const table = { name: line['table'], columns: line['columns'] } as Table
+      const table = { name: line['table'], columns: line['columns'] } as BackupTable
       const count = await copyIn(client, copyStatement(client, table, 'from stdin'), portions())
-      const said = announced()['rows']
-      if (said !== count)
-        throw new StartError(`${table.name} has ${count} rows in the backup, and should have ${String(said)}`)
+      const expected = currentLine()['rows']
+      if (expected !== count)
+        throw new StartError(`${table.name} has ${count} rows in the backup, but should have ${String(expected)}`)
     } else next = await parts.next()
   }
 }
 
-/** Of a file in the journal's folder, and of no other. */
+/** The name, if it is a plain file name, so that no file outside the journal's folder is written. */
 function nameOf(name: string): string {
   if (!/^[\w-]+\.[a-z]+$/.test(name)) throw new StartError(`the backup has a journal called ${JSON.stringify(name)}`)
   return name
 }
 
-async function openFolder(dataDir: string): Promise<string> {
+async function createJournalFolder(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'journal')
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
   if (made === undefined) return folder
@@ -193,7 +193,7 @@ async function openFolder(dataDir: string): Promise<string> {
   return folder
 }
 
-/** The journals of several data folders may each have a file of refused clicks, so what is there is written on. */
+/** Appends, because the journals of several data folders may each have a file of refused clicks. */
 async function writeJournal(path: string, portions: AsyncIterable<Buffer>, written: string[]): Promise<void> {
   written.push(path)
   const file = await open(path, 'a', 0o600)
@@ -207,7 +207,7 @@ async function writeJournal(path: string, portions: AsyncIterable<Buffer>, writt
   }
 }
 
-/** All that was made, in a database that was empty. */
+/** Drops everything, because the database was empty before. */
 async function dropAll(client: pg.ClientBase): Promise<void> {
   for (const { name } of await listTables(client))
     await client.query(`drop table if exists ${client.escapeIdentifier(name)} cascade`)

@@ -1,4 +1,4 @@
-// What a backup file gives away: it is made of a database in which every kind of secret was used, and read by somebody without SECRET.
+// Secrets in a backup file: a backup of a database in which every kind of secret was used is read without SECRET.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ import { takeBackup } from './backup.ts'
 import { readBackup } from './file.ts'
 
 const PASSWORD = 'correct horse battery'
-/** As the test house has it. */
+/** The test house's SECRET. */
 const secret = secretHere({ secret: 'a secret that only tests know', dataDir: '' }) ?? assert.fail()
 
 let mailbox: Mailbox
@@ -40,7 +40,7 @@ const inMail = async (email: string, before: string) => {
   return text.split(before)[1]?.split(/\s/, 1)[0] ?? assert.fail(text)
 }
 
-/** The file of a backup, as text, whatever is packed in it. */
+/** The unpacked contents of a backup file, as text. */
 async function backedUp(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-secrets-'))
   const client = new pg.Client(fresh.connection)
@@ -58,7 +58,7 @@ async function backedUp(): Promise<string> {
   }
 }
 
-/** A secret as it is, and as hex and base64 of it would stand in a column. */
+/** A secret, and its hex and base64 forms. */
 const spellings = (secret: string) => {
   const bytes = Buffer.from(secret)
   return [secret, bytes.toString('hex'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')]
@@ -98,7 +98,7 @@ test('nothing in a backup lets anybody in without SECRET', async () => {
     for (const spelled of spellings(secret)) assert.ok(!file.includes(spelled), `the ${name} is in the backup`)
   }
 
-  // The first half of a session's cookie is there, and lets nobody in: the other half is made with SECRET.
+  // The first half of a session's cookie is there, but gives no access, because the other half is made with SECRET.
   const [cookieName = '', signed = ''] = cookie.split('=')
   const [token = ''] = decodeURIComponent(signed).split('.')
   assert.ok(file.includes(token))
@@ -108,7 +108,7 @@ test('nothing in a backup lets anybody in without SECRET', async () => {
     })
     assert.equal(reply.statusCode, 401)
   }
-  // Nor does what is kept of a reset token.
+  // The stored form of a reset token gives no access either.
   for (const { identifier } of await ground.house.database.kysely
     .selectFrom('verifications')
     .select('identifier')

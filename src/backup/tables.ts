@@ -1,25 +1,25 @@
-// What a database of Sluice's consists of, read off the database itself, so that a new table is in the next backup.
+// The tables of a Sluice database, read from the database itself, so that a new table is in the next backup.
 import type pg from 'pg'
 import type { AppliedMigration } from '../ground/db/migrate.ts'
 
-export type Table = { readonly name: string; readonly columns: readonly string[] }
+export type BackupTable = { readonly name: string; readonly columns: readonly string[] }
 type Partition = { readonly name: string; readonly parent: string; readonly bound: string }
 
-/** What a backup says of the database it was made of, in front of its rows. */
-export type Shape = {
+/** The description of a database in a backup, before its rows. */
+export type DatabaseShape = {
   readonly migrations: readonly AppliedMigration[]
   readonly partitions: readonly Partition[]
-  /** Of SECRET; null where Sluice has never been started on it. */
+  /** SECRET's fingerprint; null if Sluice was never started on the database. */
   readonly fingerprint: string | null
 }
 
-/** Nothing that an extension has brought. */
+/** Excludes relations of extensions. */
 const OWN = `relnamespace = 'public'::regnamespace and not exists (
   select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = c.oid and e.deptype = 'e')`
 
-/** Those in front that others point to, so that rows find theirs when they are put back in this order. Partitions go with their table. */
-export async function listTables(client: pg.ClientBase): Promise<Table[]> {
-  const { rows } = await client.query<Table>(`
+/** All tables, referenced ones first, so that they can be restored in this order. Partitions follow their table. */
+export async function listTables(client: pg.ClientBase): Promise<BackupTable[]> {
+  const { rows } = await client.query<BackupTable>(`
     with recursive referred as (
       select conrelid as own, confrelid as other from pg_constraint where contype = 'f' and conrelid <> confrelid
     ), depth as (
@@ -36,7 +36,7 @@ export async function listTables(client: pg.ClientBase): Promise<Table[]> {
   return rows
 }
 
-export async function readShape(client: pg.ClientBase): Promise<Shape> {
+export async function readShape(client: pg.ClientBase): Promise<DatabaseShape> {
   const { rows: migrations } = await client.query<AppliedMigration>(
     'select number, name, checksum from migrations order by number',
   )
@@ -51,7 +51,7 @@ export async function readShape(client: pg.ClientBase): Promise<Shape> {
   return { migrations, partitions, fingerprint: rows[0]?.value ?? null }
 }
 
-/** What there is in the database already, by name: tables, views, sequences. */
+/** The names of all tables, views and sequences. */
 export async function listRelations(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.relname as name from pg_class c where c.relkind in ('r', 'p', 'v', 'm', 'f', 'S') and ${OWN} order by 1`,

@@ -1,5 +1,5 @@
-/** Templates of networks for adult traffic. Facts only, as their evidence has them. */
-import { KEITARO, type Facts } from './facts.ts'
+/** Templates of networks for adult traffic. */
+import { KEITARO, type SourceTemplate } from './source-template.ts'
 
 export const ADULT = {
   exoclick: {
@@ -154,4 +154,4 @@ export const ADULT = {
     evidence: KEITARO,
     from: 'tracker',
   },
-} as const satisfies Readonly<Record<string, Facts>>
+} as const satisfies Readonly<Record<string, SourceTemplate>>

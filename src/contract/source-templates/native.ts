@@ -1,5 +1,5 @@
-/** Templates of native networks, of mobile ones, and of those inside Telegram. Facts only, as their evidence has them. */
-import { KEITARO, type Facts } from './facts.ts'
+/** Templates of native networks, of mobile ones, and of those inside Telegram. */
+import { KEITARO, type SourceTemplate } from './source-template.ts'
 
 export const NATIVE = {
   taboola: {
@@ -187,4 +187,4 @@ export const NATIVE = {
     postback: 'https://api.adsgram.ai/confirm_conversion?record={ref_id}',
     evidence: 'https://docs.adsgram.ai/advertiser/tracking',
   },
-} as const satisfies Readonly<Record<string, Facts>>
+} as const satisfies Readonly<Record<string, SourceTemplate>>

@@ -1,5 +1,5 @@
-/** Templates of ad platforms, which append their click id by themselves. Facts only, as their evidence has them. */
-import { KEITARO, type Facts } from './facts.ts'
+/** Templates of ad platforms, which append their click id by themselves. */
+import { KEITARO, type SourceTemplate } from './source-template.ts'
 
 export const PLATFORMS = {
   meta: {
@@ -151,4 +151,4 @@ export const PLATFORMS = {
     postback: 'https://api.bytegle.site/bigoad/trackingevent?bbg={ref_id}&pixel_id=YOUR_PIXEL&event_id=YOUR_EVENT',
     evidence: 'https://www.bigoads.com/help',
   },
-} as const satisfies Readonly<Record<string, Facts>>
+} as const satisfies Readonly<Record<string, SourceTemplate>>

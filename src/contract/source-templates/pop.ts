@@ -1,5 +1,5 @@
-/** Templates of networks for pops and redirects. Facts only, as their evidence has them. */
-import { CLICKERVOLT, KEITARO, type Facts } from './facts.ts'
+/** Templates of networks for pops and redirects. */
+import { CLICKERVOLT, KEITARO, type SourceTemplate } from './source-template.ts'
 
 export const POP = {
   'richads-pop': {
@@ -241,4 +241,4 @@ export const POP = {
     evidence: KEITARO,
     from: 'tracker',
   },
-} as const satisfies Readonly<Record<string, Facts>>
+} as const satisfies Readonly<Record<string, SourceTemplate>>

@@ -1,5 +1,5 @@
-/** Templates of push networks. Facts only, as their evidence has them. */
-import { KEITARO, type Facts } from './facts.ts'
+/** Templates of push networks. */
+import { KEITARO, type SourceTemplate } from './source-template.ts'
 
 export const PUSH = {
   propellerads: {
@@ -276,4 +276,4 @@ export const PUSH = {
     evidence: KEITARO,
     from: 'tracker',
   },
-} as const satisfies Readonly<Record<string, Facts>>
+} as const satisfies Readonly<Record<string, SourceTemplate>>

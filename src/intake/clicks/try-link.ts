@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
 import { AD_IDS } from '../../contract/fields.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { factsOf } from '../../contract/source-templates/all.ts'
+import { sourceTemplateOf } from '../../contract/source-templates/all.ts'
 import { TEXT_BYTES } from '../../contract/texts.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { type LinkParameter, namesOf } from '../../traffic/campaigns/link.ts'
@@ -143,7 +143,7 @@ function parametersOf(opened: string): ReadonlyMap<string, string> {
 /** The parameters of the campaign link that the source fills in, and those that it appends itself. */
 function fillingsOf({ campaign, source }: CompiledCampaign): LinkParameter[] {
   const names = namesOf(campaign.source, source)
-  const template = factsOf(campaign.source['template'])?.parameters.map(([field, macro]) => ({ field, macro }))
+  const template = sourceTemplateOf(campaign.source['template'])?.parameters.map(([field, macro]) => ({ field, macro }))
   const isLink = campaign.cost?.model === 'link'
   const usual = ['ref_id', 'sub1', ...(isLink ? ['cost'] : [])].map(field => ({ field, macro: null }))
   const fillings: readonly Omit<LinkParameter, 'parameter'>[] = source?.parameters ?? template ?? usual

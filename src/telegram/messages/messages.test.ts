@@ -123,7 +123,7 @@ describe('a message that Telegram would refuse', () => {
     ],
     ['does not close a tag', { text: '<b>x' }, /<b> is not closed/],
     ['closes tags in another order', { text: '<b><i>x</b></i>' }, /<\/i> must come before <\/b>/],
-    ['has a tag that Telegram does not know', { text: '<div>x</div>' }, /knows no <div>/],
+    ['has a tag that Telegram does not know', { text: '<div>x</div>' }, /has no tag <div>/],
     ['has a bare <', { text: '1 < 2' }, /&lt;/],
     ['names a macro that is none', { text: '{nope}' }, /no macro \{nope\}/],
     ['names its recipient without saying what else', { text: '{first_name}' }, /first_name\|friend/],

@@ -3,7 +3,7 @@
  * arrive with. Owns no table. Reads `traffic_sources`, and domains through their room.
  */
 import type { Kysely } from 'kysely'
-import { factsOf } from '../../contract/source-templates/all.ts'
+import { sourceTemplateOf } from '../../contract/source-templates/all.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { unknownMacros } from '../addresses/preview.ts'
@@ -71,7 +71,7 @@ const linkOf = (url: string, parameters: readonly { parameter: string; macro: st
 function parametersOf(own: ParameterNames & { readonly template?: string | undefined }, source: Source | undefined) {
   const parameters: readonly LinkParameter[] =
     source?.parameters ??
-    (factsOf(own.template)?.parameters ?? [])
+    (sourceTemplateOf(own.template)?.parameters ?? [])
       .filter(([field]) => field !== 'cost' && field !== 'currency')
       .map(([field, macro]) => ({ field, parameter: field, macro }))
   return parameters.flatMap(({ field, parameter, macro }) =>

@@ -8,8 +8,8 @@ import { USD } from '../../contract/currencies.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { CHECKED_ON, factsOf, SOURCE_TEMPLATES } from '../../contract/source-templates/all.ts'
-import type { Facts } from '../../contract/source-templates/facts.ts'
+import { CHECKED_ON, sourceTemplateOf, SOURCE_TEMPLATES } from '../../contract/source-templates/all.ts'
+import type { SourceTemplate } from '../../contract/source-templates/source-template.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -72,7 +72,7 @@ export async function createTrafficSource(
   { db, actor, database, config }: Context<typeof api.createTrafficSource>,
   { body }: Call<typeof api.createTrafficSource>,
 ) {
-  const facts = factsOf(body.template)
+  const facts = sourceTemplateOf(body.template)
   if (body.template != null && facts === undefined)
     refuse('invalid_request', {
       error: 'template: no such template',
@@ -172,7 +172,7 @@ function inUse(names: readonly string[]): string {
 }
 
 /** The values that a new source copies from a template. */
-function copyOf({ parameters, cost_unit, cost_currency = 'USD' }: Facts) {
+function copyOf({ parameters, cost_unit, cost_currency = 'USD' }: SourceTemplate) {
   return {
     parameters: parameters.map(([field, macro, label = null, parameter = field]) => ({
       field,
@@ -189,7 +189,7 @@ type SourceRow = Omit<api.TrafficSource, 'postback'>
 
 const describeSource = (row: SourceRow): api.TrafficSource => ({
   ...row,
-  postback: factsOf(row.template)?.postback ?? null,
+  postback: sourceTemplateOf(row.template)?.postback ?? null,
 })
 
 const live = (db: Kysely<Tables>, org_id: number) =>
