@@ -10,11 +10,11 @@ import { toolCall } from '../gate/tool-call.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
 import { adviceOn } from './advice.ts'
 import type { Json } from './derive.ts'
-import { told } from './told.ts'
+import { answerText } from './answer-text.ts'
 import type { Tool } from './tool.ts'
 
 /** The caller of a tool. */
-export type Caller = {
+export type ToolCaller = {
   readonly key: string
   readonly record: KeyRecord
   readonly host: string | undefined
@@ -26,7 +26,7 @@ export type Caller = {
 }
 
 /** Calls the tool's route and turns its answer into a tool result. */
-export async function callTool(app: FastifyInstance, tool: Tool, given: Json, caller: Caller): Promise<CallToolResult> {
+export async function callTool(app: FastifyInstance, tool: Tool, given: Json, caller: ToolCaller): Promise<CallToolResult> {
   const { method, url, body, objection } = tool.requestFor(given)
   const mark = { tool: tool.shown.name, record: caller.record, ...(objection === undefined ? {} : { objection }) }
   const response = await toolCall.run(
@@ -56,7 +56,7 @@ export async function callTool(app: FastifyInstance, tool: Tool, given: Json, ca
 function resultFor(
   tool: Tool,
   response: LightMyRequestResponse,
-  caller: Caller,
+  caller: ToolCaller,
   body: Json | undefined,
 ): CallToolResult {
   const isRefused = response.statusCode >= 400
@@ -64,7 +64,7 @@ function resultFor(
   const answered = isRefused
     ? refusalFor(tool, response, caller)
     : tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin })
-  const text = { type: 'text' as const, text: told(answered) }
+  const text = { type: 'text' as const, text: answerText(answered) }
   const replayed = { type: 'text' as const, text: 'This conversion was recorded before. This call changed nothing.' }
   return {
     content: isReplayed ? [text, replayed] : [text],
@@ -73,7 +73,7 @@ function resultFor(
   }
 }
 
-function refusalFor(tool: Tool, response: LightMyRequestResponse, { record }: Caller): Json {
+function refusalFor(tool: Tool, response: LightMyRequestResponse, { record }: ToolCaller): Json {
   const status = response.statusCode
   const refused = response.json<RefusalBody>()
   const { error, code } = refused

@@ -18,7 +18,7 @@ import { Refusal } from '../contract/refusals.ts'
 import { ALL_RIGHTS, RIGHTS, type Right } from '../contract/rights.ts'
 import { stillAllowed } from '../gate/permit.ts'
 import { TOOLS } from './tools/all.ts'
-import { EXAMPLE } from './tools/click-flows.ts'
+import { EXAMPLE_GRAPH } from './tools/click-flows.ts'
 
 let house: TestHouse
 let owner: SignedIn
@@ -76,7 +76,7 @@ const newCampaign = async (args: Args = {}) =>
 async function newFlow(landing_id: string, offer_id: string, secret = key) {
   const fill = (node: { type: string }) =>
     node.type === 'landing' ? { ...node, landing_id } : node.type === 'offer' ? { ...node, offer_id } : node
-  return did('create_click_flow', { name: 'By country', graph: { ...EXAMPLE, nodes: EXAMPLE.nodes.map(fill) } }, secret)
+  return did('create_click_flow', { name: 'By country', graph: { ...EXAMPLE_GRAPH, nodes: EXAMPLE_GRAPH.nodes.map(fill) } }, secret)
 }
 
 /** A visitor of the campaign; the click id out of the address they are sent to. */
@@ -213,8 +213,8 @@ describe('each tool does what its route does', () => {
 
   test('a misspelt field inside a graph or a funnel is refused by name, as a tool and over HTTP, and nothing is made', async () => {
     const offer_id = await newOffer()
-    const nodes = EXAMPLE.nodes.map(node => (node.id === 'de' ? { ...node, operator: 'is_not' } : node))
-    const flow = { name: `Misspelt ${offer_id}`, graph: { ...EXAMPLE, nodes } }
+    const nodes = EXAMPLE_GRAPH.nodes.map(node => (node.id === 'de' ? { ...node, operator: 'is_not' } : node))
+    const flow = { name: `Misspelt ${offer_id}`, graph: { ...EXAMPLE_GRAPH, nodes } }
     const funnel = { name: `Misspelt ${offer_id}`, offers: [{ offer_id, weight: 1, share: 70 }] }
     assert.match(
       String((await refused('create_click_flow', flow))['error']),

@@ -5,14 +5,14 @@ import type { Endpoint } from '../contract/endpoint.ts'
 
 export type Json = JSONObject
 
-export type Derived = {
+export type DerivedFields = {
   properties: Record<string, Json>
   required: readonly string[]
   nullable: ReadonlySet<string>
 }
 
 /** The fields of an endpoint's query or body as a plain schema, without unions, patterns and texts. */
-export function derivedFields({ query, body }: Endpoint): Derived {
+export function derivedFields({ query, body }: Endpoint): DerivedFields {
   const schema = query ?? body
   if (schema === undefined) return { properties: {}, required: [], nullable: new Set() }
   const { properties = {}, required = [] } = z.toJSONSchema(schema, {

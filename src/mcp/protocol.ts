@@ -16,7 +16,7 @@ import {
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import type { FastifyInstance } from 'fastify'
 import type { Ground } from '../ground/room.ts'
-import { type Caller, callTool } from './call.ts'
+import { type ToolCaller, callTool } from './call.ts'
 import type { Json } from './derive.ts'
 import { GUIDE_CACHE, GUIDE_CAPABILITIES, serveGuides } from './guides/serve.ts'
 import { instructionsFor } from './instructions.ts'
@@ -36,14 +36,14 @@ const jsonSchemaValidator = new AjvJsonSchemaValidator()
 
 export type Protocol = {
   /** Answers one message. `request` carries the headers, `body` the parsed message. */
-  answer(request: Request, body: unknown, caller: Caller): Promise<Response>
+  answer(request: Request, body: unknown, caller: ToolCaller): Promise<Response>
   close(): Promise<void>
 }
 
 /** Opens the protocol for both generations. Each message gets its own server, because no state is kept between messages. */
 export function openProtocol(app: FastifyInstance, { db }: Pick<Ground, 'db'>, server: Implementation): Protocol {
   const servers = new WeakMap<Request, Server>()
-  const serve = async (caller: Caller, body: unknown) => {
+  const serve = async (caller: ToolCaller, body: unknown) => {
     const method = isJSONRPCRequest(body) ? body.method : ''
     const instructions = GREETINGS.has(method) ? await instructionsFor(db, caller, new Date()) : undefined
     const messageServer = serverFor(app, server, caller, instructions)
@@ -128,7 +128,7 @@ function idleServer(implementation: Implementation): Server {
 function serverFor(
   app: FastifyInstance,
   implementation: Implementation,
-  caller: Caller,
+  caller: ToolCaller,
   instructions: string | undefined,
 ): Server {
   const server = new Server(implementation, {

@@ -6,7 +6,7 @@ import { type Endpoint, rightOf, routeOf, type WireCall, type WireReply } from '
 import { RIGHTS, type Right } from '../contract/rights.ts'
 import type { ArgumentObjection } from '../gate/tool-call.ts'
 import { type ReadArguments, readArguments } from './arguments.ts'
-import { type Derived, derivedFields, type Json } from './derive.ts'
+import { type DerivedFields, derivedFields, type Json } from './derive.ts'
 
 /** All four hints are always given, because hosts treat an omitted one as destructive and open-world. */
 export type Hints = {
@@ -149,7 +149,7 @@ const CLEAR = 'clear'
 function propertiesOf(
   { id, flat, clearable }: Draft<Endpoint>,
   fields: readonly (readonly [string, FieldText | LeftOut])[],
-  derived: Derived,
+  derived: DerivedFields,
 ): Record<string, Json> {
   const properties: Record<string, Json> = {}
   if (id !== undefined) properties[id.name] = { type: 'string', description: id.text }
@@ -206,7 +206,7 @@ export function isGiven(value: unknown): boolean {
 const ID_FORM = /^[0-9A-Za-z-]{1,64}$/
 const UNKNOWN_ID = '-'
 
-function requestFor({ endpoint, id, flat, unlessGiven }: Draft<Endpoint>, derived: Derived, given: Json): ToolRequest {
+function requestFor({ endpoint, id, flat, unlessGiven }: Draft<Endpoint>, derived: DerivedFields, given: Json): ToolRequest {
   const { method, path } = routeOf(endpoint)
   const { [id?.name ?? '']: row, [CLEAR]: cleared, ...rest } = { ...unlessGiven, ...given }
   const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : UNKNOWN_ID)
@@ -220,12 +220,12 @@ function requestFor({ endpoint, id, flat, unlessGiven }: Draft<Endpoint>, derive
 type Fields = readonly (readonly [name: string, value: Json[string]])[]
 
 /** The body of a creation or replacement. Empty text in a nullable field becomes null, because plain schemas have no null. */
-function wholeBody(fields: Fields, { nullable }: Derived): Json {
+function wholeBody(fields: Fields, { nullable }: DerivedFields): Json {
   return Object.fromEntries(fields.map(([name, value]) => [name, value === '' && nullable.has(name) ? null : value]))
 }
 
 /** The body of a change. Only fields named in `clear` are emptied: some hosts fill every argument with empty texts and lists. */
-function changes(fields: Fields, cleared: Json[string] | undefined, { properties }: Derived): Json {
+function changes(fields: Fields, cleared: Json[string] | undefined, { properties }: DerivedFields): Json {
   const names = Array.isArray(cleared) ? cleared.filter(name => typeof name === 'string') : []
   const kept = fields.filter(([name, value]) => isGiven(value) || (value !== '' && !isListOrObject(properties[name])))
   return Object.fromEntries([

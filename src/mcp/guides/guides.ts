@@ -1,6 +1,6 @@
 /**
- * Guides: what stands in no description because it is long, written from the same lists the routes validate with. They are the same for
- * every key and hold no row of anyone.
+ * Guides: texts that are too long for descriptions, made from the lists that the routes validate with. They are the same for every key and hold no
+ * customer data.
  */
 import { EVENT_TYPE_LABELS, EVENT_TYPES } from '../../contract/event-types.ts'
 import { FlowNode, LONGEST_PATH, NODE_TYPES } from '../../contract/flow-graph.ts'
@@ -8,7 +8,7 @@ import { REFUSALS, type RefusalName } from '../../contract/refusal-catalogue.ts'
 import { POSTBACK_MACROS } from '../../outgoing/postbacks/api.ts'
 import { MACROS } from '../../traffic/addresses/macros.ts'
 import { TOOLS } from '../tools/all.ts'
-import { EXAMPLE } from '../tools/click-flows.ts'
+import { EXAMPLE_GRAPH } from '../tools/click-flows.ts'
 
 type Guide = { readonly name: string; readonly title: string; readonly description: string; readonly text: string }
 
@@ -19,27 +19,27 @@ function macros(): string {
   return lines(
     '# Macros',
     '',
-    `In addresses visitors are sent to (offers, landings, redirects, fallbacks): ${braced(MACROS)}.`,
+    `In addresses for visitors (offers, landings, redirects, fallbacks): ${braced(MACROS)}.`,
     '',
-    `In addresses of postback rules: ${braced(POSTBACK_MACROS)}. Payout is none.`,
+    `In addresses of postback rules: ${braced(POSTBACK_MACROS)}. There is no macro for the payout.`,
     '',
-    '- Names are understood in any case. Values are percent-encoded; a value that is not known is empty.',
-    '- What stands in braces and is no macro is left out of the address: `{clickid}` sends nothing.',
-    '- They stand behind the host only: in the path, the query or the fragment.',
-    '- In the link pasted at a traffic source the braces are for the macros of that source; one that it does not replace counts as not sent.',
+    '- Case does not matter. Values are percent-encoded; an unknown value is empty.',
+    '- Unknown macros are left out of the address: `{clickid}` sends nothing.',
+    '- Macros are allowed only after the host: in the path, the query or the fragment.',
+    '- In the link pasted at a traffic source, replace the braces by macros of that source. A placeholder that is not replaced counts as not sent.',
   )
 }
 
-/** What each type of node needs and where it may lead. */
+/** The fields and edges of each type of node. */
 const NODES: Readonly<Record<(typeof NODE_TYPES)[number], string>> = {
-  entry: 'exactly one; one edge leads on',
-  condition: '`field` and what it asks for; one edge with branch yes, one with branch no',
+  entry: 'exactly one, with one edge',
+  condition: '`field` and the fields it needs; one edge with branch yes, one with branch no',
   split: 'two or more edges with `weight`',
-  landing: '`landing_id`; ends the path, or one edge to the offer, bot, Mini App or channel behind its link',
+  landing: '`landing_id`; ends the path, or has one edge to the offer, bot, Mini App or channel that its link opens',
   offer: '`offer_id`; ends the path',
   bot: '`bot_id`; ends the path',
-  mini_app: 'a Mini App of `bot_id`; ends the path. Made in the dashboard: service_create_click_flow does not take it',
-  channel: 'an invite link of `channel_id`; ends the path. Made in the dashboard as well',
+  mini_app: 'a Mini App of `bot_id`; ends the path. Only in the dashboard: service_create_click_flow does not accept it',
+  channel: 'an invite link of `channel_id`; ends the path. Only in the dashboard as well',
   redirect: '`url`; ends the path',
 }
 
@@ -51,19 +51,19 @@ function clickFlows(): string {
   return lines(
     '# Click flows',
     '',
-    'A flow is drawn once: no tool changes its graph. Create a new one, publish it, and lead the campaign to it.',
-    `No circles; a path has at most ${LONGEST_PATH} nodes. Fields of other types of node are ignored, a name that is not known is refused.`,
+    'No tool changes the graph of a flow. To change one, create a new flow, publish it, and give it to the campaign.',
+    `No cycles; a path has at most ${LONGEST_PATH} nodes. Fields of other node types are ignored, unknown fields are refused.`,
     '',
     ...NODE_TYPES.map(type => `- \`${type}\`: ${NODES[type]}`),
     '',
-    '## What conditions ask',
+    '## Conditions',
     '',
     ...fields,
     '',
-    '## A whole graph',
+    '## A complete graph',
     '',
     '```json',
-    JSON.stringify(EXAMPLE, null, 2),
+    JSON.stringify(EXAMPLE_GRAPH, null, 2),
     '```',
   )
 }
@@ -74,16 +74,16 @@ function eventTypes(): string {
     '',
     ...EVENT_TYPES.map(type => `- \`${type}\`: ${EVENT_TYPE_LABELS[type]}`),
     '',
-    'A click rises along clicked, landed, started, registered, lead, deposit, ftd by land, bot_start, registration, lead, deposit and ftd; ' +
-      'other types leave it where it is.',
+    'The status of a click rises through clicked, landed, started, registered, lead, deposit and ftd. The types land, bot_start, registration, lead, ' +
+      'deposit and ftd raise it; other types do not change it.',
     '',
-    'Sluice records bot_start, channel_join, join_request, miniapp_launch, purchase, subscription_renewed and subscription_cancelled by itself ' +
-      'where a bot tells it; sent as well, they count twice.',
+    'With a connected bot Sluice itself records bot_start, channel_join, join_request, miniapp_launch, purchase, subscription_renewed and ' +
+      'subscription_cancelled. If you send them too, they count twice.',
   )
 }
 
-/** What the door refuses before any route does. */
-const AT_THE_DOOR: readonly RefusalName[] = [
+/** The refusals of the gate, which any route can answer. */
+const OF_GATE: readonly RefusalName[] = [
   'api_key_read_not_granted',
   'api_key_write_not_granted',
   'api_key_delete_not_granted',
@@ -97,7 +97,7 @@ const AT_THE_DOOR: readonly RefusalName[] = [
 ]
 
 function refusals(): string {
-  const names = new Set([...AT_THE_DOOR, ...TOOLS.flatMap(({ endpoint }) => endpoint.refuses ?? [])])
+  const names = new Set([...OF_GATE, ...TOOLS.flatMap(({ endpoint }) => endpoint.refuses ?? [])])
   const rows = [...names].map(name => {
     const { status, error, code, hint }: (typeof REFUSALS)[RefusalName] & { code?: string; hint?: string } =
       REFUSALS[name]
@@ -106,8 +106,8 @@ function refusals(): string {
   return lines(
     '# Refusals',
     '',
-    'A refusal is a result with isError whose text is JSON: status, error, and where there are any code, hint, slug, tier, retry_after. ' +
-      'Repeating a call helps after 429 and 503 alone, when retry_after seconds are over.',
+    'A refusal is a result with isError. Its text is JSON: status and error, and if present code, hint, slug, tier, retry_after. ' +
+      'Repeat a call only after 429 and 503, once retry_after seconds have passed.',
     '',
     ...rows,
   )
@@ -117,25 +117,25 @@ export const GUIDES: readonly Guide[] = [
   {
     name: 'macros',
     title: 'Macros of addresses',
-    description: 'Which macros an address may hold, where each is filled in, and what happens to others.',
+    description: 'The macros in addresses, where each is replaced, and what happens to unknown ones.',
     text: macros(),
   },
   {
     name: 'click-flows',
     title: 'Click flows',
-    description: 'The nodes and edges of a flow, what conditions ask, and a whole graph.',
+    description: 'The nodes and edges of a flow, its conditions, and a complete graph.',
     text: clickFlows(),
   },
   {
     name: 'event-types',
     title: 'Event types',
-    description: 'The types a conversion may have, which of them Sluice records itself, and how a click rises by them.',
+    description: 'The types of conversions, which of them Sluice records itself, and which raise the status of a click.',
     text: eventTypes(),
   },
   {
     name: 'refusals',
     title: 'Refusals',
-    description: 'What a tool may refuse, by code, and what to do then.',
+    description: 'The refusals of tools by code, and what to do about each.',
     text: refusals(),
   },
 ]

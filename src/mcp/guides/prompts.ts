@@ -1,19 +1,19 @@
-/** Prompts: the skills as commands of a host, with what a person gives for them. Their words are those of the skills. */
+/** Prompts: the skills as commands of a host, with arguments from the user. They use the texts of the skills. */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { SOURCE_FIELDS } from '../../traffic/campaigns/api.ts'
-import { withEscapes } from '../told.ts'
+import { withEscapes } from '../answer-text.ts'
 import { SKILLS, type SkillName } from './skills.ts'
 
-/** What completion may go by: the campaigns a key is restricted to are its own, all other rows need a right. */
-type Asking = { readonly campaigns: readonly string[]; readonly now: Date }
+/** The context of a completion. `campaigns` are those the key is restricted to; it may not list others without a right. */
+type CompletionContext = { readonly campaigns: readonly string[]; readonly now: Date }
 
 type Argument = {
   readonly name: string
   readonly description: string
   readonly required?: boolean
-  readonly choices?: (asking: Asking) => readonly string[]
-  /** What is wrong with a value, if anything. */
+  readonly choices?: (context: CompletionContext) => readonly string[]
+  /** The fault of a value, if any. */
   readonly objection?: (value: string) => string | undefined
 }
 
@@ -25,13 +25,13 @@ type Prompt = {
 
 const CAMPAIGN: Argument = {
   name: 'campaign_id',
-  description: 'The campaign it is about, by its id.',
+  description: 'The id of the campaign.',
   choices: ({ campaigns }) => campaigns,
 }
 
 const WEEK: Argument = {
   name: 'week',
-  description: 'The Monday the week begins with, as 2026-03-02. Left out: the last whole week.',
+  description: 'The Monday of the week, such as 2026-03-02. By default the last whole week.',
   choices: ({ now }) => Array.from({ length: 8 }, (_, ago) => mondayBefore(now, ago)),
   objection: value => (isMonday(value) ? undefined : 'must be a Monday, such as 2026-03-02'),
 }
@@ -46,24 +46,28 @@ const PROMPTS: readonly Prompt[] = [
         description: 'Address of the offer, with the parameter that takes the click id.',
         required: true,
       },
-      { name: 'payout', description: 'US dollars a conversion pays, as 12.50.' },
-      { name: 'landing_url', description: 'Address of a landing page of your own.' },
-      { name: 'source', description: 'The traffic source, and what it calls its click id and zone.' },
+      { name: 'payout', description: 'The payout of a conversion in US dollars, such as 12.50.' },
+      { name: 'landing_url', description: 'Address of your own landing page.' },
+      { name: 'source', description: 'The traffic source, and its parameters for click id and zone.' },
     ],
   },
   { name: 'weekly-roi', title: 'ROI of a week', arguments: [WEEK, CAMPAIGN] },
   { name: 'losing-sub1', title: 'Find losing sub1', arguments: [{ ...CAMPAIGN, required: true }, WEEK] },
   {
     name: 'wire-network',
-    title: 'Wire a network',
+    title: 'Connect a network',
     arguments: [
       { ...CAMPAIGN, required: true },
       { name: 'network', description: 'The network or tracker, and its postback address.' },
-      { name: 'event_type', description: 'Which conversions it is to hear of.', choices: () => EVENT_TYPES },
-      { name: 'parameter', description: `What it calls its click id, which fills ${SOURCE_FIELDS[0]}.` },
+      { name: 'event_type', description: 'The conversions to report to it.', choices: () => EVENT_TYPES },
+      { name: 'parameter', description: `Its parameter for the click id, which fills ${SOURCE_FIELDS[0]}.` },
     ],
   },
-  { name: 'clean-up', title: 'Clean up', arguments: [{ name: 'what', description: 'What is to go, by name or id.' }] },
+  {
+    name: 'clean-up',
+    title: 'Clean up',
+    arguments: [{ name: 'what', description: 'The objects to remove, by name or id.' }],
+  },
 ]
 
 const describe = (name: SkillName): string => SKILLS.find(skill => skill.name === name)?.description ?? ''
@@ -76,7 +80,7 @@ export const SHOWN_PROMPTS = PROMPTS.map(({ name, title, arguments: all }) => ({
   arguments: all.map(({ name, description, required = false }) => ({ name, description, required })),
 }))
 
-/** The message of a prompt, or what is wrong with what was given for it. */
+/** The message of a prompt, or the faults of its arguments. */
 export function promptFor(
   name: string,
   given: Readonly<Record<string, string>>,
@@ -100,41 +104,41 @@ export function promptFor(
     }),
   ]
   if (problems.length > 0) return { error: problems.slice(0, 5).join('; ') }
-  return { text: `${skill.body}\n${factsOf(prompt, given, now)}` }
+  return { text: `${skill.body}\n${givenValues(prompt, given, now)}` }
 }
 
-/** What was given and what follows from it, at the end: quoted, because a person may have pasted anything. */
-function factsOf(prompt: Prompt, given: Readonly<Record<string, string>>, now: Date): string {
-  const asks = prompt.arguments.some(({ name }) => name === WEEK.name)
+/** The given values and the dates of the week, for the end of the message. Values are quoted, because a person may have pasted anything. */
+function givenValues(prompt: Prompt, given: Readonly<Record<string, string>>, now: Date): string {
+  const hasWeek = prompt.arguments.some(({ name }) => name === WEEK.name)
   const week = (given[WEEK.name]?.trim() ?? '') || mondayBefore(now, 1)
-  const facts = prompt.arguments.flatMap(({ name }) => {
+  const values = prompt.arguments.flatMap(({ name }) => {
     const value = given[name]?.trim() ?? ''
     return value === '' || name === WEEK.name ? [] : [`- ${name}: ${withEscapes(JSON.stringify(value))}`]
   })
-  const days = asks
+  const days = hasWeek
     ? [
         `- The week: date_from ${week}, date_to ${dayAfter(week, 6)}T23:59:59.999Z`,
         `- The week before: date_from ${dayAfter(week, -7)}, date_to ${dayAfter(week, -1)}T23:59:59.999Z`,
       ]
     : []
-  const said = [...facts, ...days]
-  return ['## What is given', '', ...(said.length > 0 ? said : ['Nothing: ask.']), ''].join('\n')
+  const lines = [...values, ...days]
+  return ['## Given', '', ...(lines.length > 0 ? lines : ['Nothing: ask.']), ''].join('\n')
 }
 
-/** At most this many values go into an answer; the protocol's own bound. */
+/** The protocol's limit of values in an answer. */
 const MOST_VALUES = 100
 
-/** What an argument may be completed to: choices that begin with what was typed, none for an argument that is free. */
-export function completionOf(prompt: string, argument: string, typed: string, asking: Asking) {
+/** The choices of an argument that begin with the typed text. None for an argument without choices. */
+export function completionOf(prompt: string, argument: string, typed: string, context: CompletionContext) {
   const { choices } = PROMPTS.find(({ name }) => name === prompt)?.arguments.find(({ name }) => name === argument) ?? {}
   const begins = typed.trim().toLowerCase()
-  const found = (choices?.(asking) ?? []).filter(choice => choice.toLowerCase().startsWith(begins))
+  const found = (choices?.(context) ?? []).filter(choice => choice.toLowerCase().startsWith(begins))
   return { values: found.slice(0, MOST_VALUES), total: found.length, hasMore: found.length > MOST_VALUES }
 }
 
 const dayAfter = (day: string, days: number): string => dayOf(Date.parse(day) + days * DAY_MS)
 
-/** The Monday of the week so many weeks ago; 0 is the week under way. */
+/** The Monday of the week that many weeks ago; 0 is the current week. */
 function mondayBefore(now: Date, weeks: number): string {
   const sinceMonday = (now.getUTCDay() + 6) % 7
   return dayOf(now.getTime() - (sinceMonday + 7 * weeks) * DAY_MS)

@@ -1,6 +1,6 @@
 /**
- * Prompts, guides and skills over the protocol: prompts/*, resources/*, completion/complete and the extension for skills. All of it is
- * text that is the same for every key; no live row is a resource, because reading rights open two tools and nothing else.
+ * Prompts, guides and skills over the protocol: prompts/*, resources/*, completion/complete and the skills extension. Their texts are the same for every
+ * key. No row is a resource, because read rights allow two tools and nothing else.
  */
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, type Server } from '@modelcontextprotocol/server'
 import { z } from 'zod'
@@ -12,7 +12,7 @@ import { entryOf, SKILLS } from './skills.ts'
 
 const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills'
 
-/** What the server says it can do beyond tools. No list ever changes. */
+/** The server's capabilities besides tools. No list ever changes. */
 export const GUIDE_CAPABILITIES = {
   prompts: {},
   resources: {},
@@ -20,7 +20,7 @@ export const GUIDE_CAPABILITIES = {
   extensions: { [SKILLS_EXTENSION]: {} },
 }
 
-/** Behind the key like the tools, and the same for every key. */
+/** The lists need a key, so shared caches must not store them. */
 export const GUIDE_CACHE = { ttlMs: 300_000, cacheScope: 'private' } as const
 
 const MARKDOWN = 'text/markdown'
@@ -44,7 +44,7 @@ const TEXTS: ReadonlyMap<string, Text> = new Map(
 
 const ENTRIES = SKILLS.map(entryOf)
 
-/** Answers everything but tools on this server. */
+/** Registers every method of this server except those for tools. */
 export function serveGuides(server: Server, { grant }: KeyRecord): void {
   server.setRequestHandler('prompts/list', ({ params }) => {
     refuseCursor(params?.cursor)
@@ -86,7 +86,7 @@ function serveSkills(server: Server): void {
     if (skill === undefined)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        'There is no skill with this uri: skills/list names them.',
+        'There is no skill with this uri. skills/list lists them.',
       )
     return { skill, ...GUIDE_CACHE }
   })

@@ -5,7 +5,7 @@ import { CREATES, FINAL } from './hints.ts'
 import { CLICK_FLOW_ID } from './words.ts'
 
 /** A complete graph: visitors from Germany see a landing and then an offer; all others are redirected. */
-export const EXAMPLE = {
+export const EXAMPLE_GRAPH = {
   nodes: [
     { id: 'in', type: 'entry' },
     { id: 'de', type: 'condition', field: 'geo', values: ['DE'] },
@@ -93,7 +93,7 @@ export const clickFlowTools = [
         additionalProperties: false,
         required: ['nodes', 'edges'],
         properties: { nodes: { type: 'array', items: node }, edges: { type: 'array', items: edge } },
-        description: `Starts at one entry; conditions and splits divide visitors; offer, bot and redirect end a path; a landing ends it or leads to an offer or bot. No cycles. Example: ${JSON.stringify(EXAMPLE)}`,
+        description: `Starts at one entry; conditions and splits divide visitors; offer, bot and redirect end a path; a landing ends it or leads to an offer or bot. No cycles. Example: ${JSON.stringify(EXAMPLE_GRAPH)}`,
       },
     },
   }),
