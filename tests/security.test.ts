@@ -26,8 +26,8 @@ describe('the table of promises', () => {
   ]
   const WORDS = /\b(never|nobody|no one|cannot)\b/i
   const NO_PROMISE_OF_SECURITY = [
-    'api.md#what-is-answered',
-    'api.md#what-is-sent',
+    'api.md#answers',
+    'api.md#requests',
     'operating.md#in-a-container',
     'operating.md#what-to-watch',
   ]

@@ -9,6 +9,6 @@ test('a text has the hash it has always had, in one piece or in two', () => {
   assert.equal(stableHashOf('bar', stableHashOf('foo')), stableHashOf('foobar'))
 })
 
-test('bits are mixBits as they have always been', () => {
+test('bits are mixed as they have always been', () => {
   assert.deepEqual([0, 1, 0xffffffff].map(mixBits), [0, 0x514e28b7, 0x81f16f39])
 })
