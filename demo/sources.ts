@@ -2,7 +2,7 @@
 import type { Transaction } from 'kysely'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { NIL_ID } from '../src/contract/ids.ts'
-import { factsOf } from '../src/contract/source-templates/all.ts'
+import { sourceTemplateOf } from '../src/contract/source-templates/all.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import type { Founding, Standing } from './objects.ts'
 import type { Place } from './traffic.ts'
@@ -15,15 +15,15 @@ export async function placeSources(
   standing: Standing,
 ): Promise<(campaign: string) => string> {
   const [propeller, rich] = TEMPLATES.map(template => {
-    const facts = factsOf(template)
-    const parameters = (facts?.parameters ?? []).map(([field, macro, label = null, parameter = field]) => ({
+    const source = sourceTemplateOf(template)
+    const parameters = (source?.parameters ?? []).map(([field, macro, label = null, parameter = field]) => ({
       field,
       parameter,
       macro,
       label,
     }))
-    const [name, postback] = [facts?.name ?? template, facts?.postback ?? '']
-    return { id: nextId(), name, template, parameters, postback, cost_unit: facts?.cost_unit ?? null }
+    const [name, postback] = [source?.name ?? template, source?.postback ?? '']
+    return { id: nextId(), name, template, parameters, postback, cost_unit: source?.cost_unit ?? null }
   })
   if (propeller === undefined || rich === undefined) throw new Error('the demo has two traffic sources')
   for (const { id, name, template, parameters, cost_unit } of [propeller, rich]) {
