@@ -173,7 +173,10 @@ describe('a restore refuses, and begins nothing', () => {
   }
 
   /** Rewrites a good backup with changed parts, signed with the key of `secret` or another. */
-  async function rewritten(change: (parts: BackupPart[]) => readonly BackupPart[], { backupKey } = secret): Promise<void> {
+  async function rewritten(
+    change: (parts: BackupPart[]) => readonly BackupPart[],
+    { backupKey } = secret,
+  ): Promise<void> {
     const parts: BackupPart[] = []
     for await (const part of readBackup(path, secret.backupKey)) parts.push(part)
     rmSync(path)
@@ -210,7 +213,10 @@ describe('a restore refuses, and begins nothing', () => {
       checkBackup(path, otherSecret),
       refused(/was changed since it was made, or SECRET is not the one it was made with/),
     )
-    await assert.rejects(checkBackup(path, undefined), refused(/there is no SECRET here: put the file `secret` of that installation/))
+    await assert.rejects(
+      checkBackup(path, undefined),
+      refused(/there is no SECRET here: put the file `secret` of that installation/),
+    )
     assert.equal(secretHere({ secret: undefined, dataDir: folder }), undefined)
     assert.deepEqual(readdirSync(folder), ['one.backup'], 'and none is made')
   })
@@ -334,8 +340,16 @@ describe('a restore refuses, and begins nothing', () => {
     const text = gunzipSync(whole)
     const wrong: [string, Buffer, RegExp][] = [
       ['cut off', whole.subarray(0, -100), /is no complete backup/],
-      ['cut off and packed again', gzipSync(text.subarray(0, -80)), /is no complete backup: (it ends too early|a line)/],
-      ['changed', gzipSync(Buffer.from(text.toString('latin1').replace('Campaign', 'Campaing'), 'latin1')), /its checksum/],
+      [
+        'cut off and packed again',
+        gzipSync(text.subarray(0, -80)),
+        /is no complete backup: (it ends too early|a line)/,
+      ],
+      [
+        'changed',
+        gzipSync(Buffer.from(text.toString('latin1').replace('Campaign', 'Campaing'), 'latin1')),
+        /its checksum/,
+      ],
       ['not packed', text, /is no complete backup: incorrect header/],
       ['empty', Buffer.alloc(0), /is no complete backup/],
       ['another file', gzipSync('{"a":1}\n{"sha256":"x"}\n'), /its checksum/],

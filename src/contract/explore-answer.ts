@@ -77,8 +77,7 @@ export const ExploreAnswer = z
     }),
     unique_visitors_is_estimate: z.boolean(),
     event_types: z.array(EventType).meta({
-      description:
-        'The event types that occurred in the window; only their columns can have values above 0',
+      description: 'The event types that occurred in the window; only their columns can have values above 0',
     }),
     counted_at: Instant,
     incomplete_days: z.array(z.iso.date()).meta({ description: 'UTC days whose clicks are not all in this answer' }),

@@ -190,8 +190,7 @@ const OwnColumn = z.strictObject({
     .string()
     .max(LONGEST_FORMULA)
     .meta({
-      description:
-        'Measures, numbers, + - * / and parentheses; empty if a part has no value or is divided by 0',
+      description: 'Measures, numbers, + - * / and parentheses; empty if a part has no value or is divided by 0',
       examples: ['(revenue - cost) / landed'],
     }),
 })

@@ -118,8 +118,7 @@ export const FIGURES = {
     name: 'Cost',
     unit: 'money',
     counts: 'spend',
-    means:
-      'The own cost of the clicks, or their equal share of the spend recorded for their campaign and day.',
+    means: 'The own cost of the clicks, or their equal share of the spend recorded for their campaign and day.',
     day: 'spend',
   },
   profit: {

@@ -114,7 +114,7 @@ export const FlowNode = z.object({
   url: Text(2048).nullish().meta({ description: 'redirect: http or https address; macros such as {click_id}' }),
   earns_for_offer_id: Id.nullish().meta({
     description:
-      "redirect: the offer that its clicks belong to and earn for; by default none, even if the campaign has an offer",
+      'redirect: the offer that its clicks belong to and earn for; by default none, even if the campaign has an offer',
   }),
   x: z.number().min(-100_000).max(100_000).nullish().meta({ description: 'Place on the canvas' }),
   y: z.number().min(-100_000).max(100_000).nullish(),

@@ -38,7 +38,9 @@ export const Audience = z
     started_to: Instant.optional().meta({ description: 'Their newest start is before this time' }),
     geo: countries.optional().meta({ description: 'Their click came from one of these countries' }),
     sub1: words(500).optional().meta({ description: 'The sub1 of their click is one of these' }),
-    language: words(35).optional().meta({ description: 'Language of their Telegram app, such as en, which includes en-gb' }),
+    language: words(35)
+      .optional()
+      .meta({ description: 'Language of their Telegram app, such as en, which includes en-gb' }),
     not_broadcast_id: Id.optional().meta({ description: 'They did not get this broadcast' }),
     quiet_hours: HoursOfDay.optional().meta({ description: 'Hours in which nothing is sent' }),
   })

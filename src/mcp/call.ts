@@ -26,7 +26,12 @@ export type ToolCaller = {
 }
 
 /** Calls the tool's route and turns its answer into a tool result. */
-export async function callTool(app: FastifyInstance, tool: Tool, given: Json, caller: ToolCaller): Promise<CallToolResult> {
+export async function callTool(
+  app: FastifyInstance,
+  tool: Tool,
+  given: Json,
+  caller: ToolCaller,
+): Promise<CallToolResult> {
   const { method, url, body, objection } = tool.requestFor(given)
   const mark = { tool: tool.shown.name, record: caller.record, ...(objection === undefined ? {} : { objection }) }
   const response = await toolCall.run(

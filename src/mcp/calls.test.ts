@@ -76,7 +76,11 @@ const newCampaign = async (args: Args = {}) =>
 async function newFlow(landing_id: string, offer_id: string, secret = key) {
   const fill = (node: { type: string }) =>
     node.type === 'landing' ? { ...node, landing_id } : node.type === 'offer' ? { ...node, offer_id } : node
-  return did('create_click_flow', { name: 'By country', graph: { ...EXAMPLE_GRAPH, nodes: EXAMPLE_GRAPH.nodes.map(fill) } }, secret)
+  return did(
+    'create_click_flow',
+    { name: 'By country', graph: { ...EXAMPLE_GRAPH, nodes: EXAMPLE_GRAPH.nodes.map(fill) } },
+    secret,
+  )
 }
 
 /** A visitor of the campaign; the click id out of the address they are sent to. */

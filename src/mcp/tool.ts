@@ -206,7 +206,11 @@ export function isGiven(value: unknown): boolean {
 const ID_FORM = /^[0-9A-Za-z-]{1,64}$/
 const UNKNOWN_ID = '-'
 
-function requestFor({ endpoint, id, flat, unlessGiven }: Draft<Endpoint>, derived: DerivedFields, given: Json): ToolRequest {
+function requestFor(
+  { endpoint, id, flat, unlessGiven }: Draft<Endpoint>,
+  derived: DerivedFields,
+  given: Json,
+): ToolRequest {
   const { method, path } = routeOf(endpoint)
   const { [id?.name ?? '']: row, [CLEAR]: cleared, ...rest } = { ...unlessGiven, ...given }
   const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : UNKNOWN_ID)

@@ -7,7 +7,11 @@ import type { Value } from './statement.ts'
 declare const row: unique symbol
 
 /** A statement with its parameters. Its type holds the rows that it returns. */
-export type FlightStatement<Row = unknown> = { readonly text: string; readonly values: readonly Value[]; readonly [row]?: Row }
+export type FlightStatement<Row = unknown> = {
+  readonly text: string
+  readonly values: readonly Value[]
+  readonly [row]?: Row
+}
 
 /** Builds a statement and states its rows. `text` must be a constant, because each text is prepared once per connection and kept. */
 export function ask<Row = never>(text: string, values: readonly Value[] = []): FlightStatement<Row> {
@@ -16,7 +20,11 @@ export function ask<Row = never>(text: string, values: readonly Value[] = []): F
 
 type Questions = Readonly<Record<string, FlightStatement | undefined>>
 type Answers<Q> = {
-  [Name in keyof Q]: Q[Name] extends FlightStatement<infer Row> ? Row[] : Q[Name] extends undefined ? [] : RowsOf<Q[Name]>
+  [Name in keyof Q]: Q[Name] extends FlightStatement<infer Row>
+    ? Row[]
+    : Q[Name] extends undefined
+      ? []
+      : RowsOf<Q[Name]>
 }
 type RowsOf<Q> = NonNullable<Q> extends FlightStatement<infer Row> ? Row[] : []
 

@@ -38,7 +38,8 @@ const NODES: Readonly<Record<(typeof NODE_TYPES)[number], string>> = {
   landing: '`landing_id`; ends the path, or has one edge to the offer, bot, Mini App or channel that its link opens',
   offer: '`offer_id`; ends the path',
   bot: '`bot_id`; ends the path',
-  mini_app: 'a Mini App of `bot_id`; ends the path. Only in the dashboard: service_create_click_flow does not accept it',
+  mini_app:
+    'a Mini App of `bot_id`; ends the path. Only in the dashboard: service_create_click_flow does not accept it',
   channel: 'an invite link of `channel_id`; ends the path. Only in the dashboard as well',
   redirect: '`url`; ends the path',
 }
@@ -129,7 +130,8 @@ export const GUIDES: readonly Guide[] = [
   {
     name: 'event-types',
     title: 'Event types',
-    description: 'The types of conversions, which of them Sluice records itself, and which raise the status of a click.',
+    description:
+      'The types of conversions, which of them Sluice records itself, and which raise the status of a click.',
     text: eventTypes(),
   },
   {

@@ -9,7 +9,15 @@ import { firstIdAt, timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import type { Moment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { after, momentOf, type RawParameter, singleValue, type Window, windowBetween, windowWarnings } from '../../contract/window.ts'
+import {
+  after,
+  momentOf,
+  type RawParameter,
+  singleValue,
+  type Window,
+  windowBetween,
+  windowWarnings,
+} from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
 import { campaignsNamed } from '../../traffic/campaigns/names.ts'
