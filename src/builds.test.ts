@@ -42,7 +42,7 @@ async function seedSources(): Promise<string> {
   return root
 }
 
-test('a build clears away what a killed one left, and nothing of one that is under way', async t => {
+test('a build removes the folder of a killed build, but not of one in progress', async t => {
   const root = await seedSources()
   t.after(() => rm(root, { recursive: true }))
   const gone = await run(root, '--eval', '')
@@ -57,7 +57,7 @@ test('a build clears away what a killed one left, and nothing of one that is und
   assert.match(await readFile(join(root, 'dist/index.html'), 'utf8'), /<title>Sluice/)
 })
 
-test('a build that ends after another process has made the same leaves that one where it is', async t => {
+test('a build that ends after another process has built the same keeps that one', async t => {
   const root = await seedSources()
   t.after(() => rm(root, { recursive: true }))
   // The other process puts its own there while this one builds.

@@ -44,10 +44,10 @@ async function guest(port: number) {
   return { heard, ask: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`) }
 }
 
-describe('sockets that were handed on', () => {
+describe('inherited sockets', () => {
   const read = (env: Record<string, string>) => [...inheritedSockets(env, 7, log)]
 
-  test('are known by their names, one without a name is the plain one', () => {
+  test('are identified by their names; a single one without a name is the plain one', () => {
     assert.deepEqual(read({ LISTEN_FDS: '1', LISTEN_PID: '7' }), [['plain', 3]])
     assert.deepEqual(read({ LISTEN_FDS: '2', LISTEN_PID: '7', LISTEN_FDNAMES: 'http:https' }), [
       ['http', 3],
@@ -56,7 +56,7 @@ describe('sockets that were handed on', () => {
     assert.deepEqual(read({}), [])
   })
 
-  test('are left alone, and the log says why, where they are not meant for this process or named otherwise', () => {
+  test('are not used, and the log says why, if they are for another process or have other names', () => {
     const wrong: [Record<string, string>, RegExp][] = [
       [{ LISTEN_FDS: '1', LISTEN_PID: '8' }, /LISTEN_PID is another process/],
       [{ LISTEN_FDS: '1' }, /LISTEN_PID is another process/],
@@ -78,8 +78,8 @@ describe('sockets that were handed on', () => {
   })
 })
 
-describe('doors that close', () => {
-  test('answer what has been asked, over every connection, and say that it is the last', async () => {
+describe('closing sockets', () => {
+  test('answer all accepted requests on every connection, and announce that it closes', async () => {
     const { port, waiting, close } = await street()
     const [slow, kept, silent] = [await guest(port), await guest(port), await guest(port)]
     slow.ask('/slow')
@@ -104,7 +104,7 @@ describe('doors that close', () => {
     await assert.rejects(guest(port), { code: 'ECONNREFUSED' })
   })
 
-  test('do not wait for connections that nobody asks over', async () => {
+  test('do not wait for idle connections', async () => {
     const { port, close } = await street()
     const kept = await guest(port)
     kept.ask('/')
@@ -115,8 +115,8 @@ describe('doors that close', () => {
   })
 })
 
-describe('doors that cannot be opened', () => {
-  test('a taken port is named, and may be shared where both want to', async () => {
+describe('sockets that cannot be opened', () => {
+  test('a taken port is named, and can be shared if both processes allow it', async () => {
     const alone = await street()
     await assert.rejects(
       street({ port: alone.port }),
@@ -133,7 +133,7 @@ describe('doors that cannot be opened', () => {
     await assert.rejects(street({ host: '192.0.2.1' }), /HOST 192.0.2.1 is not an address of this machine/)
   })
 
-  test('a door beside says by which setting it is moved', async () => {
+  test('the error of a further socket names its setting', async () => {
     const { port, address } = await street()
     const app = Fastify()
     ends.push(() => app.close())

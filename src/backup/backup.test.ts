@@ -90,8 +90,8 @@ const back = async (target: pg.Client, dataDir: string) => {
   return contents
 }
 
-describe('a backup that is restored', () => {
-  test('is every row of every table as it was, whatever stands in it', async () => {
+describe('a restored backup', () => {
+  test('has every row of every table unchanged, with any content', async () => {
     const { connection, client } = await used()
     const odd = ['', '\\N', '\\.', 'tab\tline\nreturn\r\\ "quoted" {a,"b"}', '🜁 Ж 中', '\u0001']
     for (const [at, name] of odd.entries())
@@ -123,7 +123,7 @@ describe('a backup that is restored', () => {
     assert.match(before['clicks'] ?? '', / 1$/)
   })
 
-  test('has the files of journals, of several data folders, and adds up their refused clicks', async () => {
+  test('has the journal files of several data folders, and joins their refused clicks', async () => {
     const { connection, client } = await used()
     const folders = [join(folder, '1'), join(folder, '2'), join(folder, '3')]
     for (const one of folders.slice(0, 2)) {
@@ -144,7 +144,7 @@ describe('a backup that is restored', () => {
     assert.ok(readFileSync(join(dataDir, 'journal/20261122T000000000Z-00000000.journal')).equals(long))
   })
 
-  test('of a version before is brought up to this one', async () => {
+  test('of an earlier version is migrated to this one', async () => {
     const { connection } = await used()
     const client = await emptyDatabase(connection)
     await migrate(client, listMigrations().slice(0, -8))
@@ -158,7 +158,7 @@ describe('a backup that is restored', () => {
   })
 })
 
-describe('a restore refuses, and begins nothing', () => {
+describe('a restore refuses, and changes nothing', () => {
   let fresh: FreshDatabase
   before(async () => {
     fresh = await usedDatabase()
@@ -206,7 +206,7 @@ describe('a restore refuses, and begins nothing', () => {
     await assert.rejects(checkFolder(join(folder, 'data')), refused(/journal is not empty/))
   })
 
-  test('another SECRET, and none', async () => {
+  test('another SECRET, and a missing one', async () => {
     const { client } = await place()
     await takeBackup(client, { path, folders: [], version: '1', secret })
     await assert.rejects(
@@ -255,7 +255,7 @@ describe('a restore refuses, and begins nothing', () => {
     assert.equal((await checkBackup(path, secret)).version, '1', 'as it was, it is taken')
   })
 
-  test('a file that was written anew by somebody who does not know SECRET, also while it is being restored', async () => {
+  test('a file that was rewritten without SECRET, even during the restore', async () => {
     const { connection, client } = await place()
     await takeBackup(client, { path, folders: [], version: '1', secret })
     const whole = readFileSync(path)
@@ -290,7 +290,7 @@ describe('a restore refuses, and begins nothing', () => {
     assert.deepEqual(await listRelations(target), [])
   })
 
-  test('a file of before signatures, unless it is told to take one; then it is restored', async () => {
+  test('a file of a version without signatures, unless --unsigned allows it; then it is restored', async () => {
     const { connection, client } = await place()
     await takeBackup(client, { path, folders: [], version: '0', secret })
     await rewritten(withLine('sluice_backup', line => ({ ...line, sluice_backup: 1 })))
@@ -306,7 +306,7 @@ describe('a restore refuses, and begins nothing', () => {
     assert.deepEqual(await sums(target), await sums(client))
   })
 
-  test('and so does the start on what was restored with the right one', async () => {
+  test('another SECRET at the start on a restored database', async () => {
     const { connection } = await place()
     const database = connect([connection], { log: pino({ level: 'silent' }) })
     ends.push(() => database.close())
@@ -316,7 +316,7 @@ describe('a restore refuses, and begins nothing', () => {
     )
   })
 
-  test('a newer version: of the file, and of the database', async () => {
+  test('a newer version of the file or of the database', async () => {
     const { client } = await place()
     await takeBackup(client, { path, folders: [], version: '9.0.0', secret })
     const newer = refused(/was made by a newer version of Sluice \(9.0.0\)/)
@@ -333,7 +333,7 @@ describe('a restore refuses, and begins nothing', () => {
     await assert.rejects(checkBackup(path, secret), newer)
   })
 
-  test('a file without signature that was cut off, changed, is something else, or is not there', async () => {
+  test('an unsigned file that was cut off or changed, is no backup, or is missing', async () => {
     const { client } = await place()
     await takeBackup(client, { path, folders: [], version: '1', secret })
     const whole = readFileSync(path).subarray(0, -SIGNATURE_BYTES)
@@ -362,7 +362,7 @@ describe('a restore refuses, and begins nothing', () => {
     await assert.rejects(checkBackup(path, secret), refused(/cannot be read: ENOENT/))
   })
 
-  test('what fails on its way is taken away again: tables, types, journals', async () => {
+  test('nothing of a failed restore remains: tables, types, journals', async () => {
     const { connection, client } = await place()
     await mkdir(join(folder, '1/journal'), { recursive: true })
     writeFileSync(join(folder, '1/journal/a.journal'), 'clicks')
@@ -382,7 +382,7 @@ describe('a restore refuses, and begins nothing', () => {
     assert.deepEqual(await sums(target), await sums(client), 'and the place is as good as before')
   })
 
-  test('names of files that lead elsewhere, and tables that are none of clicks', async () => {
+  test('file names with paths, and unknown partitions', async () => {
     const { connection, client } = await place()
     await takeBackup(client, { path, folders: [], version: '1', secret })
     await rewritten(withLine('database', line => ({ ...line, journal: '../../../x.journal' })))
@@ -393,7 +393,7 @@ describe('a restore refuses, and begins nothing', () => {
 })
 
 describe('a backup refuses', () => {
-  test('to write over a file, beside another backup, with another SECRET, and of a database without Sluice; then there is no file', async () => {
+  test('an existing file, another backup in progress, another SECRET, and a database without Sluice, and leaves no file', async () => {
     const { connection, client } = await used()
     const take = (of: pg.Client) => takeBackup(of, { path, folders: [], version: '1', secret })
     await assert.rejects(take(await emptyDatabase(connection)), /there is no Sluice in this database yet/)

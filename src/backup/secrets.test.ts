@@ -64,7 +64,7 @@ const spellings = (secret: string) => {
   return [secret, bytes.toString('hex'), bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')]
 }
 
-test('nothing in a backup lets anybody in without SECRET', async () => {
+test('nothing in a backup gives access without SECRET', async () => {
   const email = 'ann@example.com'
   const signedUp = await post('/api/auth/sign-up/email', { name: 'Ann', email, password: PASSWORD })
   assert.equal(signedUp.statusCode, 200, signedUp.body)

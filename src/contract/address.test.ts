@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { faultOfAddress } from './address.ts'
 
-test('an address that does not say plainly where it leads is not taken', () => {
+test('an ambiguous address is refused', () => {
   const refused = [
     'https://{sub1}/x',
     'https://{sub1}.example.com/',
@@ -41,7 +41,7 @@ test('an address that does not say plainly where it leads is not taken', () => {
   for (const text of refused) assert.notEqual(faultOfAddress(text), undefined, JSON.stringify(text))
 })
 
-test('http and https addresses with macros behind the host are taken', () => {
+test('http and https addresses with macros after the host are accepted', () => {
   const taken = [
     'https://example.com',
     'http://example.com/p?c={click_id}',

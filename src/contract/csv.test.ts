@@ -19,7 +19,7 @@ const lines = fc.array(line, { minLength: 1, maxLength: 4 })
 const fileOf = (some: readonly (readonly (string | number)[])[]) =>
   csvFile(some.map(cells => cells.map(cell => (typeof cell === 'number' ? String(cell) : textCell(cell)))))
 
-test('read with commas, a file gives back what was put in, once the apostrophes are removed', () => {
+test('a file read with commas returns the original texts once the apostrophes are removed', () => {
   fc.assert(
     fc.property(lines, some => {
       const read = parse(fileOf(some), { record_delimiter: ['\r\n'], relax_column_count: true }) as string[][]
@@ -70,7 +70,7 @@ function asSpreadsheet(file: string, separators: string): string[] {
   return [...cells, cell]
 }
 
-test('whatever separates cells, and whether quotes count or not, no text begins as a formula', () => {
+test('with any separator, and with or without quotes, no text is read as a formula', () => {
   fc.assert(
     fc.property(lines, some => {
       const file = fileOf(some)
@@ -87,7 +87,7 @@ test('whatever separates cells, and whether quotes count or not, no text begins 
   )
 })
 
-test('the formulas that a click can carry are defused, and ordinary text stays as it is', () => {
+test('formulas in values of a click are defused, and ordinary text stays unchanged', () => {
   const cells: [text: string, cell: string][] = [
     ['', '""'],
     ['banner-7', '"banner-7"'],

@@ -9,14 +9,14 @@ import { readFormula } from './formula.ts'
 const PAGE = join(import.meta.dirname, '../../docs/reading.md')
 const KEYS = Object.keys(FIGURES) as FigureKey[]
 
-test('the glossary of figures is what they are defined as', () => {
+test('the glossary in docs/reading.md matches the definitions', () => {
   const page = readFileSync(PAGE, 'utf8')
   const [before = '', , after = ''] = page.split(/(\| Figure \|[^]*?\n)\n/)
   if (process.env['UPDATE_GOLDEN']) writeFileSync(PAGE, `${before}${glossary()}\n\n${after}`)
   assert.ok(readFileSync(PAGE, 'utf8').includes(glossary()), 'run with UPDATE_GOLDEN=1 when the change is meant')
 })
 
-test('every measure is a figure, each is said in one sentence, and no two are called alike', () => {
+test('every measure is a figure with a one-sentence definition and a unique name', () => {
   assert.deepEqual(
     MEASURES.filter(measure => !isFigure(measure)),
     [],
@@ -29,7 +29,7 @@ test('every measure is a figure, each is said in one sentence, and no two are ca
   assert.equal(new Set(names).size, names.length)
 })
 
-test('what is worked out of other figures names figures that there are', () => {
+test('formulas of figures name existing figures', () => {
   for (const key of KEYS) {
     const { formula } = figureOf(key)
     if (formula !== undefined) assert.ok(!('wrong' in readFormula(formula, new Set(KEYS))), key)

@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { firstIdAt, newId, timeOfId, toUuid, toWireId } from './ids.ts'
 
-test('every uuid survives the way to the wire and back, in any case', () => {
+test('every uuid survives the conversion to the wire and back, in any case', () => {
   fc.assert(
     fc.property(fc.uuid(), uuid => {
       const wire = toWireId(uuid)
@@ -24,7 +24,7 @@ test('known vectors of the TypeID suffix hold', () => {
   assert.equal(toWireId('ffffffff-ffff-ffff-ffff-ffffffffffff'), '7zzzzzzzzzzzzzzzzzzzzzzzzz')
 })
 
-test('what is no id is not taken for one', () => {
+test('text that is no id is not accepted as one', () => {
   for (const text of [
     '',
     '{click_id}',

@@ -44,7 +44,7 @@ test('ISO 8601 is understood in the forms that clients send', () => {
   for (const [sent, meant] of forms) assert.equal(at(sent), meant, sent)
 })
 
-test('what is no date is not taken for one', () => {
+test('text that is no date is refused', () => {
   const not = [
     '',
     'yesterday',
@@ -76,7 +76,7 @@ test('what is no date is not taken for one', () => {
   for (const text of [...not, ...neither, ...nor]) assert.equal(at(text), undefined, text)
 })
 
-test('a window holds its two ends and is at most 92 days wide', () => {
+test('a window includes both ends and is at most 92 days wide', () => {
   assert.deepEqual(windowBetween(moment('2026-01-01'), moment('2026-01-01')), {
     from: 1767225600000,
     to: 1767225600000,
@@ -89,7 +89,7 @@ test('a window holds its two ends and is at most 92 days wide', () => {
   assert.equal(refusalOf('2026-01-01T00:00:00.0000002', '2026-01-01T00:00:00.0000001'), 'invalid_window')
 })
 
-test('a bound finer than a millisecond keeps the milliseconds outside out', () => {
+test('a bound finer than a millisecond excludes the milliseconds outside', () => {
   assert.deepEqual(windowBetween(moment('2026-01-01T00:00:00.0015'), moment('2026-01-01T00:00:00.0045')), {
     from: 1767225600002,
     to: 1767225600004,
@@ -114,7 +114,7 @@ test('every moment written in any zone is read as the same moment', () => {
   assert.equal(after({ ms: 5, finer: '1' }, DAY_MS).ms, DAY_MS + 5)
 })
 
-test('days outside of what an id can carry are brought to the nearest that it can', () => {
+test('days outside the range of ids become the nearest day in it', () => {
   assert.equal(dayOf(-1), '1970-01-01')
   assert.equal(dayOf(moment('9999-12-31T23:59:59-14:00').ms), '9999-12-31')
 })

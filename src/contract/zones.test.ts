@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { localIn, momentIn } from './zones.ts'
 
-test('a local time is the moment its clocks show it, whatever the season and however odd the zone', () => {
+test('a local time becomes the right moment in any season and zone', () => {
   for (const [zone, local, moment] of [
     ['UTC', '2026-03-02T00:00', '2026-03-02T00:00:00.000Z'],
     ['Europe/Kyiv', '2026-03-02T00:00', '2026-03-01T22:00:00.000Z'],
@@ -17,7 +17,7 @@ test('a local time is the moment its clocks show it, whatever the season and how
   }
 })
 
-test('where clocks change, an hour that comes twice is the first of both, and one that is left out is behind the change', () => {
+test('at a clock change, a repeated hour is the first one, and a skipped hour is after the change', () => {
   assert.equal(momentIn('Europe/Kyiv', '2026-10-25T03:30'), '2026-10-25T00:30:00.000Z')
   assert.equal(momentIn('Europe/Kyiv', '2026-10-25T00:00'), '2026-10-24T21:00:00.000Z')
   assert.equal(momentIn('Europe/Kyiv', '2026-10-26T00:00'), '2026-10-25T22:00:00.000Z')
@@ -25,7 +25,7 @@ test('where clocks change, an hour that comes twice is the first of both, and on
   assert.equal(momentIn('America/New_York', '2026-11-01T01:30'), '2026-11-01T05:30:00.000Z')
 })
 
-test('what is no local time is none', () => {
+test('text that is no local time is refused', () => {
   for (const local of ['', '2026-03-02', '2026-13-02T00:00', '2026-03-02T24:30', '2026-03-02T00:00Z'])
     assert.equal(momentIn('UTC', local), undefined, local)
 })

@@ -9,7 +9,7 @@ import { seedKey, startHouse, type TestHouse } from '../../tests/support/house.t
 import { seedSignedIn } from '../../tests/support/people.ts'
 import { callTool } from '../../tests/support/tools.ts'
 
-test('a failure is logged with its route and its cause, and answered without it, with and without a body', async t => {
+test('a failure is logged with its route and cause, and answered without the cause, with and without a body', async t => {
   const logged: { route?: string; msg: string; err?: { message: string } }[] = []
   const log = pino({ level: 'error' }, { write: line => void logged.push(JSON.parse(line)) })
   const house = await startHouse({}, {}, log)
@@ -33,7 +33,7 @@ test('a failure is logged with its route and its cause, and answered without it,
   )
 })
 
-test('a read by key that the database gives up says what to do about it, over HTTP and to an AI host', async t => {
+test('a read by key that the database cancels is answered with advice, over HTTP and to an AI host', async t => {
   const house = await startHouse()
   t.after(() => house.end())
   const { secret: key } = await seedKey(house.database, await seedSignedIn(house), { rights: ['clicks', 'report'] })
@@ -63,7 +63,7 @@ test('a read by key that the database gives up says what to do about it, over HT
   }
 })
 
-test('what the dashboard reads and the database gives up is no outage, and says what to do about it', async t => {
+test('a dashboard read that the database cancels is no outage, and is answered with advice', async t => {
   const house = await startHouse()
   t.after(() => house.end())
   const { cookie } = await seedSignedIn(house)
@@ -79,7 +79,7 @@ test('what the dashboard reads and the database gives up is no outage, and says 
     )
 })
 
-test('a change that the database gives up promises nothing of nonces, by session and by key, and changed nothing', async t => {
+test('a change that the database cancels changed nothing, and its answer does not mention nonces, by session and by key', async t => {
   const house = await startHouse()
   t.after(() => house.end())
   const person = await seedSignedIn(house)
@@ -93,7 +93,7 @@ test('a change that the database gives up promises nothing of nonces, by session
   assert.deepEqual((await house.call('GET', '/api/offers', { cookie: person.cookie })).data()['data'], [])
 })
 
-test('while the database is away a session is told whether it was reading or changing something', async t => {
+test('while the database is away, the hint for a session depends on whether it read or changed something', async t => {
   const house = await startHouse()
   const { cookie } = await seedSignedIn(house)
   await house.database.auth.end()

@@ -29,7 +29,7 @@ after(() => house.end())
 
 const BIG = 'x'.repeat(1_048_577)
 
-test('too large a body is refused before the key is looked at, by its header and by its bytes', async () => {
+test('a body that is too large is refused before the key is checked, by its header and by its bytes', async () => {
   const byHeader = await house.call('POST', '/api/events', { key: 'nonsense', payload: BIG })
   assert.equal(byHeader.statusCode, 413)
   assert.deepEqual(byHeader.data()['error'], 'payload too large')
@@ -57,7 +57,7 @@ test('an ungranted right is refused before validation, naming the right', async 
   assert.match(String(answer.data()['hint']), /"events"/)
 })
 
-test('a fresh key opens intake and nothing else', async () => {
+test('a new key allows intake and nothing else', async () => {
   assert.equal((await house.call('POST', '/api/events', { key: fresh, body: {} })).statusCode, 400)
   for (const route of ['/api/v1/clicks', '/api/v1/report?dimension=day'])
     assert.equal((await house.call('GET', route, { key: fresh })).data()['code'], 'api_key_read_not_granted')
@@ -114,7 +114,7 @@ test('hostile bodies get a documented 400 and nothing worse', async () => {
   )
 })
 
-test('sixty thousand keys and a body of exactly one MiB are read without a stumble', async () => {
+test('a body of exactly one MiB with sixty thousand fields is read', async () => {
   const wide = JSON.stringify({
     clickId: '{click_id}',
     type: 'lead',
@@ -126,7 +126,7 @@ test('sixty thousand keys and a body of exactly one MiB are read without a stumb
   assert.equal((await house.call('POST', '/api/events', { key: full, payload })).statusCode, 403)
 })
 
-test('with a key the content type is not looked at', async () => {
+test('with a key the content type is ignored', async () => {
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', ''])
     assert.equal(
       (
@@ -171,7 +171,7 @@ test('a method that only other protocols know is refused on reads like any other
   }
 })
 
-test('what is no request at all is answered in the form of every refusal', async () => {
+test('a malformed HTTP request is answered in the form of every refusal', async () => {
   const { port } = house.app.server.address() as AddressInfo
   const answer = await new Promise<string>((resolve, reject) => {
     let said = ''
@@ -185,7 +185,7 @@ test('what is no request at all is answered in the form of every refusal', async
   assert.match(answer, /\r\n\r\n\{"error":"bad request"\}$/)
 })
 
-test('an empty body where one is awaited is no JSON, and costs neither right nor quota', async () => {
+test('an empty body where one is expected is invalid JSON, and is refused before right and quota', async () => {
   const { secret } = await seedKey(house.database, acme, { rights: ['clicks'] })
   const answer = await house.call('POST', '/api/events', { key: secret })
   assert.deepEqual([answer.statusCode, answer.data()['error']], [400, 'invalid JSON body'])
@@ -193,7 +193,7 @@ test('an empty body where one is awaited is no JSON, and costs neither right nor
   assert.equal(answer.headers['x-ratelimit-limit'], undefined)
 })
 
-test('what is wrong with a request is said in words, whatever is wrong', async () => {
+test('every fault of a request is described in words', async () => {
   const { cookie } = await seedSignedIn(house)
   const said = async (method: 'GET' | 'POST', url: string, payload?: string | Buffer) => {
     const { statusCode, body } = await house.call(method, url, {
@@ -223,7 +223,7 @@ test('what is wrong with a request is said in words, whatever is wrong', async (
   assert.match(await said('POST', '/api/offers', 'name=x'), /invalid JSON body/)
 })
 
-test('what no right covers is closed to keys, and unknown routes answer in JSON', async () => {
+test('routes that no right covers are closed to keys, and unknown routes answer in JSON', async () => {
   for (const [method, route] of [
     ['GET', '/api/members'],
     ['POST', '/api/api-keys'],
@@ -312,7 +312,7 @@ test('the states of key, grant, owner and organization are refused in the order 
   assert.deepEqual(await code(), [401, 'unauthorized'])
 })
 
-test('revoked, disabled and expired keys are refused with the very next call', async () => {
+test('revoked, disabled and expired keys are refused at the next call', async () => {
   const db = house.database.kysely
   const past = new Date(Date.now() - 1000).toISOString()
   for (const change of [{ revoked_at: past }, { enabled: false }, { expires_at: past }]) {
@@ -336,7 +336,7 @@ test('keys older than 2 September 2026 skip the role check on intake and nowhere
   assert.equal((await house.call('GET', '/api/v1/clicks', { key: old.secret })).data()['code'], 'role_forbidden')
 })
 
-test('a fresh key belongs to the earliest membership of its owner, even when that organization is deleted', async () => {
+test('a new key belongs to the earliest membership of its owner, even if that organization is deleted', async () => {
   const { database } = house
   const first = await seedOrganization(database)
   // Two of one millisecond would have no order.
@@ -353,7 +353,7 @@ test('a fresh key belongs to the earliest membership of its owner, even when tha
   assert.deepEqual([answer.statusCode, answer.data()['code']], [409, 'org_deleted'])
 })
 
-test('the use of a key is remarked, that of a refused one is not', async () => {
+test('the use of a key is recorded, unless it is refused', async () => {
   const used = await seedKey(house.database, acme, { rights: ['events'] })
   const idle = await seedKey(house.database, acme, { rights: ['events'] })
   await house.database.kysely.updateTable('api_keys').set({ enabled: false }).where('id', '=', idle.key_id).execute()

@@ -58,7 +58,7 @@ async function whileLocked(during: () => Promise<void>): Promise<void> {
   }
 }
 
-test('a second request with the same Idempotency-Key is told so while the first is in flight, in this process and in another', async () => {
+test('a second request with the same Idempotency-Key is refused while the first is in flight, in this process and in another', async () => {
   let first: ReturnType<typeof report> | undefined
   await whileLocked(async () => {
     // In the process with the real budget: the short one could run out before the others have asked.
@@ -76,7 +76,7 @@ test('a second request with the same Idempotency-Key is told so while the first 
   assert.equal((await report(second, 'same')).statusCode, 403)
 })
 
-test('an Idempotency-Key stays taken while its work goes on, also over a second, for another process too', async () => {
+test('an Idempotency-Key stays taken while its work runs, even for more than a second and for another process', async () => {
   let first: ReturnType<typeof report> | undefined
   await whileLocked(async () => {
     first = report(second, 'slow')
@@ -89,7 +89,7 @@ test('an Idempotency-Key stays taken while its work goes on, also over a second,
   assert.equal((await first)?.statusCode, 403)
 })
 
-test('a request with Idempotency-Key that outlives its budget answers 504 and recorded nothing; the next one is free', async () => {
+test('a request with Idempotency-Key that exceeds its budget answers 504 and records nothing; then the key is free', async () => {
   await whileLocked(async () => {
     const late = await report(house, 'late')
     assert.equal(late.statusCode, 504)
@@ -115,7 +115,7 @@ test('an Idempotency-Key that is empty, too long or sent twice is refused', asyn
   assert.equal((await report(second, 'k'.repeat(128))).statusCode, 403)
 })
 
-test('the real budget is 55 seconds: 504 then, 409 meanwhile, and an answer when the way is free', {
+test('the real budget is 55 seconds: 504 after it, 409 meanwhile, and an answer once the key is free', {
   skip: !process.env['SLUICE_TEST_ALL'],
 }, async () => {
   await whileLocked(async () => {

@@ -16,7 +16,7 @@ import { changeKeyDaily, keyOfToday } from './ticket-keys.ts'
 
 const ALL = process.env['SLUICE_TEST_ALL'] === '1'
 
-describe('on the street', () => {
+describe('the public servers', () => {
   let all: Awaited<ReturnType<typeof openCertified>>
   let house: StreetHouse
   before(async () => {
@@ -27,7 +27,7 @@ describe('on the street', () => {
   })
   after(() => all.end())
 
-  test('links are served by http and by https alike, and their cookies are Secure by https alone', async () => {
+  test('serve links by http and https, with Secure cookies by https only', async () => {
     const cookies: (string[] | undefined)[] = []
     for (const answer of [
       await house.plain('main.test', '/c/on-the-street'),
@@ -42,7 +42,7 @@ describe('on the street', () => {
     )
   })
 
-  test('by http the dashboard is led to https, and what would change something or has a key is refused unread', async () => {
+  test('redirect the dashboard from http to https, and refuse writes and keys over http unread', async () => {
     for (const [path, location] of [
       ['/', 'https://main.test/'],
       ['/campaigns?q=a%20b', 'https://main.test/campaigns?q=a%20b'],
@@ -60,7 +60,7 @@ describe('on the street', () => {
     assert.equal((await house.plain('main.test', '/api/v1/clicks', 'GET', { 'x-api-key': 'k' })).status, 421)
   })
 
-  test('what monitoring and proxies ask is on PORT alone', async () => {
+  test("serve metrics and the proxy's question on PORT only", async () => {
     for (const path of ['/metrics', '/metrics?x', '/metrics/', '/tls-ask?domain=main.test']) {
       assert.equal((await house.plain('main.test', path)).status, 404)
       assert.equal((await house.secure('main.test', path)).status, 404)
@@ -73,7 +73,7 @@ describe('on the street', () => {
     assert.match(body, /^sluice_tls_handshake_failures_total\{reason="no_certificate"\} [1-9]/m)
   })
 
-  test('a loopback name is not the main host there, not even for somebody at this machine', async () => {
+  test('do not treat a loopback name as the main host, even from this machine', async () => {
     for (const host of ['localhost', '127.0.0.1', '[::1]', `localhost:${house.https_port}`]) {
       const page = await house.secure('main.test', '/', { host })
       assert.deepEqual([page.status, page.headers['strict-transport-security']], [421, undefined], host)
@@ -84,14 +84,14 @@ describe('on the street', () => {
     }
   })
 
-  test('the main host says that browsers come by https alone, and no other name does', async () => {
+  test('send HSTS for the main host only', async () => {
     assert.equal((await house.secure('main.test', '/healthz')).headers['strict-transport-security'], 'max-age=31536000')
     assert.equal((await house.plain('main.test', '/healthz')).headers['strict-transport-security'], undefined)
     const other = await house.secure('main.test', '/c/on-the-street', { host: 'other.test' })
     assert.equal(other.headers['strict-transport-security'], undefined)
   })
 
-  test('a name without a certificate, and none at all, are answered with an alert and not one byte of a certificate', async () => {
+  test('answer a name without a certificate, and no name, with an alert and no byte of a certificate', async () => {
     for (const name of ['other.test', 'MAIN.TEST.other', '', undefined]) {
       const heard = await rawHandshake(house.https_port, name)
       // An alert: content type 21, level fatal, handshake failure (40).
@@ -100,7 +100,7 @@ describe('on the street', () => {
     assert.equal((await shake(house.https_port, { name: 'MAIN.Test' })).certificates, 2)
   })
 
-  test('thousands of such handshakes leave nothing behind', async () => {
+  test('keep no memory of thousands of such handshakes', async () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const round = async (times: number) => {
@@ -122,7 +122,7 @@ describe('on the street', () => {
     await shake(house.https_port, { name: 'main.test' })
   })
 
-  test('what is no TLS, or ends in the middle, is counted and harms nobody', async () => {
+  test('count connections without TLS, and aborted ones, without harm', async () => {
     const socket = connectPlain(house.https_port, '127.0.0.1').on('error', () => {})
     socket.write('GET / HTTP/1.1\r\n\r\n')
     socket.resume()
@@ -130,7 +130,7 @@ describe('on the street', () => {
     await shake(house.https_port, { name: 'main.test' })
   })
 
-  test('another process of the installation answers challenges, takes over certificates at once, and resumes sessions', async () => {
+  test('in another process of the installation answer challenges, use new certificates at once, and resume sessions', async () => {
     const second = await openStreetHouse({ ROLE: 'serve', ACME_DIRECTORY: all.stub.directory }, house.database)
     try {
       const first = await shake(house.https_port, { name: 'main.test', wantsSession: true })
@@ -163,7 +163,7 @@ describe('on the street', () => {
   })
 })
 
-test('the key of TLS sessions is random, sealed, exchanged with the day of the database, and deleted with it', async () => {
+test('the key of TLS sessions is random, encrypted, changed with the day of the database, and deleted after it', async () => {
   const { house, stub, end } = await openCertified()
   try {
     await house.certified('main.test')
@@ -203,7 +203,7 @@ test('the key of TLS sessions is random, sealed, exchanged with the day of the d
   }
 })
 
-test('while the database is away, https goes on with the certificates in memory', async () => {
+test('while the database is away, https uses the certificates in memory', async () => {
   const fresh = await useDatabase()
   const proxy = await startProxy(fresh.connection)
   const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })

@@ -9,7 +9,7 @@ import { openRedis } from './redis.ts'
 
 const EVENT = { clickId: '{click_id}', type: 'lead' }
 
-test('keys of one organization share its quota, and the answers say what is left', async t => {
+test('keys of one organization share its quota, and answers show the rest of it', async t => {
   const house = await startHouse({}, { quotas: { events: 3 } })
   t.after(() => house.end())
   const acme = await seedOrganization(house.database)
@@ -118,7 +118,7 @@ async function recovered(): Promise<void> {
   })
 }
 
-test('while Redis hangs or is gone writes by key answer 503 and reads pass; both recover without a restart', async () => {
+test('while Redis hangs or is down, writes by key answer 503 and reads pass; both recover without a restart', async () => {
   redis.freeze()
   await assertOutage()
   redis.thaw()
@@ -129,7 +129,7 @@ test('while Redis hangs or is gone writes by key answer 503 and reads pass; both
   await recovered()
 })
 
-test('a process that was busy itself does not take that for the silence of Redis', async t => {
+test('a process that was busy does not mistake its delay for a silent Redis', async t => {
   const client = openRedis(redis.url, house.ground.log)
   t.after(() => client.disconnect())
   await once(client, 'ready')

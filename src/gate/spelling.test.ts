@@ -20,7 +20,7 @@ const created = async (route: string, body: object) => {
   return made.data()
 }
 
-test('a tracking link leads on however its slashes and its letters were rewritten', async () => {
+test('a tracking link works with extra slashes and changed case', async () => {
   const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}&s={sub1}' }
   const made = await created('/api/campaigns', { name: 'Shop', key: 'spring-sale', destination })
   const key = String(made['key'])
@@ -40,7 +40,7 @@ test('a tracking link leads on however its slashes and its letters were rewritte
   }
 })
 
-test('a call of a network is recorded however its slashes and its letters were rewritten', async () => {
+test("a network's postback is recorded with extra slashes and changed case", async () => {
   const { postback_url } = await created('/api/networks', { name: 'Net', template: 'plain' })
   const token = String(new URL(String(postback_url), 'http://localhost').pathname.split('/')[2])
   const paths = [`/postback/${token}/`, `//postback/${token}`, `/Postback/${token}`, `/postback//${token}`]
@@ -53,7 +53,7 @@ test('a call of a network is recorded however its slashes and its letters were r
   }
 })
 
-test('a landing page reaches its script, its beacon and the offer by an address with a slash too many', async () => {
+test('a landing page reaches its script, its beacon and the offer with an extra slash', async () => {
   for (const path of ['/sluice.js', '//sluice.js', '/sluice.js/']) {
     const script = await house.call('GET', path)
     assert.match(String(script.headers['content-type']), /^text\/javascript/, path)
@@ -64,7 +64,7 @@ test('a landing page reaches its script, its beacon and the offer by an address 
     assert.match((await house.call('GET', path)).body, /This offer is not available/, path)
 })
 
-test('no page of the dashboard answers for an address of the API that is spelled otherwise', async () => {
+test('a misspelled address of the API gets no page of the dashboard', async () => {
   for (const path of ['//api/v1/clicks', '///api/v1/report', '/API/v1/clicks', '/api%2Fv1%2Fclicks', '/Healthz']) {
     const answer = await house.call('GET', path)
     assert.deepEqual([answer.statusCode, answer.data()['error']], [404, 'not found'], path)

@@ -47,7 +47,7 @@ test('lists are split, a comma inside a password is not', () => {
   assert.deepEqual(config.trustProxy, ['127.0.0.1', '10.0.0.0/8', 'fd00::/8'])
 })
 
-test('private hosts that updates are passed on to each name their port, and are spelled as addresses spell them', () => {
+test('private hosts for updates each need a port, and are normalized like hosts of addresses', () => {
   const { relayPrivateHosts } = readConfig({ RELAY_PRIVATE_HOSTS: '10.0.0.5:3000, Bots.Internal:443,[fd00:0::5]:080' })
   assert.deepEqual(relayPrivateHosts, ['10.0.0.5:3000', 'bots.internal:443', '[fd00::5]:80'])
   for (const wrong of [
@@ -66,7 +66,7 @@ test('private hosts that updates are passed on to each name their port, and are 
     )
 })
 
-test('what is kept is a number of days or months, or forever', () => {
+test('retention is a number of days or months, or forever', () => {
   assert.equal(readConfig({ KEEP_CLICKS_MONTHS: '13' }).keepClicksMonths, 13)
   assert.equal(readConfig({ KEEP_ATTEMPTS_DAYS: '30' }).keepAttemptsDays, 30)
   assert.equal(readConfig({ KEEP_ATTEMPTS_DAYS: 'forever' }).keepAttemptsDays, 'forever')

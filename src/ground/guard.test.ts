@@ -59,7 +59,7 @@ const LITERALS = `
   .trim()
   .split(/\s+/)
 
-test('no address inside is connected to, in whatever form it is written', async () => {
+test('no internal address is connected to, in any form', async () => {
   for (const host of LITERALS) {
     const { status, error } = await call(inside(host))
     assert.equal(status, null, host)
@@ -69,7 +69,7 @@ test('no address inside is connected to, in whatever form it is written', async 
   assert.deepEqual(hits, [])
 })
 
-test('names of this machine lead nowhere', async () => {
+test('names of this machine are refused', async () => {
   for (const host of ['localhost', 'LOCALHOST', 'localhost.', 'a.localhost', 'ip6-localhost']) {
     const { status } = await call(inside(host))
     assert.equal(status, null, host)
@@ -97,7 +97,7 @@ function agentResolving(answers: Answers) {
 const v4 = (address: string): LookupAddress => ({ address, family: 4 })
 const v6 = (address: string): LookupAddress => ({ address, family: 6 })
 
-test('a name that resolves inside is refused, also when only one of its addresses does, or only the second time', async () => {
+test('a name that resolves to an internal address is refused, even if only one of its addresses is internal, or only the second time', async () => {
   const through = agentResolving({
     'inside.example': [[v4('127.0.0.1')]],
     'inside6.example': [[v6('::1')]],
@@ -129,7 +129,7 @@ test('a name that resolves inside is refused, also when only one of its addresse
   assert.deepEqual(hits, [])
 })
 
-test('user info, other schemes, line breaks and backslashes lead nowhere inside', async () => {
+test('user info, other schemes, line breaks and backslashes reach no internal address', async () => {
   const urls = [
     inside('93.184.215.14@127.0.0.1'),
     inside('example.com:80@127.0.0.1'),
@@ -155,7 +155,7 @@ test('user info, other schemes, line breaks and backslashes lead nowhere inside'
   assert.deepEqual(hits, [])
 })
 
-test('what no rule may hold: addresses that leave their host to a visitor or hide it', () => {
+test('rules refuse addresses whose host a visitor could choose, or that hide it', () => {
   for (const url of [
     'http://{sub1}/',
     'http://{sub1}.example.com/',
@@ -171,7 +171,7 @@ test('what no rule may hold: addresses that leave their host to a visitor or hid
     assert.ok(faultOfAddress(url), url)
 })
 
-test('a proxy of the environment is not asked', async () => {
+test('a proxy of the environment is not used', async () => {
   process.env['HTTP_PROXY'] = `http://127.0.0.1:${PORT}`
   process.env['http_proxy'] = `http://127.0.0.1:${PORT}`
   const through = agentResolving({ 'nobody.example': [[v4('192.0.2.1')]] })
@@ -183,7 +183,7 @@ test('a proxy of the environment is not asked', async () => {
   assert.deepEqual(hits, [])
 })
 
-test('no redirect inside is followed, of whatever kind', async () => {
+test('no kind of redirect to an internal address is followed', async () => {
   for (const code of [301, 302, 303, 307, 308]) {
     const redirects = await startReceiver(
       (_, response) => void response.writeHead(code, { location: inside('127.0.0.1') }).end(),

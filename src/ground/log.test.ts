@@ -5,7 +5,7 @@ import { openLog } from './log.ts'
 const lines: string[] = []
 const log = openLog('info', { write: line => lines.push(line) })
 
-test('credentials are cut out wherever headers are logged', () => {
+test('credentials are removed wherever headers are logged', () => {
   const headers = {
     'x-api-key': 'hidden',
     cookie: 'hidden',

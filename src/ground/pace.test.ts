@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { openPace } from './pace.ts'
 
-test('work rests at least as long as it took, at most fifty times as long, and not at all once it is ended', async () => {
+test('work rests at least as long as it took, at most fifty times as long, and not at all once it is aborted', async () => {
   const pace = openPace()
   const spinning = Array.from(
     { length: availableParallelism() },

@@ -33,8 +33,8 @@ after(() => house.end())
 const ERAS = ['modern', 'legacy'] as const
 const list = (secret: string) => send(house, secret, 'tools/list')
 
-describe('what the transport refuses', () => {
-  test('every method but POST, before it asks for a key', async () => {
+describe('the transport refuses', () => {
+  test('every method except POST, before it checks the key', async () => {
     for (const method of ['GET', 'DELETE', 'PUT', 'PATCH', 'OPTIONS', 'HEAD'] as const)
       for (const sent of [{}, { key }, { key: 'nonsense', headers: { origin: 'http://evil.example' } }]) {
         const reply = await house.call(method, PATH, sent)
@@ -44,7 +44,7 @@ describe('what the transport refuses', () => {
       }
   })
 
-  test('a missing, unknown, revoked, disabled or expired key, with the very next call', async () => {
+  test('a missing, unknown, revoked, disabled or expired key, at the next call', async () => {
     const db = house.database.kysely
     const past = new Date(Date.now() - 1000).toISOString()
     const secrets: (string | undefined)[] = [undefined, '', 'nonsense', `sluice_${'a'.repeat(49)}`]
@@ -68,12 +68,12 @@ describe('what the transport refuses', () => {
       }
   })
 
-  test('a cookie is no key', async () => {
+  test('a cookie instead of a key', async () => {
     const reply = await house.call('POST', PATH, { cookie: 'sluice.session_token=x', body: {} })
     assert.equal(reply.statusCode, 401)
   })
 
-  test('an Origin that is not the own, with the key or without', async () => {
+  test('a foreign Origin, with or without a key', async () => {
     for (const origin of ['http://evil.example', 'null', 'http://localhost.evil.example', 'http://localhost:8081'])
       for (const sent of [{}, { key }]) {
         const { body, headers } = messageFor('tools/list')
@@ -86,7 +86,7 @@ describe('what the transport refuses', () => {
     assert.equal((await house.call('POST', PATH, { key, body, headers: own })).statusCode, 200)
   })
 
-  test('what is no message: bad JSON, batches, bare values, bodies too large or packed', async () => {
+  test('invalid messages: bad JSON, batches, bare values, bodies too large or compressed', async () => {
     const message = JSON.stringify(messageFor('tools/list').body)
     const refused: [string | undefined, number, number, Record<string, string>?][] = [
       [undefined, 400, -32700],
@@ -119,7 +119,7 @@ describe('what the transport refuses', () => {
     }
   })
 
-  test('unknown methods as each era wants it, and streams in neither', async () => {
+  test('unknown methods as each generation requires, and streams in both', async () => {
     for (const method of ['nonsense', 'resources/subscribe', 'tasks/list', 'logging/setLevel']) {
       const modern = await send(house, key, method)
       assert.deepEqual([modern.statusCode, modern.json<Message>().error?.code], [404, -32601], method)
@@ -144,7 +144,7 @@ describe('what the transport refuses', () => {
         assert.equal((await send(house, key, method, params, era)).json<Message>().error?.code, -32602, method)
   })
 
-  test('an unknown tool, with those it may have meant', async () => {
+  test('an unknown tool, naming similar ones', async () => {
     for (const [name, words] of [
       [
         'service_list_campaigns',
@@ -160,7 +160,7 @@ describe('what the transport refuses', () => {
     }
   })
 
-  test('params of a wrong shape, naming what is wrong', async () => {
+  test('params of a wrong shape, naming the fault', async () => {
     const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     for (const [method, params, named] of [
       ['initialize', {}, 'params.protocolVersion'],
@@ -179,7 +179,7 @@ describe('what the transport refuses', () => {
       }
   })
 
-  test('in the new revision by headers and method first: initialize is no method of it, whatever its params', async () => {
+  test('in the new revision headers and method first: initialize is no method of it, with any params', async () => {
     for (const params of [
       {},
       { protocolVersion: MODERN, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
@@ -193,7 +193,7 @@ describe('what the transport refuses', () => {
     assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [400, -32020], reply.body)
   })
 
-  test('headers that do not say what the body says, in the era that has them', async () => {
+  test('headers that contradict the body, in the generation that has them', async () => {
     const { body, headers } = messageFor('tools/call', { name: 'service_list_clicks', arguments: {} })
     const wrong: [Record<string, string>, number][] = [
       [{ 'mcp-method': 'tools/list' }, -32020],
@@ -225,7 +225,7 @@ const CAPABILITIES = {
   extensions: { 'io.modelcontextprotocol/skills': {} },
 }
 
-describe('what the transport answers', () => {
+describe('the transport answers', () => {
   test('the handshake of every older revision, and the discovery of the new one', async () => {
     for (const protocolVersion of ['2025-03-26', '2025-06-18', '2025-11-25']) {
       const clientInfo = { name: 'test', version: '1' }
@@ -247,7 +247,7 @@ describe('what the transport answers', () => {
     assert.deepEqual(found?.['capabilities'], CAPABILITIES)
   })
 
-  test('instructions made for the key: workspace, rights, campaigns, address, day, and no order from a name', async () => {
+  test('instructions made for the key: workspace, rights, campaigns, address, day, and a name cannot give instructions', async () => {
     const told = async (secret: string, era: 'modern' | 'legacy' = 'modern') => {
       const clientInfo = { name: 'test', version: '1' }
       const reply = await (era === 'modern'
@@ -291,7 +291,7 @@ describe('what the transport answers', () => {
     assert.match(await told(all), /Every tool currently refuses: the owner of this key must be owner or admin/)
   })
 
-  test('plain JSON without sessions, streams and headers for other origins, whatever the client says it accepts', async () => {
+  test('plain JSON without sessions, streams and cross-origin headers, whatever the client accepts', async () => {
     for (const era of ERAS)
       for (const accept of ['text/event-stream', 'application/json', '*/*', 'text/html']) {
         const { body, headers } = messageFor('tools/list', {}, era)
@@ -320,7 +320,7 @@ describe('what the transport answers', () => {
     assert.deepEqual([ttlMs, cacheScope], [300_000, 'private'])
   })
 
-  test('a path that OAuth clients ask for is not there, in JSON', async () => {
+  test('404 in JSON for the paths of OAuth clients', async () => {
     for (const path of ['oauth-protected-resource/api/mcp', 'oauth-authorization-server', 'openid-configuration']) {
       const reply = await house.call('GET', `/.well-known/${path}`)
       assert.equal(reply.statusCode, 404)
@@ -331,7 +331,7 @@ describe('what the transport answers', () => {
 })
 
 describe('while the database cannot be read', () => {
-  test('a key is not called wrong: 503 and -32002, and the same key works afterwards', async () => {
+  test('a key is not refused: 503 and -32002, and the same key works afterwards', async () => {
     const fresh = await freshDatabase()
     const proxy = await startProxy(fresh.connection)
     const dataDir = mkdtempSync(join(tmpdir(), 'sluice-mcp-'))

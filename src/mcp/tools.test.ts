@@ -60,18 +60,18 @@ test('the tools are the 25 of the interface, in its order, each with its right a
   )
 })
 
-test('the list changes only where a reviewer sees tools.golden.txt change', () => {
+test('the list changes only together with tools.golden.txt', () => {
   const list = `${JSON.stringify(shown, null, 2)}\n`
   if (process.env['UPDATE_GOLDEN']) writeFileSync(GOLDEN, list)
   assert.equal(list, readFileSync(GOLDEN, 'utf8'), 'run with UPDATE_GOLDEN=1 when the change is meant')
 })
 
-test('the whole list stays small enough for a model to carry', () => {
+test("the whole list stays small enough for a model's context", () => {
   const bytes = Buffer.byteLength(JSON.stringify({ tools: shown }))
   assert.ok(bytes < MOST_BYTES, `${bytes} bytes`)
 })
 
-test('each tool says all four hints, and exactly the 16 of the interface are destructive', () => {
+test('each tool gives all four hints, and exactly the 16 of the interface are destructive', () => {
   const names = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint']
   for (const { name, annotations } of shown) {
     assert.deepEqual(Object.keys(annotations).sort(), names.toSorted(), name)
@@ -87,14 +87,14 @@ test('each tool says all four hints, and exactly the 16 of the interface are des
   assert.deepEqual(reading, ['service_list_clicks', 'service_get_report'])
 })
 
-test('each description names the right and its tier, and what cannot be taken back comes first', () => {
+test('each description names the right and its tier, and irreversible effects come first', () => {
   for (const { shown, right } of TOOLS) {
     assert.ok(shown.description.endsWith(`Needs the right "${right}" (${RIGHTS[right].tier}).`), shown.name)
     if (shown.annotations.destructiveHint) assert.match(shown.description, /^[A-Z ,:]{8,}/, shown.name)
   }
 })
 
-test('schemas are flat, described, closed, and free of what hosts stumble over', () => {
+test('schemas are flat, described, closed, and free of keywords that hosts do not support', () => {
   for (const { name, inputSchema } of shown) {
     assert.equal(inputSchema.type, 'object')
     assert.equal(inputSchema['additionalProperties'], false, name)
@@ -142,7 +142,7 @@ test('every field of a route is an argument of its tool with the same kind, choi
 
 const withoutWords = ({ description: _, ...rest }: Json = {}): Json => rest
 
-test('an id names a row and nothing else: no text bends the path of the request', () => {
+test('an id names only a row: no text changes the path of the request', () => {
   const ids = ['..', '.', '../offers', 'a/b', '%2e%2e', 'x?y=1', '#', ' ', 'é', '-'.repeat(65), '\u0000']
   for (const tool of TOOLS.filter(({ endpoint }) => endpoint.route.includes('/:id')))
     for (const id of ids) {
@@ -156,14 +156,14 @@ const idOf = ({ own }: Tool): string => own[0] ?? assert.fail('no id')
 const toolNamed = (name: string): Tool =>
   TOOLS.find(tool => tool.shown.name === `service_${name}`) ?? assert.fail(`no ${name}`)
 
-test('null is not given, in every tool and for every argument', () => {
+test('null means not given, in every tool and for every argument', () => {
   for (const tool of TOOLS) {
     const nulls = Object.fromEntries(Object.keys(tool.shown.inputSchema.properties).map(name => [name, null]))
     assert.deepEqual(tool.requestFor(nulls), tool.requestFor({}), tool.shown.name)
   }
 })
 
-test('a tool that changes empties a field only where clear names it', () => {
+test('a change empties a field only if clear names it', () => {
   const filled = { name: 'New', offer_id: '', fallback_url: null, source: {}, redirect_url: '', clear: [] }
   assert.deepEqual(toolNamed('update_campaign').requestFor({ campaign_id: 'x', ...filled }).body, { name: 'New' })
   const cleared = toolNamed('update_campaign').requestFor({ campaign_id: 'x', clear: ['offer_id', 'source'] })
@@ -182,12 +182,12 @@ test('a tool that changes empties a field only where clear names it', () => {
     )
 })
 
-test('of what is made or replaced an empty text is nothing', () => {
+test('in a creation or replacement an empty text means no value', () => {
   const { body } = toolNamed('update_offer').requestFor({ offer_id: 'x', name: '', url: 'u', payout: '' })
   assert.deepEqual(body, { name: '', url: 'u', payout: null })
 })
 
-test('text that holds JSON is read where an object, a list, a number or a boolean is meant, and nowhere else', () => {
+test('JSON as text is read for objects, lists, numbers and booleans, and nowhere else', () => {
   const graph = { nodes: [{ id: 'in', type: 'entry', label: '{}' }], edges: [{ from: 'in', to: 'x', weight: 7 }] }
   const sent = { nodes: JSON.stringify(graph.nodes), edges: [JSON.stringify({ ...graph.edges[0], weight: ' 7 ' })] }
   for (const text of [JSON.stringify(graph), JSON.stringify(sent), sent]) {
@@ -215,7 +215,7 @@ test('text that holds JSON is read where an object, a list, a number or a boolea
     )
 })
 
-test('what is nested is closed: a field that is not known is named, with those there are', () => {
+test('nested objects are closed: an unknown field is refused by name, with the known ones', () => {
   const node = { id: 'c', type: 'condition', field: 'geo', values: ['US'], operator: 'is_not', x: null, gone: null }
   const { objection } = toolNamed('create_click_flow').requestFor({
     name: 'F',
@@ -239,7 +239,7 @@ test('what is nested is closed: a field that is not known is named, with those t
     )
 })
 
-test('a node and an edge of the tool have the fields the route knows but those left out, and no others', () => {
+test("a node and an edge of the tool have the route's fields except those left out", () => {
   const { graph = assert.fail('no graph') } = toolNamed('create_click_flow').shown.inputSchema.properties
   const { nodes, edges } = graph['properties'] as Record<'nodes' | 'edges', { items: { properties: Json } }>
   const leftOut: readonly string[] = LEFT_OUT.fields
@@ -252,7 +252,7 @@ test('a node and an edge of the tool have the fields the route knows but those l
   assert.deepEqual(Object.keys(edges.items.properties).sort(), Object.keys(FlowEdge.shape).sort())
 })
 
-test('the page about the tools lists them as they are', () => {
+test('docs/mcp.md lists the tools correctly', () => {
   const rows = TOOLS.map(({ shown, right, endpoint }) => {
     const mark = shown.annotations.destructiveHint ? 'yes' : ''
     return `| ${RIGHTS[right].tier} | \`${shown.name}\` | \`${right}\` | \`${endpoint.route}\` | ${mark} |`

@@ -39,7 +39,7 @@ for (const ROLE of ['all', 'serve', 'work']) {
   })
 }
 
-test('a process that only delivers has no other door', async () => {
+test('a process that only delivers serves nothing else', async () => {
   const house = await openTestHouse(fresh.database, { ROLE: 'work' })
   try {
     assert.deepEqual(house.furnished.map(({ endpoint }) => endpoint.route).toSorted(), [
@@ -57,7 +57,7 @@ test('a process that only delivers has no other door', async () => {
   }
 })
 
-test('the metrics say that clicks wait on disk for the database, and when they no longer do', async () => {
+test('the metrics show clicks that wait on disk for the database, and when they no longer do', async () => {
   await seedPlace(fresh.database, 'measured')
   const proxy = await startProxy(fresh.connection)
   const behind = connect([proxy.connection], { log: pino({ level: 'silent' }) })
@@ -88,7 +88,7 @@ test('the metrics say that clicks wait on disk for the database, and when they n
   }
 })
 
-test('claims that fail again and again are in the metrics, in the log once, and on the dashboard of owners and admins alone, until they go well', async () => {
+test('claims that keep failing are in the metrics, once in the log, and on the dashboard of owners and admins only, until they succeed', async () => {
   const own = await freshDatabase()
   const receiver = await startReceiver()
   const said: string[] = []

@@ -60,7 +60,7 @@ test('a statement with parameters is prepared once per connection, however often
   }
 })
 
-test('on the embedded server what nobody waits for runs behind everything else', async () => {
+test('on the embedded server background work runs at a lower priority', async () => {
   const niceness = async ({ reads, worker }: Pick<Database, 'reads' | 'worker'>) => {
     const pids = await Promise.all(
       [reads, worker].map(pool => pool.query<{ pid: number }>('select pg_backend_pid() as pid')),
@@ -92,7 +92,7 @@ test('a connection that is cut, in use or idle, fails its own statement and noth
   assert.equal((await reads.query('select 1 as one')).rows[0].one, 1)
 })
 
-test('a connection that is cut between two statements of its user ends that connection, not the process', async () => {
+test('a connection lost between two statements ends that connection, not the process', async () => {
   const client = await ground.database.reads.connect()
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
   // Nobody here listens for its error: unheard, it would be an exception of the process.
@@ -109,7 +109,7 @@ test('a slow statement is ended by the server', async () => {
   await assert.rejects(ground.database.clicks.query('select pg_sleep(10)'), /statement timeout|Query read timeout/)
 })
 
-test('a database that nobody answers for is told apart from one that refuses the statement', async () => {
+test('an unreachable database is distinguished from one that refuses the statement', async () => {
   const nowhere = connect([{ host: '/no/such/folder', user: 'sluice', database: 'postgres' }], { log })
   await assert.rejects(nowhere.reads.query('select 1'), error => isUnreachable(error))
   await assert.rejects(ground.database.reads.query('select 1 from no_such_table'), error => !isUnreachable(error))
@@ -134,7 +134,7 @@ test('connections go to all nodes in turn', async () => {
   await other.drop()
 })
 
-test('options in the address of the operator are kept beside ours', async () => {
+test("options in the operator's address are kept in addition to ours", async () => {
   const own = connect([`${ground.url}&options=-c%20search_path%3Delsewhere`], { log })
   const { rows } = await own.reads.query(
     `select current_setting('search_path') as path, current_setting('timezone') as zone`,
@@ -149,7 +149,7 @@ test('all pools together stay below half of the embedded connections', () => {
   assert.ok(most <= 40, String(most))
 })
 
-test('a database without room is told apart from a statement that is wrong', () => {
+test('a full database is distinguished from a wrong statement', () => {
   const answered = (code: string) => Object.assign(new pg.DatabaseError('no', 0, 'error'), { code })
   for (const code of ['53100', '53200', '53300', '58030', '08006']) assert.ok(isUnreachable(answered(code)), code)
   for (const code of ['22P02', '23505', '42P01', '54001']) assert.ok(!isUnreachable(answered(code)), code)

@@ -30,7 +30,7 @@ async function readTables() {
   return rows
 }
 
-test('every table has a place on a cluster: led by its organization, or named in a list of distribute.ts', async () => {
+test('every table has a place on a cluster: its primary key begins with org_id, or distribute.ts lists it', async () => {
   const tables = await readTables()
   const [listed, others] = [
     tables.filter(({ name }) => named.includes(name)),
@@ -49,7 +49,7 @@ test('every table has a place on a cluster: led by its organization, or named in
   )
 })
 
-test('whatever is unique among an organization’s rows is so by its org_id, and refers to nothing', async () => {
+test('unique indexes of an organization’s tables include org_id, and foreign keys refer to no global table', async () => {
   const others = (await readTables()).filter(({ name }) => !named.includes(name))
   const loose = others.flatMap(({ name, unique }) =>
     unique.filter(columns => !columns.includes('org_id')).map(columns => `${name} (${columns.join(', ')})`),
@@ -62,7 +62,7 @@ test('whatever is unique among an organization’s rows is so by its org_id, and
   assert.deepEqual(isSharded ? [] : rows, [], 'across nodes nothing can be held to it')
 })
 
-test('a file is sent statement by statement, whatever stands in its quotes and comments', () => {
+test('a file is split into statements, regardless of semicolons in quotes and comments', () => {
   const file = `-- One; two.
 create table plums (name text default 'a;''b'); /* three; */ comment on table plums is '-- no comment; really';
 do $body$ begin perform 1; end $body$;
@@ -92,7 +92,7 @@ const refusalsOf = (sql: string) =>
     REFUSED.flatMap(([pattern, instead]) => (pattern.test(one) ? [`${one}: ${instead}`] : [])),
   )
 
-test('each form that a cluster refuses in a migration is found', () => {
+test('each form that a cluster refuses in a migration is detected', () => {
   const bad = [
     'alter table balances add column low numeric default 1 check (low >= 0)',
     'alter table report_sheet alter column changes set statistics 0',
@@ -111,7 +111,7 @@ test('each form that a cluster refuses in a migration is found', () => {
 /** Published before tables were distributed: wherever these are still to be applied, everything lies on one node. */
 const BEFORE_CLUSTERS = new Set(['0010_worker.sql', '0015_low_balance.sql', '0020_small_sheets.sql'])
 
-test('every migration can be applied to a cluster that serves', () => {
+test('every migration can be applied to a running cluster', () => {
   const later = listMigrations().filter(({ name }) => !BEFORE_CLUSTERS.has(name))
   assert.deepEqual(
     later.flatMap(({ name, sql }) => refusalsOf(sql).map(refusal => `${name}: ${refusal}`)),
@@ -119,7 +119,7 @@ test('every migration can be applied to a cluster that serves', () => {
   )
 })
 
-test('on a cluster everything lies where it should, and distributing again does nothing', {
+test('on a cluster every table is in its place, and distributing again does nothing', {
   skip: !isSharded,
 }, async () => {
   const { rows: placed } = await database.reads.query<{ name: string; kind: string }>(

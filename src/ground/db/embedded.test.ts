@@ -44,7 +44,7 @@ after(async () => {
   for (const folder of folders) await rm(folder, { recursive: true })
 })
 
-test('the server is reached by its socket alone, sorts by code point and keeps its promises on disk', async () => {
+test('the server is reachable only by its socket, sorts by code point and syncs its commits to disk', async () => {
   const server = await start(await freshFolder())
   const [settings] = await ask(
     server,
@@ -74,7 +74,7 @@ test('several first starts at once make one cluster and leave nothing half-made'
   assert.deepEqual(await readdir(dataDir), ['postgres', 'postgres.log'])
 })
 
-test('a stop is complete: what was written is there after the next start, and no process is left', async () => {
+test('a stop is complete: writes are there after the next start, and no process is left', async () => {
   const dataDir = await freshFolder()
   const first = await start(dataDir)
   assert.equal(first.adopted, false)
@@ -86,7 +86,7 @@ test('a stop is complete: what was written is there after the next start, and no
   assert.deepEqual(await ask(second, `select to_regclass('kept')::text as kept`), [{ kept: 'kept' }])
 })
 
-test('the number of a dead server that a stranger has now does not stop the start', async () => {
+test('another process with the number of a dead server does not prevent the start', async () => {
   const dataDir = await freshFolder()
   const first = await start(dataDir)
   const file = join(dataDir, 'postgres/postmaster.pid')
@@ -108,7 +108,7 @@ test('a server that answers but cannot be seen is never started over', async () 
   }
 })
 
-test('a claim that is refused leaves the server to the one that holds it', async () => {
+test('a refused claim leaves the server running for its holder', async () => {
   const dataDir = await freshFolder()
   const holder = await start(dataDir)
   const postmaster = postmasterOf(dataDir)
@@ -117,7 +117,7 @@ test('a claim that is refused leaves the server to the one that holds it', async
   assert.deepEqual(await ask(holder, 'select 1 as one'), [{ one: 1 }])
 })
 
-test('a stop while the server is being brought back leaves no server behind', async () => {
+test('a stop during a restart of the server leaves no server behind', async () => {
   const dataDir = await freshFolder()
   for (const delay of [0, 50, 70, 90, 120]) {
     const server = await start(dataDir)

@@ -21,7 +21,7 @@ after(async () => {
 const count = async () =>
   (await client.query<{ count: number }>('select count(*)::int as count from things')).rows[0]?.count
 
-test('each question gets its own rows, with the pool’s types, the first time and every other', async () => {
+test('each statement gets its own rows, with the pool’s types, the first time and later', async () => {
   for (let times = 0; times < 3; times += 1) {
     const answers = await flight(client, {
       numbers: ask<{ n: number }>('select n from generate_series(1, $1::int) n', [times]),
@@ -43,7 +43,7 @@ test('each question gets its own rows, with the pool’s types, the first time a
   }
 })
 
-test('lists survive the way there, whatever stands in them', async () => {
+test('lists with any content arrive unchanged', async () => {
   const texts = ['plain', '', 'null', 'NULL', 'a,b', '{}', '"', '\\', ' ', 'Ж😀', null]
   const { back } = await flight(client, {
     back: ask<{ word: string | null }>(
@@ -58,7 +58,7 @@ test('lists survive the way there, whatever stands in them', async () => {
 })
 
 describe('a statement that fails', () => {
-  test('throws its error; what stands behind it, a commit too, does not happen', async () => {
+  test('throws its error; later statements, including a commit, do not run', async () => {
     for (let times = 0; times < 3; times += 1) {
       const asked = {
         begin: ask('begin'),
@@ -73,7 +73,7 @@ describe('a statement that fails', () => {
     }
   })
 
-  test('at its parsing can be asked again, right or wrong, on the same connection', async () => {
+  test('in parsing can be sent again, right or wrong, on the same connection', async () => {
     for (let times = 0; times < 2; times += 1)
       await assert.rejects(
         flight(client, { bad: ask('select * from no_such_table') }),
@@ -84,7 +84,7 @@ describe('a statement that fails', () => {
   })
 })
 
-test('other queries may wait behind it on the same connection', async () => {
+test('other queries can wait after it on the same connection', async () => {
   const [answers, { rows }] = await Promise.all([
     flight(client, { slow: ask<{ n: number }>('select 1 as n from pg_sleep(0.02)') }),
     client.query<{ n: number }>('select 2 as n'),
@@ -92,7 +92,7 @@ test('other queries may wait behind it on the same connection', async () => {
   assert.deepEqual([answers.slow[0]?.n, rows[0]?.n], [1, 2])
 })
 
-test('a connection that is lost in its midst rejects it', async () => {
+test('a connection lost during a flight rejects it', async () => {
   const lost = await fresh.database.intake.connect()
   lost.on('error', () => {})
   const { rows } = await lost.query<{ pid: number }>('select pg_backend_pid() as pid')

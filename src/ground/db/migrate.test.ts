@@ -53,7 +53,7 @@ test('an empty database gets every migration of this code once', async () => {
   assert.deepEqual(await migrate(own), [])
 })
 
-test('what is missing is applied in order, what is there is left alone', async () => {
+test('missing migrations are applied in order, applied ones are skipped', async () => {
   assert.deepEqual(await migrate(own, [first]), ['1.sql'])
   assert.deepEqual(await migrate(own, [first, second]), ['2.sql'])
   assert.deepEqual((await own.query('select name from fruits')).rows, [{ name: 'plum' }])
@@ -79,7 +79,7 @@ test('a migration that fails leaves nothing of itself and names its file', async
   assert.deepEqual(await migrate(own, [first, second]), ['2.sql'])
 })
 
-test('a migration that traffic has locked against is tried again, and traffic loses nothing', async () => {
+test('a migration that deadlocks with traffic is tried again, and traffic loses nothing', async () => {
   await migrate(own, [first])
   const traffic = await client()
   // The migration finds out first, as long as both wait for each other within its five seconds.
@@ -104,7 +104,7 @@ test('a migration that was changed after it had been applied is refused', async 
   await assert.rejects(migrate(own, [{ ...first, checksum: 'other' }]), refusal(/1\.sql was changed after/))
 })
 
-test('a database that had the text which 0018 had for a day goes on from there', async () => {
+test('a database with the earlier text of 0018 is migrated from there', async () => {
   const all = listMigrations()
   const at = all.findIndex(({ number }) => number === 18)
   const { sql, ...named } = all[at] ?? assert.fail()
@@ -119,7 +119,7 @@ test('a database that had the text which 0018 had for a day goes on from there',
   )
 })
 
-test('a published migration stays as it is, because databases that have had it refuse another', () => {
+test('a published migration never changes, because databases that have it refuse another text', () => {
   const lines = listMigrations().map(({ name, checksum }) => `${name} ${checksum}`)
   const published = readFileSync(PUBLISHED, 'utf8').trim().split('\n')
   assert.deepEqual(lines.slice(0, published.length), published, 'put it back, and say what has changed in a new file')

@@ -15,7 +15,7 @@ const NOBODY = 'postgres://sluice@127.0.0.1:1/sluice'
 const nodes = (...addresses: (string | typeof ground.connection)[]) => ({ addresses, close: async () => {} })
 const cluster = isSharded ? 'a cluster is what is asked for here' : false
 
-test('several addresses that are no cluster are refused, with what to do', { skip: cluster }, async () => {
+test('several addresses that are no cluster are refused, with advice', { skip: cluster }, async () => {
   const other = await freshDatabase()
   await assert.rejects(
     migrateNodes(nodes(ground.connection, other.connection)),
@@ -24,11 +24,11 @@ test('several addresses that are no cluster are refused, with what to do', { ski
   await other.drop()
 })
 
-test('a start without the first node goes on where another one says that nothing is missing', async () => {
+test('a start without the first node continues if another node says that no migration is missing', async () => {
   assert.deepEqual(await migrateNodes(nodes(NOBODY, ground.connection)), [])
 })
 
-test('a node that cannot be reached is left alone, and who waits for a connection is given another one', async () => {
+test('an unreachable node is avoided, and a waiting caller gets a connection to another node', async () => {
   const both = connect([NOBODY, ground.connection], { log })
   const { reads, kysely, auth } = both
   for (let turn = 0; turn < 4; turn += 1) {
@@ -44,7 +44,7 @@ test('a node that cannot be reached is left alone, and who waits for a connectio
   await both.close()
 })
 
-test('a patient connection that the server ends while nobody asks over it ends no process', async () => {
+test('an idle patient connection that the server ends does not end the process', async () => {
   const pool = openPatientPool(nodes(ground.connection))
   const pid = async () => (await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
   const first = await pid()

@@ -37,7 +37,7 @@ test('without SMTP_URL the log shows the whole mail', async () => {
   assert.ok(lines.join('').includes('A link: https://example.com/x') && lines.join('').includes('ann@example.com'))
 })
 
-test('a mail that cannot be sent is told, in the log too, and never thrown', async () => {
+test('a mail that cannot be sent is reported as failed and logged, never thrown', async () => {
   const refusing = await openMailbox({ refuse: true })
   const { log, lines } = openLog()
   assert.equal(await sendMail({ config: readConfig({ SMTP_URL: refusing.url }), log }, mail), 'failed')
@@ -47,7 +47,7 @@ test('a mail that cannot be sent is told, in the log too, and never thrown', asy
   assert.equal(lines.length, 2)
 })
 
-test('an address that holds a list of others reaches none of them', async t => {
+test('an address that contains a list of addresses reaches none of them', async t => {
   const mailbox = await openMailbox()
   t.after(() => mailbox.close())
   const { log } = openLog()
@@ -58,7 +58,7 @@ test('an address that holds a list of others reaches none of them', async t => {
   assert.ok(mailbox.mails.every(({ to }) => !to.includes('b@example.com')))
 })
 
-test('links lead to BASE_URL, else to where the browser was, else to this process', () => {
+test("links use BASE_URL, else the browser's address, else this process's", () => {
   const origin = 'http://localhost:9000'
   assert.equal(linkTo(readConfig({ BASE_URL: 'https://t.example.com' }), '/x', origin), 'https://t.example.com/x')
   assert.equal(linkTo(readConfig({ PORT: '8123' }), '/x', origin), 'http://localhost:9000/x')

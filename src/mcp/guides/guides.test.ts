@@ -109,7 +109,7 @@ describe('the calls in a skill', () => {
       }
     })
 
-  test('name tools and guides that are there', () => {
+  test('name existing tools and guides', () => {
     const tools = new Set(TOOLS.map(({ shown }) => shown.name))
     for (const { name, body } of SKILLS) {
       for (const [tool] of body.matchAll(/service_[a-z_]+/g))
@@ -121,7 +121,7 @@ describe('the calls in a skill', () => {
 })
 
 describe('skills over the protocol', () => {
-  test('are declared, listed with the digest and size of what is read, and given one by one', async () => {
+  test('are declared, listed with digest and size of their files, and returned one by one', async () => {
     for (const era of ERAS) {
       const { skills } = (await told('skills/list', {}, era)) as { skills: Record<string, unknown>[] }
       assert.deepEqual(
@@ -145,7 +145,7 @@ describe('skills over the protocol', () => {
 })
 
 describe('prompts', () => {
-  test('are five, hand over the words of their skill, and quote what was given', async () => {
+  test('are five, contain the text of their skill, and quote the given values', async () => {
     const { prompts } = (await told('prompts/list')) as { prompts: { name: string; description: string }[] }
     assert.deepEqual(
       prompts.map(({ name, description }) => [name, description]),
@@ -160,7 +160,7 @@ describe('prompts', () => {
     }
   })
 
-  test('of a week say its days, the last one with its time', async () => {
+  test('of a week give its days, the last one with its time', async () => {
     const at = { name: 'weekly-roi', arguments: { week: '2026-03-02' } }
     const text = promptText(await told('prompts/get', at))
     assert.ok(text.includes('- The week: date_from 2026-03-02, date_to 2026-03-08T23:59:59.999Z\n'))
@@ -172,7 +172,7 @@ describe('prompts', () => {
     assert.ok(last.includes(`- The week: date_from ${values[1]}, `), 'the last whole week')
   })
 
-  test('refuse what they do not know, what is missing and what does not fit', async () => {
+  test('refuse unknown, missing and invalid arguments', async () => {
     for (const era of ERAS)
       for (const [params, words] of [
         [{ name: 'top-up' }, /no prompt "top-up"\. There are launch-campaign, /],
@@ -195,7 +195,7 @@ describe('prompts', () => {
     argument: { name: argument, value },
   })
 
-  test('complete event types, weeks, and campaigns only where the key is restricted to them', async () => {
+  test('complete event types, weeks, and the campaigns of a restricted key', async () => {
     const values = async (name: string, argument: string, value: string, secret = key) =>
       (
         (await told('completion/complete', completes(name, argument, value), 'modern', secret))['completion'] as {
@@ -225,7 +225,7 @@ describe('prompts', () => {
 })
 
 describe('guides', () => {
-  test('and skills are the only resources: the same for every key, and no row among them', async () => {
+  test('and skills are the only resources: the same for every key, and none is a row', async () => {
     const empty = (await seedKey(house.database, owner)).secret
     for (const era of ERAS) {
       const listed = await told('resources/list', {}, era)
@@ -249,7 +249,7 @@ describe('guides', () => {
     }
   })
 
-  test('name all that there is', async () => {
+  test('name all macros, nodes, types and refusals', async () => {
     const macros = await guide('macros')
     for (const name of [...MACROS, ...POSTBACK_MACROS]) assert.ok(macros.includes(`{${name}}`), name)
     const flows = await guide('click-flows')
