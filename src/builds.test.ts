@@ -15,7 +15,7 @@ const BUILD = `
 
 const BUNDLE = BUILD.replaceAll('buildDashboard', 'bundleServer')
 
-/** Runs to its end and answers its process number, which nobody has then. */
+/** Runs a program to its end and returns its process number, which is then free. */
 async function run(cwd: string, ...flags: string[]): Promise<number> {
   const child = spawn(process.execPath, flags, { cwd, stdio: 'inherit' })
   const [code] = (await once(child, 'close')) as [number | null]
@@ -23,7 +23,7 @@ async function run(cwd: string, ...flags: string[]): Promise<number> {
   return child.pid ?? assert.fail('it never ran')
 }
 
-/** Sluice with a dashboard of one page, to be built where no other test looks. */
+/** A copy of Sluice with a dashboard of one page, in its own folder. */
 async function seedSources(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'sluice-dashboard-'))
   const sources = [
@@ -60,7 +60,7 @@ test('a build removes the folder of a killed build, but not of one in progress',
 test('a build that ends after another process has built the same keeps that one', async t => {
   const root = await seedSources()
   t.after(() => rm(root, { recursive: true }))
-  // The other process puts its own there while this one builds.
+  // The other process puts its build there while this one builds.
   await writeFile(
     join(root, 'vite.config.ts'),
     `import { mkdirSync, writeFileSync } from 'node:fs'

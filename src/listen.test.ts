@@ -18,8 +18,8 @@ afterEach(async () => {
   ends = []
 })
 
-/** A server whose `/slow` is answered when `answer` is called; `begun` counts who waits for that. */
-async function street(config: Partial<typeof anywhere> = {}) {
+/** A server whose `/slow` is answered when a function in `waiting` is called. */
+async function startServer(config: Partial<typeof anywhere> = {}) {
   const waiting: (() => void)[] = []
   const app: FastifyInstance = Fastify()
   app.get('/', async () => 'here')
@@ -28,20 +28,20 @@ async function street(config: Partial<typeof anywhere> = {}) {
     return 'at last'
   })
   ends.push(() => app.close())
-  const doors = await openListeners(app, { ...anywhere, ...config }, log)
-  return { ...doors, port: Number(new URL(doors.address).port), waiting }
+  const listeners = await openListeners(app, { ...anywhere, ...config }, log)
+  return { ...listeners, port: Number(new URL(listeners.address).port), waiting }
 }
 
-/** A connection that remembers what it was sent, and whether it was cut off. */
-async function guest(port: number) {
+/** A connection that records what it received, and whether it was cut off. */
+async function openConnection(port: number) {
   const socket: Socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
-  const heard = { text: '', isClosed: false, error: undefined as string | undefined }
-  socket.on('data', (chunk: Buffer) => (heard.text += chunk.toString()))
-  socket.on('error', (error: NodeJS.ErrnoException) => (heard.error = error.code))
-  socket.on('close', () => (heard.isClosed = true))
+  const received = { text: '', isClosed: false, error: undefined as string | undefined }
+  socket.on('data', (chunk: Buffer) => (received.text += chunk.toString()))
+  socket.on('error', (error: NodeJS.ErrnoException) => (received.error = error.code))
+  socket.on('close', () => (received.isClosed = true))
   ends.push(() => socket.destroy())
-  return { heard, ask: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`) }
+  return { received, ask: (path: string) => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`) }
 }
 
 describe('inherited sockets', () => {
@@ -80,61 +80,61 @@ describe('inherited sockets', () => {
 
 describe('closing sockets', () => {
   test('answer all accepted requests on every connection, and announce that it closes', async () => {
-    const { port, waiting, close } = await street()
-    const [slow, kept, silent] = [await guest(port), await guest(port), await guest(port)]
+    const { port, waiting, close } = await startServer()
+    const [slow, kept, silent] = [await openConnection(port), await openConnection(port), await openConnection(port)]
     slow.ask('/slow')
     kept.ask('/')
-    await eventually('the slow one waits', () => waiting.length === 1 && kept.heard.text.endsWith('here'))
-    assert.doesNotMatch(kept.heard.text, /connection: close/i)
+    await eventually('the slow one waits', () => waiting.length === 1 && kept.received.text.endsWith('here'))
+    assert.doesNotMatch(kept.received.text, /connection: close/i)
     const closed = close()
     kept.ask('/')
-    const late = await guest(port)
+    const late = await openConnection(port)
     late.ask('/')
-    await eventually('both are answered', () => kept.heard.isClosed && late.heard.isClosed)
-    for (const { heard } of [kept, late]) {
-      assert.match(heard.text, /connection: close[^]*here$/i)
-      assert.equal(heard.error, undefined)
+    await eventually('both are answered', () => kept.received.isClosed && late.received.isClosed)
+    for (const { received } of [kept, late]) {
+      assert.match(received.text, /connection: close[^]*here$/i)
+      assert.equal(received.error, undefined)
     }
-    await eventually('who never spoke is let go', () => silent.heard.isClosed)
-    assert.equal(slow.heard.isClosed, false)
+    await eventually('the silent one is closed', () => silent.received.isClosed)
+    assert.equal(slow.received.isClosed, false)
     waiting[0]?.()
     await closed
-    await eventually('the slow one has its answer', () => slow.heard.isClosed)
-    assert.match(slow.heard.text, /at last$/)
-    await assert.rejects(guest(port), { code: 'ECONNREFUSED' })
+    await eventually('the slow one has its answer', () => slow.received.isClosed)
+    assert.match(slow.received.text, /at last$/)
+    await assert.rejects(openConnection(port), { code: 'ECONNREFUSED' })
   })
 
   test('do not wait for idle connections', async () => {
-    const { port, close } = await street()
-    const kept = await guest(port)
+    const { port, close } = await startServer()
+    const kept = await openConnection(port)
     kept.ask('/')
-    await eventually('it is answered', () => kept.heard.text.endsWith('here'))
+    await eventually('it is answered', () => kept.received.text.endsWith('here'))
     await close()
-    await eventually('it is closed', () => kept.heard.isClosed)
-    assert.equal(kept.heard.error, undefined)
+    await eventually('it is closed', () => kept.received.isClosed)
+    assert.equal(kept.received.error, undefined)
   })
 })
 
 describe('sockets that cannot be opened', () => {
   test('a taken port is named, and can be shared if both processes allow it', async () => {
-    const alone = await street()
+    const alone = await startServer()
     await assert.rejects(
-      street({ port: alone.port }),
+      startServer({ port: alone.port }),
       (error: Error) =>
         error instanceof StartError && error.message.startsWith(`port ${alone.port} of 127.0.0.1 is taken`),
     )
-    await assert.rejects(street({ port: alone.port, reusePort: true }), /is taken/)
-    const first = await street({ reusePort: true })
-    const second = await street({ port: first.port, reusePort: true })
+    await assert.rejects(startServer({ port: alone.port, reusePort: true }), /is taken/)
+    const first = await startServer({ reusePort: true })
+    const second = await startServer({ port: first.port, reusePort: true })
     assert.equal(second.port, first.port)
   })
 
   test('an address of another machine is named', async () => {
-    await assert.rejects(street({ host: '192.0.2.1' }), /HOST 192.0.2.1 is not an address of this machine/)
+    await assert.rejects(startServer({ host: '192.0.2.1' }), /HOST 192.0.2.1 is not an address of this machine/)
   })
 
   test('the error of a further socket names its setting', async () => {
-    const { port, address } = await street()
+    const { port, address } = await startServer()
     const app = Fastify()
     ends.push(() => app.close())
     const beside: Listener = { name: 'http', server: createServer(), port, host: '127.0.0.1', setting: 'HTTP_PORT' }

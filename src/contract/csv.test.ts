@@ -4,10 +4,10 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { csvFile, textCell } from './csv.ts'
 
-/** What docs/reading.md says brings a text back. */
+/** Restores a text, as docs/reading.md describes. */
 const undone = (cell: string) => cell.replaceAll(/(^|[,;\t\r\n])'(?=['"]*[=+\-@\t\r＝＋－＠])/g, '$1')
 
-/** Text that is made of what matters here, far more often than by chance. */
+/** Random text with many of the characters that matter here. */
 const nasty = fc
   .array(
     fc.constantFrom('=', '+', '-', '@', '＝', '＋', '－', '＠', '\t', '\r', '\n', ';', ',', "'", '"', ' ', 'a', '1'),
@@ -33,8 +33,8 @@ test('a file read with commas returns the original texts once the apostrophes ar
 })
 
 /**
- * Whether a spreadsheet would calculate it. Digits are a number of ours. Where a text ends with a separator the quote behind it opens a cell that
- * begins with an end of line of the file's own: then what follows must not be a formula.
+ * Whether a spreadsheet would calculate the cell. Digits are a number of Sluice. If a text ends with a separator, the quote after it opens a cell that
+ * begins with the file's own line break: then the rest must not be a formula.
  */
 function isFormula(cell: string): boolean {
   const begin = cell.replace(/^(\r\n)+/, '')
@@ -42,7 +42,7 @@ function isFormula(cell: string): boolean {
 }
 
 /**
- * Cells as a spreadsheet reads them: quotes hold a cell together where it begins with one, an empty pair is dropped and what follows the quotes
+ * Cells as a spreadsheet reads them: a cell that begins with a quote extends to the closing one, an empty pair is dropped, and text after the quotes
  * belongs to the cell.
  */
 function asSpreadsheet(file: string, separators: string): string[] {

@@ -19,7 +19,7 @@ test('a day begins at the midnight of its zone', () => {
 test('a day with a clock change has 23 or 25 hours', () => {
   assert.deepEqual(day('Europe/Kyiv', '2026-10-25T10:00:00Z'), ['2026-10-24T21:00Z', '2026-10-25T22:00Z'])
   assert.deepEqual(day('Europe/Kyiv', '2026-03-29T10:00:00Z'), ['2026-03-28T22:00Z', '2026-03-29T21:00Z'])
-  // Midnight was skipped in São Paulo, and was there twice in Havana.
+  // Midnight was skipped in São Paulo, and occurred twice in Havana.
   assert.deepEqual(day('America/Sao_Paulo', '2018-11-04T12:00:00Z'), ['2018-11-04T03:00Z', '2018-11-05T02:00Z'])
   assert.deepEqual(day('America/Sao_Paulo', '2018-02-17T12:00:00Z'), ['2018-02-17T02:00Z', '2018-02-18T03:00Z'])
   assert.deepEqual(day('America/Havana', '2026-11-01T12:00:00Z'), ['2026-11-01T04:00Z', '2026-11-02T05:00Z'])

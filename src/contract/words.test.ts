@@ -1,4 +1,4 @@
-// The words for what does not fit: a field's name stands before them.
+// The default messages for invalid fields. A field's name precedes them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'

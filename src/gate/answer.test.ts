@@ -1,4 +1,4 @@
-// What is answered, and told the operator, when something fails that nobody foresaw.
+// The answer, and the log line for the operator, after an unexpected failure.
 import assert from 'node:assert/strict'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
@@ -25,7 +25,7 @@ test('a failure is logged with its route and cause, and answered without the cau
     assert.equal(answer.status, 500)
     assert.doesNotMatch(await answer.text(), /landings/)
   }
-  // Others who miss the table may complain of it too.
+  // Other parts that need the table may log errors too.
   const failed = logged.filter(({ msg }) => msg === 'request failed')
   assert.deepEqual(
     failed.map(({ route, err }) => [route, err?.message]),
@@ -98,7 +98,7 @@ test('while the database is away, the hint for a session depends on whether it r
   const { cookie } = await seedSignedIn(house)
   await house.database.auth.end()
   t.after(async () => {
-    // The pool is closed already; only what is left needs closing.
+    // The pool is already closed, so only the rest is closed.
     Object.assign(house.database.auth, { end: async () => {} })
     await house.end()
   })
@@ -112,7 +112,7 @@ test('while the database is away, the hint for a session depends on whether it r
 const TIMED_OUT = { error: 'the read took too long and was cancelled', code: 'read_timed_out' }
 const UNSAVED = { error: 'service unavailable', hint: 'Check whether it was saved before you send it again.' }
 
-/** What is answered where all statements on the tables are cancelled, as after the five seconds, which no test has to wait for. */
+/** The answer while all statements on the tables are cancelled, as after the limit of five seconds, without waiting for it. */
 async function givenUp<T>(house: TestHouse, tables: string, ask: () => Promise<T>): Promise<T> {
   const holding = await house.database.worker.connect()
   try {

@@ -339,7 +339,7 @@ test('keys older than 2 September 2026 skip the role check on intake and nowhere
 test('a new key belongs to the earliest membership of its owner, even if that organization is deleted', async () => {
   const { database } = house
   const first = await seedOrganization(database)
-  // Two of one millisecond would have no order.
+  // Two memberships of the same millisecond would have no order.
   const earlier = `update members set joined_at = '2020-01-01T00:00:00Z' where org_id = $1`
   await database.worker.query(earlier, [first.org_id])
   await seedOrganization(database, { user_id: first.user_id })

@@ -34,7 +34,7 @@ after(async () => {
   redis.end()
 })
 
-/** Where Redis answers too late, as on a busy machine, nothing was done, and it is sent again. */
+/** If Redis answers too late, as on a busy machine, nothing was done, and the request is sent again. */
 async function report(to: TestHouse, idempotency_key?: string, tries = 0): ReturnType<TestHouse['call']> {
   const answer = await to.call('POST', '/api/events', {
     key,
@@ -44,7 +44,7 @@ async function report(to: TestHouse, idempotency_key?: string, tries = 0): Retur
   return answer.statusCode === 503 && tries < 10 ? await report(to, idempotency_key, tries + 1) : answer
 }
 
-/** Holds the row every conversion of the organization locks first, while `during` runs. */
+/** Locks the row that every conversion of the organization locks first, while `during` runs. */
 async function whileLocked(during: () => Promise<void>): Promise<void> {
   const client = house.database.dedicated()
   await client.connect()
@@ -82,7 +82,7 @@ test('an Idempotency-Key stays taken while its work runs, even for more than a s
     first = report(second, 'slow')
     await untilWaiting(house.database, 1)
     await sleep(1200)
-    // It would wait for the row if the key were free.
+    // If the key were free, it would wait for the row.
     const twin = await Promise.race([report(house, 'slow'), sleep(10_000, undefined, { ref: false })])
     assert.equal(twin?.statusCode, 409)
   })

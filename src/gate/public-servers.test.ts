@@ -109,7 +109,7 @@ describe('the public servers', () => {
           Array.from({ length: 50 }, (_, at) => rawHandshake(house.https_port, `n${done + at}.other.test`)),
         )
     }
-    // What a socket held outside of the heap is let go some turns after it.
+    // Memory that a socket holds outside of the heap is released some turns later.
     const left = () => {
       collect()
       const { heapUsed, external } = process.memoryUsage()
@@ -130,7 +130,7 @@ describe('the public servers', () => {
     await shake(house.https_port, { name: 'main.test' })
   })
 
-  test('in another process of the installation answer challenges, use new certificates at once, and resume sessions', async () => {
+  test('answer challenges, use new certificates at once, and resume sessions in another process of the installation', async () => {
     const second = await openStreetHouse({ ROLE: 'serve', ACME_DIRECTORY: all.stub.directory }, house.database)
     try {
       const first = await shake(house.https_port, { name: 'main.test', wantsSession: true })
@@ -228,7 +228,7 @@ test('while the database is away, https uses the certificates in memory', async 
   }
 })
 
-/** What a server answers a ClientHello for a name with, to the last byte. */
+/** All bytes that a server answers to a ClientHello for a name. */
 async function rawHandshake(port: number, name: string | undefined): Promise<Buffer> {
   const socket = connectPlain(port, '127.0.0.1')
   const chunks: Buffer[] = []
@@ -238,7 +238,7 @@ async function rawHandshake(port: number, name: string | undefined): Promise<Buf
   return Buffer.concat(chunks)
 }
 
-/** TLS 1.2 as old programs send it, so that a certificate would come in clear. */
+/** TLS 1.2 as old programs send it, so that a certificate would be sent in clear. */
 function clientHello(name: string | undefined): Buffer {
   const u16 = (value: number) => Buffer.from([value >> 8, value & 255])
   const sized = (body: Buffer) => Buffer.concat([u16(body.length), body])

@@ -86,7 +86,7 @@ test('two processes with one Redis count together, exactly', async () => {
       ),
     )
   let answers = await ask(key)
-  // Where Redis answered one too late on a busy machine, it may have counted it; others are asked as a new organization.
+  // If Redis answered too late on a busy machine, it may have counted the request, so the test continues with a new organization.
   for (let tries = 0; tries < 10 && answers.some(({ statusCode }) => statusCode === 503); tries += 1) {
     const other = await seedOrganization(house.database)
     answers = await ask((await seedKey(house.database, other, { rights: ['events'] })).secret)
@@ -138,7 +138,7 @@ test('a process that was busy does not mistake its delay for a silent Redis', as
   const spend = () => quotas.spend('events', 7, { header: (name, value) => void (told[name] = value) })
   await spend()
   const spending = Promise.all(Array.from({ length: 20 }, spend))
-  // Redis has answered long before, but nobody was there to read it.
+  // Redis has answered long before, but the process was too busy to read it.
   for (const until = performance.now() + 400; performance.now() < until; );
   await spending
   assert.equal(told['x-ratelimit-remaining'], '79')

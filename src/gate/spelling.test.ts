@@ -1,4 +1,4 @@
-// Addresses as people paste them and programs rewrite them: no visitor and no conversion is lost to a slash, and no page answers for them.
+// Addresses that people mistype or programs rewrite: no visitor and no conversion is lost to an extra slash, and no page answers for them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { useHouse, type TestHouse } from '../../tests/support/house.ts'
@@ -33,7 +33,7 @@ test('a tracking link works with extra slashes and changed case', async () => {
     assert.match(at.searchParams.get('c') ?? '', /^[0-9a-z]{26}$/, path)
   }
   assert.equal((await house.call('GET', `/c/${key}/more`)).statusCode, 404)
-  // What an ad network appends to an address that it takes to have parameters already.
+  // An ad network appends this to an address that it assumes to have parameters already.
   for (const path of [`/c/${key}&sub1=a&sub2=b`, `/c/${key}/&sub1=a`, `/c/${key}&x=1?sub1=a`]) {
     const { headers } = await house.call('GET', path)
     assert.equal(new URL(String(headers['location'])).searchParams.get('s'), 'a', path)

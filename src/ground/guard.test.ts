@@ -1,5 +1,5 @@
-// Server-side request forgery: whatever a rule's address says, nothing inside is connected to. The canaries stand where they must never
-// be reached, and count connections, not requests.
+// Server-side request forgery: no address of a rule reaches the internal network. The canaries listen on internal addresses and count connections, not
+// requests.
 import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ async function startCanary(host: string, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-// One port on every address, so that each form of each address leads to a canary where it leads anywhere.
+// One port on every address, so that each form of each address would reach a canary if it reached anything.
 const PORT = await startCanary('127.0.0.1')
 const own = Object.values(networkInterfaces()).flatMap(list => list ?? [])
 for (const host of [
@@ -47,7 +47,7 @@ const call = (url: string, through = agent): Promise<CallOutcome> =>
 
 const inside = (host: string) => `http://${host}:${PORT}/`
 
-/** Addresses that lead inside, in every form a URL parser or a resolver understands. */
+/** Internal addresses in every form that a URL parser or a resolver understands. */
 const LITERALS = `
   127.0.0.1 127.1 127.0.1 127.255.255.254 0.0.0.0 0 2130706433 0x7f000001 0x7f.1 0x7f.0x0.0x0.0x1 017700000001 0177.0.0.1 0177.1
   127.0.0.1. 127.0.0.01 %31%32%37.0.0.1 １２７.０.０.１ ①②⑦.⓪.⓪.① 127。0。0。1
@@ -79,7 +79,7 @@ test('names of this machine are refused', async () => {
 
 type Answers = Record<string, LookupAddress[][]>
 
-/** A guarded agent whose names resolve to one list of addresses after the other. */
+/** A guarded agent whose names resolve to one list of addresses after another. */
 function agentResolving(answers: Answers) {
   const asked = new Map<string, number>()
   return guardedAgent({

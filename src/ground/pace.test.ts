@@ -1,4 +1,4 @@
-// What nobody waits for goes on more slowly the less of the machine is left.
+// Background work slows down as the machine becomes busier.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'

@@ -24,7 +24,7 @@ let house: TestHouse
 let owner: SignedIn
 let key: string
 before(async () => {
-  // Many calls of one organization within a minute are what is tested here, not how many there may be.
+  // Many calls of one organization are made within a minute, and the quota is not tested here.
   house = await startHouse({}, { quotas: { writes: 100_000, report: 100_000, clicks: 100_000 } })
   owner = await seedSignedIn(house)
   key = (await seedKey(house.database, owner, { rights: ALL_RIGHTS })).secret
@@ -33,7 +33,7 @@ after(() => house.end())
 
 type Args = Record<string, unknown>
 
-/** What a tool answered that was to work. */
+/** The result of a tool call that must succeed. */
 async function did(name: string, args: Args, secret = key): Promise<Record<string, unknown> & { id: string }> {
   const result = await callTool(house, secret, `service_${name}`, args)
   assert.equal(result.isError, undefined, `${name}: ${result.content[0]?.text}`)
@@ -41,7 +41,7 @@ async function did(name: string, args: Args, secret = key): Promise<Record<strin
   return result.structuredContent as Record<string, unknown> & { id: string }
 }
 
-/** The text of an answer with its columns put back into rows: it says the same as the structured content. */
+/** The text of an answer with its columns turned back into rows, which must equal the structured content. */
 function inRows({ columns, ...told }: Args): Args {
   if (columns === undefined) return told
   const fill = (row: unknown[]) => Object.fromEntries((columns as string[]).map((name, at) => [name, row[at]]))
@@ -53,7 +53,7 @@ function inRows({ columns, ...told }: Args): Args {
   )
 }
 
-/** What a tool said that was to refuse. */
+/** The result of a tool call that must be refused. */
 async function refused(name: string, args: Args, secret = key, at = house): Promise<Record<string, unknown>> {
   const result = await callTool(at, secret, `service_${name}`, args)
   assert.equal(result.isError, true, `${name}: ${result.content[0]?.text}`)
@@ -61,7 +61,7 @@ async function refused(name: string, args: Args, secret = key, at = house): Prom
   return result.structuredContent
 }
 
-/** What a signed-in person sees. */
+/** The view of a signed-in person. */
 const seen = async (path: string) => (await house.call('GET', path, owner)).data()
 const isThere = async (path: string) => (await house.call('GET', path, owner)).statusCode === 200
 
@@ -83,7 +83,7 @@ async function newFlow(landing_id: string, offer_id: string, secret = key) {
   )
 }
 
-/** A visitor of the campaign; the click id out of the address they are sent to. */
+/** Makes a visit to the campaign and returns the click id from the target address. */
 async function click(campaign: Record<string, unknown>, query = ''): Promise<string> {
   const answer = await house.call('GET', `${new URL(String(campaign['url']), 'http://x').pathname}${query}`, {
     headers: BROWSER,
@@ -235,7 +235,7 @@ describe('each tool does what its route does', () => {
       const { data } = await seen(`${path}?q=${offer_id}`)
       assert.deepEqual(data, [])
     }
-    // At the top of a body, an unknown field is passed over as ever.
+    // At the top level of a body, an unknown field is ignored as usual.
     const offers = [{ offer_id, weight: 1 }]
     const reply = await house.call('POST', '/api/funnels', { key, body: { name: 'F', offers, colour: 'red' } })
     assert.equal(reply.statusCode, 201)
@@ -360,7 +360,7 @@ describe('a missing right', () => {
       (await house.call('POST', '/api/events', { key: secret, body: { clickId, type: 'lead' } })).statusCode,
       201,
     )
-    // The second look inside the transaction of work that waited holds to the same.
+    // The second check, inside the transaction of work that waited, refuses it too.
     const client = await house.database.worker.connect()
     try {
       const [tool, http] = [
@@ -523,7 +523,7 @@ describe('other refusals of the route', () => {
       ['create_campaign', { name: 'A', funnel_id: toWireId(newId()) }, /^funnel_id: no such funnel/],
       ['create_offer', { ...OFFER, payout: '-1' }, /payout/],
       ['create_funnel', { name: 'F', offers: [{ offer_id: 'x', weight: 0 }] }, /offers/],
-      // What is wrong is said all at once: names that are not known, values that do not fit, and what is missing.
+      // All faults are reported at once: unknown names, invalid values and missing arguments.
       [
         'report_conversion',
         { click_id: 'x', type: 'FTD' },
@@ -616,7 +616,7 @@ describe('quotas', () => {
   })
 })
 
-/** Where a signed-in person reads these rows. */
+/** The route by which a signed-in person reads these rows. */
 function rowsOf(ids: Record<string, string>): string[] {
   const rooms = { offer_id: 'offers', landing_id: 'landings', funnel_id: 'funnels', click_flow_id: 'click-flows' }
   const all: Record<string, string> = { ...rooms, campaign_id: 'campaigns', postback_id: 'postbacks' }

@@ -111,7 +111,7 @@ describe('the transport refuses', () => {
       assert.equal(reply.statusCode, status, `${payload?.slice(0, 40)} ${reply.body}`)
       const { error, jsonrpc } = reply.json<Message>()
       assert.ok(error !== undefined && jsonrpc === '2.0')
-      // Of a message that is no JSON-RPC the SDK says either, by era.
+      // For a message that is no JSON-RPC the SDK returns one of these, depending on the generation.
       assert.ok(
         error.code === code || (status === 400 && error.code === -32700),
         `${payload?.slice(0, 40)} ${error.code}`,
@@ -216,7 +216,7 @@ describe('the transport refuses', () => {
   })
 })
 
-/** No list ever changes, and nothing but texts stands beside the tools. */
+/** No list ever changes, and besides the tools there are only texts. */
 const CAPABILITIES = {
   tools: {},
   prompts: {},

@@ -13,7 +13,7 @@ const GOLDEN = join(import.meta.dirname, 'tools.golden.txt')
 const DOCS = join(import.meta.dirname, '../../docs/mcp.md')
 const MOST_BYTES = 28 * 1024
 
-/** The table of the interface: tier, tool, slug, in its order. */
+/** The table of the interface in its order: tier, tool, slug. */
 const INTERFACE: Record<string, readonly (readonly [tool: string, slug: string])[]> = {
   read: [
     ['list_clicks', 'clicks'],
@@ -109,7 +109,7 @@ test('schemas are flat, described, closed, and free of keywords that hosts do no
   }
 })
 
-/** Where a tool says more or less of a field than the route's schema can, and why. */
+/** The fields of tools that differ from the route's schema, and why. */
 const SAID_OTHERWISE: Record<string, string> = {
   'service_list_clicks.limit': 'the route takes any text and clamps it; the tool shows the bounds',
   'service_update_campaign.cost': 'without the currency, of which there is one',

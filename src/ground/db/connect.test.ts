@@ -95,7 +95,7 @@ test('a connection that is cut, in use or idle, fails its own statement and noth
 test('a connection lost between two statements ends that connection, not the process', async () => {
   const client = await ground.database.reads.connect()
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
-  // Nobody here listens for its error: unheard, it would be an exception of the process.
+  // There is no listener for its error here. Unhandled, the error would be an exception of the process.
   const ended = new Promise<void>(resolve => {
     client.once('end', resolve)
   })

@@ -8,7 +8,7 @@ import { listMigrations, statementsOf } from './migrate.ts'
 const { database } = await useDatabase()
 const named = [...REFERENCE_TABLES, ...FIRST_NODE_TABLES]
 
-/** The tables, with the columns of their keys and of what refers to others, each list in the order of the index. */
+/** The tables, with the columns of their keys and of their foreign keys, each list in the order of the index. */
 async function readTables() {
   const { rows } = await database.reads.query<{ name: string; primary_key: string[]; unique: string[][] }>(`
     select c.relname as name, k.columns as primary_key, coalesce(u.list, '[]'::json) as unique
@@ -75,7 +75,7 @@ select 4 - 1 / 2 as "a;b"; -- the end;`
   ])
 })
 
-/** What a cluster refuses to do with tables that are distributed already, and what to write instead. */
+/** Statements that a cluster refuses for distributed tables, and the alternatives. */
 const REFUSED: readonly [pattern: RegExp, instead: string][] = [
   [
     /\badd\s+(column\s+)?(?!constraint)\w+[^,;]*\bcheck\s*\(/is,
@@ -108,7 +108,7 @@ test('each form that a cluster refuses in a migration is detected', () => {
   assert.deepEqual(refusalsOf('alter table a add column b int; alter table a add constraint b_is check (b > 0)'), [])
 })
 
-/** Published before tables were distributed: wherever these are still to be applied, everything lies on one node. */
+/** Published before tables were distributed. Where these are still to be applied, all tables are on one node. */
 const BEFORE_CLUSTERS = new Set(['0010_worker.sql', '0015_low_balance.sql', '0020_small_sheets.sql'])
 
 test('every migration can be applied to a running cluster', () => {

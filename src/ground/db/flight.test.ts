@@ -1,4 +1,4 @@
-// Several statements as one question, on a real connection: what comes back, what an error leaves behind.
+// Flights on a real connection: their rows, and the state after an error.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type pg from 'pg'
@@ -96,7 +96,7 @@ test('a connection lost during a flight rejects it', async () => {
   const lost = await fresh.database.intake.connect()
   lost.on('error', () => {})
   const { rows } = await lost.query<{ pid: number }>('select pg_backend_pid() as pid')
-  // Heard from the start: the connection may be gone before the one that ends it has its answer.
+  // Listened to from the start, because the connection may be gone before the one that ends it has its answer.
   const rejected = assert.rejects(flight(lost, { slow: ask('select pg_sleep(5)') }), Error)
   await client.query('select pg_terminate_backend($1)', [rows[0]?.pid])
   await rejected

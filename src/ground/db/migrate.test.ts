@@ -11,7 +11,7 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { StartError } from '../start-error.ts'
 import { listMigrations, type Migration, migrate } from './migrate.ts'
 
-/** One line for each file that databases may have had. */
+/** One line for each file that databases may have applied. */
 const PUBLISHED = join(import.meta.dirname, '../../../tests/migrations.golden.txt')
 /** How 0018 filled `report_sheet` for a day. */
 const IN_SHEETS = `-- In sheets that a folder can finish, which takes none in part.
@@ -82,7 +82,7 @@ test('a migration that fails leaves nothing of itself and names its file', async
 test('a migration that deadlocks with traffic is tried again, and traffic loses nothing', async () => {
   await migrate(own, [first])
   const traffic = await client()
-  // The migration finds out first, as long as both wait for each other within its five seconds.
+  // The migration detects the deadlock first if both wait for each other within its five seconds.
   await own.query(`set deadlock_timeout = '5s'`)
   await traffic.query(`set deadlock_timeout = '1min'`)
   await traffic.query('begin')

@@ -10,7 +10,7 @@ import { migrateNodes, openPatientPool } from './nodes.ts'
 
 const ground = await useDatabase()
 const log = pino({ level: 'silent' })
-/** A port that nobody may listen on without being root, and nobody does. */
+/** A port on which only root could listen, and nothing does. */
 const NOBODY = 'postgres://sluice@127.0.0.1:1/sluice'
 const nodes = (...addresses: (string | typeof ground.connection)[]) => ({ addresses, close: async () => {} })
 const cluster = isSharded ? 'a cluster is what is asked for here' : false

@@ -28,7 +28,7 @@ after(() => house.end())
 const ERAS = ['modern', 'legacy'] as const
 type Era = (typeof ERAS)[number]
 
-/** What a method answers that was to work. */
+/** The result of a method that must succeed. */
 async function told(method: string, params: Record<string, unknown> = {}, era: Era = 'modern', secret = key) {
   const reply = await send(house, secret, method, params, era)
   const { result } = reply.json<Message>()
@@ -36,7 +36,7 @@ async function told(method: string, params: Record<string, unknown> = {}, era: E
   return result ?? assert.fail(reply.body)
 }
 
-/** The code and words with which a method refuses. */
+/** The error of a method that must refuse. */
 async function refused(method: string, params: Record<string, unknown>, era: Era = 'modern') {
   const { error } = (await send(house, key, method, params, era)).json<Message>()
   return { code: error?.code, message: String(error?.message), data: error?.data }
@@ -53,11 +53,11 @@ async function guide(name: string): Promise<string> {
 }
 
 describe('the calls in a skill', () => {
-  /** A call as it stands in the text, with what it made before in place of what it names. */
+  /** A call in the text of a skill. */
   const CALL = /^\s*(service_\w+) (\{.*\})$/gm
   const DAY = 86_400_000
 
-  /** What a person would have at hand: one of each thing, a campaign with a click, and the days of the last week. */
+  /** The values that a user would have: one object of each kind, a campaign with a click, and the days of the last week. */
   async function atHand(): Promise<Record<string, string>> {
     const made = async (name: string, args: Record<string, unknown>) =>
       (await callTool(house, key, `service_create_${name}`, args)).structuredContent as { id: string; url: string }
@@ -242,7 +242,7 @@ describe('guides', () => {
       assert.deepEqual((await told('resources/templates/list', {}, era))['resourceTemplates'], [])
       assert.equal((await refused('resources/list', { cursor: 'x' }, era)).code, -32602)
     }
-    // Never -32002, which some revisions had for it: here it says that a key could not be read.
+    // Never -32002, which some revisions use for it: here it means that a key could not be verified.
     for (const era of ERAS) {
       const none = await refused('resources/read', { uri: 'sluice://campaign/x' }, era)
       assert.deepEqual([none.code, none.data], [-32602, { uri: 'sluice://campaign/x' }])
