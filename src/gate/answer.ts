@@ -41,7 +41,7 @@ const UNAVAILABLE_HINTS: Record<Purpose, string> = {
 export function refusalFor(error: unknown, surface: Surface, purpose?: Purpose): Refusal {
   if (error instanceof Refusal)
     return error.refusal === 'service_unavailable' ? unavailable(error.detail, purpose) : error
-  if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: wordsFor(error.issues) })
+  if (error instanceof z.ZodError) return new Refusal('invalid_request', { error: issueWords(error.issues) })
   const known = BY_FASTIFY_CODE[(error as { code?: string }).code ?? '']
   if (known !== undefined) return new Refusal(...known)
   if (isOutOfTime(error) && surface === 'reads') return new Refusal('read_timed_out')
@@ -66,7 +66,7 @@ function purposeOf({ access, quota, route }: Endpoint): Purpose | undefined {
 }
 
 /** One sentence for an invalid body or query: each field with its error. */
-export function wordsFor(issues: readonly z.core.$ZodIssue[]): string {
+export function issueWords(issues: readonly z.core.$ZodIssue[]): string {
   const words = issues.map(({ path, code, message }) => {
     if (path.length === 0) return code === 'invalid_type' ? `the body ${message}` : message
     return `${path.join('.')}: ${message}`

@@ -18,7 +18,7 @@ import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import type { Answer, CallCircumstances, Furnished, Ground, Host, Visit } from '../ground/room.ts'
-import { answerBrokenRequest, answerRefusal, wordsFor } from './answer.ts'
+import { answerBrokenRequest, answerRefusal, issueWords } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
@@ -216,7 +216,7 @@ function withFaults(
 ): RefusalDetail {
   const read = query?.safeParse(request.query) ?? body?.safeParse(request.body)
   const faults = read?.error?.issues.filter(({ path }) => !covers.includes(String(path[0]))) ?? []
-  const words = faults.length === 0 ? [] : [wordsFor(faults)]
+  const words = faults.length === 0 ? [] : [issueWords(faults)]
   return { error: [error, ...words].join('; '), ...(hint === undefined ? {} : { hint }) }
 }
 
@@ -233,7 +233,7 @@ function parsedQuery(schema: z.ZodType, sent: SentQuery): unknown {
 
 function parsedBody(schema: z.ZodType, sent: unknown, misfit: RefusalName = 'invalid_request'): unknown {
   const read = schema.safeParse(sent)
-  return read.success ? read.data : refuse(misfit, { error: wordsFor(read.error.issues) })
+  return read.success ? read.data : refuse(misfit, { error: issueWords(read.error.issues) })
 }
 
 function idempotencyKeyOf(request: FastifyRequest): string | undefined {

@@ -8,7 +8,7 @@ import { RIGHTS } from '../contract/rights.ts'
 import { isOfDashboard } from './host.ts'
 import { isKeyOnly, surfaceOf } from './identify.ts'
 import { receiptSchema } from './receipt.ts'
-import { type Json, schemaOf } from './openapi-schemas.ts'
+import { type OpenApiObject, schemaOf } from './openapi-schemas.ts'
 
 const text = (description: string, examples: string[]) => ({ description, schema: { type: 'string', examples } })
 const count = (description: string) => ({ description, schema: { type: 'integer', minimum: 0 } })
@@ -25,7 +25,7 @@ export const HEADERS = {
   Location: text('The address to go to', ['https://example.com/?sub1=01h455vb4pex5vsknk084sn02q']),
   'Set-Cookie': text('The cookie, if one is set', []),
   Allow: text('The method that this route accepts', ['POST']),
-} as const satisfies Record<HeaderName, Json>
+} as const satisfies Record<HeaderName, OpenApiObject>
 
 const QUOTA_HEADERS: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 
@@ -33,7 +33,7 @@ const QUOTA_HEADERS: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining
 const WITH_RETRY_AFTER = new Set([429, 503])
 const AFTER_QUOTA = new Set([400, 403, 404, 409, 422, 429, 500, 504])
 
-type Response = { description: string; headers?: Json; content?: Json }
+type Response = { description: string; headers?: OpenApiObject; content?: OpenApiObject }
 
 /** The refusals that the gate itself can make before the deed of this endpoint runs. */
 function refusalsOfGate(endpoint: Endpoint): RefusalName[] {
@@ -91,7 +91,7 @@ function refusalsOfKeys({ access }: Endpoint): RefusalName[] {
 }
 
 /** All responses of an endpoint, by status. */
-export function responses(endpoint: Endpoint, schemas: Json): Json {
+export function responses(endpoint: Endpoint, schemas: OpenApiObject): OpenApiObject {
   const { answers = {}, visit } = endpoint
   const all = new Map<number, Response>()
   const add = (status: number, response: Response) => all.set(status, joined(all.get(status), response))
@@ -140,7 +140,12 @@ function refusals(endpoint: Endpoint): [number, Response][] {
 
 const codeInWords = ({ code }: RefusalBody): string => (code === undefined ? '' : ` (\`${code}\`)`)
 
-function reply(endpoint: Endpoint, words: string, schemas: Json, headers: readonly HeaderName[] = []): Response {
+function reply(
+  endpoint: Endpoint,
+  words: string,
+  schemas: OpenApiObject,
+  headers: readonly HeaderName[] = [],
+): Response {
   const { reply: form, file } = endpoint
   if (file !== undefined) return answerOf({ words: 'The file', type: file, headers }, schemas)
   const receipt = receiptSchema(endpoint)
@@ -151,7 +156,7 @@ function reply(endpoint: Endpoint, words: string, schemas: Json, headers: readon
   )
 }
 
-function answerOf({ words, type, reply: form, headers = [] }: DescribedAnswer, schemas: Json): Response {
+function answerOf({ words, type, reply: form, headers = [] }: DescribedAnswer, schemas: OpenApiObject): Response {
   const named = headers.map(name => [name, { $ref: `#/components/headers/${name}` }])
   const [media, schema] =
     type === 'refusal'

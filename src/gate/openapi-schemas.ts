@@ -2,16 +2,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 
-export type Json = { [key: string]: unknown }
+export type OpenApiObject = { [key: string]: unknown }
 
 /** The wire form of a schema. Its named parts are added to `schemas`. */
-export function schemaOf(schema: z.ZodType, schemas: Json): Json {
+export function schemaOf(schema: z.ZodType, schemas: OpenApiObject): OpenApiObject {
   const {
     $schema: _,
     $defs = {},
     ...rest
-  } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12', unrepresentable: 'any' }) as Json & {
-    $defs?: Json
+  } = z.toJSONSchema(schema, { io: 'input', target: 'draft-2020-12', unrepresentable: 'any' }) as OpenApiObject & {
+    $defs?: OpenApiObject
   }
   for (const [name, part] of Object.entries($defs)) {
     const component = withReferences(part)
@@ -19,7 +19,7 @@ export function schemaOf(schema: z.ZodType, schemas: Json): Json {
       throw new Error(`two schemas are named ${name}`)
     schemas[name] = component
   }
-  return withReferences(rest) as Json
+  return withReferences(rest) as OpenApiObject
 }
 
 /** The schema with references to components, and without long patterns that only repeat a format. */

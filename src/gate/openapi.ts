@@ -4,12 +4,12 @@ import { RIGHTS } from '../contract/rights.ts'
 import type { Declared } from '../ground/room.ts'
 import { IDEMPOTENCY_KEY_LENGTH } from './once.ts'
 import { HEADERS, responses } from './openapi-answers.ts'
-import { type Json, schemaOf } from './openapi-schemas.ts'
+import { type OpenApiObject, schemaOf } from './openapi-schemas.ts'
 
 /** The document for these endpoints; `version` is the project's. It yields after each endpoint, so that visitors are not kept waiting. */
-export async function openApi(furnished: readonly Declared[], version: string): Promise<Json> {
-  const schemas: Json = {}
-  const paths: Record<string, Json> = {}
+export async function openApi(furnished: readonly Declared[], version: string): Promise<OpenApiObject> {
+  const schemas: OpenApiObject = {}
+  const paths: Record<string, OpenApiObject> = {}
   for (const { name, endpoint } of furnished.flatMap(partsOf)) {
     const { method, path } = routeOf(endpoint)
     const template = path.replaceAll(/:(\w+)/g, '{$1}')
@@ -62,7 +62,7 @@ const REFUSAL = {
   properties: { error: { type: 'string' }, code: { type: 'string' }, hint: { type: 'string' } },
 }
 
-function operation(name: string, endpoint: Endpoint, path: string, schemas: Json): Json {
+function operation(name: string, endpoint: Endpoint, path: string, schemas: OpenApiObject): OpenApiObject {
   const parameters = [...pathParameters(path), ...queryParameters(endpoint, schemas), ...headerParameters(endpoint)]
   return {
     operationId: name,
@@ -83,7 +83,7 @@ function operation(name: string, endpoint: Endpoint, path: string, schemas: Json
   }
 }
 
-function security({ access }: Endpoint): Json[] {
+function security({ access }: Endpoint): OpenApiObject[] {
   if (access === 'anyone') return []
   if (access.session === undefined) return [{ key: [] }]
   return 'key' in access && access.key !== undefined ? [{ key: [] }, { session: [] }] : [{ session: [] }]
@@ -101,7 +101,7 @@ function accessInWords({ access }: Endpoint): string {
     : `Needs ${key}, or a dashboard session (${access.session}).`
 }
 
-function pathParameters(path: string): Json[] {
+function pathParameters(path: string): OpenApiObject[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -110,10 +110,10 @@ function pathParameters(path: string): Json[] {
   }))
 }
 
-function queryParameters(endpoint: Endpoint, schemas: Json): Json[] {
+function queryParameters(endpoint: Endpoint, schemas: OpenApiObject): OpenApiObject[] {
   if (endpoint.query === undefined) return []
   const { properties = {}, required = [] } = schemaOf(endpoint.query, schemas) as {
-    properties?: Json
+    properties?: OpenApiObject
     required?: string[]
   }
   return Object.entries(properties).map(([name, schema]) => ({
@@ -124,7 +124,7 @@ function queryParameters(endpoint: Endpoint, schemas: Json): Json[] {
   }))
 }
 
-function headerParameters({ once }: Endpoint): Json[] {
+function headerParameters({ once }: Endpoint): OpenApiObject[] {
   if (!once) return []
   const schema = { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH }
   const description =
