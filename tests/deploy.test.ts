@@ -8,7 +8,7 @@ import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import sluice from '../package.json' with { type: 'json' }
-import { useHouse } from './support/house.ts'
+import { startHouse } from './support/house.ts'
 import { findProgram } from './support/programs.ts'
 
 const run = promisify(execFile)
@@ -111,7 +111,7 @@ test('the container starts what npm start starts, from files that are there and 
 test('its health is what /readyz says, from within', async t => {
   const [node, ...words] = instruction('HEALTHCHECK')
   assert.equal(node, 'node')
-  const house = await useHouse()
+  const house = await startHouse()
   t.after(() => house.end())
   const { port: PORT } = new URL(await house.listen())
   const ask = () => run(process.execPath, words, { env: { PORT } })

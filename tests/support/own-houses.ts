@@ -42,6 +42,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/traffic/caps/places.test.ts',
     'src/traffic/domains/live.test.ts',
     'src/vitals/vitals.test.ts',
+    'tests/deploy.test.ts',
     'tests/faults/bots.test.ts',
     'tests/faults/caps.test.ts',
     'tests/faults/clock.test.ts',
