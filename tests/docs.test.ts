@@ -1,4 +1,4 @@
-// What the documents name is there, and what they have to name they do.
+// The documents name only files, pages and sections that exist, and name everything they must.
 import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,9 +14,18 @@ const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT })
 
-/** Everything this expression finds in the documents, with where it was found. */
-const named = (what: RegExp) =>
-  documents.flatMap(document => [...read(document).matchAll(what)].map(([, name = '']) => ({ document, name })))
+/** Every match of this expression in the documents, with its document. */
+const named = (expression: RegExp) =>
+  documents.flatMap(document => [...read(document).matchAll(expression)].map(([, name = '']) => ({ document, name })))
+
+/** The address GitHub gives to each heading of a page. */
+const anchorsOf = (page: string) =>
+  [...page.replaceAll(/^```[^]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
 
 test('files and pages that the documents name exist', () => {
   const files = named(/`((?:src|tests|docs|demo|bench|scripts|migrations)\/[\w./-]+)`/g)
@@ -27,6 +36,26 @@ test('files and pages that the documents name exist', () => {
     ...pages.filter(({ document, name }) => !existsSync(join(ROOT, dirname(document), name))),
   ]
   assert.deepEqual(missing, [])
+})
+
+test('sections that the documents link to exist', () => {
+  const links = named(/\]\((?!https?:)([^)#]*#[^)]+)\)/g)
+  assert.ok(links.length > 100, 'the documents were read')
+  const missing = links.filter(({ document, name }) => {
+    const [page = '', anchor = ''] = name.split('#')
+    return !anchorsOf(read(page === '' ? document : join(dirname(document), page))).includes(anchor)
+  })
+  assert.deepEqual(missing, [])
+})
+
+test('the glossary is alphabetical, and each word links to the page that explains it or refers to another word', () => {
+  const rows = [...read('docs/glossary.md').matchAll(/^\| ([^|]+) \| ([^|]+) \|$/gm)].slice(1)
+  const words = rows.map(([, word = '']) => word)
+  assert.ok(words.length > 80, 'the glossary was read')
+  assert.deepEqual(words, words.toSorted((one, other) => one.localeCompare(other, 'en')))
+  const isExplained = (meaning = '') =>
+    /\]\(.+\)/.test(meaning) || words.includes(/^See (.+)\.$/.exec(meaning)?.[1] ?? '')
+  assert.deepEqual(rows.filter(([, , meaning]) => !isExplained(meaning)).map(([line]) => line), [])
 })
 
 test('files that comments and texts of the source name exist', () => {
@@ -43,7 +72,7 @@ test('files that comments and texts of the source name exist', () => {
 
 test('every setting is explained, with its default', () => {
   const rows = read('docs/settings.md').split('\n')
-  /** Not shown as they are: resolved against the folder of the start, and the long addresses of the platforms. */
+  /** Without their default: a folder that depends on where Sluice is started, and the long addresses of the platforms. */
   const elsewhere = /^(DATA_DIR|\w+_BASE|GOOGLE_TOKEN_URL)$/
   for (const [key, value] of Object.entries(readConfig({}))) {
     const name = key.replace(/[A-Z]/g, '_$&').toUpperCase()
@@ -56,7 +85,7 @@ test('every setting is explained, with its default', () => {
   }
 })
 
-test('every code of a refusal stands in the page about the API, under its status', () => {
+test('every code of a refusal is in the page about the API, under its status', () => {
   const rows = read('docs/api.md').split('\n')
   for (const { status, code } of Object.values(REFUSALS)) {
     const row = rows.find(one => one.split('|')[1]?.includes(String(status))) ?? assert.fail(`${status} has no row`)
@@ -64,7 +93,7 @@ test('every code of a refusal stands in the page about the API, under its status
   }
 })
 
-test('every event type is named where conversions are explained', () => {
+test('every event type is in the page about conversions', () => {
   const page = read('docs/conversions.md')
   for (const type of EVENT_TYPES) assert.ok(/^custom_[2-7]$/.test(type) || page.includes(`\`${type}\``), type)
 })
