@@ -11,7 +11,7 @@ import { eventually } from './support/eventually.ts'
 import { freePort } from './support/ports.ts'
 import { type Pebble, startPebble, withoutPebble } from './support/pebble.ts'
 import { startSluice } from './support/sluice.ts'
-import { answered, shake } from './support/street.ts'
+import { readAnswer, shake } from './support/street.ts'
 
 const SECRET = 'a secret that only tests know'
 const ALL = process.env['SLUICE_TEST_ALL'] === '1'
@@ -98,7 +98,7 @@ test('Pebble gives a certificate for the main host that a client with its root t
   const { trusted, certificates } = await shake(https_port, { name: 'main.test', root: await pebble.root() })
   assert.equal(trusted, true)
   assert.ok(certificates >= 2)
-  assert.match(pebble.said(), /Issued certificate serial/)
+  assert.match(pebble.output(), /Issued certificate serial/)
 })
 
 test('a domain that is added is proven, certified by Pebble and opens links by https, with nothing else done', {
@@ -108,7 +108,7 @@ test('a domain that is added is proven, certified by Pebble and opens links by h
   const host = `main.test:${https_port}`
   const jar: string[] = []
   const did = async (method: 'GET' | 'POST', path: string, body?: object) => {
-    const reply = await answered(
+    const reply = await readAnswer(
       plainRequest(`${plain}${path}`, { method, headers: { host, origin: `https://${host}`, cookie: jar.join('; ') } }),
       body,
     )
@@ -131,7 +131,7 @@ test('a domain that is added is proven, certified by Pebble and opens links by h
   await eventually('that is told', async () => (await read()).certificate.state === 'active')
   const ca = await pebble.root()
   for (const path of ['/c/summer', '/summer']) {
-    const visit = await answered(
+    const visit = await readAnswer(
       secureRequest({
         host: '127.0.0.1',
         port: https_port,

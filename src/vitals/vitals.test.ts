@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { freshDatabase, useDatabase } from '../../tests/support/database.ts'
 import { eventually } from '../../tests/support/eventually.ts'
 import { openTestHouse } from '../../tests/support/house.ts'
-import { deliveryOf, seedDelivery, seedRule } from '../../tests/support/outbox.ts'
+import { deliveryOf, seedDelivery, seedOutboxRule } from '../../tests/support/outbox.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
@@ -110,7 +110,7 @@ test('claims that keep failing are in the metrics, once in the log, and on the d
         .json<{ lines: Line[] }>()
         .lines.filter(({ kind }) => kind === 'job_failing')
     assert.deepEqual([await measured(), await told()], [0, []])
-    const target_id = await seedRule(db, { url: receiver.origin })
+    const target_id = await seedOutboxRule(db, { url: receiver.origin })
     await own.database.schema.schema.alterTable('delivery_attempts').renameTo('away').execute()
     const { id } = await seedDelivery(db, { target_id })
     await eventually('the metrics say so', async () => (await measured()) > 3)

@@ -1,7 +1,7 @@
 // Ad spend on the screen: an amount spread over clicks in another time zone and taken back, and imports with wrong lines.
 import pg from 'pg'
 import { toUuid } from '../../src/contract/ids.ts'
-import { seedClicks } from '../support/counted-clicks.ts'
+import { seedCountedClicks } from '../support/counted-clicks.ts'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 
 const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
@@ -21,7 +21,7 @@ test('an amount is spread over the clicks of a window of another zone, counts in
   const worker = new pg.Pool({ connectionString: sluice.database })
   const { rows } = await worker.query<{ org_id: number }>('select org_id from organizations')
   const click = { campaign_id: toUuid(id) ?? '', at: MIDNIGHT }
-  await seedClicks({ worker }, rows[0]?.org_id ?? 0, [
+  await seedCountedClicks({ worker }, rows[0]?.org_id ?? 0, [
     { ...click, sub1: 'a' },
     { ...click, sub1: 'b', at: MIDNIGHT + 12 * HOUR_MS },
     { ...click, sub1: 'late', at: MIDNIGHT + 24 * HOUR_MS },

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { DAY_MS } from '../../src/contract/days.ts'
 import { newId, toUuid } from '../../src/contract/ids.ts'
 import { ClickSheet } from '../../src/intake/counters/click-sheet.ts'
-import { seedClicks as seedStored } from '../support/counted-clicks.ts'
+import { seedCountedClicks } from '../support/counted-clicks.ts'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
 
@@ -29,7 +29,7 @@ test('each figure stands beside what it was as many days before, and days are co
   const { wide } = await seedClicks(owner, sluice.address)
   await inDatabase(sluice.database, async (worker, org_id) => {
     const id = newId(Date.parse(today()) - DAY_MS / 2)
-    await seedStored({ worker }, org_id, [{ id, campaign_id: toUuid(wide) ?? '', sub1: 'zone-7' }])
+    await seedCountedClicks({ worker }, org_id, [{ id, campaign_id: toUuid(wide) ?? '', sub1: 'zone-7' }])
     const sheet = new ClickSheet()
     sheet.addNew(org_id, { id, tracked: true, bot_id: null })
     const { text = '', values = [] } = sheet.statement() ?? {}

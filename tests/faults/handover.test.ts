@@ -21,7 +21,7 @@ import type { Target } from '../support/load.ts'
 import { freePort } from '../support/ports.ts'
 import { findProgram } from '../support/programs.ts'
 import { MAIN, postmasterOf, type Sluice, startSluice } from '../support/sluice.ts'
-import { answered } from '../support/street.ts'
+import { readAnswer } from '../support/street.ts'
 
 const FRESH_VISITORS = 16
 const KEPT_VISITORS = 4
@@ -194,7 +194,7 @@ describe('sockets of systemd', () => {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
     ends.push(() => rmSync(folder, { recursive: true }))
     const authority = await makeAuthority()
-    const { chain, key } = await authority.give({ names: ['main.test'] })
+    const { chain, key } = await authority.issue({ names: ['main.test'] })
     const files = { TLS_CERT: join(folder, 'chain.pem'), TLS_KEY: join(folder, 'key.pem') }
     writeFileSync(files.TLS_CERT, chain)
     writeFileSync(files.TLS_KEY, key)
@@ -206,7 +206,7 @@ describe('sockets of systemd', () => {
     const path = `/c/${ground.targets[0]?.campaign}`
     assert.equal((await ask(port, path)).status, 302)
     const tls = { servername: 'main.test', ca: authority.root, headers: { host: 'main.test' } }
-    const visit = await answered(secureRequest({ host: '127.0.0.1', port: https_port, path, ...tls }))
+    const visit = await readAnswer(secureRequest({ host: '127.0.0.1', port: https_port, path, ...tls }))
     assert.equal(visit.status, 302)
     await eventually('it says that it is open', () => said().includes('Sluice is open at https://main.test\n'))
   })

@@ -10,7 +10,7 @@ import { toWireId } from '../../src/contract/ids.ts'
 import { connect, type Database } from '../../src/ground/db/connect.ts'
 import { sealAll } from '../../src/reading/segments/seal.ts'
 import { assertBooks } from '../support/audit.ts'
-import { seedClicks } from '../support/counted-clicks.ts'
+import { seedCountedClicks } from '../support/counted-clicks.ts'
 import { type FreshDatabase, freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
 import { asRecounted, recountExplore } from '../support/explore-recount.ts'
@@ -78,7 +78,7 @@ test('beside the version before answers are exact or name their days, and all is
       at: now - day * DAY_MS - at,
       sub1: `${at % 7}`,
     }))
-    stock.push(...(await seedClicks(database, org_id, seeds)).map(({ id }) => id))
+    stock.push(...(await seedCountedClicks(database, org_id, seeds)).map(({ id }) => id))
   }
   const addresses = [old.address]
   const address = () => addresses[Math.floor(Math.random() * addresses.length)] ?? assert.fail()

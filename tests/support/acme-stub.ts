@@ -1,5 +1,5 @@
-// An authority for certificates (RFC 8555, 9773) that holds every request to the letter and does as it is told: what Pebble cannot do, such as
-// rate limits, renewal information, profiles, broken chains. It looks at a name over http on this machine, whatever the name is.
+// A certificate authority (RFC 8555, 9773) that checks every request strictly and does what a test sets, including what Pebble cannot: rate limits,
+// renewal information, profiles, broken chains. It validates every name over HTTP on this machine.
 import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http'
@@ -20,20 +20,20 @@ type Order = {
   placed: { profile?: string; replaces?: string }
 }
 
-/** What it does, changed by tests as they go. */
-type Manners = {
-  /** What an order is refused with, or nothing. */
+/** Its behaviour, which tests change. */
+type Behaviour = {
+  /** The refusal of an order, if any. */
   refuse: (name: string) => Problem | undefined
-  /** The window of a certificate (by its RFC 9773 name), `none` for 404; without it there is no renewal information at all. */
+  /** The renewal window of a certificate (by its RFC 9773 name), `none` for 404; undefined: no renewal information at all. */
   window: ((id: string) => { from: number; to: number; retry_after?: string; why?: string } | 'none') | undefined
   lifetime_ms: number
   chain: 'whole' | 'leaf alone' | 'another key' | 'another name'
-  /** Waited for before an order is finalized. */
+  /** Runs before an order is finalized. */
   beforeFinalize: () => Promise<void>
-  /** Each so many requests one has its nonce refused; 0 for none. */
+  /** One in so many requests has its nonce refused; 0 for none. */
   badNonceEach: number
   profiles: readonly string[]
-  /** It hangs up on everybody. */
+  /** It closes every connection without an answer. */
   isAway: boolean
 }
 
@@ -45,7 +45,7 @@ const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17'
 const base64 = (value: unknown) => Buffer.from(String(value), 'base64url')
 const malformed = (detail: string, status = 400): Problem => ({ type: 'malformed', detail, status })
 
-/** Opens it. @param http_port where names are looked at */
+/** Starts the authority. @param http_port the port of this machine where names are validated */
 export async function startAcmeStub(http_port: () => number): Promise<AcmeStub> {
   const stub = new AcmeStub(await makeAuthority(), http_port)
   await stub.open()
@@ -58,7 +58,7 @@ export class AcmeStub {
   readonly orders: Order[] = []
   /** Every request, by path. */
   readonly asked: string[] = []
-  readonly manners: Manners = {
+  readonly behaviour: Behaviour = {
     refuse: () => undefined,
     window: undefined,
     lifetime_ms: 90 * 24 * 60 * 60_000,
@@ -71,7 +71,7 @@ export class AcmeStub {
   readonly #http_port: () => number
   readonly #server: Server
   readonly #nonces = new Set<string>()
-  /** By their address. */
+  /** By URL. */
   readonly #accounts = new Map<string, { jwk: Key; thumbprint: string }>()
   #base = ''
   #signed = 0
@@ -100,7 +100,7 @@ export class AcmeStub {
     return `${this.#base}/dir`
   }
 
-  /** The most orders that were under way at once. */
+  /** The most orders in progress at once. */
   get peak(): number {
     return this.#peak
   }
@@ -108,7 +108,7 @@ export class AcmeStub {
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = incoming.url ?? ''
     this.asked.push(path)
-    if (this.manners.isAway) return void incoming.socket.destroy()
+    if (this.behaviour.isAway) return void incoming.socket.destroy()
     if (path === '/dir') return this.#say(response, 200, this.#directory())
     if (path === '/new-nonce') return this.#say(response, 200, '')
     if (path.startsWith('/renewal-info/')) return this.#tellWindow(path.slice('/renewal-info/'.length), response)
@@ -128,10 +128,10 @@ export class AcmeStub {
       newNonce: `${base}/new-nonce`,
       newAccount: `${base}/new-account`,
       newOrder: `${base}/new-order`,
-      ...(this.manners.window === undefined ? {} : { renewalInfo: `${base}/renewal-info` }),
+      ...(this.behaviour.window === undefined ? {} : { renewalInfo: `${base}/renewal-info` }),
       meta: {
         termsOfService: `${base}/terms`,
-        profiles: Object.fromEntries(this.manners.profiles.map(name => [name, ''])),
+        profiles: Object.fromEntries(this.behaviour.profiles.map(name => [name, ''])),
       },
     }
   }
@@ -152,7 +152,7 @@ export class AcmeStub {
   }
 
   #tellWindow(id: string, response: ServerResponse): void {
-    const window = this.manners.window?.(id) ?? 'none'
+    const window = this.behaviour.window?.(id) ?? 'none'
     if (window === 'none') return this.#object(response, malformed('no such certificate', 404))
     const { from, to, retry_after = '3600', why } = window
     const suggestedWindow = { start: new Date(from).toISOString(), end: new Date(to).toISOString() }
@@ -160,7 +160,7 @@ export class AcmeStub {
     this.#say(response, 200, body, { 'retry-after': retry_after })
   }
 
-  /** What the signature says, or why it says nothing. */
+  /** The signed message, or the problem with its signature. */
   #read(path: string, body: Buffer): Jws | Problem {
     const { protected: head, payload, signature } = JSON.parse(body.toString()) as Key
     const header = JSON.parse(base64(head).toString()) as Jws['header']
@@ -173,7 +173,7 @@ export class AcmeStub {
     if (!verify('sha256', Buffer.from(`${head}.${payload}`), { key, dsaEncoding: 'ieee-p1363' }, base64(signature)))
       return malformed('the signature does not verify')
     this.#signed += 1
-    const { badNonceEach } = this.manners
+    const { badNonceEach } = this.behaviour
     const isRefused = badNonceEach > 0 && this.#signed % badNonceEach === 0
     if (!this.#nonces.delete(String(header['nonce'])) || isRefused)
       return { type: 'badNonce', detail: 'another nonce, please', status: 400 }
@@ -195,7 +195,7 @@ export class AcmeStub {
     this.#say(response, isKnown ? 200 : 201, body, { location: address })
   }
 
-  /** Tells of the account, or changes how its owner is reached. */
+  /** Returns the account, or changes its contact. */
   #tellAccount(path: string, { header, payload }: Jws, response: ServerResponse): void {
     if (header['kid'] !== this.#base + path)
       return this.#object(response, { type: 'unauthorized', detail: 'another account', status: 403 })
@@ -211,9 +211,9 @@ export class AcmeStub {
       replaces?: string
     }
     const name = identifiers[0]?.value ?? ''
-    const refused = this.manners.refuse(name)
+    const refused = this.behaviour.refuse(name)
     if (refused !== undefined) return this.#object(response, refused)
-    if (profile !== undefined && !this.manners.profiles.includes(profile))
+    if (profile !== undefined && !this.behaviour.profiles.includes(profile))
       return this.#object(response, { type: 'invalidProfile', detail: `no profile ${profile}`, status: 400 })
     if (replaces !== undefined && this.orders.some(({ placed }) => placed.replaces === replaces))
       return this.#object(response, { type: 'alreadyReplaced', detail: 'it has been replaced', status: 409 })
@@ -248,7 +248,7 @@ export class AcmeStub {
       if (order.status !== 'ready')
         return this.#object(response, { type: 'orderNotReady', detail: `it is ${order.status}`, status: 403 })
       order.status = 'processing'
-      void this.manners.beforeFinalize().then(() => this.#finalize(order, payload ?? {}))
+      void this.behaviour.beforeFinalize().then(() => this.#finalize(order, payload ?? {}))
       return this.#say(response, 200, this.#shown(order), { location: `${this.#base}/order/${order.id}` })
     }
     if (place === 'cert' && order.chain !== undefined) return this.#say(response, 200, order.chain)
@@ -299,19 +299,19 @@ export class AcmeStub {
       order.error = { type: `${URN}badCSR`, detail: `the request is for ${csr.subject} ${names}` }
       return
     }
-    const { chain, lifetime_ms } = this.manners
+    const { chain, lifetime_ms } = this.behaviour
     const wish = {
       names: [chain === 'another name' ? 'other.test' : order.name],
       not_after: Date.now() + lifetime_ms,
     }
-    const own = chain === 'another key' ? await this.authority.give(wish) : undefined
+    const own = chain === 'another key' ? await this.authority.issue(wish) : undefined
     const whole = own?.chain ?? (await this.authority.sign(csr.publicKey, wish))
     order.chain = chain === 'leaf alone' ? whole.replace(/(END CERTIFICATE-----\n)[^]*/, '$1') : whole
     order.status = 'valid'
   }
 }
 
-/** Status and body, or why there is none. */
+/** Status and body, or the reason why there is none. */
 async function read(port: number, host: string, path: string): Promise<string> {
   const sent = request({ host: '127.0.0.1', port, path, headers: { host }, agent: false })
   sent.end()

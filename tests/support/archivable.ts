@@ -1,11 +1,11 @@
-// What holds alike for everything that is created, replaced, archived and deleted under one address: offers and landings.
+// Tests that offers and landings share, because both are created, replaced, archived and deleted by the same routes.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Right } from '../../src/contract/rights.ts'
 import { newId, type Sent, seedKey, useHouse, type TestHouse, toWireId } from './house.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 
-type As = Pick<Sent, 'cookie' | 'key'>
+type Login = Pick<Sent, 'cookie' | 'key'>
 
 /** A house for the tests of one file, its owner and a stranger, and the calls of the room. `draft` is what `made` creates. */
 export function openRoom(room: 'offers' | 'landings', draft: object) {
@@ -19,28 +19,28 @@ export function openRoom(room: 'offers' | 'landings', draft: object) {
   })
   after(() => house.end())
 
-  const create = (body: unknown, as: As = owner) => house.call('POST', `/api/${room}`, { ...as, body })
+  const create = (body: unknown, as: Login = owner) => house.call('POST', `/api/${room}`, { ...as, body })
   return {
     room,
     draft,
     people: () => ({ house, owner, other }),
     create,
-    put: (id: string, body: unknown, as: As = owner) => house.call('PUT', `/api/${room}/${id}`, { ...as, body }),
-    setStatus: (id: string, body: unknown, as: As = owner) =>
+    put: (id: string, body: unknown, as: Login = owner) => house.call('PUT', `/api/${room}/${id}`, { ...as, body }),
+    setStatus: (id: string, body: unknown, as: Login = owner) =>
       house.call('PUT', `/api/${room}/${id}/status`, { ...as, body }),
-    remove: (id: string, as: As = owner) => house.call('DELETE', `/api/${room}/${id}`, as),
-    read: (id: string, as: As = owner) => house.call('GET', `/api/${room}/${id}`, as),
-    list: (query: string, as: As = owner) => house.call('GET', `/api/${room}?${query}`, as),
-    preview: (url: unknown, as: As = owner) => house.call('POST', `/api/${room}/preview`, { ...as, body: { url } }),
-    made: async (fields: object = draft, as: As = owner): Promise<string> => {
+    remove: (id: string, as: Login = owner) => house.call('DELETE', `/api/${room}/${id}`, as),
+    read: (id: string, as: Login = owner) => house.call('GET', `/api/${room}/${id}`, as),
+    list: (query: string, as: Login = owner) => house.call('GET', `/api/${room}?${query}`, as),
+    preview: (url: unknown, as: Login = owner) => house.call('POST', `/api/${room}/preview`, { ...as, body: { url } }),
+    made: async (fields: object = draft, as: Login = owner): Promise<string> => {
       const reply = await create(fields, as)
       assert.equal(reply.statusCode, 201, reply.body)
       return String(reply.data()['id'])
     },
-    keyWith: async (...rights: Right[]): Promise<As> => ({
+    keyWith: async (...rights: Right[]): Promise<Login> => ({
       key: (await seedKey(house.database, owner, { rights })).secret,
     }),
-    /** All rows of everyone, as one text to compare. */
+    /** A checksum of all rows of all organizations. */
     rows: async (): Promise<string | undefined> => {
       const { rows } = await house.database.reads.query<{ all: string }>(
         `select md5(string_agg(r::text, '' order by id)) as all from ${room} r`,

@@ -1,5 +1,5 @@
-// The audit after a fault, A1 to A9: what was acknowledged is there, nothing was invented, and nothing happened twice. Written apart
-// from the code it judges.
+// The audit after a fault, A1 to A9: everything acknowledged is stored, nothing was invented, and nothing happened twice. It shares no code
+// with the code it checks.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -12,7 +12,7 @@ type Pool = Pick<pg.Pool, 'query'>
 const CHECKS: Record<string, string> = {
   'A3 nobody is charged twice': `
     select org_id, person_id from ledger where kind = 'charge' group by 1, 2 having count(*) > 1`,
-  'A3 everyone with an event that counts is charged': `
+  'A3 every person with an event that counts is charged': `
     select distinct e.org_id, e.person_id from events e
     where not e.test and not exists (
       select 1 from ledger l where l.org_id = e.org_id and l.person_id = e.person_id and l.kind = 'charge')`,
@@ -30,7 +30,7 @@ const CHECKS: Record<string, string> = {
       select 1 from deliveries d where d.org_id = e.org_id and d.event_id = e.id and d.target_id = r.id)
       and not (r.once_per_person and exists (
         select 1 from deliveries d where d.org_id = e.org_id and d.target_id = r.id and d.person_id = e.person_id))`,
-  'A5 every event is told to its ad account, and to no other': `
+  'A5 every event is reported to its ad account, and to no other': `
     select e.org_id, e.id, told.targets, meant.targets as meant from events e
     join clicks c on c.org_id = e.org_id and c.id = e.click_id
     left join campaigns p on p.org_id = e.org_id and p.id = e.campaign_id
@@ -124,13 +124,13 @@ export async function assertBooks(pool: Pool): Promise<void> {
   }
 }
 
-/** All nine, of everything that `load` did to these organizations, once the outbox is empty. `address` reads the feed. */
+/** All nine checks, for everything that `load` sent to these organizations, once the outbox is empty. The feed is read at `address`. */
 export async function assertAudit(
   pool: Pool,
   load: Load,
   { targets, receiver, address }: { targets: readonly Target[]; receiver: Receiver; address: string },
 ): Promise<void> {
-  assert.deepEqual(load.unexpected.slice(0, 3), [], 'answers that the interface does not know')
+  assert.deepEqual(load.unexpected.slice(0, 3), [], 'answers that the contract does not allow')
   await assertStored(pool, 'clicks', load.clicks)
   await assertStored(pool, 'events', load.events)
   await assertNothingInvented(pool, load, targets)
@@ -141,8 +141,8 @@ export async function assertAudit(
 }
 
 /**
- * What holds of a restored backup: all that was acknowledged `before` it was taken, exactly once; nothing invented; books and feed that
- * agree. What came later may be there or not.
+ * Checks a restored backup: everything acknowledged `before` it was taken is stored exactly once, nothing was invented, and books and feed
+ * agree. Anything later may be there or not.
  */
 export async function assertRestored(
   pool: Pool,
@@ -160,7 +160,7 @@ export async function assertRestored(
   assertSilent(load, targets)
 }
 
-/** A2: every event that is stored was sent, and was not refused. */
+/** A2: every stored event was sent, and was not refused. */
 async function assertNothingInvented(pool: Pool, { outcomes }: Load, targets: readonly Target[]): Promise<void> {
   const { rows } = await pool.query<{ intent: string }>(
     `select concat_ws(' ', click_id, type, nonce) as intent from events where org_id = any($1)`,
@@ -170,7 +170,7 @@ async function assertNothingInvented(pool: Pool, { outcomes }: Load, targets: re
   assert.deepEqual(invented.slice(0, 3), [], `A2: ${invented.length} events are stored that were refused or never sent`)
 }
 
-/** Waits until everything that was put out for this receiver has arrived. */
+/** Waits until no delivery to this receiver is pending. */
 export async function drained(pool: Pool, { origin }: Receiver): Promise<void> {
   const deadline = performance.now() + 120_000
   for (;;) {
@@ -180,13 +180,13 @@ export async function drained(pool: Pool, { origin }: Receiver): Promise<void> {
       [`${origin}/%`],
     )
     if (rows[0]?.left === 0) return
-    assert.ok(performance.now() < deadline, `${rows[0]?.left} deliveries are still to be made`)
+    assert.ok(performance.now() < deadline, `${rows[0]?.left} deliveries are still pending`)
     await sleep(100)
   }
 }
 
 /**
- * A6: each delivery arrived, and more often than once only by attempts that were under way when someone died. The rules call
+ * A6: each delivery arrived, and more than once only because of attempts in progress when a process died. The rules call
  * `/hook?e={event_id}`.
  */
 async function assertReceived(pool: Pool, receiver: Receiver): Promise<void> {
@@ -210,10 +210,10 @@ async function assertReceived(pool: Pool, receiver: Receiver): Promise<void> {
   assert.deepEqual(repeated.slice(0, 3), [], `A6: ${repeated.length} deliveries were repeated without a reason`)
   const known = new Set(rows.map(({ event_id }) => event_id))
   const strange = [...arrived.keys()].filter(event => !known.has(event))
-  assert.deepEqual(strange.slice(0, 3), [], `A6: ${strange.length} arrivals stand on no delivery`)
+  assert.deepEqual(strange.slice(0, 3), [], `A6: ${strange.length} arrivals have no delivery`)
 }
 
-/** A7: paging through the feed shows every click of the organization once. That every issued one is among them, A1 has shown. */
+/** A7: paging through the feed shows every click of the organization once. A1 has checked that every issued click is stored. */
 async function assertFeed(pool: Pool, { key, org_id }: Target, address: string): Promise<void> {
   const seen: string[] = []
   for (let cursor = ''; ; ) {
@@ -235,7 +235,7 @@ async function assertFeed(pool: Pool, { key, org_id }: Target, address: string):
 const INSIDE =
   /\bat .*:\d+|node:|\.ts\b|\/(src|tmp|home|work|usr)\/|\b(select|insert into|update|relation|column|SQLSTATE|ECONN\w+|postgres)\b/i
 
-/** A9: no failure tells what is inside, or anything of someone else. */
+/** A9: no failure shows internals, or anything of another organization. */
 function assertSilent({ failures }: Load, targets: readonly Target[]): void {
   for (const { org_id, body } of failures) {
     assert.doesNotMatch(body, INSIDE, 'A9')
@@ -248,7 +248,7 @@ function assertSilent({ failures }: Load, targets: readonly Target[]): void {
   }
 }
 
-/** A1 and A7: every id that was acknowledged is stored exactly once; of unknown ones at most once. */
+/** A1 and A7: every acknowledged id is stored exactly once. */
 async function assertStored(pool: Pool, table: 'events' | 'clicks', ids: ReadonlySet<string>): Promise<void> {
   const { rows } = await pool.query<{ id: string; times: string }>(
     `select id, count(*) as times from ${table} where id = any($1) group by 1`,
@@ -259,6 +259,6 @@ async function assertStored(pool: Pool, table: 'events' | 'clicks', ids: Readonl
   assert.deepEqual(
     lost.slice(0, 3),
     [],
-    `${lost.length} of ${ids.size} acknowledged ${table} are not there exactly once`,
+    `${lost.length} of ${ids.size} acknowledged ${table} are not stored exactly once`,
   )
 }

@@ -1,21 +1,21 @@
-// A passkey without a browser: makes a key pair and signs what it is asked, as an authenticator does (WebAuthn, ES256, no attestation).
+// A passkey without a browser: makes a key pair and signs challenges as an authenticator does (WebAuthn, ES256, no attestation).
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 type Options = { challenge: string; rp?: { id?: string }; rpId?: string }
-type Differs = {
-  /** Whether its person has shown themself. */
+type Deviation = {
+  /** Whether the user was verified. */
   isVerified?: boolean
   origin?: string
   host?: string
   challenge?: string
-  /** How it says it is reached. */
+  /** The transports it claims. */
   transports?: unknown
 }
 
 const hashOf = (bytes: string | Buffer) => createHash('sha256').update(bytes).digest()
 const text = (bytes: Buffer | string) => Buffer.from(bytes).toString('base64url')
 
-/** The little of CBOR that is needed here: small maps, byte and text strings, small integers. */
+/** A small part of CBOR: small maps, byte and text strings, small integers. */
 function cbor(value: unknown): Buffer {
   const head = (major: number, count: number) =>
     count < 24
@@ -30,7 +30,7 @@ function cbor(value: unknown): Buffer {
   return Buffer.concat([head(5, map.size), ...[...map].flatMap(([name, one]) => [cbor(name), cbor(one)])])
 }
 
-/** A passkey that was never used, with an id of so many bytes. */
+/** A new passkey, with an id of `length` bytes. */
 export function newAuthenticator(length = 32) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
@@ -46,10 +46,10 @@ export function newAuthenticator(length = 32) {
     Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false }))
   const common = { id: text(id), rawId: text(id), type: 'public-key', clientExtensionResults: {} }
   return {
-    /** What the browser answers to `navigator.credentials.create`. */
+    /** The result of `navigator.credentials.create`. */
     make(
       options: Options,
-      { isVerified = true, origin = 'http://localhost:8080', host, challenge, transports = ['internal'] }: Differs = {},
+      { isVerified = true, origin = 'http://localhost:8080', host, challenge, transports = ['internal'] }: Deviation = {},
     ) {
       const key = new Map<number, unknown>([
         [1, 2],
@@ -79,8 +79,8 @@ export function newAuthenticator(length = 32) {
         response: { clientDataJSON: text(said), attestationObject: text(attestation), transports },
       }
     },
-    /** What the browser answers to `navigator.credentials.get`. */
-    sign(options: Options, { isVerified = true, origin = 'http://localhost:8080', host, challenge }: Differs = {}) {
+    /** The result of `navigator.credentials.get`. */
+    sign(options: Options, { isVerified = true, origin = 'http://localhost:8080', host, challenge }: Deviation = {}) {
       const said = client('webauthn.get', challenge ?? options.challenge, origin)
       const authData = seen(host ?? options.rpId ?? '', isVerified ? 0x05 : 0x01)
       const signature = sign('sha256', Buffer.concat([authData, hashOf(said)]), privateKey)

@@ -1,11 +1,11 @@
-// Races run step by step: hold what the racers need, wait until they all stand before it, let go.
+// Races, step by step: take a lock that the racers need, wait until all of them wait for it, release it.
 import type { Database } from '../../src/ground/db/connect.ts'
 import { eventually } from './eventually.ts'
 import { isSharded } from './sharded.ts'
 
 /**
- * Runs `hold` (one statement that locks something) in a transaction of its own, starts the racers one after the other, each once
- * the one before stands still, and lets go when all of them wait for a lock. Answers what they came to.
+ * Runs `hold` (one statement that takes a lock) in its own transaction, starts the racers one after another, each once
+ * the previous one waits for a lock, and commits when all of them wait. Returns their results.
  */
 export async function raceInto<T>(
   database: Database,
@@ -28,7 +28,7 @@ export async function raceInto<T>(
   }
 }
 
-/** Resolves when so many statements of this database wait for a lock. */
+/** Resolves when `count` statements of this database wait for a lock. */
 export async function untilWaiting(database: Database, count: number): Promise<void> {
   await eventually(`${count} wait for a lock`, async () => {
     const { rows } = await database.reads.query<{ waiting: number }>(

@@ -1,4 +1,4 @@
-// Caps and what they are of, made and asked through the door.
+// Caps, and the offers and campaigns that have them, through the API.
 import assert from 'node:assert/strict'
 import type { TestHouse } from './house.ts'
 import { BROWSER } from './visits.ts'
@@ -22,12 +22,12 @@ export type CapReply = {
   period: string
   object_name: string
 }
-type As = { cookie?: string; key?: string }
+type Login = { cookie?: string; key?: string }
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What a test does with caps as this person. */
-export function capsAs(house: TestHouse, as: As) {
-  const ask = (method: Method, url: string, body?: object, other: As = as) =>
+/** The calls of a test as this person. */
+export function capsAs(house: TestHouse, as: Login) {
+  const ask = (method: Method, url: string, body?: object, other: Login = as) =>
     house.call(method, url, { ...other, ...(body && { body }) })
   const did = async <T = Record<string, unknown>>(method: Method, url: string, body?: object): Promise<T> => {
     const reply = await ask(method, url, body)
@@ -35,7 +35,7 @@ export function capsAs(house: TestHouse, as: As) {
     return reply.json<T>()
   }
   let made = 0
-  /** An offer at an address of its own; its host is its name. */
+  /** An offer whose address has its name as host. */
   const offer = async (name = `offer${(made += 1)}`) => {
     const { id } = await did<{ id: string }>('POST', '/api/offers', {
       name,
@@ -65,7 +65,7 @@ export function capsAs(house: TestHouse, as: As) {
       const { data } = await did<{ data: CapReply[] }>('GET', '/api/caps?limit=200')
       return data.find(one => one.id === id) ?? assert.fail('the cap is not in the list')
     },
-    /** Where a visitor is sent, and the click that is made of it. */
+    /** The destination of a visitor, and their click. */
     async visit(key: string, of = house, headers: Record<string, string> = {}) {
       const reply = await of.call('GET', `/c/${key}`, { headers: { ...BROWSER, ...headers } })
       const to = reply.headers.location === undefined ? undefined : new URL(String(reply.headers.location))

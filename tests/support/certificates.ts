@@ -1,12 +1,12 @@
-// An authority of a test's own, with one certificate between its root and those it gives, as the public ones have it.
+// A test's own certificate authority, with an intermediate certificate below its root, like public authorities.
 import { webcrypto } from 'node:crypto'
 import * as x509 from '@peculiar/x509'
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const YEAR_MS = 365 * 24 * 60 * 60_000
 
-export type Given = { readonly chain: string; readonly key: string }
-type Wish = {
+export type IssuedCertificate = { readonly chain: string; readonly key: string }
+type CertificateRequest = {
   readonly names: readonly string[]
   readonly not_before?: number
   readonly not_after?: number
@@ -15,12 +15,12 @@ type Wish = {
 }
 
 export type TestAuthority = {
-  /** In PEM, for who is to trust it. */
+  /** In PEM, for clients that trust it. */
   readonly root: string
   /** A certificate and its key. */
-  give(wish: Wish): Promise<Given>
-  /** A chain for a key of somebody else's: his request in DER, or a public key. */
-  sign(publicKey: x509.PublicKeyType, wish: Wish): Promise<string>
+  issue(request: CertificateRequest): Promise<IssuedCertificate>
+  /** A chain for somebody else's key: their request in DER, or a public key. */
+  sign(publicKey: x509.PublicKeyType, request: CertificateRequest): Promise<string>
   readonly intermediate: string
 }
 
@@ -82,9 +82,9 @@ export async function makeAuthority(): Promise<TestAuthority> {
     root: root.toString('pem'),
     intermediate: intermediate.toString('pem'),
     sign,
-    async give(wish) {
+    async issue(request) {
       const own = await keyPair()
-      return { chain: await sign(own.publicKey, wish), key: await pemOf(own.privateKey) }
+      return { chain: await sign(own.publicKey, request), key: await pemOf(own.privateKey) }
     },
   }
 }

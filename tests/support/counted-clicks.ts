@@ -14,7 +14,7 @@ import {
 } from '../../src/intake/counters/deltas.ts'
 
 /** The columns of a stored click that are read. `stages` has one bit per rung reached. */
-export type SeededClick = {
+export type CountedClick = {
   id: string
   campaign_id: string | null
   offer_id: string | null
@@ -28,9 +28,9 @@ export type SeededClick = {
 }
 
 /** The fields of a seeded click that differ from the defaults; `at` is its time in Unix milliseconds. */
-export type ClickSeed = Partial<SeededClick> & { at?: number }
+export type ClickSeed = Partial<CountedClick> & { at?: number }
 
-const clickOf = ({ at = Date.now(), ...given }: ClickSeed): SeededClick => ({
+const clickOf = ({ at = Date.now(), ...given }: ClickSeed): CountedClick => ({
   id: newId(at),
   campaign_id: null,
   offer_id: null,
@@ -53,13 +53,13 @@ export const WITHHELD = {
 }
 
 /** A cost counts as soon as its click does. */
-const withItsCost = (click: SeededClick): SeededClick => ({
+const withItsCost = (click: CountedClick): CountedClick => ({
   ...click,
   cost_counts: click.cost_counts === null ? null : click.cost_counts || click.tracked,
 })
 
 /** The statuses of a seeded click's conversions: clicks that reached a deposit have paid, held or rejected ones. */
-function standingOf({ stages, revenue }: Pick<SeededClick, 'stages' | 'revenue'>): Verdicts {
+function standingOf({ stages, revenue }: Pick<CountedClick, 'stages' | 'revenue'>): Verdicts {
   const hasDeposit = (stages & 32) !== 0
   return {
     approved: revenue === null ? 0 : 1,
@@ -82,16 +82,16 @@ const OF_BEFORE = [
     from unnest($3::report_change2[])`,
 ]
 
-/** Without `slots`, as a process of before half hours counts. */
-type How = { readonly slots?: boolean }
+/** With `slots: false`, counted as a process of a version without half hours does. */
+type Counting = { readonly slots?: boolean }
 
-/** Stores clicks and counts them; answers what was stored, in the order given. */
-export async function seedClicks(
+/** Stores clicks and counts them. Returns the stored clicks in the given order. */
+export async function seedCountedClicks(
   { worker }: Pick<Database, 'worker'>,
   org_id: number,
   seeds: readonly ClickSeed[],
-  how: How = {},
-): Promise<SeededClick[]> {
+  how: Counting = {},
+): Promise<CountedClick[]> {
   const clicks = seeds.map(clickOf).map(withItsCost)
   const sheet = new DeltaSheet()
   for (const click of clicks) count(sheet, org_id, click, 1)
@@ -119,10 +119,10 @@ export async function seedClicks(
 export async function changeClick(
   { worker }: Pick<Database, 'worker'>,
   org_id: number,
-  click: SeededClick,
-  change: Partial<SeededClick>,
-  how: How = {},
-): Promise<SeededClick> {
+  click: CountedClick,
+  change: Partial<CountedClick>,
+  how: Counting = {},
+): Promise<CountedClick> {
   const changed = withItsCost({ ...click, ...change })
   const sheet = new DeltaSheet()
   count(sheet, org_id, click, -1)
@@ -142,7 +142,7 @@ export async function changeClick(
   return changed
 }
 
-function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | -1): void {
+function count(sheet: DeltaSheet, org_id: number, click: CountedClick, sign: 1 | -1): void {
   if (!click.tracked) return
   const at = new Date(timeOfId(click.id))
   const cell: Cell = {
@@ -176,7 +176,7 @@ function count(sheet: DeltaSheet, org_id: number, click: SeededClick, sign: 1 | 
   sheet.add(org_id, cell, change)
 }
 
-async function append(client: pg.PoolClient, sheet: DeltaSheet, { slots = true }: How): Promise<void> {
+async function append(client: pg.PoolClient, sheet: DeltaSheet, { slots = true }: Counting): Promise<void> {
   const { text, values = [] } = sheet.statement() ?? {}
   if (text === undefined) return
   if (slots) await client.query(text, [...values])

@@ -1,4 +1,4 @@
-// Holds an answer against the document of the API: what the tests of every room are answered, the document must say.
+// Compares every answer in a test with the OpenAPI document.
 import assert from 'node:assert/strict'
 import type { LightMyRequestResponse } from 'fastify'
 import { z } from 'zod'
@@ -11,15 +11,15 @@ type Response = { description: string; headers?: object; content?: Record<string
 type Described = { declared: Declared; endpoint: Endpoint; path: RegExp; responses?: Promise<Record<string, Response>> }
 type Document = { paths: Record<string, Record<string, { responses: Record<string, Response> }>> }
 
-/** Headers that somebody reads: where one is answered, the document says so. */
+/** Headers that clients read: the document must have them wherever they are sent. */
 const READ = ['retry-after', 'idempotent-replayed', 'location', 'set-cookie']
 
-/** The window of a report is said as it was sent, also where it lies beyond the times that are taken in elsewhere. */
+/** A report's window is returned as it was sent, even if it is beyond the times that other routes accept. */
 const BEYOND = /"window":\{"from":"(0000-|[^}]*\+010000-)/
 
 let described: Map<string, Described[]> | undefined
 
-/** By method, the routes that name more of their path first. */
+/** The routes by method; those without a path parameter first. */
 function describe(furnished: readonly Declared[]): Map<string, Described[]> {
   const all = furnished.flatMap(({ name, endpoint }) =>
     Object.entries(endpoint.parts ?? { [name]: endpoint }).map(([part, one]): Described => {
@@ -34,13 +34,13 @@ function describe(furnished: readonly Declared[]): Map<string, Described[]> {
   )
 }
 
-/** What the document says that this endpoint answers. */
+/** The document's responses of this endpoint. */
 async function responsesOf({ declared }: Described): Promise<Record<string, Response>> {
   const { paths } = (await openApi([declared], '0')) as unknown as Document
   return Object.values(paths).flatMap(methods => Object.values(methods))[0]?.responses ?? {}
 }
 
-/** Fails where an answer has a status, a code, a content type, a header or a field that the document does not have. */
+/** Fails if an answer has a status, a code, a content type, a header or a field that the document does not have. */
 export async function assertDescribed(
   furnished: readonly Declared[],
   method: string,
@@ -82,6 +82,6 @@ function assertForm(
   if (status >= 400 && jsonrpc === undefined)
     return assert.ok(code === undefined || description.includes(`\`${code}\``), `${at}, a code that is not described`)
   if (form === undefined || jsonrpc !== undefined || BEYOND.test(JSON.stringify(body))) return
-  // What the schema does not name is lost on the way through it, and what it names otherwise is changed.
+  // Decoding drops unknown fields, so the result differs if the answer has one.
   assert.deepEqual(z.encode(form, z.decode(form, body as never)), body, at)
 }

@@ -1,5 +1,5 @@
-// A DNS server of ours on loopback, by UDP and by TCP: what is said of a name is what a test has put there, and for all else there is no such
-// name. It takes only what is a query as RFC 1035 has it, and follows an alias as a resolver does.
+// A fake DNS server on loopback, by UDP and TCP. It has the records a test sets, and answers that any other name does not exist. It accepts only
+// valid queries (RFC 1035) and follows aliases like a resolver.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -10,14 +10,14 @@ type Zone = {
   CNAME?: string
   TXT?: string[]
   CAA?: string[]
-  /** `servfail`: broken; `silent`: never answered; `truncated`: by UDP only that there is more. */
+  /** `servfail`: broken; `silent`: never answered; `truncated`: by UDP only a truncated answer. */
   state?: 'servfail' | 'silent' | 'truncated'
 }
 
 export type FakeDns = {
   /** For DNS_SERVERS. */
   readonly address: string
-  /** What is said of a name from here on; undefined: there is no such name. */
+  /** Sets the records of a name; `undefined`: the name does not exist. */
   set(name: string, zone: Zone | undefined): void
   /** Every question so far, as `A go.example.test udp`. */
   readonly asked: readonly string[]

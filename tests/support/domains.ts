@@ -1,4 +1,4 @@
-// A house that listens under names: DNS of our own says where they lead, and the ports that checks knock at are the house's.
+// A house with domains: a fake DNS server decides where names lead, and checks call the house's own port.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { HouseOptions } from '../../src/house.ts'
@@ -7,22 +7,22 @@ import { openTestHouse, startHouse, type TestHouse } from './house.ts'
 import { freePort } from './ports.ts'
 import { type RawAnswer, askAs } from './raw-http.ts'
 
-/** Where the house listens, and where nobody does. */
+/** The address where the house listens, and one where nothing listens. */
 export const HERE = '127.0.0.1'
 export const NOBODY = '127.0.0.9'
-/** Its own name. */
+/** The main host. */
 export const MAIN = 'track.test'
 
 export type DomainHouse = TestHouse & {
   readonly dns: FakeDns
   readonly port: number
-  /** Asks by a name, whatever DNS says of it. */
+  /** Sends a request with this Host, whatever DNS says. */
   visit(host: string, path: string, sent?: Parameters<typeof askAs>[3]): Promise<RawAnswer>
-  /** Another process on the same database, behind the same door: it listens to nobody. */
+  /** A second process on the same database, which does not listen. */
   second(env?: Record<string, string>): Promise<TestHouse>
 }
 
-/** Starts it. ROLE=serve unless told otherwise, so that nothing is checked but when a test asks. */
+/** Starts it, by default with ROLE=serve, so that names are checked only on demand. */
 export async function startDomainHouse(
   env: Record<string, string> = {},
   options: HouseOptions = {},
@@ -54,7 +54,7 @@ export async function startDomainHouse(
   }
 }
 
-/** Another server, on the same port of another address of this machine. */
+/** Another server, on another address of this machine. */
 export async function startOther(
   address: string,
   port: number,

@@ -1,4 +1,4 @@
-// What a fault test stands on: organizations, a receiver that remembers, and whole processes that can be killed.
+// The ground of a fault test: organizations, a receiver that records calls, and processes that can be killed.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,22 +8,22 @@ import { seedPlace } from './place.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { type Sluice, type SluiceOptions, startSluice } from './sluice.ts'
 
-/** How long each fault is kept up: some seconds in `npm test`, longer in `npm run test:faults`. */
+/** The duration of each fault: some seconds in `npm test`, longer in `npm run test:faults`. */
 export const SECONDS = Number(process.env['SLUICE_FAULT_SECONDS'] ?? 3)
-/** Whether somebody asked for it: `npm test` does each thing once where doing it again and again takes the machine's time alone. */
+/** Whether `npm run test:faults` runs. `npm test` does each fault only once. */
 export const IS_LONG = process.env['SLUICE_FAULT_SECONDS'] !== undefined
 
 export type FaultGround = {
   targets: Target[]
   receiver: Receiver
-  /** Starts a process; `number` is its place among several and names its data folder. */
+  /** Starts a process; `number` names its data folder. */
   start(number: number, env?: Record<string, string>, options?: SluiceOptions): Promise<Sluice>
-  /** Makes everything due that waits for a lease or a retry. Only while no process works. */
+  /** Makes all deliveries due that wait for a lease or a retry. Only while no process works. */
   mature(): Promise<void>
   end(): Promise<void>
 }
 
-/** Seeds organizations whose rules call one receiver on loopback. `url` is how processes reach the database. */
+/** Seeds organizations whose rules call one receiver on loopback. `url` is the database's address for processes. */
 export async function faultGround(database: Database, url: string, organizations: number): Promise<FaultGround> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-faults-'))
   const receiver = await startReceiver()

@@ -1,4 +1,4 @@
-// nginx and Caddy as docs/operating.md sets them up, on ports of this machine: what an operator copies is what is tried.
+// nginx and Caddy with the samples of docs/operating.md, on ports of this machine, so that tests run what operators copy.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,13 +14,13 @@ const PAGE = join(import.meta.dirname, '../../docs/operating.md')
 
 export type FrontProxy = {
   readonly port: number
-  /** Asks it by https under a name, which it presents in TLS and in Host alike. Rejects where the handshake fails. */
+  /** Sends an HTTPS request with `name` in TLS and in Host. Rejects if the handshake fails. */
   ask(name: string, path: string, headers?: Record<string, string>): Promise<ProxiedAnswer>
   close(): Promise<void>
 }
 type ProxiedAnswer = { status: number; cookies: string[]; location: string | undefined; body: string }
 
-/** The sample of this language on the page, changed for the test. */
+/** The sample number `which` of this language on the page. */
 export function sampleOf(language: 'nginx' | 'caddyfile', which = 0): string {
   const found = [...readFileSync(PAGE, 'utf8').matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))]
   const sample = found[which]?.[1]
@@ -28,7 +28,7 @@ export function sampleOf(language: 'nginx' | 'caddyfile', which = 0): string {
   return sample
 }
 
-/** Why it cannot be tried here, or false. */
+/** The reason to skip the test, or false. */
 export function lacking(...programs: Program[]): string | false {
   if (process.env['SLUICE_TEST_ALL'] !== '1') return 'npm run test:all runs it'
   const missing = programs.filter(name => findProgram(name) === undefined)
@@ -73,7 +73,7 @@ events {} http { access_log off; ${temporary}\n${sample}\n}\n`
   return await started(child, port, folder)
 }
 
-/** Caddy with a sample, in front of Sluice on `upstream`, with certificates of an authority of its own. */
+/** Caddy with a sample, in front of Sluice on `upstream`, with certificates of its own authority. */
 export async function startCaddy(
   upstream: number,
   sample: string,
@@ -83,7 +83,7 @@ export async function startCaddy(
   const [port, http] = [at ?? (await freePort()), await freePort()]
   const options = `admin off\n  local_certs\n  skip_install_trust\n  http_port ${http}\n  https_port ${port}\n`
   const changed = sample.replaceAll('127.0.0.1:8080', `127.0.0.1:${upstream}`)
-  // A global block of the sample's own takes the test's options in.
+  // If the sample has a global block, the test's options go into it.
   const conf = changed.startsWith('{') ? changed.replace('{\n', `{\n  ${options}`) : `{\n  ${options}}\n${changed}`
   writeFileSync(join(folder, 'Caddyfile'), conf)
   const env = { PATH: process.env['PATH'], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
@@ -94,7 +94,7 @@ export async function startCaddy(
   return await started(child, port, folder, known)
 }
 
-/** `known`: a name that it answers for. */
+/** `known`: a name that the proxy serves. */
 async function started(
   child: ChildProcess,
   port: number,

@@ -1,4 +1,4 @@
-// Keys and their grants as their owner handles them in the dashboard.
+// Keys and their grants through the dashboard's routes.
 import { newId, toWireId } from '../../src/contract/ids.ts'
 import type { SeededOrganization, TestHouse } from './house.ts'
 import type { SignedIn } from './people.ts'
@@ -14,7 +14,7 @@ export type ShownGrant = {
 
 let campaigns = 0
 
-/** What `owner` does with keys; `as` is someone else's cookie. Ids are as on the wire. */
+/** The calls of `owner`; `as` is someone else's cookie. Ids are those of the API. */
 export function keysOf(house: TestHouse, owner: SignedIn) {
   const here = { organization_id: toWireId(owner.organization_id) }
   return {
@@ -30,12 +30,12 @@ export function keysOf(house: TestHouse, owner: SignedIn) {
       return (await house.call('GET', `/api/api-keys/${id}/grant`, { cookie: owner.cookie })).json<ShownGrant>()
     },
     emptyOut: (id: string, as = owner.cookie) => house.call('DELETE', `/api/api-keys/${id}/grant`, { cookie: as }),
-    /** How intake answers the key: a missing body means it was let in, else the refusal's code. */
+    /** The answer of intake to the key: `let in` if only the body was missing, else the refusal's code. */
     async tried(key: string): Promise<unknown> {
       const reply = await house.call('POST', '/api/events', { key, body: {} })
       return reply.statusCode === 400 ? 'let in' : reply.data()['code']
     },
-    /** A campaign row; its id as on the wire. */
+    /** Inserts a campaign; returns its id in the API's form. */
     async seedCampaign({ org_id }: Pick<SeededOrganization, 'org_id'> = owner): Promise<string> {
       const id = newId()
       const now = new Date().toISOString()

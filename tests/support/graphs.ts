@@ -1,10 +1,10 @@
-// Graphs of click flows: made by hand for tests, and at random for properties.
+// Graphs of click flows: fixed ones for tests, and random ones for properties.
 import fc from 'fast-check'
 import { noParameters } from '../../src/intake/clicks/parameters.ts'
 import { CONDITION_FIELDS, DAYS, type FlowEdge, type FlowNode, type Graph } from '../../src/traffic/click-flows/api.ts'
 import type { FlowVisitor } from '../../src/traffic/click-flows/conditions.ts'
 
-/** A visitor with nothing known but what is given. */
+/** A visitor with only the given values. */
 export function aVisitor(known: Partial<FlowVisitor> = {}): FlowVisitor {
   return {
     ...noParameters(),
@@ -68,7 +68,7 @@ const complete = (field: (typeof CONDITION_FIELDS)[number]): Partial<FlowNode> =
       ? { field, values: ['mobile'] }
       : { field, values: ['de', 'en'] }
 
-/** A step that leads on: what it is, and which of the nodes behind it it leads to. */
+/** A step that leads on: its kind, and the later nodes it leads to. */
 type Spec = { kind: 'condition' | 'split' | 'landing'; field: number; picks: number[]; weights: number[] }
 
 const spec: fc.Arbitrary<Spec> = fc.record({
@@ -78,7 +78,7 @@ const spec: fc.Arbitrary<Spec> = fc.record({
   weights: fc.array(fc.integer({ min: 1, max: 1000 }), { minLength: 3, maxLength: 3 }),
 })
 
-/** Graphs that may be published: each node leads only to nodes behind it, and those that nobody reaches are left out. */
+/** Graphs that can be published: each node leads only to later nodes, and unreachable ones are left out. */
 export const anyGraph: fc.Arbitrary<Graph> = fc.array(spec, { maxLength: 12 }).map(specs => {
   const ends: FlowNode[] = [
     { id: 'to', type: 'redirect', url: 'https://end.example/' },

@@ -20,8 +20,8 @@ export async function seedOffer(
   return id
 }
 
-/** A campaign that redirects. Returns its id. */
-export async function seedCampaign(
+/** A campaign that redirects, without a link of its own. Returns its id. */
+export async function seedPlainCampaign(
   { kysely }: Database,
   org_id: number,
   { offer_id = null, ad_account_id = null }: { offer_id?: string | null; ad_account_id?: string | null } = {},
@@ -78,7 +78,7 @@ export async function seedBot(
   return id
 }
 
-export type SeededClick = {
+export type ClickFields = {
   campaign_id?: string | null
   offer_id?: string | null
   visitor_id?: string | null
@@ -98,7 +98,7 @@ export async function seedClicks(
   { intake, kysely }: Database,
   org_id: number,
   count: number,
-  click: SeededClick | ((at: number) => SeededClick) = {},
+  click: ClickFields | ((at: number) => ClickFields) = {},
 ): Promise<string[]> {
   const sheet = new DeltaSheet()
   const rows = Array.from({ length: count }, (_, at) => {
@@ -129,7 +129,7 @@ export async function seedClicks(
 }
 
 /** Seeds one click; returns its id. */
-export async function seedClick(database: Database, org_id: number, click: SeededClick = {}): Promise<string> {
+export async function seedClick(database: Database, org_id: number, click: ClickFields = {}): Promise<string> {
   const [id = ''] = await seedClicks(database, org_id, 1, click)
   return id
 }

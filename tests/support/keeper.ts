@@ -10,7 +10,7 @@ import { templateName } from './template.ts'
 const [folder = '', remove] = process.argv.slice(2)
 const IDLE_CHECKS = 12
 
-/** Nothing here has to survive a crash, so no test waits for the disk. */
+/** The data need not survive a crash, so no test waits for the disk. */
 const settings = [
   'fsync=off',
   'synchronous_commit=off',

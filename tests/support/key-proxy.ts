@@ -1,11 +1,11 @@
-// Puts a key on every request, for software that cannot be told to send one. Host and Origin stay as they were sent.
+// Adds a key to every request, for software that cannot send one. Host and Origin are passed on unchanged.
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 export type KeyProxy = { readonly address: string; close(): Promise<void> }
 
-/** Listens on a loopback port of its own, before the server at `target`. */
+/** Listens on a loopback port and forwards to the server at `target`. */
 export async function startKeyProxy(target: string, key: string): Promise<KeyProxy> {
   const { hostname, port } = new URL(target)
   const proxy = createServer((received, reply) => {

@@ -24,11 +24,12 @@ export const ORG = 7
 const CREATED_AT = '2026-03-01T00:00:00Z'
 export const CREATED_SECONDS = Date.parse(CREATED_AT) / 1000
 
-type Rule = { org_id?: number; url: string; method?: 'GET' | 'POST'; active?: boolean; deleted_at?: string }
+type RuleSeed = { org_id?: number; url: string; method?: 'GET' | 'POST'; active?: boolean; deleted_at?: string }
 
-export async function seedRule(
+/** Inserts a postback rule for leads. Returns its id. */
+export async function seedOutboxRule(
   db: Db,
-  { org_id = ORG, url, method = 'GET', active = true, deleted_at }: Rule,
+  { org_id = ORG, url, method = 'GET', active = true, deleted_at }: RuleSeed,
 ): Promise<string> {
   const now = new Date().toISOString()
   const row = { org_id, id: newId(), event_type: 'lead', url, method, active, created_at: now, updated_at: now }
@@ -39,7 +40,7 @@ export async function seedRule(
   return row.id
 }
 
-type Seed = {
+type DeliverySeed = {
   org_id?: number
   target_id: string
   kind?: string
@@ -49,10 +50,10 @@ type Seed = {
   /** The time in its id, Unix ms. Ids of the same millisecond have no order. */
   at?: number
 }
-export type Seeded = { id: string; event_id: string; click_id: string }
+export type SeededDelivery = { id: string; event_id: string; click_id: string }
 
 /** Inserts a click, its conversion and the delivery. */
-export async function seedDelivery(db: Db, seed: Seed): Promise<Seeded> {
+export async function seedDelivery(db: Db, seed: DeliverySeed): Promise<SeededDelivery> {
   const { org_id = ORG, target_id, kind = 'postback', state = 'pending', click = {}, run_at = CREATED_AT, at } = seed
   const [id, event_id, click_id] = [newId(at), newId(), newId()]
   const marks = { status: 4, stages: 17, tracked: true, test: false, suppressed_delivery: false }
@@ -85,7 +86,7 @@ export const attemptsOf = (db: Db, id: string) =>
   db.selectFrom('delivery_attempts').selectAll().where('delivery_id', '=', id).orderBy('number').execute()
 
 /** Waits until the delivery is in this state, unclaimed, after that many attempts. */
-export async function until(db: Db, id: string, state: string, attempts = 0): ReturnType<typeof deliveryOf> {
+export async function untilInState(db: Db, id: string, state: string, attempts = 0): ReturnType<typeof deliveryOf> {
   const deadline = performance.now() + 60_000
   for (;;) {
     const row = await deliveryOf(db, id)
@@ -98,7 +99,7 @@ export async function until(db: Db, id: string, state: string, attempts = 0): Re
   }
 }
 
-type Work = { readonly lanes?: readonly Lane[]; readonly env?: Record<string, string> }
+type WorkerParts = { readonly lanes?: readonly Lane[]; readonly env?: Record<string, string> }
 
 /**
  * A database for all tests of a file, with functions to open workers and receivers. After each test, everything it opened is closed, the last first,
@@ -125,7 +126,7 @@ export async function useOutbox() {
     receiver: async (...options: Parameters<typeof startReceiver>): Promise<Receiver> =>
       closing(await startReceiver(...options)),
     /** Opens a worker of these lanes (default: postbacks). It may call private addresses unless `env` says otherwise. */
-    work: (options: DeliveryWorkerOptions = {}, { lanes = [postbackLane], env = {} }: Work = {}): DeliveryWorker => {
+    work: (options: DeliveryWorkerOptions = {}, { lanes = [postbackLane], env = {} }: WorkerParts = {}): DeliveryWorker => {
       const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', ...env })
       return closing(openDeliveryWorker({ config, database, log: pino({ level: 'silent' }) }, lanes, options))
     },

@@ -1,8 +1,8 @@
-// Test files that open a house of their own instead of the one that files of a process share (`useHouse`), by the reason why.
+// Test files that open their own house instead of sharing the process's house (`useHouse`), by reason.
 
 export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
   'it fills whole databases': ['demo/demo.test.ts'],
-  'no background rounds may run beside it': [
+  'no periodic jobs may run beside it': [
     'demo/views.test.ts',
     'src/outgoing/deliveries/deliveries.test.ts',
     'src/reading/explore/cost.test.ts',
@@ -21,7 +21,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'tests/scope.test.ts',
     'tests/warnings.test.ts',
   ],
-  'it takes its database away, restarts the house or looks at all rows': [
+  'it stops its database, restarts the house or checks all rows': [
     'src/backup/backup.test.ts',
     'src/intake/events/away.test.ts',
     'src/intake/events/queue.test.ts',
@@ -49,7 +49,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'tests/faults/clocks.test.ts',
   ],
   'it breaks its database': ['src/gate/answer.test.ts'],
-  'it needs settings or limits of its own': [
+  'it needs its own settings or limits': [
     'src/gate/once.test.ts',
     'src/gate/quota.test.ts',
     'src/intake/clicks/retention.test.ts',
@@ -103,7 +103,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/traffic/caps/caps.test.ts',
     'src/traffic/open-hours/open-hours.test.ts',
   ],
-  'it looks at rows of the whole database': [
+  'it checks rows of the whole database': [
     'src/money/ad-spend/spreads.test.ts',
     'src/traffic/sources/sources.test.ts',
   ],

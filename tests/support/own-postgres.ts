@@ -1,4 +1,4 @@
-// A PostgreSQL as an operator runs it beside Sluice: with the programs of the system, which the embedded one does not bring.
+// A PostgreSQL as an operator runs it beside Sluice, with the system's programs, which the embedded package lacks.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, globSync, mkdirSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { chooseOwner } from '../../src/ground/db/programs.ts'
 
 const run = promisify(execFile)
 const NEEDED = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'pg_basebackup']
-/** Where Debian and its like keep them, which is not in the path. */
+/** Debian keeps them outside of the path. */
 export const installedVersions: readonly { readonly major: number; readonly bin: string }[] = globSync(
   '/usr/lib/postgresql/*/bin',
 )
@@ -19,18 +19,18 @@ export const installedVersions: readonly { readonly major: number; readonly bin:
   .toSorted((one, other) => one.major - other.major)
 const bin = installedVersions.at(-1)?.bin
 
-/** Why there is none, or false: what `skip` of a test takes. */
+/** The reason to skip a test, or false. */
 export const whyNoOwnPostgres: string | false =
   bin === undefined ? 'no PostgreSQL 15 or newer is installed (Debian: apt-get install postgresql)' : false
 
 type OwnPostgres = {
-  /** Of the named database, for DATABASE_URL. */
+  /** The DATABASE_URL of a database. */
   url(database: string): string
   connection(database: string): pg.ClientConfig
   stop(): Promise<void>
 }
 
-/** Whom the server runs as: root may not. */
+/** The user the server runs as, because root may not run it. */
 const owner = chooseOwner('/nowhere')
 
 /** Runs one of PostgreSQL's programs as its owner. */
@@ -42,19 +42,19 @@ async function runOf(folder: string | undefined, name: string, ...given: string[
   await run(join(folder ?? '', name), given, { ...owner, cwd: '/' })
 }
 
-/** A folder that PostgreSQL's owner may write. */
+/** Makes a folder that PostgreSQL's owner may write. */
 export function ownersFolder(path: string): string {
   mkdirSync(path, { mode: 0o700 })
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(path, owner.uid, owner.gid)
   return path
 }
 
-/** Of the newest version there is, or of the programs in `programs`. */
+/** Initializes a cluster with the programs in `programs`, by default of the newest installed version. */
 export async function createOwnCluster(folder: string, programs = bin): Promise<void> {
   await runOf(programs, 'initdb', '-D', folder, '-U', 'sluice', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync')
 }
 
-/** Starts the server of `folder`, with its socket beside it; resolves when it takes connections and writes. */
+/** Starts the server of `folder`, with its socket beside it; resolves when it accepts connections and writes. */
 export async function startOwnPostgres(
   folder: string,
   settings: readonly string[],

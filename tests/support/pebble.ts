@@ -1,4 +1,4 @@
-// Pebble, the test authority of those who make Let's Encrypt, strict and with nonces it refuses, beside a DNS server in which every name leads to
+// Pebble, the test authority of Let's Encrypt, strict and refusing some nonces, with a DNS server in which every name leads to
 // this machine.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,26 +15,26 @@ import { findProgram } from './programs.ts'
 
 export type Pebble = {
   readonly directory: string
-  /** The names it looks at, for DNS_SERVERS. */
+  /** Its DNS server, for DNS_SERVERS. */
   readonly dns: string
-  /** What a process has to trust to speak to it: a file for NODE_EXTRA_CA_CERTS. */
+  /** The file for NODE_EXTRA_CA_CERTS of processes that call it. */
   readonly trusted: string
-  /** The root its certificates come from. */
+  /** The root of its certificates. */
   root(): Promise<string>
-  /** What it has written so far. */
-  said(): string
+  /** Its output so far. */
+  output(): string
   close(): Promise<void>
 }
 
 type Options = {
   readonly http_port: number
-  /** Of the certificates it gives. */
+  /** Of the certificates it issues. */
   readonly lifetime_s?: number
-  /** An account has to be bound to this one: the id, and its key in base64url. */
+  /** The external account that every account must be bound to: its id, and its key in base64url. */
   readonly bound?: { readonly id: string; readonly key: string }
 }
 
-/** Why it cannot be tried here, or false. */
+/** The reason to skip the test, or false. */
 export const withoutPebble: string | false =
   findProgram('pebble') === undefined && 'pebble is not installed: apt-get install pebble (Debian 12 and later)'
 
@@ -47,15 +47,15 @@ export async function startPebble(options: Options): Promise<Pebble> {
   const env = { PATH: process.env['PATH'], PEBBLE_VA_NOSLEEP: '1', PEBBLE_WFE_NONCEREJECT: '20' }
   const flags = ['-strict', '-config', join(folder, 'pebble.json'), '-dnsserver', `127.0.0.1:${ports.dns}`]
   const server = spawn('pebble', flags, { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
-  for (const stream of [server.stdout, server.stderr]) stream.on('data', chunk => (said += String(chunk)))
+  let output = ''
+  for (const stream of [server.stdout, server.stderr]) stream.on('data', chunk => (output += String(chunk)))
   const ask = async (port: number, path: string) => {
     const sent = get({ host: '127.0.0.1', port, path, ca: own.root })
     const [answer] = (await once(sent, 'response')) as [IncomingMessage]
     return await text(answer)
   }
   await eventually('pebble answers', async () => {
-    if (server.exitCode !== null) throw new Error(`pebble ended: ${said}`)
+    if (server.exitCode !== null) throw new Error(`pebble ended: ${output}`)
     return await ask(ports.own, '/dir').then(Boolean, () => false)
   })
   return {
@@ -63,7 +63,7 @@ export async function startPebble(options: Options): Promise<Pebble> {
     dns: `127.0.0.1:${ports.dns}`,
     trusted: join(folder, 'root.pem'),
     root: () => ask(ports.management, '/roots/0'),
-    said: () => said,
+    output: () => output,
     async close() {
       await Promise.all([server, names].map(ended))
       rmSync(folder, { recursive: true })
@@ -71,7 +71,7 @@ export async function startPebble(options: Options): Promise<Pebble> {
   }
 }
 
-/** Every name leads to 127.0.0.1, and to no address of IPv6. */
+/** Every name has the address 127.0.0.1, and none in IPv6. */
 async function startNames(port: number): Promise<ChildProcess> {
   const answers = ['-defaultIPv4', '127.0.0.1', '-defaultIPv6', '', '-dns01', `127.0.0.1:${port}`]
   const off = ['-http01', '', '-https01', '', '-tlsalpn01', '', '-management', `127.0.0.1:${await freePort()}`]
@@ -88,7 +88,7 @@ async function writeSettings(
     writeFileSync(join(folder, name), content)
     return join(folder, name)
   }
-  const { chain, key } = await own.give({ names: ['localhost', '127.0.0.1'] })
+  const { chain, key } = await own.issue({ names: ['localhost', '127.0.0.1'] })
   file('root.pem', own.root)
   const pebble = {
     listenAddress: `127.0.0.1:${ports.own}`,

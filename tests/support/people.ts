@@ -1,4 +1,4 @@
-// People who are signed in, made without the price of hashing a password.
+// Signed-in people, without the cost of hashing a password.
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Role } from '../../src/contract/endpoint.ts'
 import { newId } from '../../src/contract/ids.ts'
@@ -6,11 +6,11 @@ import { type SeededOrganization, seedOrganization, type TestHouse } from './hou
 
 const HOUR_MS = 3_600_000
 
-/** The parts of a house that a session needs; also those of a process that was started on the same database with the same SECRET. */
-type Place = Pick<TestHouse, 'database'> & { readonly ground: Pick<TestHouse['ground'], 'secrets'> }
+/** The parts of a house that a session needs, or of a process on the same database with the same SECRET. */
+type SessionGround = Pick<TestHouse, 'database'> & { readonly ground: Pick<TestHouse['ground'], 'secrets'> }
 
-/** A session of the person, as the cookie to send: `house.call('GET', '/api/members', { cookie })`. */
-export async function seedSession(house: Place, user_id: string, ends_in_ms = HOUR_MS): Promise<string> {
+/** A session of the person. Returns the cookie to send: `house.call('GET', '/api/members', { cookie })`. */
+export async function seedSession(house: SessionGround, user_id: string, ends_in_ms = HOUR_MS): Promise<string> {
   const token = randomBytes(16).toString('hex')
   const now = Date.now()
   await house.database.kysely
@@ -31,7 +31,7 @@ export async function seedSession(house: Place, user_id: string, ends_in_ms = HO
 
 export type SignedIn = SeededOrganization & { cookie: string; email: string }
 
-/** A new person with a session; in `place` with the role given, else owner of a new organization. */
+/** A new person with a session: a member of `place` with this role, else with this role in a new organization. */
 export async function seedSignedIn(
   house: TestHouse,
   { place, role = 'owner' }: { place?: SeededOrganization; role?: Role } = {},
@@ -45,7 +45,7 @@ export async function seedSignedIn(
   return { ...place, user_id, cookie: await seedSession(house, user_id), email: `${user_id}@example.com` }
 }
 
-/** Someone with an account, no password and no organization. */
+/** A person with an account, but without a password and an organization. */
 export async function seedPerson(house: TestHouse, email?: string): Promise<string> {
   const id = newId()
   const now = new Date().toISOString()
@@ -63,7 +63,7 @@ export async function seedPerson(house: TestHouse, email?: string): Promise<stri
   return id
 }
 
-/** Makes a person a member of an organization, from now on. */
+/** Makes a person a member of an organization. */
 export async function join(
   house: TestHouse,
   { org_id }: Pick<SeededOrganization, 'org_id'>,

@@ -1,6 +1,6 @@
-// What `explain (analyze, format json)` says, down to what the nodes of a cluster did.
+// Plans of `explain (analyze, format json)`, including those of a cluster's nodes.
 
-/** A step of a plan, as far as tests look at it. */
+/** The fields of a plan's step that tests check. */
 export type Plan = {
   'Actual Rows': number
   'Actual Loops'?: number
@@ -9,7 +9,7 @@ export type Plan = {
   'Distributed Query'?: object
 }
 
-/** The steps that a step has below it: its own, and where it asked other nodes, the first of each of their plans. */
+/** The steps below a step: its own, and the first of each plan of other nodes. */
 export const stepsBelow = (plan: Plan): Plan[] => [...(plan.Plans ?? []), ...plansIn(plan['Distributed Query'])]
 
 function plansIn(told: unknown): Plan[] {

@@ -1,12 +1,12 @@
-// Ports for servers that must be told where to listen, such as other programs, and ones that come again at the same place.
+// Free ports, for servers that need a fixed port: other programs, and servers that restart.
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that systems hand out by themselves, so that nobody is given it before it is taken. */
+/** Below the ports that the system assigns, so that it does not assign this one meanwhile. */
 const [FIRST, LAST] = [20_000, 32_000] as const
 
-/** A port of loopback that was free a moment ago. */
+/** A loopback port that was free a moment ago. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(FIRST, LAST)

@@ -1,4 +1,4 @@
-// A PostgreSQL of a test's own, that keeps its promises to the disk and can be killed and frozen.
+// A test's own PostgreSQL with durable commits, which can be killed and frozen.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,24 +15,24 @@ export type TestPostgres = {
   folder: string
   database: Database
   url: string
-  /** Ends it as a power cut would; whoever started it brings it up again. */
+  /** Ends it like a power cut; the process that started it restarts it. */
   crash(): void
-  /** Kills one connection's process; PostgreSQL then ends all others and recovers by itself. */
+  /** Kills one connection's process; PostgreSQL then ends all others and recovers. */
   killBackend(): void
-  /** Stops every process of it, until `thaw`. */
+  /** Stops all its processes until `thaw`. */
   freeze(): void
   thaw(): void
   end(): Promise<void>
 }
 
 type Places = {
-  /** DATA_DIR of the server; kept at the end when it was given. */
+  /** DATA_DIR of the server; a given one is kept at the end. */
   folder?: string
-  /** Where its log of changes (`pg_wal`) lies; inside the cluster unless given. */
+  /** The folder of its write-ahead log (`pg_wal`); by default inside the cluster. */
   walFolder?: string
 }
 
-/** As Sluice starts it, with its own settings: nothing is left out that makes a commit durable. */
+/** Starts it with Sluice's own settings, so that commits are durable. */
 export async function startTestPostgres(places: Places = {}): Promise<TestPostgres> {
   const folder = places.folder ?? mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
   const log = pino({ level: 'silent' })
@@ -76,19 +76,19 @@ export async function startTestPostgres(places: Places = {}): Promise<TestPostgr
   }
 }
 
-/** Makes the cluster and moves its log of changes elsewhere, as operators do who give it a disk of its own. */
+/** Makes the cluster and moves its write-ahead log, as operators do to give it its own disk. */
 async function moveWal(folder: string, walFolder: string): Promise<void> {
   const server = await startPostgres({ dataDir: folder, log: pino({ level: 'silent' }) })
   await server.stop()
   const wal = join(folder, 'postgres/pg_wal')
   const [from, to] = [wal, join(walFolder, 'pg_wal')]
-  // A copy by Node would forget whose the files are.
+  // A copy by Node would lose the owner of the files.
   execFileSync('cp', ['-a', from, to])
   rmSync(from, { recursive: true })
   symlinkSync(to, wal)
 }
 
-/** How a process reaches the server that works on `dataDir`. */
+/** The address of the server of `dataDir`. */
 const urlOf = (dataDir: string) =>
   `postgres://sluice@localhost/postgres?host=${encodeURIComponent(join(dataDir, 'postgres'))}`
 
@@ -107,7 +107,7 @@ function parentOf(pid: number): number | undefined {
   }
 }
 
-/** What PostgreSQL says of a process of its own: `postgres: sluice postgres [local] idle`. */
+/** The title of one of its processes: `postgres: sluice postgres [local] idle`. */
 function titleOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8')

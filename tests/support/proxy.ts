@@ -1,21 +1,21 @@
-// A machine between Sluice and its database that can fail: hold everything, hold only the answers, or be gone.
+// A proxy between Sluice and its database that can fail: hold everything, hold only the answers, or cut connections.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type pg from 'pg'
 
-/** `flow`: passes all. `freeze`: holds both directions. `hush`: what is sent arrives, nothing comes back. `cut`: connections end, new ones are refused. */
+/** `flow`: passes everything. `freeze`: holds both directions. `hush`: requests arrive, answers are held. `cut`: connections end, new ones are refused. */
 type Mode = 'flow' | 'freeze' | 'hush' | 'cut'
 
 export type Proxy = {
   /** Connection settings of the same database through the proxy. */
   readonly connection: pg.ClientConfig
-  /** Takes effect at once for all connections. `flow` lets pass what was held. */
+  /** Takes effect at once for all connections. `flow` releases held data. */
   set(mode: Mode): void
   close(): Promise<void>
 }
 
-/** Listens on a loopback port of its own. */
+/** Listens on a loopback port. */
 export async function startProxy(target: pg.ClientConfig): Promise<Proxy> {
   const { host = '', port = 5432 } = target
   const place = host.startsWith('/') ? { path: join(host, `.s.PGSQL.${port}`) } : { host, port }

@@ -1,4 +1,4 @@
-// A real Redis of a test's own, on a socket in a temporary folder, that can be frozen, killed and started again.
+// A test's own Redis, on a socket in a temporary folder, which can be frozen, killed and restarted.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,11 +1,11 @@
-// Organizations that report conversions: each with a key of its own, and with a click to report them on.
+// Organizations that report conversions, each with its own key and a click.
 import { seedKey, seedOrganization, type TestHouse, toWireId } from './house.ts'
-import { type SeededClick, seedClick } from './intake.ts'
+import { type ClickFields, seedClick } from './intake.ts'
 
-/** Who reports, and by which key. */
+/** The organization that reports, and its key. */
 export type Sender = { org_id: number; organization_id: string; user_id: string; key: string }
 
-/** A new organization with a key that holds `events`, restricted to `campaigns` where given. */
+/** A new organization with a key that has the right `events`, restricted to `campaigns` if given. */
 export async function seedSender(
   { database }: TestHouse,
   { campaigns, ...of }: { campaigns?: string[]; balance?: string } = {},
@@ -16,10 +16,10 @@ export async function seedSender(
   return { ...organization, key: secret }
 }
 
-/** The same with a click; `clickId` is its id on the wire. */
+/** The same with a click; `clickId` is its id in the API's form. */
 export async function seedSenderWithClick(
   house: TestHouse,
-  click: SeededClick = {},
+  click: ClickFields = {},
 ): Promise<Sender & { click_id: string; clickId: string }> {
   const sender = await seedSender(house)
   const click_id = await seedClick(house.database, sender.org_id, click)

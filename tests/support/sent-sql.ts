@@ -1,17 +1,17 @@
-// Holds every statement that Sluice sends in a test against what a cluster is known to refuse; the test's own are its own affair. A file whose
-// tests had one sent ends with an error that names it.
+// Checks every statement that Sluice sends in a test for anything that a cluster refuses; the test's own statements are not checked. A test file
+// with such a statement ends with an error that shows it.
 import pg from 'pg'
 import { brokenPlans, brokenRules, isGeneric } from './sharded-sql.ts'
 
-/** Session settings of a pool that reads nothing but tables which every node has. */
+/** Session settings of a pool that only reads tables which every node has. */
 const ALLOWED: readonly string[] = ['src/people/keys/verify.ts: a generic plan for whatever the session sends']
-/** Deep enough to see who has called through the query builder. */
+/** Deep enough to show the caller of the query builder. */
 const FRAMES = 60
 
 const seen = new Set<string>()
 const broken = new Set<string>()
 
-/** The file of ours that has sent it: the nearest that is no way to the database itself. */
+/** The file of ours that sent the statement: the nearest one outside of `src/ground/db`. */
 function sender(): string | undefined {
   const limit = Error.stackTraceLimit
   Error.stackTraceLimit = FRAMES
@@ -33,28 +33,28 @@ function note(text: unknown, from = sender): void {
     if (!ALLOWED.includes(`${path}: ${rule}`)) broken.add(`${path}: ${rule}\n  ${text.trim().replace(/\s+/g, ' ')}`)
 }
 
-type Asked = string | { text?: string } | undefined
-type Query = (asked: Asked, ...rest: unknown[]) => unknown
+type QueryArgument = string | { text?: string } | undefined
+type Query = (argument: QueryArgument, ...rest: unknown[]) => unknown
 
-/** Connections whose plans are made for whatever value comes. */
+/** Connections with generic plans. */
 const generic = new WeakSet<object>()
 
-/** Hears what is asked of a pool or client, before it is sent. */
-function hear(prototype: { query: unknown }): void {
+/** Checks the statements of a pool or client before they are sent. */
+function checkQueriesOf(prototype: { query: unknown }): void {
   const query = prototype.query as Query
-  prototype.query = function (this: object, asked: Asked, ...rest: unknown[]) {
-    const text = typeof asked === 'string' ? asked : asked?.text
+  prototype.query = function (this: object, argument: QueryArgument, ...rest: unknown[]) {
+    const text = typeof argument === 'string' ? argument : argument?.text
     note(text)
     if (text !== undefined && isGeneric(text)) generic.add(this)
     else if (text !== undefined && generic.has(this) && brokenPlans(text).length > 0)
       broken.add(`src/ (on the pool of keys): ${brokenPlans(text).join(', ')}\n  ${text.trim().replace(/\s+/g, ' ')}`)
-    return query.call(this, asked, ...rest)
+    return query.call(this, argument, ...rest)
   }
 }
 
-hear(pg.Pool.prototype)
-hear(pg.Client.prototype)
-// Flights are Sluice's alone, and write their statements themselves.
+checkQueriesOf(pg.Pool.prototype)
+checkQueriesOf(pg.Client.prototype)
+// Only Sluice uses flights, which bypass `query`.
 const connection = pg.Connection.prototype as unknown as {
   parse: (asked: { name?: string; text: string }, more: boolean) => void
 }

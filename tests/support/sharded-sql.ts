@@ -1,4 +1,4 @@
-// What a cluster of Citus is known to refuse, looked for in the texts of statements: a cluster says so itself, but no test has one at hand.
+// Statements that a Citus cluster refuses, recognized by their text, because most tests run without a cluster.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FIRST_NODE_TABLES, REFERENCE_TABLES } from '../../src/ground/db/distribute.ts'
@@ -16,7 +16,7 @@ const VOLATILE = /\b(random|gen_random_uuid|clock_timestamp|nextval)\s*\(/
 const WORDS =
   /^(interval|case|when|then|else|end|null|and|or|not|true|false|is|distinct|from|array|any|all|in|excluded)$/
 
-/** In one line and small letters, without comments and what stands in quotes. */
+/** The statement in one line and lower case, without comments and quoted texts. */
 function bare(sql: string): string {
   return sql
     .replace(/--.*|\/\*[^]*?\*\//g, ' ')
@@ -30,7 +30,7 @@ function bare(sql: string): string {
 const isSharded = (sql: string): boolean =>
   [...sql.matchAll(/\b(?:from|join|update|into|using) (?:only )?(\w+)/g)].some(([, name = '']) => SHARDED.has(name))
 
-/** The parts of a list, of which those in brackets stay together. */
+/** The items of a list; brackets keep theirs together. */
 function partsOf(list: string): string[] {
   const parts = ['']
   let depth = 0
@@ -44,7 +44,7 @@ function partsOf(list: string): string[] {
   return parts
 }
 
-/** What is assigned in each `set` of an update, or of an insert that may update. */
+/** The assignments in each `set` of an update or an upsert. */
 function assigned(sql: string, kind: 'update' | 'upsert'): { column: string; value: string }[] {
   const start =
     kind === 'update'
@@ -67,10 +67,10 @@ function hasColumn(expression: string): boolean {
   return (left.match(/[a-z_]\w*/g) ?? []).some(word => !WORDS.test(word))
 }
 
-/** A select by itself, without what stands in brackets in it, and the aliases of its own tables. */
+/** A select without the brackets in it, and the aliases of its tables. */
 type Select = { readonly sql: string; readonly aliases: ReadonlySet<string> }
 
-/** All selects in brackets, however deep. */
+/** All selects in brackets, at any depth. */
 function subSelects(sql: string): Select[] {
   const found: Select[] = []
   const open: string[] = ['']
@@ -92,7 +92,7 @@ const aliasesOf = (select: string): Set<string> =>
     ),
   )
 
-/** Whether the organization of a row is compared with that of a table around the select. */
+/** Whether the select compares its organization with that of an outer table. */
 const isCorrelated = ({ sql, aliases }: Select): boolean =>
   [...sql.matchAll(/(?:\b(\w+)\.|[ (])org_id = (\w+)\.org_id\b/g)].some(
     ([, one, other = '']) => (one === undefined || aliases.has(one)) !== aliases.has(other),
@@ -100,7 +100,7 @@ const isCorrelated = ({ sql, aliases }: Select): boolean =>
 
 type Rule = { readonly name: string; readonly breaks: (sql: string) => boolean }
 
-/** Each with what it is refused for; `sql` is bare, and touches a table of organizations. */
+/** `sql` is bare, and uses a table of organizations. */
 const RULES: readonly Rule[] = [
   {
     name: 'a parameter in the returning of an insert from a select',
@@ -112,7 +112,7 @@ const RULES: readonly Rule[] = [
       assigned(sql, 'update').some(({ value }) => CLOCK.test(value) && hasColumn(value.replace(CLOCK, ''))),
   },
   {
-    name: 'a function that is not immutable where an insert updates',
+    name: 'a function that is not immutable in an upsert',
     breaks: sql => assigned(sql, 'upsert').some(({ value }) => CLOCK.test(value) || VOLATILE.test(value)),
   },
   {
@@ -124,19 +124,19 @@ const RULES: readonly Rule[] = [
     breaks: sql => /\b(update|insert into|delete from) .*\breturning\b.*\bextract\(epoch from [\w.]+\)/.test(sql),
   },
   {
-    name: 'an organization that is another table’s, which stands behind a lateral join',
+    name: 'an organization of another table after a lateral join',
     breaks: sql =>
       [...sql.matchAll(/\) (\w+) on true/g)].some(([, alias]) =>
         new RegExp(`\\bjoin \\w+ (\\w+) on \\1\\.org_id = ${alias}\\.org_id`).test(sql),
       ),
   },
   {
-    // It is sent to one node where all sub-selects name the organization, to all where none does, and refused where some do.
-    name: 'a sub-select that takes the organization from around it, in a statement for one organization',
+    // If all sub-selects name the organization, Citus asks one node; if none does, all nodes; if some do, it refuses.
+    name: 'a sub-select with the organization of an outer table, in a statement for one organization',
     breaks: sql => /\borg_id = \$\d/.test(sql) && subSelects(sql).some(isCorrelated),
   },
   {
-    name: 'columns that are named by their with alone',
+    name: 'columns that only their with names',
     breaks: sql => /\bwith (?:recursive )?(?:.*\), )?\w+ \([^()]*\) as (?:materialized )?\( ?(?!values)/.test(sql),
   },
   {
@@ -145,25 +145,25 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** Refused for every table that Citus knows, which are all of them. */
+/** Refused for every table, because Citus knows all of them. */
 const CLOCK_IN_CASE = 'the clock in a case or coalesce of an update or delete'
 const hasClockInCase = (sql: string): boolean =>
   /^(update|delete from) /.test(sql) &&
   [...sql.matchAll(/\bcase\b.*?\bend\b|\bcoalesce\(.*?\)(?= |,|$)/g)].some(([found]) => CLOCK.test(found))
 
-/** The clock's zone has a say in it, so it is stable and no more. */
+/** It depends on the session's time zone, so it is only stable. */
 const SHIFTED_COLUMN = 'a column’s moment and an interval in an update or delete'
 const hasShiftedColumn = (sql: string): boolean =>
   /^(update|delete from) /.test(sql) && /(?<!:)\b[a-z]\w* [-+] (least\(|[^ ,]+ \* )?interval ''/.test(sql)
 
-/** Plans for any value at all, in which locks in sub-selects cannot be sent on; not over tables that every node has. */
+/** Generic plans, in which Citus cannot push down locks in sub-selects; they are fine for tables that every node has. */
 const GENERIC =
   /plan_cache_mode(?!.*to_regproc\('create_distributed_table'\) is null).*force_generic_plan|set plan_cache_mode = force_generic_plan/s
 
-/** Whether a session is set to such plans. */
+/** Whether the statement sets a session to generic plans. */
 export const isGeneric = (text: string): boolean => GENERIC.test(text)
 
-/** The names of the rules that a statement breaks in such a session: there, a row of an organization is read from one table, by itself. */
+/** The names of the rules that a statement breaks in such a session, where a statement may read an organization's row from one table only. */
 export function brokenPlans(text: string): string[] {
   const sql = bare(text)
   const isPlain = !/\bjoin\b|\bunion\b|\bunnest\b|\(\s*select\b/.test(sql)
@@ -173,7 +173,7 @@ export function brokenPlans(text: string): string[] {
   return (isSharded(sql) || isFirst) && !isPlain ? ['a generic plan of more than one table'] : []
 }
 
-/** For one server only: many organizations at once, each beside its rows. A cluster is never sent them (sharing.ts). */
+/** Statements over many organizations, for one server only: a cluster never gets them (sharing.ts). */
 const OF_MANY = /\borg_id int\b|\bas asked \(org_id, key\)|\borg_id = any\(\$1\) order by org_id for update/
 
 /** The names of the rules that a statement breaks. */

@@ -1,5 +1,5 @@
-// A database on the nodes of a cluster of Citus, where the tests are given one (`npm run test:citus`): a copy of a migrated and distributed
-// one, node by node, which takes a second where the making takes half a minute.
+// Databases on the nodes of a Citus cluster (`npm run test:citus`): copies of a migrated and distributed one, node by node, which take a second
+// each instead of half a minute.
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migrate } from '../../src/ground/db/migrate.ts'
@@ -22,14 +22,14 @@ export const addressesOf = (name: string): string[] =>
     return url.href
   })
 
-/** As the settings of a client, for the tests that change one of them. */
+/** An address as client settings. */
 export function settingsOf(address: string): pg.ClientConfig {
   const { hostname, port, username, password, pathname } = new URL(address)
   const settings = { host: hostname, port: Number(port || 5432), user: username, database: pathname.slice(1) }
   return password === '' ? settings : { ...settings, password }
 }
 
-/** Makes a database of that name on every node, with everything in its place. */
+/** Makes a database of that name on every node, with all tables distributed. */
 export async function createSharded(name: string): Promise<void> {
   const template = `sharded_${templateName()}`
   await onNode(nodes[0] ?? '', async first => {
@@ -58,7 +58,7 @@ async function makeTemplate(name: string): Promise<void> {
     for (const { host, port } of others) await client.query('select citus_add_node($1, $2)', [host, port])
     await migrate(client)
   })
-  // The coordinator's last: its name says that the template is whole.
+  // The coordinator's last: its name marks the template as complete.
   for (const node of nodes.toReversed())
     await onNode(node, async client => {
       await client.query(`alter database ${half} allow_connections false`)
@@ -66,7 +66,7 @@ async function makeTemplate(name: string): Promise<void> {
     })
 }
 
-/** Citus keeps a process of its own in each database, which ends when it is told to and may not come back. */
+/** Citus keeps a process in each database, which must end first and not return. */
 async function renamed(client: pg.Client, from: string, to: string): Promise<void> {
   for (let tried = 0; ; tried += 1) {
     await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [from])

@@ -1,5 +1,5 @@
-// Preloaded into a process (`--import`): its wall clock is off by as many milliseconds as the file of SLUICE_TEST_CLOCK says, and follows
-// what is written there. What it measures durations by, and every other process, stays as it is.
+// Preloaded into a process (`--import`): shifts its wall clock by the milliseconds in the file of SLUICE_TEST_CLOCK, and follows
+// changes of the file. Its monotonic clock, and all other processes, are unaffected.
 import { readFileSync } from 'node:fs'
 
 const file = process.env['SLUICE_TEST_CLOCK'] ?? ''
@@ -9,7 +9,7 @@ let shift_ms = 0
 
 function read(): void {
   const text = readFileSync(file, 'utf8')
-  // Empty for a moment while it is being written.
+  // Empty for a moment while it is written.
   if (text !== '') shift_ms = Number(text)
 }
 

@@ -21,7 +21,7 @@ export type Sluice = {
 /** The exit code and output of a process that ended by itself. */
 type Ended = { code: number | null; stdout: string; stderr: string }
 
-/** `stderr` is an open file for the log, in place of a pipe; `socket` a descriptor that is handed on, as systemd does it; `main` the program of another version. */
+/** `stderr` is an open file for the log, instead of a pipe; `socket` a descriptor to pass on, as systemd does; `main` the program of another version. */
 export type SluiceOptions = {
   uid?: number
   gid?: number
@@ -35,7 +35,7 @@ export type SluiceOptions = {
 /** A shell prints its process id and then becomes Node, because only the process itself knows the id. */
 const HANDED_ON = ['-c', 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=plain exec "$@"', 'sh']
 
-/** The settings a test gives; nothing of the surrounding environment but the path, and what Node keeps of compiled sources: half a second a start. */
+/** With the test's settings only, plus the path, and Node's compile cache, which saves half a second per start. */
 function launch(
   env: Record<string, string>,
   { command, given = [], stderr, socket, main = MAIN, ...who }: SluiceOptions = {},

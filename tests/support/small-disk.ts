@@ -1,4 +1,4 @@
-// A disk of a test's own that can be filled: a file system in memory, mounted below the temporary folder. Needs root.
+// A test's own disk that can be filled: a file system in memory, mounted below the temporary folder. Needs root.
 import { spawnSync } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,26 +6,26 @@ import { join } from 'node:path'
 
 export type SmallDisk = {
   folder: string
-  /** Leaves no room, also where some becomes free again, until `free`. */
+  /** Fills the disk, and keeps it full until `free`. */
   fill(): void
   free(): void
   end(): void
 }
 
-/** Why nothing can be mounted here, or false: what `skip` of a test takes. */
+/** The reason to skip a test, or false. */
 export function whyNoDisk(): string | false {
   try {
     mountSmallDisk(1).end()
     return false
   } catch (error) {
-    return `a file system of its own cannot be mounted: ${error instanceof Error ? error.message : String(error)}`
+    return `no file system can be mounted: ${error instanceof Error ? error.message : String(error)}`
   }
 }
 
 const REFILL_MS = 20
 const BLOCK = Buffer.alloc(65_536, 'x')
 
-/** @throws where this user, or the container it is in, may not mount. */
+/** @throws if this user or container may not mount. */
 export function mountSmallDisk(megabytes: number): SmallDisk {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-disk-'))
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', folder], {
@@ -64,7 +64,7 @@ export function mountSmallDisk(megabytes: number): SmallDisk {
     free,
     end() {
       free()
-      // Lazily, because a process that was killed may be named as a user a moment longer.
+      // Lazily, because a killed process may count as a user for a moment.
       spawnSync('umount', ['-l', folder])
       rmdirSync(folder)
     },

@@ -1,15 +1,15 @@
-// The source as a test reads it: imports, statements, and the tables that the migrations make.
+// The source code for tests of the architecture: imports, statements, and the tables of the migrations.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { parseSync } from 'vite'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Wings that are no row of rooms: whatever folders they have are parts of one thing. */
+/** Wings without rooms: their folders are parts of one thing. */
 const WHOLE = new Set(['web', 'mcp', 'gate', 'contract'])
 const ROOMS_OF_THE_FRONT = new Set(['backup', 'vitals'])
 type Tree = { type: string; start: number; end: number; [key: string]: unknown }
 /**
- * A file of src/: its wing (the folder directly in src, or `front`), its room (the folder in the wing, else the wing), what it imports, and
+ * A file of src/: its wing (the folder directly in src, or `front`), its room (the folder in the wing, else the wing), its imports, and
  * every node with the chain of calls it begins.
  */
 export type Source = {
@@ -25,7 +25,7 @@ const isTree = (value: unknown): value is Tree => typeof value === 'object' && v
 
 /**
  * Every node with the chain of calls that it begins (`db.selectFrom('offers')` → `db.selectFrom('offers').where(…).execute()`).
- * What stands inside a template belongs to the template.
+ * Nodes inside a template belong to the template.
  */
 function* walk(node: Tree, chain: Tree): Generator<[Tree, Tree]> {
   yield [node, chain]
@@ -39,10 +39,10 @@ function* walk(node: Tree, chain: Tree): Generator<[Tree, Tree]> {
 const isGenerated = (path: string): boolean => path === 'src/ground/db/tables.ts'
 const isTest = (path: string): boolean => /\.(test|spec)\.tsx?$/.test(path)
 
-/** Every file of TypeScript with what it imports, types too, as paths below the root; of packages the name. */
+/** Every TypeScript file with its imports, including types: paths below the root, or names of packages. */
 export const imports = new Map<string, string[]>()
 
-/** All of src/ but tests and generated types. */
+/** All of src/ except tests and generated types. */
 export const sources: Source[] = []
 
 for (const path of globSync('{src,tests,bench,demo,scripts}/**/*.{ts,tsx}', { cwd: ROOT }).sort()) {
@@ -60,13 +60,13 @@ for (const path of globSync('{src,tests,bench,demo,scripts}/**/*.{ts,tsx}', { cw
     sources.push({ path, wing: wingOf(path), room: roomOf(path), text, imports: resolved, nodes })
 }
 
-/** The wing a path below src/ stands in. Of the front are the files at the root, and the rooms that are not in a wing of theirs. */
+/** The wing of a path below src/. Files at the root, and rooms outside of a wing, belong to the front. */
 export function wingOf(path: string): string {
   const [, wing = '', ...rest] = path.split('/')
   return rest.length === 0 || ROOMS_OF_THE_FRONT.has(wing) ? 'front' : wing
 }
 
-/** The room a path below src/ stands in; of a file that lies directly in a wing, the wing. */
+/** The room of a path below src/; for a file directly in a wing, the wing. */
 export function roomOf(path: string): string {
   const [, wing = '', room, ...rest] = path.split('/')
   return room === undefined ? 'front' : rest.length === 0 || WHOLE.has(wing) ? wing : room
@@ -78,7 +78,7 @@ const schema = globSync('migrations/*.sql', { cwd: ROOT })
   .join('\n')
 const created = [...schema.matchAll(/create table (?:if not exists )?(\w+) \(([\s\S]*?)\n\)/g)]
 export const tables = new Set([...created.map(([, name = '']) => name), 'migrations'])
-/** Those whose primary key begins with org_id. */
+/** The tables whose primary key begins with org_id. */
 export const tenantTables = new Set(
   created.flatMap(([, name = '', body = '']) =>
     /primary key \(org_id\b|\borg_id \w+ primary key/.test(body) ? [name] : [],
@@ -115,7 +115,7 @@ const verbs: Record<string, string> = {
   deleteFrom: 'delete',
 }
 
-/** What a call of the query builder does with which table. */
+/** The verb and the table of a call of the query builder. */
 function builderCall(node: Tree): [verb: string | undefined, table: string] {
   const [first] = [node['arguments']].flat()
   const callee = isTree(node['callee']) ? node['callee']['property'] : undefined

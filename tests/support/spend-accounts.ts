@@ -45,20 +45,20 @@ export async function seedSpendPlace(house: TestHouse): Promise<SpendPlace> {
 const DRAFT = { provider: 'meta', name: 'Main', external_id: META, access_token: TOKEN, id_in: 'sub2', level: 'ad' }
 
 /** Connects an account through the door. Returns its id. */
-export async function connect(house: TestHouse, { cookie }: SignedIn, draft: object = {}): Promise<string> {
+export async function connectSpendAccount(house: TestHouse, { cookie }: SignedIn, draft: object = {}): Promise<string> {
   const reply = await house.call('POST', '/api/spend-accounts', { cookie, body: { ...DRAFT, ...draft } })
   assert.equal(reply.statusCode, 201, reply.body)
   return String(reply.data()['id'])
 }
 
-export async function read(house: TestHouse, { cookie }: SignedIn, id: string): Promise<SpendAccountRead> {
+export async function readSpendAccount(house: TestHouse, { cookie }: SignedIn, id: string): Promise<SpendAccountRead> {
   const reply = await house.call('GET', `/api/spend-accounts/${id}`, { cookie })
   assert.equal(reply.statusCode, 200, reply.body)
   return reply.json<SpendAccountRead>()
 }
 
 /** Makes an account due and reads all due accounts, as a process would at `now`. */
-export async function sync(house: TestHouse, { cookie }: SignedIn, id: string, now: number, body = {}) {
+export async function syncSpendAccount(house: TestHouse, { cookie }: SignedIn, id: string, now: number, body = {}) {
   const reply = await house.call('POST', `/api/spend-accounts/${id}/sync`, { cookie, body })
   assert.equal(reply.statusCode, 200, reply.body)
   assert.equal(await syncDueAccounts(house.ground, { now }), 1)
@@ -66,7 +66,7 @@ export async function sync(house: TestHouse, { cookie }: SignedIn, id: string, n
 }
 
 /** Inserts clicks of a campaign at a moment with these subs. */
-export async function seedCarrying(
+export async function seedClicksWithSubs(
   database: Database,
   { org_id, campaign_id }: { org_id: number; campaign_id: string },
   { sub1, ...subs }: Partial<Record<Sub, string>>,
@@ -94,7 +94,7 @@ export const adHour = (day: string, hour: number, ad: string, amount: string, mo
 })
 
 /** The spend booked from accounts of an organization, as texts of day, campaign, sub1 and amount. */
-export async function booked({ reads }: Database, org_id: number): Promise<string[]> {
+export async function bookedSpend({ reads }: Database, org_id: number): Promise<string[]> {
   const { rows } = await reads.query<{ day: string; campaign_id: string; sub1: string; amount: string }>(
     `select day, campaign_id, sub1, trim_scale(amount) as amount from booked_spend where org_id = $1 and origin like 'account:%'
     order by day, campaign_id, sub1`,

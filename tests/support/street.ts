@@ -1,4 +1,4 @@
-// Sluice with TLS=auto on ports of its own, as visitors and authorities meet it: whatever a name is, it leads to this machine.
+// Sluice with TLS=auto on its own ports, for visitors and certificate authorities; every name leads to this machine.
 import { once } from 'node:events'
 import { type IncomingMessage, request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
@@ -13,21 +13,21 @@ import { type AcmeStub, startAcmeStub } from './acme-stub.ts'
 import { eventually } from './eventually.ts'
 import { openTestHouse, startHouse, type TestHouse } from './house.ts'
 
-export type Answered = { status: number; headers: IncomingMessage['headers']; body: string }
+export type HttpAnswer = { status: number; headers: IncomingMessage['headers']; body: string }
 
 export type StreetHouse = TestHouse & {
   readonly http_port: number
   readonly https_port: number
-  /** Resolves when a handshake for the name is answered with a certificate, other than that of `serial`; answers which. */
+  /** Resolves when a handshake for the name gets a certificate other than `serial`; returns its serial. */
   certified(name: string, serial?: string): Promise<string>
-  /** Resolves when an order for the name has failed so many times; answers what the database says of it then. */
+  /** Resolves when an order for the name has failed `times` times; returns its row. */
   failed(name: string, times?: number): Promise<CertificateRow>
-  /** What the database says of a name. */
+  /** The row of a name. */
   row(name: string): Promise<CertificateRow>
-  /** By http, under a name. */
-  plain(name: string, path: string, method?: string, headers?: Record<string, string>): Promise<Answered>
-  /** By https, under a name, whoever has signed its certificate. */
-  secure(name: string, path: string, headers?: Record<string, string>): Promise<Answered>
+  /** An HTTP request with a name. */
+  plain(name: string, path: string, method?: string, headers?: Record<string, string>): Promise<HttpAnswer>
+  /** An HTTPS request with a name, with any certificate. */
+  secure(name: string, path: string, headers?: Record<string, string>): Promise<HttpAnswer>
 }
 
 type CertificateRow = Selectable<Tables['certificates']>
@@ -40,7 +40,7 @@ const SETTINGS = {
   TLS_HOST: '127.0.0.1',
 }
 
-/** On a fresh database, or on one that is there. It listens. */
+/** Opens it on a fresh database, or on an existing one. It listens. */
 export async function openStreetHouse(
   env: Record<string, string>,
   database?: Database,
@@ -53,22 +53,22 @@ export async function openStreetHouse(
   const portOf = (server: { address(): unknown } | undefined) =>
     (server?.address() as AddressInfo | undefined)?.port ?? 0
   const ports = { http_port: portOf(house.publicServers?.http), https_port: portOf(house.publicServers?.https) }
-  return { ...house, ...ports, ...asking(ports), ...looking(house.database, ports.https_port) }
+  return { ...house, ...ports, ...requestsTo(ports), ...certificateWaits(house.database, ports.https_port) }
 }
 
-function asking({ http_port, https_port }: Pick<StreetHouse, 'http_port' | 'https_port'>) {
+function requestsTo({ http_port, https_port }: Pick<StreetHouse, 'http_port' | 'https_port'>) {
   const shared = { host: '127.0.0.1', agent: false } as const
   return {
     plain: (name: string, path: string, method = 'GET', headers: Record<string, string> = {}) =>
-      answered(plainRequest({ ...shared, port: http_port, path, method, headers: { host: name, ...headers } })),
+      readAnswer(plainRequest({ ...shared, port: http_port, path, method, headers: { host: name, ...headers } })),
     secure: (name: string, path: string, headers: Record<string, string> = {}) => {
       const tls = { port: https_port, servername: name, rejectUnauthorized: false }
-      return answered(secureRequest({ ...shared, ...tls, path, headers: { host: name, ...headers } }))
+      return readAnswer(secureRequest({ ...shared, ...tls, path, headers: { host: name, ...headers } }))
     },
   }
 }
 
-function looking({ kysely: db }: Database, https_port: number) {
+function certificateWaits({ kysely: db }: Database, https_port: number) {
   const find = async (name: string) => {
     const { rows } = await sql<CertificateRow>`select * from certificates where name = ${name}`.execute(db)
     return rows[0]
@@ -98,7 +98,7 @@ function looking({ kysely: db }: Database, https_port: number) {
   }
 }
 
-/** An authority that knocks at the first house, and that house; `end` closes both. */
+/** A certificate authority that validates names at the house, and the house; `end` closes both. */
 export async function openCertified(
   env: Record<string, string> = {},
   change: (stub: AcmeStub) => unknown = () => {},
@@ -119,8 +119,8 @@ export async function openCertified(
   }
 }
 
-/** Ends a request, with a body in JSON where there is one, and reads its answer. */
-export async function answered(sent: ReturnType<typeof plainRequest>, body?: object): Promise<Answered> {
+/** Ends a request, with `body` as JSON if given, and reads its answer. */
+export async function readAnswer(sent: ReturnType<typeof plainRequest>, body?: object): Promise<HttpAnswer> {
   const response = once(sent, 'response') as Promise<[IncomingMessage]>
   sent.end(body === undefined ? undefined : JSON.stringify(body))
   const [answer] = await response
@@ -134,10 +134,10 @@ export type Handshake = {
   certificates: number
   session: Buffer | undefined
 }
-type Asked = { name?: string; root?: string; session?: Buffer; wantsSession?: boolean }
+type HandshakeOptions = { name?: string; root?: string; session?: Buffer; wantsSession?: boolean }
 
-/** A handshake with a server of this machine. Rejects with the alert, or how else it ended. */
-export async function shake(port: number, { name, root, session, wantsSession }: Asked): Promise<Handshake> {
+/** A handshake with a server of this machine. Rejects with the alert or the connection's error. */
+export async function shake(port: number, { name, root, session, wantsSession }: HandshakeOptions): Promise<Handshake> {
   const socket: TLSSocket = connect({
     host: '127.0.0.1',
     port,
@@ -147,7 +147,7 @@ export async function shake(port: number, { name, root, session, wantsSession }:
     rejectUnauthorized: false,
   })
   try {
-    // With TLS 1.3 a session comes behind the handshake.
+    // With TLS 1.3 the session follows the handshake.
     const sent = wantsSession ? once(socket, 'session') : undefined
     await once(socket, 'secureConnect')
     const own = socket.getPeerX509Certificate()

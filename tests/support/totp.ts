@@ -1,9 +1,9 @@
-// An app that shows codes (RFC 6238), as people have it on their phones: six digits, a new one every half minute.
+// An authenticator app (RFC 6238): six digits, a new code every half minute.
 import { createHmac } from 'node:crypto'
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** The code that the app shows at a time, of the address its QR code holds. */
+/** The code at a time, for the address in the QR code. */
 export function codeOf(totpURI: string, at_ms = Date.now()): string {
   const secret = new URL(totpURI).searchParams.get('secret') ?? ''
   const bits = Array.from(secret, letter => ALPHABET.indexOf(letter).toString(2).padStart(5, '0')).join('')

@@ -1,4 +1,4 @@
-// Google Web Risk on loopback, strict about what it is asked: its search of one address, as its reference has it.
+// A fake of Google Web Risk's uris.search on loopback, strict by its reference.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,11 +8,11 @@ const THREATS = ['MALWARE', 'SOCIAL_ENGINEERING', 'UNWANTED_SOFTWARE']
 
 export type WebRiskFake = {
   readonly origin: string
-  /** What it suspects, by name. */
+  /** The threats it reports, by name. */
   readonly suspected: Map<string, string[]>
-  /** The names it was asked for. */
+  /** The requested names. */
   readonly asked: string[]
-  /** Answers with this status from here on; undefined: as it does. */
+  /** Sets the status of every answer from now on; `undefined` restores its own answers. */
   fail(status: number | undefined): void
   close(): Promise<void>
 }

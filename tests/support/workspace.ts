@@ -1,4 +1,4 @@
-// An organization as its people work in it, all through the door: a campaign, clicks, conversions, rules, deliveries.
+// An organization through the API: a campaign, clicks, conversions, rules, deliveries.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { TestHouse } from './house.ts'
@@ -6,7 +6,7 @@ import { seedSignedIn } from './people.ts'
 import type { Receiver } from './receiver.ts'
 import { BROWSER } from './visits.ts'
 
-/** An organization of its own with a campaign, so that tests do not meet; its rules call the receiver. */
+/** A new organization with a campaign; its rules call the receiver. */
 export async function seedWorkspace(house: TestHouse, receiver: Receiver) {
   const owner = await seedSignedIn(house)
   const as = { cookie: owner.cookie }

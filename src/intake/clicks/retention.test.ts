@@ -7,7 +7,7 @@ import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } f
 import {
   readClick,
   seedBot,
-  seedCampaign,
+  seedPlainCampaign,
   seedClick,
   seedClicks,
   seedRule,
@@ -53,7 +53,7 @@ before(async () => {
   key = (await seedKey(house.database, owner, { rights: ['events', 'clicks', 'report'] })).secret
   const { database } = house
   await ensurePartitions(database.schema, middleOf(5), middleOf(1))
-  campaign_id = await seedCampaign(database, owner.org_id)
+  campaign_id = await seedPlainCampaign(database, owner.org_id)
   await seedBot(database, owner.org_id, 'acme_bot')
   await seedClicks(database, owner.org_id, 20, at => ({ campaign_id, at: OLD + at * 3_600_000, sub1: `s${at % 3}` }))
   for (const name of ['old', 'converted', 'started', 'waiting', 'suppressed'] as const)

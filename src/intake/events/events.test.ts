@@ -5,8 +5,8 @@ import { seedAdAccount } from '../../../tests/support/ad-accounts.ts'
 import { type Sent, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import {
   readClick,
-  type SeededClick,
-  seedCampaign,
+  type ClickFields,
+  seedPlainCampaign,
   seedClick,
   seedOffer,
   seedRule,
@@ -24,7 +24,7 @@ before(async () => {
 after(() => house.end())
 
 const settle = (of: Parameters<typeof seedSender>[1] = {}) => seedSender(house, of)
-const settleWithClick = (click: SeededClick = {}) => seedSenderWithClick(house, click)
+const settleWithClick = (click: ClickFields = {}) => seedSenderWithClick(house, click)
 const send = ({ key }: { key: string }, body: unknown, sent: Sent = {}) =>
   house.call('POST', '/api/events', { key, body, ...sent })
 const tallyOf = ({ org_id }: { org_id: number }) => tally(house.database, org_id)
@@ -36,7 +36,7 @@ describe('a conversion', () => {
   test('is answered with its row, exactly nine fields, and stored with its click, charge and delivery', async () => {
     const place = await settle()
     const offer_id = await seedOffer(house.database, place.org_id, { payout: '12.50' })
-    const campaign_id = await seedCampaign(house.database, place.org_id, { offer_id })
+    const campaign_id = await seedPlainCampaign(house.database, place.org_id, { offer_id })
     const click_id = await seedClick(house.database, place.org_id, { campaign_id, offer_id })
     const rule = await seedRule(house.database, place.org_id, { event_type: 'lead' })
     const payload = { telegram_user_id: 77, note: 'Ж😀', deep: [{ a: null }] }
@@ -159,9 +159,9 @@ describe('a conversion', () => {
     ]
     const broken = await account({ platform: 'google', state: 'broken' })
     await seedAdAccount(database, (await settle()).org_id, { platform: 'meta' })
-    const told = async (click: SeededClick & { bound?: string }, type = 'lead') => {
+    const told = async (click: ClickFields & { bound?: string }, type = 'lead') => {
       const { bound, ...rest } = click
-      const campaign_id = await seedCampaign(database, org_id, { ad_account_id: bound ?? null })
+      const campaign_id = await seedPlainCampaign(database, org_id, { ad_account_id: bound ?? null })
       const clickId = toWireId(await seedClick(database, org_id, { campaign_id, ...rest }))
       await send(place, { clickId, type })
       const { rows } = await database.reads.query<{ kind: string; target_id: string }>(
@@ -190,8 +190,8 @@ describe('a conversion', () => {
   test('fires the rules of its type: of all campaigns and of its own, the active ones', async () => {
     const place = await settle()
     const [mine, other] = [
-      await seedCampaign(house.database, place.org_id),
-      await seedCampaign(house.database, place.org_id),
+      await seedPlainCampaign(house.database, place.org_id),
+      await seedPlainCampaign(house.database, place.org_id),
     ]
     const meant = [
       await seedRule(house.database, place.org_id, { event_type: 'lead' }),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { seedBot, seedCampaign, seedClick, tally } from '../../../tests/support/intake.ts'
+import { seedBot, seedPlainCampaign, seedClick, tally } from '../../../tests/support/intake.ts'
 import { seedSender, seedSenderWithClick } from '../../../tests/support/senders.ts'
 import { newId } from '../../contract/ids.ts'
 
@@ -174,8 +174,8 @@ describe('a key restricted to campaigns', () => {
   test('is refused outside of them with a code and no hint, also for a click without a campaign, and on a replay', async () => {
     const place = await settle()
     const [inside, outside] = [
-      await seedCampaign(house.database, place.org_id),
-      await seedCampaign(house.database, place.org_id),
+      await seedPlainCampaign(house.database, place.org_id),
+      await seedPlainCampaign(house.database, place.org_id),
     ]
     const { secret } = await seedKey(house.database, place, { rights: ['events'], campaigns: [inside] })
     const clicks = []
@@ -200,7 +200,7 @@ describe('a key restricted to campaigns', () => {
 
   test('gets a replay by the event’s own campaign, also when the click is gone', async () => {
     const place = await settle()
-    const campaign = await seedCampaign(house.database, place.org_id)
+    const campaign = await seedPlainCampaign(house.database, place.org_id)
     const { secret } = await seedKey(house.database, place, { rights: ['events'], campaigns: [campaign] })
     const click_id = await seedClick(house.database, place.org_id, { campaign_id: campaign })
     const body = { clickId: toWireId(click_id), type: 'lead' }
@@ -213,7 +213,7 @@ describe('a key restricted to campaigns', () => {
 describe('the order of refusals', () => {
   test('validation comes before the click, the click before the bot, the bot before the scope', async () => {
     const place = await settle()
-    const campaign = await seedCampaign(house.database, place.org_id)
+    const campaign = await seedPlainCampaign(house.database, place.org_id)
     const { secret: key } = await seedKey(house.database, place, { rights: ['events'], campaigns: [campaign] })
     const outside = toWireId(await seedClick(house.database, place.org_id))
     const start = { type: 'bot_start', payload: { telegram_user_id: 1, bot_username: 'nobody' } }

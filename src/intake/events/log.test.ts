@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { useHouse, type TestHouse } from '../../../tests/support/house.ts'
-import { seedCampaign, seedClick } from '../../../tests/support/intake.ts'
+import { seedPlainCampaign, seedClick } from '../../../tests/support/intake.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { seedSender, seedSenderWithClick } from '../../../tests/support/senders.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
@@ -95,7 +95,7 @@ test('a transaction id is found by an index of its own, however much there is', 
 describe('the dashboard', () => {
   test('records for the active organization with a session, and lists what was recorded, newest first', async () => {
     const { cookie, ...place } = await seedSignedIn(house)
-    const campaign_id = await seedCampaign(house.database, place.org_id)
+    const campaign_id = await seedPlainCampaign(house.database, place.org_id)
     const clicks = [
       await seedClick(house.database, place.org_id, { campaign_id }),
       await seedClick(house.database, place.org_id, { test: true }),

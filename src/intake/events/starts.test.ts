@@ -7,7 +7,7 @@ import { seedOrganization, toWireId } from '../../../tests/support/house.ts'
 import {
   readClick,
   seedBot,
-  seedCampaign,
+  seedPlainCampaign,
   seedClick,
   seedOffer,
   seedRule,
@@ -33,7 +33,7 @@ async function settle({ bound = false, payout_types = [] as string[] } = {}) {
   const { org_id } = await seedOrganization(database)
   const bot_id = await seedBot(database, org_id, 'Acme_Bot')
   const offer_id = await seedOffer(database, org_id, { payout: '9', payout_types })
-  const campaign_id = await seedCampaign(database, org_id, { offer_id })
+  const campaign_id = await seedPlainCampaign(database, org_id, { offer_id })
   await seedRule(database, org_id, { event_type: 'bot_start' })
   const of = { campaign_id, offer_id, bot_id: bound ? bot_id : null }
   return { org_id, bot_id, offer_id, campaign_id, of, click: await seedClick(database, org_id, of) }
@@ -247,7 +247,7 @@ test('the first payout moves the revenue of the start’s own click, also beside
 test('a restricted key may not merge into a start outside of its campaigns', async () => {
   const place = await settle()
   const telegram_user_id = someone()
-  const mine = await seedCampaign(fresh.database, place.org_id)
+  const mine = await seedPlainCampaign(fresh.database, place.org_id)
   const click = await seedClick(fresh.database, place.org_id, { campaign_id: mine })
   await own(place, telegram_user_id, place.click)
   const body = { type: 'bot_start' as const, payload: { telegram_user_id, bot_username: 'acme_bot' } }

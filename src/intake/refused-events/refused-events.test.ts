@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { seedBot, seedCampaign, seedClick, tally } from '../../../tests/support/intake.ts'
+import { seedBot, seedPlainCampaign, seedClick, tally } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { Refusal } from '../../contract/refusals.ts'
@@ -46,7 +46,7 @@ async function kept(of: (row: Row) => boolean, as = owner): Promise<Row> {
 
 test('each refusal of a conversion is kept with what was sent and why', async () => {
   const click = toWireId(await seedClick(house.database, owner.org_id))
-  const campaign = await seedCampaign(house.database, owner.org_id)
+  const campaign = await seedPlainCampaign(house.database, owner.org_id)
   const narrow = (await seedKey(house.database, owner, { rights: ['events'], campaigns: [campaign] })).secret
   const unfit = (await seedKey(house.database, owner, { rights: ['report'] })).secret
   const cases: [status: number, diagnosis: string, body: Record<string, unknown>, secret?: string][] = [

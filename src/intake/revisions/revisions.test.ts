@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sql } from 'kysely'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { readClick, seedBot, seedCampaign, seedClick, seedRule, tally } from '../../../tests/support/intake.ts'
+import { readClick, seedBot, seedPlainCampaign, seedClick, seedRule, tally } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { DAY_MS } from '../../contract/days.ts'
@@ -34,7 +34,7 @@ type Place = SignedIn & { click: string; event_id: string; campaign_id: string }
 async function place(payout: string | null = '50', click: { test?: boolean } = {}): Promise<Place> {
   const owner = await seedSignedIn(house)
   await seedRule(house.database, owner.org_id, { event_type: 'deposit' })
-  const campaign_id = await seedCampaign(house.database, owner.org_id)
+  const campaign_id = await seedPlainCampaign(house.database, owner.org_id)
   const id = await seedClick(house.database, owner.org_id, { campaign_id, sub1: 'zone 7', ...click })
   return { ...owner, campaign_id, click: id, event_id: await send(owner, id, { payout }) }
 }

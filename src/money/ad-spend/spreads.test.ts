@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
-import { type ClickSeed, seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { type ClickSeed, seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { seedKey, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid } from '../../contract/ids.ts'
@@ -25,7 +25,7 @@ async function campaignOf(owner: SignedIn, fields: object = {}): Promise<string>
 
 /** Inserts clicks of the campaign at these moments with this sub1. */
 const clicks = (owner: SignedIn, campaign: string, sub1: string | null, ...at: string[]) =>
-  seedClicks(
+  seedCountedClicks(
     house.database,
     owner.org_id,
     at.map((moment): ClickSeed => ({ at: Date.parse(moment), campaign_id: toUuid(campaign) ?? '', sub1 })),
@@ -165,7 +165,7 @@ test('it is divided alike before clicks are folded and afterwards, by tracked cl
   await clicks(owner, campaign, 'a', `${DAY}T10:00:00Z`, `${DAY}T23:59:59.999Z`, '2026-03-04T00:00:00Z')
   await clicks(owner, campaign, 'b', '2026-03-03T10:00:00Z', '2026-03-05T00:00:00Z')
   const bot = { at: Date.parse(`${DAY}T12:00:00Z`), campaign_id: toUuid(campaign) ?? '', sub1: 'a', tracked: false }
-  await seedClicks(house.database, owner.org_id, [bot])
+  await seedCountedClicks(house.database, owner.org_id, [bot])
   const folder = openFolder({ database: house.database, log: pino({ level: 'silent' }) })
   const whole = { to: '2026-03-05T00:00:00Z', dry_run: true }
   const cutShort = { from: `${DAY}T10:00:00.001Z`, to: '2026-03-04T00:00:00.001Z', dry_run: true }
@@ -202,7 +202,7 @@ test('spend that is recorded by day takes its place, and it takes that of accoun
   const campaign = await campaignOf(owner)
   const id = toUuid(campaign) ?? ''
   const cost = { campaign_id: id, cost: '2', cost_counts: true, at: Date.parse(`${DAY}T10:00:00Z`) }
-  await seedClicks(house.database, owner.org_id, [
+  await seedCountedClicks(house.database, owner.org_id, [
     { ...cost, sub1: 'a' },
     { ...cost, sub1: 'b' },
   ])
@@ -258,7 +258,7 @@ test('a UTC day is covered whole where it has cost of its clicks or of an accoun
   const campaign = await campaignOf(owner)
   const id = toUuid(campaign) ?? ''
   const cost = { campaign_id: id, cost: '2', cost_counts: true }
-  await seedClicks(house.database, owner.org_id, [
+  await seedCountedClicks(house.database, owner.org_id, [
     { ...cost, sub1: 'a', at: Date.parse(`${DAY}T03:00:00Z`) },
     { campaign_id: id, sub1: 'b', at: Date.parse(`${DAY}T12:00:00Z`) },
     { campaign_id: id, sub1: 'b', at: Date.parse('2026-03-03T12:00:00Z') },

@@ -10,12 +10,12 @@ import { openTestHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { startSluice } from '../../../tests/support/sluice.ts'
 import {
   adHour,
-  booked,
-  connect,
+  bookedSpend,
+  connectSpendAccount,
   META,
   type Platforms,
-  read,
-  seedCarrying,
+  readSpendAccount,
+  seedClicksWithSubs,
   type SpendPlace,
   seedSpendPlace,
   startPlatforms,
@@ -58,9 +58,9 @@ afterEach(() => {
 /** A workspace whose ad cost 1.00 on each of the last 31 days, and its account, which was not read yet. */
 async function settle(): Promise<{ place: SpendPlace; id: string }> {
   const place = await seedSpendPlace(house)
-  await seedCarrying(house.database, place, { sub2: AD }, { at: NOW - 30 * DAY_MS })
+  await seedClicksWithSubs(house.database, place, { sub2: AD }, { at: NOW - 30 * DAY_MS })
   platforms.books.hours = Array.from({ length: 31 }, (_, days) => adHour(ago(days), 3, AD, '1.00'))
-  return { place, id: await connect(house, place) }
+  return { place, id: await connectSpendAccount(house, place) }
 }
 
 const ALL = (place: SpendPlace) => Array.from({ length: 31 }, (_, at) => `${ago(30 - at)} ${place.campaign_id} - 1`)
@@ -97,7 +97,7 @@ test('of many looks at once one reads an account, and each day is asked for once
     1,
   )
   assert.equal(platforms.meta.taken.length, 31)
-  assert.deepEqual(await booked(house.database, place.org_id), ALL(place))
+  assert.deepEqual(await bookedSpend(house.database, place.org_id), ALL(place))
   await assertBooks(place)
 })
 
@@ -106,19 +106,19 @@ test('a process that slept through its lease books nothing over the one that too
   const { held, release } = holdDay(ago(3))
   const slow = syncDueAccounts(house.ground, { now: NOW })
   await held
-  assert.equal((await read(house, place, id)).is_syncing, true)
+  assert.equal((await readSpendAccount(house, place, id)).is_syncing, true)
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 0, 'it is being read')
   // Its lease ends, and the platform's figures have changed.
   await dueNow(place)
   platforms.books.hours = [adHour(TODAY, 3, AD, '7.00')]
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 1)
-  const after = await booked(house.database, place.org_id)
+  const after = await bookedSpend(house.database, place.org_id)
   assert.deepEqual(after, [`${TODAY} ${place.campaign_id} - 7`])
   platforms.books.hours = [adHour(TODAY, 3, AD, '1.00'), adHour(ago(3), 3, AD, '1.00')]
   release()
   await slow
-  assert.deepEqual(await booked(house.database, place.org_id), after)
-  const account = await read(house, place, id)
+  assert.deepEqual(await bookedSpend(house.database, place.org_id), after)
+  const account = await readSpendAccount(house, place, id)
   assert.deepEqual([account.fault, account.is_syncing], [null, false])
   await assertBooks(place)
 })
@@ -136,12 +136,12 @@ test('what is changed or disconnected while it is read is booked as it was chang
   }
   const url = (id: string) => `/api/spend-accounts/${id}`
   const moved = await change((id, cookie) => house.call('PATCH', url(id), { cookie, body: { id_in: 'sub1' } }))
-  assert.equal((await booked(house.database, moved.place.org_id)).length, 27, 'the days before the change')
+  assert.equal((await bookedSpend(house.database, moved.place.org_id)).length, 27, 'the days before the change')
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 1)
-  assert.deepEqual(await booked(house.database, moved.place.org_id), [], 'no click has carried it there')
+  assert.deepEqual(await bookedSpend(house.database, moved.place.org_id), [], 'no click has carried it there')
   await assertBooks(moved.place)
   const gone = await change((id, cookie) => house.call('DELETE', `${url(id)}?take_back=true`, { cookie }))
-  assert.deepEqual(await booked(house.database, gone.place.org_id), [])
+  assert.deepEqual(await bookedSpend(house.database, gone.place.org_id), [])
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 0)
   await assertBooks(gone.place)
 })
@@ -170,10 +170,10 @@ test('a process that closes gives the account back, and the next one reads it at
   closing.abort()
   release()
   await broken
-  const account = await read(house, place, id)
+  const account = await readSpendAccount(house, place, id)
   assert.deepEqual([account.is_syncing, account.fault, account.synced_at], [false, null, null])
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 1)
-  assert.deepEqual(await booked(house.database, place.org_id), ALL(place))
+  assert.deepEqual(await bookedSpend(house.database, place.org_id), ALL(place))
 })
 
 test('a database that fails between reading and booking leaves the days before, and nothing of that day', async () => {
@@ -188,11 +188,11 @@ test('a database that fails between reading and booking leaves the days before, 
   const signal = new AbortController().signal
   await assert.rejects(syncAccount(house.ground, claimed, { now: NOW, signal }))
   await worker.query('alter table booked_spend drop constraint until_then')
-  assert.deepEqual(await booked(house.database, place.org_id), ALL(place).slice(0, 20))
+  assert.deepEqual(await bookedSpend(house.database, place.org_id), ALL(place).slice(0, 20))
   await assertBooks(place)
   await dueNow(place)
   assert.equal(await syncDueAccounts(second.ground, { now: NOW }), 1)
-  assert.deepEqual(await booked(house.database, place.org_id), ALL(place))
+  assert.deepEqual(await bookedSpend(house.database, place.org_id), ALL(place))
   await assertBooks(place)
 })
 
@@ -206,13 +206,13 @@ test('a process killed between fetching and booking leaves whole days, and the n
     await held
     await first.kill()
     release()
-    assert.deepEqual(await booked(house.database, place.org_id), ALL(place).slice(0, 27))
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), ALL(place).slice(0, 27))
     await assertBooks(place)
     await dueNow(place)
     const next = await startSluice(env)
-    await eventually('it was not read', async () => (await read(house, place, id)).synced_at !== null)
+    await eventually('it was not read', async () => (await readSpendAccount(house, place, id)).synced_at !== null)
     await next.stop()
-    assert.deepEqual(await booked(house.database, place.org_id), ALL(place))
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), ALL(place))
     await assertBooks(place)
   } finally {
     rmSync(folder, { recursive: true, force: true })

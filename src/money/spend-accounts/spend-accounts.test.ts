@@ -7,17 +7,17 @@ import { seedSignedIn } from '../../../tests/support/people.ts'
 import type { Reply } from '../../../tests/support/platform-fake.ts'
 import {
   adHour,
-  booked,
-  connect,
+  bookedSpend,
+  connectSpendAccount,
   META,
   type Platforms,
-  read,
+  readSpendAccount,
   type SpendPlace,
-  seedCarrying,
+  seedClicksWithSubs,
   seedSpendPlace,
   startPlatforms,
   startServing,
-  sync,
+  syncSpendAccount,
   TIKTOK,
   TOKEN,
 } from '../../../tests/support/spend-accounts.ts'
@@ -101,7 +101,7 @@ describe('an account', () => {
 
   test('keeps its token encrypted', async () => {
     const place = await seedSpendPlace(house)
-    await connect(house, place)
+    await connectSpendAccount(house, place)
     const [row] = (await stored()).filter(({ org_id }) => org_id === place.org_id)
     assert.ok(!row.token.toString('latin1').includes(TOKEN))
     assert.equal(house.ground.secrets.open(row.token), TOKEN)
@@ -110,7 +110,7 @@ describe('an account', () => {
 
   test('is refused where it names nothing, twice the same, or what is not the organization’s', async () => {
     const [place, other] = [await seedSpendPlace(house), await seedSpendPlace(house)]
-    await connect(house, place)
+    await connectSpendAccount(house, place)
     const wrong: [object, number, string | undefined][] = [
       [{ ...DRAFT }, 409, 'already_exists'],
       [{ ...DRAFT, external_id: '77777', id_in: null }, 400, undefined],
@@ -135,7 +135,7 @@ describe('an account', () => {
 
   test('is not left without a campaign by a change', async () => {
     const place = await seedSpendPlace(house)
-    const id = await connect(house, place)
+    const id = await connectSpendAccount(house, place)
     await nothingChanges(async () => {
       const reply = await house.call('PATCH', `/api/spend-accounts/${id}`, {
         cookie: place.cookie,
@@ -149,7 +149,7 @@ describe('an account', () => {
 
   test('is read on request only while it is switched on', async () => {
     const place = await seedSpendPlace(house)
-    const id = await connect(house, place)
+    const id = await connectSpendAccount(house, place)
     const patch = (state: string) =>
       house.call('PATCH', `/api/spend-accounts/${id}`, { cookie: place.cookie, body: { state } })
     await patch('off')
@@ -166,7 +166,7 @@ describe('an account', () => {
 
   test('is of its organization alone, of admins, and of no key', async () => {
     const [place, other] = [await seedSpendPlace(house), await seedSpendPlace(house)]
-    const id = await connect(house, place)
+    const id = await connectSpendAccount(house, place)
     const member = await seedSignedIn(house, { place, role: 'member' })
     const rights = Object.keys(RIGHTS) as Right[]
     const { secret: key } = await seedKey(house.database, place, { rights })
@@ -198,22 +198,22 @@ describe('an account', () => {
   test('that is disconnected keeps what was spent, is the same when it comes back, and takes all back only when told to', async () => {
     const place = await seedSpendPlace(house)
     const day = new Date().toISOString().slice(0, 10)
-    await seedCarrying(house.database, place, { sub2: '100200' }, { at: Date.now() })
+    await seedClicksWithSubs(house.database, place, { sub2: '100200' }, { at: Date.now() })
     platforms.books.hours = [adHour(day, 0, '100200', '5.00'), adHour(day, 0, '100300', '1.00')]
-    const id = await connect(house, place)
+    const id = await connectSpendAccount(house, place)
     await syncDueAccounts(house.ground)
-    const rows = await booked(house.database, place.org_id)
+    const rows = await bookedSpend(house.database, place.org_id)
     assert.equal(rows.length, 1)
     const remove = (query: string) =>
       house.call('DELETE', `/api/spend-accounts/${id}${query}`, { cookie: place.cookie })
     assert.equal((await remove('')).statusCode, 200)
-    assert.deepEqual(await booked(house.database, place.org_id), rows)
-    assert.equal(await connect(house, place), id)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), rows)
+    assert.equal(await connectSpendAccount(house, place), id)
     await syncDueAccounts(house.ground)
-    assert.deepEqual(await booked(house.database, place.org_id), rows, 'counted once')
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), rows, 'counted once')
     assert.equal((await remove('?take_back=perhaps')).statusCode, 400)
     assert.equal((await remove('?take_back=true')).statusCode, 200)
-    assert.deepEqual(await booked(house.database, place.org_id), [])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [])
     const { rows: told } = await house.database.reads.query('select 1 from account_spend where org_id = $1', [
       place.org_id,
     ])
@@ -226,10 +226,10 @@ describe('a fault', () => {
   /** The account's fault after reading it with these answers, and whether the fault is temporary. */
   async function faultOf(place: SpendPlace, id: string, ask: () => void | (() => void)) {
     const undo = ask()
-    await sync(house, place, id, Date.now())
+    await syncSpendAccount(house, place, id, Date.now())
     for (const fake of [platforms.meta, platforms.tiktok]) fake.answer(undefined)
     undo?.()
-    const account = await read(house, place, id)
+    const account = await readSpendAccount(house, place, id)
     const waits = Date.parse(account.next_sync_at) - Date.now()
     assert.ok(account.fault?.hint.length, 'it says what to do')
     assert.ok(!JSON.stringify(account).includes(TOKEN))
@@ -239,7 +239,7 @@ describe('a fault', () => {
 
   test('is told in words with its cure, and is over once it is cured', async () => {
     const place = await seedSpendPlace(house)
-    const id = await connect(house, place)
+    const id = await connectSpendAccount(house, place)
     const known = platforms.books.tokens[TOKEN] as { accounts: string[]; may_read: boolean }
     const withBooks = (change: () => void, back: () => void) => () => {
       change()
@@ -305,14 +305,14 @@ describe('a fault', () => {
       assert.match(fault.error, words, what)
       assert.equal(fault.waits > 12 * HOUR_MS, kind === 'stays', `${what}: ${fault.waits}`)
     }
-    await sync(house, place, id, Date.now())
-    const cured = await read(house, place, id)
+    await syncSpendAccount(house, place, id, Date.now())
+    const cured = await readSpendAccount(house, place, id)
     assert.deepEqual([cured.fault, cured.synced_at === null], [null, false])
   })
 
   test('of asking too often waits as long as the platform says', async () => {
     const place = await seedSpendPlace(house)
-    const id = await connect(house, place)
+    const id = await connectSpendAccount(house, place)
     const usage = { [META]: [{ type: 'ads_insights', call_count: 100, estimated_time_to_regain_access: 47 }] }
     const limited: Reply = {
       ...metaError(80_000, 2_446_079, { message: 'There have been too many calls from this ad-account.' }),
@@ -321,15 +321,15 @@ describe('a fault', () => {
     const fault = await faultOf(place, id, meta(limited))
     assert.equal(fault.code, 'rate_limited')
     assert.ok(fault.waits > 46 * MINUTE_MS && fault.waits <= 47 * MINUTE_MS, String(fault.waits))
-    const since = (await read(house, place, id)).fault?.since
+    const since = (await readSpendAccount(house, place, id)).fault?.since
     const again = await faultOf(place, id, meta(metaError(17)))
     assert.ok(again.waits > 9 * MINUTE_MS && again.waits <= 10 * MINUTE_MS, 'longer each time')
-    assert.equal((await read(house, place, id)).fault?.since, since, 'it is the same fault')
+    assert.equal((await readSpendAccount(house, place, id)).fault?.since, since, 'it is the same fault')
   })
 
   test('of TikTok is told as well', async () => {
     const place = await seedSpendPlace(house)
-    const id = await connect(house, place, { provider: 'tiktok', external_id: TIKTOK })
+    const id = await connectSpendAccount(house, place, { provider: 'tiktok', external_id: TIKTOK })
     const tiktok = (reply: Reply) => () => platforms.tiktok.answer(() => reply)
     const list = [{ dimensions: { ad_id: '1', stat_time_hour: '1999-01-01 00:00:00' }, metrics: { spend: '1' } }]
     const cases: [() => void, string][] = [
@@ -349,33 +349,33 @@ describe('a fault', () => {
       ],
     ]
     for (const [ask, code] of cases) assert.equal((await faultOf(place, id, ask)).code, code)
-    assert.deepEqual(await booked(house.database, place.org_id), [])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [])
   })
 
   test('keeps what was booked before, and another account goes on', async () => {
     const [place, other] = [await seedSpendPlace(house), await seedSpendPlace(house)]
     const day = new Date().toISOString().slice(0, 10)
-    for (const one of [place, other]) await seedCarrying(house.database, one, { sub2: '100200' }, { at: Date.now() })
+    for (const one of [place, other]) await seedClicksWithSubs(house.database, one, { sub2: '100200' }, { at: Date.now() })
     platforms.books.hours = [adHour(day, 0, '100200', '5.00')]
-    const id = await connect(house, place)
+    const id = await connectSpendAccount(house, place)
     await syncDueAccounts(house.ground)
-    const before = await booked(house.database, place.org_id)
+    const before = await bookedSpend(house.database, place.org_id)
     platforms.books.tokens['another-token'] = { accounts: [META], may_read: true }
     const known = platforms.books.tokens[TOKEN]
     delete platforms.books.tokens[TOKEN]
     await house.call('POST', `/api/spend-accounts/${id}/sync`, { cookie: place.cookie, body: {} })
-    await connect(house, other, { access_token: 'another-token' })
+    await connectSpendAccount(house, other, { access_token: 'another-token' })
     assert.equal(await syncDueAccounts(house.ground), 2)
-    assert.equal((await read(house, place, id)).fault?.code, 'token_refused')
-    assert.deepEqual(await booked(house.database, place.org_id), before)
-    assert.equal((await booked(house.database, other.org_id)).length, 1)
+    assert.equal((await readSpendAccount(house, place, id)).fault?.code, 'token_refused')
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), before)
+    assert.equal((await bookedSpend(house.database, other.org_id)).length, 1)
     const changed = await house.call('PATCH', `/api/spend-accounts/${id}`, {
       cookie: place.cookie,
       body: { access_token: 'another-token' },
     })
     assert.equal(changed.data()['fault'], null)
     assert.equal(await syncDueAccounts(house.ground), 1, 'a new token has it asked at once')
-    assert.equal((await read(house, place, id)).fault, null)
+    assert.equal((await readSpendAccount(house, place, id)).fault, null)
     if (known !== undefined) platforms.books.tokens[TOKEN] = known
     platforms.books.hours = []
   })
@@ -394,9 +394,9 @@ test('a running Sluice reads a new account by itself', async () => {
     })
     assert.equal(visit.statusCode, 302)
     platforms.books.hours = [adHour(day, 0, '100200', '5.00')]
-    const id = await connect(running, place)
-    await eventually('it was not read', async () => (await read(running, place, id)).synced_at !== null)
-    assert.deepEqual(await booked(running.database, place.org_id), [`${day} ${place.campaign_id} - 5`])
+    const id = await connectSpendAccount(running, place)
+    await eventually('it was not read', async () => (await readSpendAccount(running, place, id)).synced_at !== null)
+    assert.deepEqual(await bookedSpend(running.database, place.org_id), [`${day} ${place.campaign_id} - 5`])
   } finally {
     platforms.books.hours = []
     await running.end()

@@ -4,16 +4,16 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import {
   adHour,
-  booked,
-  connect,
+  bookedSpend,
+  connectSpendAccount,
   type Platforms,
-  read,
+  readSpendAccount,
   type SpendPlace,
-  seedCarrying,
+  seedClicksWithSubs,
   seedSpendPlace,
   startPlatforms,
   startServing,
-  sync,
+  syncSpendAccount,
   TIKTOK,
 } from '../../../tests/support/spend-accounts.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
@@ -47,12 +47,12 @@ beforeEach(() => {
   for (const fake of [platforms.meta, platforms.tiktok]) fake.taken.length = 0
 })
 
-const carry = (place: SpendPlace, subs: Parameters<typeof seedCarrying>[2], when: Parameters<typeof seedCarrying>[3]) =>
-  seedCarrying(house.database, place, subs, when)
+const carry = (place: SpendPlace, subs: Parameters<typeof seedClicksWithSubs>[2], when: Parameters<typeof seedClicksWithSubs>[3]) =>
+  seedClicksWithSubs(house.database, place, subs, when)
 
 /** Connects an account and reads it for the first time. */
 async function connected(place: SpendPlace, draft: object = {}): Promise<string> {
-  const id = await connect(house, place, draft)
+  const id = await connectSpendAccount(house, place, draft)
   assert.equal(await syncDueAccounts(house.ground, { now: NOW }), 1)
   return id
 }
@@ -85,8 +85,8 @@ describe('what is booked', () => {
       adHour(YESTERDAY, 3, OTHER_AD, '0.50'),
     ]
     const id = await connected(place)
-    const account = await read(house, place, id)
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    const account = await readSpendAccount(house, place, id)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${YESTERDAY} ${place.campaign_id} - 3.75`,
       `${TODAY} ${place.campaign_id} - 4`,
     ])
@@ -114,7 +114,7 @@ describe('what is booked', () => {
     for (const sub1 of [AD, OTHER_AD]) await carry(place, { sub1 }, { at: at(TODAY) })
     platforms.books.hours = [adHour(TODAY, 1, AD, '1.00'), adHour(TODAY, 2, OTHER_AD, '2.00')]
     await connected(place, { id_in: 'sub1' })
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${TODAY} ${place.campaign_id} ${AD} 1`,
       `${TODAY} ${place.campaign_id} ${OTHER_AD} 2`,
     ])
@@ -142,7 +142,7 @@ describe('what is booked', () => {
     const place = await seedSpendPlace(house)
     platforms.books.hours = [adHour(TODAY, 1, AD, '1.00'), adHour(TODAY, 2, OTHER_AD, '2.00')]
     await connected(place, { id_in: null, campaign_id: toWireId(place.campaign_id) })
-    assert.deepEqual(await booked(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 3`])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 3`])
   })
 
   test('goes by the campaign with most tracked clicks of the day, and on days without clicks by that of the last', async () => {
@@ -154,7 +154,7 @@ describe('what is booked', () => {
     await carry(second, { sub2: AD }, { at: at(YESTERDAY), count: 1 })
     platforms.books.hours = [3, 2, 1, 0].map(days => adHour(ago(days), 5, AD, '1.00'))
     await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${ago(3)} ${place.campaign_id} - 1`,
       `${ago(2)} ${place.campaign_id} - 1`,
       `${YESTERDAY} ${second.campaign_id} - 1`,
@@ -167,23 +167,23 @@ describe('what is booked', () => {
     await carry(other, { sub2: AD }, { at: at(TODAY) })
     platforms.books.hours = [adHour(TODAY, 1, AD, '1.00')]
     const id = await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [])
-    assert.equal((await read(house, place, id)).last_30_days.unmatched, '1')
-    assert.deepEqual(await booked(house.database, other.org_id), [])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [])
+    assert.equal((await readSpendAccount(house, place, id)).last_30_days.unmatched, '1')
+    assert.deepEqual(await bookedSpend(house.database, other.org_id), [])
   })
 
   test('is matched later, once a click has carried the id', async () => {
     const place = await seedSpendPlace(house)
     platforms.books.hours = [adHour(ago(20), 1, AD, '5.00'), adHour(TODAY, 1, AD, '1.00')]
     const id = await connected(place)
-    assert.equal((await read(house, place, id)).last_30_days.unmatched, '6')
+    assert.equal((await readSpendAccount(house, place, id)).last_30_days.unmatched, '6')
     await carry(place, { sub2: AD }, { at: at(TODAY) })
-    await sync(house, place, id, NOW)
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    await syncSpendAccount(house, place, id, NOW)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${ago(20)} ${place.campaign_id} - 5`,
       `${TODAY} ${place.campaign_id} - 1`,
     ])
-    assert.deepEqual((await read(house, place, id)).unmatched, [])
+    assert.deepEqual((await readSpendAccount(house, place, id)).unmatched, [])
     await assertBooks(place)
   })
 
@@ -192,10 +192,10 @@ describe('what is booked', () => {
     await carry(place, { sub2: AD }, { at: at(TODAY, 0) })
     platforms.books.hours = [adHour(YESTERDAY, 23, AD, '5.00'), adHour(ago(8), 0, OTHER_AD, '1.00')]
     const id = await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [`${YESTERDAY} ${place.campaign_id} - 5`])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [`${YESTERDAY} ${place.campaign_id} - 5`])
     await carry(place, { sub2: OTHER_AD }, { at: at(YESTERDAY) })
-    await sync(house, place, id, NOW)
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    await syncSpendAccount(house, place, id, NOW)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${ago(8)} ${place.campaign_id} - 1`,
       `${YESTERDAY} ${place.campaign_id} - 5`,
     ])
@@ -210,11 +210,11 @@ describe('the hours of an account', () => {
     for (const account of Object.values(platforms.books.accounts)) account.timezone = 'Pacific/Kiritimati'
     platforms.books.hours = [adHour(TODAY, 13, AD, '1.00'), adHour(TODAY, 14, AD, '2.00')]
     const id = await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${YESTERDAY} ${place.campaign_id} - 1`,
       `${TODAY} ${place.campaign_id} - 2`,
     ])
-    assert.equal((await read(house, place, id)).last_30_days.is_estimated, false)
+    assert.equal((await readSpendAccount(house, place, id)).last_30_days.is_estimated, false)
   })
 
   test('are halved and marked where they lie in two', async () => {
@@ -223,11 +223,11 @@ describe('the hours of an account', () => {
     for (const account of Object.values(platforms.books.accounts)) account.timezone = 'Asia/Kolkata'
     platforms.books.hours = [adHour(TODAY, 4, AD, '1.00'), adHour(TODAY, 5, AD, '0.25'), adHour(TODAY, 6, AD, '4.00')]
     const id = await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${YESTERDAY} ${place.campaign_id} - 1.125`,
       `${TODAY} ${place.campaign_id} - 4.125`,
     ])
-    const account = await read(house, place, id)
+    const account = await readSpendAccount(house, place, id)
     assert.equal(account.last_30_days.is_estimated, true)
     assert.equal(account.last_30_days.spent, '5.25')
   })
@@ -250,7 +250,7 @@ describe('reading again', () => {
     const id = await connected(place)
     const before = await versions(place.org_id)
     assert.equal(before.length, 3)
-    await sync(house, place, id, NOW, { days: 30 })
+    await syncSpendAccount(house, place, id, NOW, { days: 30 })
     assert.deepEqual(await versions(place.org_id), before)
   })
 
@@ -265,11 +265,11 @@ describe('reading again', () => {
       adHour(TODAY, 2, AD, '0.10'),
       adHour(TODAY, 1, OTHER_AD, '5.00', { is_deleted: true }),
     ]
-    await sync(house, place, id, NOW)
-    assert.deepEqual(await booked(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 5.85`])
+    await syncSpendAccount(house, place, id, NOW)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 5.85`])
     platforms.books.hours = []
-    await sync(house, place, id, NOW)
-    assert.deepEqual(await booked(house.database, place.org_id), [])
+    await syncSpendAccount(house, place, id, NOW)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [])
     await assertBooks(place)
   })
 
@@ -280,7 +280,7 @@ describe('reading again', () => {
     const days = (from: number, now = NOW) =>
       Array.from({ length: from + 1 }, (_, day) => dayOf(now - (from - day) * DAY_MS))
     assert.deepEqual(asked(), days(30))
-    await sync(house, place, id, NOW)
+    await syncSpendAccount(house, place, id, NOW)
     assert.deepEqual(asked(), days(1))
     // Reading stores the database's current time, but these readings pretend to be at other times.
     const readLast = (at: number) =>
@@ -290,16 +290,16 @@ describe('reading again', () => {
       ])
     const tomorrow = NOW + DAY_MS
     await readLast(tomorrow - 11 * HOUR_MS)
-    await sync(house, place, id, tomorrow - 10 * HOUR_MS)
+    await syncSpendAccount(house, place, id, tomorrow - 10 * HOUR_MS)
     assert.deepEqual(asked(), days(1, tomorrow), 'at half past two of the night')
     await readLast(tomorrow - 10 * HOUR_MS)
-    await sync(house, place, id, tomorrow - 9 * HOUR_MS)
+    await syncSpendAccount(house, place, id, tomorrow - 9 * HOUR_MS)
     assert.deepEqual(asked(), days(7, tomorrow), 'at half past three')
     await readLast(tomorrow - 9 * HOUR_MS)
-    await sync(house, place, id, tomorrow - 8 * HOUR_MS)
+    await syncSpendAccount(house, place, id, tomorrow - 8 * HOUR_MS)
     assert.deepEqual(asked(), days(1, tomorrow), 'an hour later')
     await readLast(NOW - 12 * DAY_MS)
-    await sync(house, place, id, NOW)
+    await syncSpendAccount(house, place, id, NOW)
     assert.deepEqual(asked(), days(13), 'after twelve days of faults')
   })
 
@@ -310,7 +310,7 @@ describe('reading again', () => {
     platforms.books.hours = ads.map((ad, at) => adHour(TODAY, at, ad, '1.00'))
     platforms.books.page_rows = 5
     await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 23`])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 23`])
     assert.deepEqual(
       platforms.meta.taken.filter(({ since }) => since === TODAY).map(({ rows }) => rows),
       [5, 5, 5, 5, 3],
@@ -324,14 +324,14 @@ describe('reading again', () => {
     await carry(place, { sub2: adset, sub1: campaign }, { at: at(ago(25)) })
     platforms.books.hours = [adHour(ago(25), 1, AD, '1.00')]
     const id = await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [])
     const patch = (body: object) => house.call('PATCH', `/api/spend-accounts/${id}`, { cookie: place.cookie, body })
     assert.equal((await patch({ level: 'adset' })).statusCode, 200)
     assert.equal(await syncDueAccounts(house.ground, { now: NOW }), 1)
-    assert.deepEqual(await booked(house.database, place.org_id), [`${ago(25)} ${place.campaign_id} - 1`])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [`${ago(25)} ${place.campaign_id} - 1`])
     assert.equal((await patch({ level: 'campaign', id_in: 'sub1' })).statusCode, 200)
     assert.equal(await syncDueAccounts(house.ground, { now: NOW }), 1)
-    assert.deepEqual(await booked(house.database, place.org_id), [`${ago(25)} ${place.campaign_id} ${campaign} 1`])
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [`${ago(25)} ${place.campaign_id} ${campaign} 1`])
   })
 })
 
@@ -355,15 +355,15 @@ describe('an account in another currency', () => {
     platforms.books.hours = [adHour(YESTERDAY, 1, AD, '10.00'), adHour(TODAY, 1, AD, '10.00')]
     const id = await connected(place)
     const rows = [`${YESTERDAY} ${place.campaign_id} - 11`, `${TODAY} ${place.campaign_id} - 12`]
-    assert.deepEqual(await booked(house.database, place.org_id), rows)
-    const account = await read(house, place, id)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), rows)
+    const account = await readSpendAccount(house, place, id)
     assert.deepEqual([account.currency, account.last_30_days.spent, account.fault], ['EUR', '23', null])
     const own = { from_day: ago(20), usd_per_unit: '2' }
     const set = await house.call('PUT', '/api/rates/EUR', { cookie: place.cookie, body: own })
     assert.ok(set.statusCode < 300, set.body)
     platforms.books.hours.push(adHour(TODAY, 2, AD, '1.00'), adHour(ago(2), 2, AD, '1.00'))
-    await sync(house, place, id, NOW, { days: 3 })
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    await syncSpendAccount(house, place, id, NOW, { days: 3 })
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${ago(2)} ${place.campaign_id} - 2`,
       rows[0],
       `${TODAY} ${place.campaign_id} - 13.2`,
@@ -378,17 +378,17 @@ describe('an account in another currency', () => {
     bill('PLN')
     platforms.books.hours = [adHour(YESTERDAY, 1, AD, '10.00'), adHour(TODAY, 1, AD, '10.00')]
     const id = await connected(place)
-    assert.deepEqual(await booked(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 2.5`])
-    const { fault, synced_at } = await read(house, place, id)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [`${TODAY} ${place.campaign_id} - 2.5`])
+    const { fault, synced_at } = await readSpendAccount(house, place, id)
     assert.deepEqual([fault?.code, synced_at], ['rate_unknown', null])
     assert.equal(fault?.error, `no rate of PLN is known for ${YESTERDAY}`)
     await rate('PLN', ago(3), '0.5')
-    await sync(house, place, id, NOW)
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    await syncSpendAccount(house, place, id, NOW)
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${YESTERDAY} ${place.campaign_id} - 5`,
       `${TODAY} ${place.campaign_id} - 2.5`,
     ])
-    assert.equal((await read(house, place, id)).fault, null)
+    assert.equal((await readSpendAccount(house, place, id)).fault, null)
   })
 })
 
@@ -407,7 +407,7 @@ describe('TikTok', () => {
       hour(YESTERDAY, 20, AD, '3.00', { is_deleted: true }),
     ]
     await connected(place, { ...draft, id_in: 'sub3', level: 'adset' })
-    assert.deepEqual(await booked(house.database, place.org_id), [
+    assert.deepEqual(await bookedSpend(house.database, place.org_id), [
       `${YESTERDAY} ${place.campaign_id} - 5`,
       `${TODAY} ${place.campaign_id} - 3`,
     ])
@@ -415,7 +415,7 @@ describe('TikTok', () => {
     for (const level of ['ad', 'campaign']) {
       const other = await seedSpendPlace(house)
       const id = await connected(other, { ...draft, level })
-      assert.deepEqual([level, (await read(house, other, id)).last_30_days.unmatched], [level, '8'])
+      assert.deepEqual([level, (await readSpendAccount(house, other, id)).last_30_days.unmatched], [level, '8'])
     }
     assert.deepEqual(platforms.tiktok.refusals, [])
   })

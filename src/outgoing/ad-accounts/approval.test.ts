@@ -7,17 +7,17 @@ import {
   accountOf,
   type AdPlatforms,
   callsOf,
-  connect,
+  connectAdAccount,
   convert,
   type Delivery,
   deliveriesOf,
   inState,
-  type Place,
-  settleAt,
+  type Advertiser,
+  seedAdvertiser,
   startAdPlatforms,
-  until,
+  untilDelivery,
   visit,
-} from '../../../tests/support/telling.ts'
+} from '../../../tests/support/advertisers.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 
@@ -32,15 +32,15 @@ before(async () => {
 after(() => platforms.end())
 afterEach(() => platforms.forget())
 
-const settle = () => settleAt(platforms)
+const settle = () => seedAdvertiser(platforms)
 
-const say = async (place: Place, event_id: string, body: object) => {
+const say = async (place: Advertiser, event_id: string, body: object) => {
   const reply = await house.call('POST', `/api/events/${event_id}/revisions`, { cookie: place.cookie, body })
   assert.equal(reply.statusCode, 200, reply.body)
 }
 
 /** Records a conversion that a network puts on hold. */
-async function hold(place: Place, clickId: string) {
+async function hold(place: Advertiser, clickId: string) {
   const body = { name: 'Net', template: 'keitaro' }
   const made = await house.call('POST', '/api/networks', { cookie: place.cookie, body })
   const path = new URL(String(made.data()['postback_url'])).pathname
@@ -54,8 +54,8 @@ async function hold(place: Place, clickId: string) {
 }
 
 const GOOGLE = { event_map: { purchase: { name: ACTION }, lead: { name: ACTION } } }
-const sound = async (place: Place) => assert.deepEqual(await auditBooks(house.database.reads, place.org_id), [])
-const told = async (place: Place, event_id: string) => {
+const sound = async (place: Advertiser) => assert.deepEqual(await auditBooks(house.database.reads, place.org_id), [])
+const told = async (place: Advertiser, event_id: string) => {
   const rows = await deliveriesOf(place, event_id)
   return rows
     .map(({ state, reason, ...row }) => [(row as unknown as { revision: number }).revision, state, reason])
@@ -64,13 +64,13 @@ const told = async (place: Place, event_id: string) => {
 
 test('what is held is told once it is approved: once, with the amount approved and at its own time', async () => {
   const place = await settle()
-  const account = await connect(place, 'google', { ...GOOGLE, send_when: 'approved' })
+  const account = await connectAdAccount(place, 'google', { ...GOOGLE, send_when: 'approved' })
   assert.equal((await accountOf(place, account))['send_when'], 'approved')
   const { event_id, fire } = await hold(place, await visit(place, 'gclid=abc'))
   assert.deepEqual(await deliveriesOf(place, event_id), [])
   await sound(place)
   await Promise.all([fire('status=approved&payout=35'), say(place, event_id, { status: 'approved', amount: 35 })])
-  await until(place, event_id, inState('delivered'))
+  await untilDelivery(place, event_id, inState('delivered'))
   await say(place, event_id, { status: 'pending' })
   await say(place, event_id, { status: 'approved' })
   assert.deepEqual(await told(place, event_id), [[null, 'delivered', null]])
@@ -89,21 +89,21 @@ test('what is held is told once it is approved: once, with the amount approved a
 
 test('by default it is told when it is recorded, and what is not held is told at once by every account', async () => {
   const place = await settle()
-  await connect(place, 'google', GOOGLE)
+  await connectAdAccount(place, 'google', GOOGLE)
   const { event_id, fire } = await hold(place, await visit(place, 'gclid=abc'))
-  await until(place, event_id, inState('delivered'))
+  await untilDelivery(place, event_id, inState('delivered'))
   await fire('status=approved&payout=40')
   assert.deepEqual(await told(place, event_id), [[null, 'delivered', null]])
   const other = await settle()
-  await connect(other, 'google', { ...GOOGLE, send_when: 'approved' })
+  await connectAdAccount(other, 'google', { ...GOOGLE, send_when: 'approved' })
   const recorded = await convert(other, await visit(other, 'gclid=abc'), { payout: 5 })
-  await until(other, recorded, inState('delivered'))
+  await untilDelivery(other, recorded, inState('delivered'))
   await sound(other)
 })
 
 test('approved when it is too old for the platform, it is skipped and the trace says so', async () => {
   const place = await settle()
-  await connect(place, 'meta', { send_when: 'approved' })
+  await connectAdAccount(place, 'meta', { send_when: 'approved' })
   const clickId = await visit(place, 'fbclid=abc')
   const { event_id } = await hold(place, clickId)
   const longAgo = new Date(Date.now() - 8 * 86_400_000)
@@ -128,9 +128,9 @@ test('approved when it is too old for the platform, it is skipped and the trace 
 
 test('Google is told a smaller amount under the same transaction id where the account restates, and never 0', async () => {
   const place = await settle()
-  await connect(place, 'google', { ...GOOGLE, restate: true })
+  await connectAdAccount(place, 'google', { ...GOOGLE, restate: true })
   const event_id = await convert(place, await visit(place, 'gclid=abc'), { payout: 50 })
-  await until(place, event_id, inState('delivered'))
+  await untilDelivery(place, event_id, inState('delivered'))
   await say(place, event_id, { status: 'approved', amount: 60 })
   await say(place, event_id, { status: 'approved', amount: 20 })
   await eventually('it is restated', async () =>
@@ -166,9 +166,9 @@ test('without it, and at Meta and TikTok, nothing is told, and the log says so',
   const ids = { google: 'gclid', tiktok: 'ttclid', meta: 'fbclid' }
   for (const platform of ['google', 'tiktok', 'meta'] as const) {
     const place = await settle()
-    await connect(place, platform)
+    await connectAdAccount(place, platform)
     const event_id = await convert(place, await visit(place, `${ids[platform]}=abc`), { payout: 50 })
-    await until(place, event_id, inState('delivered'))
+    await untilDelivery(place, event_id, inState('delivered'))
     await say(place, event_id, { status: 'approved', amount: 20 })
     await say(place, event_id, { status: 'rejected' })
     await say(place, event_id, { status: 'refunded' })

@@ -4,7 +4,7 @@ import test from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { seedOrganization } from '../../../tests/support/house.ts'
 import { openMailbox } from '../../../tests/support/mailbox.ts'
-import { deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../../../tests/support/outbox.ts'
+import { deliveryOf, ORG, seedDelivery, seedOutboxRule, untilInState, useOutbox } from '../../../tests/support/outbox.ts'
 import { HOUR_MS } from '../../contract/days.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { BREAKER } from './breaker.ts'
@@ -21,7 +21,7 @@ const work = (options: DeliveryWorkerOptions = {}, env: Record<string, string> =
 const failing = async () => (await db.selectFrom('failing_targets').selectAll().execute())[0]
 
 async function seedMany(count: number, url: string) {
-  const target_id = await seedRule(db, { url })
+  const target_id = await seedOutboxRule(db, { url })
   const seeded = []
   for (let i = 0; i < count; i += 1) seeded.push(await seedDelivery(db, { target_id }))
   return { target_id, ids: seeded.map(({ id }) => id) }
@@ -40,7 +40,7 @@ test('after failures in a row a target gets nothing, its deliveries keep their a
   const sick = []
   for (let i = 0; i < 5; i += 1) sick.push((await seedDelivery(db, { target_id })).id)
   const healthy = await seedMany(5, well.origin)
-  for (const id of healthy.ids) await until(db, id, 'delivered')
+  for (const id of healthy.ids) await untilInState(db, id, 'delivered')
   assert.equal(await untouched(sick), 5)
   assert.equal((await failing())?.pauses, 1)
 })
@@ -128,14 +128,14 @@ test('a rule that has only failed for days is switched off with a notice, and it
   await pool.query(`update failing_targets set failing_since = now() - interval '5 days 1 minute'`)
   const last = await seedDelivery(db, { target_id })
   work({ breaker })
-  await until(db, last.id, 'pending', 1)
+  await untilInState(db, last.id, 'pending', 1)
   const { active, switched_off_at, switched_off_reason } = await rule()
   assert.deepEqual([active, typeof switched_off_at], [false, 'string'])
   assert.match(String(switched_off_reason), /failed every time for 5 days, 11 times in all, last with: HTTP 404/)
   assert.equal(await failing(), undefined)
   const [first = ''] = ids
   await pool.query('update deliveries set run_at = now() where id = $1', [first])
-  assert.equal((await until(db, first, 'skipped')).reason, 'the rule is switched off')
+  assert.equal((await untilInState(db, first, 'skipped')).reason, 'the rule is switched off')
 })
 
 test('healthy rules go out beside sick ones of the same organization at the same receiver', async () => {
@@ -146,7 +146,7 @@ test('healthy rules go out beside sick ones of the same organization at the same
   const healthy = await seedMany(30, `${there.origin}/well`)
   // Retried at once, because on a busy machine a healthy call may miss such a short deadline too.
   work({ delays: [1, 1], deadlines: { headers_ms: 2000, total_ms: 2000 } })
-  for (const id of healthy.ids) await until(db, id, 'delivered')
+  for (const id of healthy.ids) await untilInState(db, id, 'delivered')
   const left = await Promise.all(sick.map(({ ids }) => untouched(ids)))
   assert.ok(
     left.some(count => count > 0),
@@ -159,7 +159,7 @@ test('the owners are told by mail, once, what was switched off', async () => {
   const dead = await receiver((_, response) => void response.writeHead(410).end())
   const { org_id, user_id } = await seedOrganization(database)
   const { email } = await db.selectFrom('users').select('email').where('id', '=', user_id).executeTakeFirstOrThrow()
-  const target_id = await seedRule(db, { org_id, url: dead.origin })
+  const target_id = await seedOutboxRule(db, { org_id, url: dead.origin })
   const seeded = []
   for (let n = 0; n < 6; n += 1) seeded.push(await seedDelivery(db, { org_id, target_id }))
   const worker = work({ breaker: { ...BREAKER, off_failures: 1, off_after_ms: 0 } }, { SMTP_URL: mailbox.url })

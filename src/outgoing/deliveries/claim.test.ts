@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until, useOutbox } from '../../../tests/support/outbox.ts'
+import { attemptsOf, deliveryOf, ORG, seedDelivery, seedOutboxRule, untilInState, useOutbox } from '../../../tests/support/outbox.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { claimDeliveries } from './claim.ts'
 import { finishDeliveries } from './finish.ts'
@@ -12,7 +12,7 @@ const { db, pool, receiver, work } = await useOutbox()
 
 test('what a dead worker had claimed is taken over when its lease ends, and the lost attempt stays visible', async () => {
   const there = await receiver()
-  const target_id = await seedRule(db, { url: there.origin })
+  const target_id = await seedOutboxRule(db, { url: there.origin })
   const { id } = await seedDelivery(db, { target_id })
   const { claimed } = await claimDeliveries(pool, postbackLane, [{ org_id: ORG, target_id, most: 4 }])
   assert.equal(claimed.length, 1)
@@ -20,7 +20,7 @@ test('what a dead worker had claimed is taken over when its lease ends, and the 
   await sleep(300)
   assert.equal(there.arrivals.length, 0, 'a living lease was broken')
   await pool.query(`update deliveries set run_at = now(), lease_until = now() where org_id = $1 and id = $2`, [ORG, id])
-  await until(db, id, 'delivered')
+  await untilInState(db, id, 'delivered')
   assert.deepEqual(
     (await attemptsOf(db, id)).map(({ number, finished_at }) => [number, finished_at !== null]),
     [
@@ -32,7 +32,7 @@ test('what a dead worker had claimed is taken over when its lease ends, and the 
 
 test('a worker that slept past its lease changes nothing: the fence holds', async () => {
   const there = await receiver()
-  const target_id = await seedRule(db, { url: there.origin })
+  const target_id = await seedOutboxRule(db, { url: there.origin })
   const { id } = await seedDelivery(db, { target_id })
   const {
     claimed: [stale],
@@ -73,7 +73,7 @@ test('a worker that slept past its lease changes nothing: the fence holds', asyn
 
 test('a claim whose lease has run out before the call is not called', async () => {
   const there = await receiver()
-  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: there.origin }) })
+  const { id } = await seedDelivery(db, { target_id: await seedOutboxRule(db, { url: there.origin }) })
   const worker = work({ lease_ms: 50, deadlines: { headers_ms: 1000, total_ms: 1000 } })
   await eventually('it is claimed again', async () => (await deliveryOf(db, id)).attempts >= 2)
   await worker.close()
@@ -87,7 +87,7 @@ test('closing ends what is in hand, writes it down and claims nothing new', asyn
     response.end('done')
   })
   // A target's first call is made alone.
-  const rules = await Promise.all(Array.from({ length: 6 }, () => seedRule(db, { url: there.origin })))
+  const rules = await Promise.all(Array.from({ length: 6 }, () => seedOutboxRule(db, { url: there.origin })))
   const seeded = []
   for (const target_id of rules) seeded.push(await seedDelivery(db, { target_id }))
   const worker = work()
@@ -104,7 +104,7 @@ test('closing ends what is in hand, writes it down and claims nothing new', asyn
 test('what does not end while the worker closes is given back: due at once, and its attempt does not count', async () => {
   let isHanging = true
   const there = await receiver((_, response) => void (isHanging || response.end('ok')))
-  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: there.origin }) })
+  const { id } = await seedDelivery(db, { target_id: await seedOutboxRule(db, { url: there.origin }) })
   const worker = work({ closing_ms: 50, delays: [] })
   await there.arrived(1)
   await worker.close()
@@ -113,5 +113,5 @@ test('what does not end while the worker closes is given back: due at once, and 
   assert.deepEqual(await db.selectFrom('failing_targets').selectAll().execute(), [])
   isHanging = false
   work({ delays: [] })
-  await until(db, id, 'delivered')
+  await untilInState(db, id, 'delivered')
 })

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { type Seeded, seedDelivery } from '../../../tests/support/outbox.ts'
+import { type SeededDelivery, seedDelivery } from '../../../tests/support/outbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
 
 let house: TestHouse
 let owner: SignedIn
 const target_id = newId()
-const seeded: Seeded[] = []
+const seeded: SeededDelivery[] = []
 before(async () => {
   // Without a worker, so that seeded rows stay as they are.
   house = await startHouse({ ROLE: 'serve' })

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { attemptsOf, deliveryOf, ORG, seedDelivery, seedRule, until } from '../../../tests/support/outbox.ts'
+import { attemptsOf, deliveryOf, ORG, seedDelivery, seedOutboxRule, untilInState } from '../../../tests/support/outbox.ts'
 import { startProxy } from '../../../tests/support/proxy.ts'
 import { startReceiver } from '../../../tests/support/receiver.ts'
 import { readConfig } from '../../ground/config.ts'
@@ -49,7 +49,7 @@ test('workers killed in the middle of their calls lose nothing, and repeat only 
     await sleep(15)
     response.end('ok')
   })
-  const rules = await Promise.all([1, 2, 3, 4].map(n => seedRule(db, { url: `${receiver.origin}/${n}?e={event_id}` })))
+  const rules = await Promise.all([1, 2, 3, 4].map(n => seedOutboxRule(db, { url: `${receiver.origin}/${n}?e={event_id}` })))
   const seeded = []
   for (let i = 0; i < 240; i += 1) seeded.push(await seedDelivery(db, { target_id: rules[i % 4] ?? '' }))
   for (let kill = 1; kill <= 6; kill += 1) {
@@ -59,7 +59,7 @@ test('workers killed in the middle of their calls lose nothing, and repeat only 
     await once(child, 'close')
   }
   startChild()
-  for (const { id } of seeded) await until(db, id, 'delivered')
+  for (const { id } of seeded) await untilInState(db, id, 'delivered')
   const { rows } = await pool.query<{ lost: number; made: number }>(
     'select count(*)::int as made, (count(*) filter (where status is null))::int as lost from delivery_attempts',
   )
@@ -81,7 +81,7 @@ test('a process that sleeps past its lease does not undo what another one has do
     await answer.promise
     response.writeHead(500).end('first')
   })
-  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: receiver.origin }) })
+  const { id } = await seedDelivery(db, { target_id: await seedOutboxRule(db, { url: receiver.origin }) })
   const sleeper = startChild()
   await receiver.arrived(1)
   sleeper.kill('SIGSTOP')
@@ -89,12 +89,12 @@ test('a process that sleeps past its lease does not undo what another one has do
   const { attempts } = await deliveryOf(db, id)
   // With long deadlines, so that one call is enough.
   const worker = openDeliveryWorker({ config, database: fresh.database, log }, [postbackLane])
-  await until(db, id, 'delivered')
+  await untilInState(db, id, 'delivered')
   answer.resolve()
   sleeper.kill('SIGCONT')
   const isWritten = async () => (await attemptsOf(db, id))[attempts - 1]?.finished_at !== null
   await eventually('the sleeper wakes', isWritten)
-  assert.equal((await until(db, id, 'delivered')).attempts, attempts + 1)
+  assert.equal((await untilInState(db, id, 'delivered')).attempts, attempts + 1)
   assert.equal(receiver.arrivals.length, 2)
   await worker.close()
   await receiver.close()
@@ -108,7 +108,7 @@ test('an outcome outlives an outage of the database: the call is not made again'
     await answer.promise
     response.end('ok')
   })
-  const { id } = await seedDelivery(db, { target_id: await seedRule(db, { url: receiver.origin }) })
+  const { id } = await seedDelivery(db, { target_id: await seedOutboxRule(db, { url: receiver.origin }) })
   const worker = openDeliveryWorker({ config, database, log }, [postbackLane])
   await receiver.arrived(1)
   proxy.set('cut')
@@ -119,10 +119,10 @@ test('an outcome outlives an outage of the database: the call is not made again'
     'pending',
   )
   proxy.set('flow')
-  const row = await until(db, id, 'delivered')
+  const row = await untilInState(db, id, 'delivered')
   assert.equal(row.attempts, 1)
   const next = await seedDelivery(db, { target_id: row.target_id })
-  await until(db, next.id, 'delivered')
+  await untilInState(db, next.id, 'delivered')
   assert.equal(receiver.arrivals.length, 2)
   await worker.close()
   await database.close()
@@ -134,7 +134,7 @@ test('an outcome outlives an outage of the database: the call is not made again'
 async function seedTwo() {
   const receiver = await startReceiver(({ url }, response) => void response.end(url.slice(1)))
   const seed = async (org_id: number, word: string) =>
-    seedDelivery(db, { org_id, target_id: await seedRule(db, { org_id, url: `${receiver.origin}/${word}` }) })
+    seedDelivery(db, { org_id, target_id: await seedOutboxRule(db, { org_id, url: `${receiver.origin}/${word}` }) })
   return { receiver, sick: await seed(ORG, 'sick'), healthy: await seed(ORG + 1, 'healthy') }
 }
 
@@ -147,10 +147,10 @@ test('an organization whose claims fail keeps no other waiting', async () => {
       isSick && org_id === ORG ? client.query('select 1/0').then(() => []) : postbackLane.compose(client, org_id, due),
   }
   const worker = openDeliveryWorker({ config, database: fresh.database, log }, [lane])
-  await until(db, healthy.id, 'delivered')
+  await untilInState(db, healthy.id, 'delivered')
   assert.equal((await deliveryOf(db, sick.id)).attempts, 0)
   isSick = false
-  assert.equal((await until(db, sick.id, 'delivered')).attempts, 1)
+  assert.equal((await untilInState(db, sick.id, 'delivered')).attempts, 1)
   assert.equal(receiver.arrivals.length, 2)
   await worker.close()
   await receiver.close()
@@ -158,14 +158,14 @@ test('an organization whose claims fail keeps no other waiting', async () => {
 
 test('an outcome that cannot be stored keeps no other waiting, and nothing is called again', async () => {
   const { receiver, sick, healthy } = await seedTwo()
-  const beside = await seedDelivery(db, { target_id: await seedRule(db, { url: `${receiver.origin}/well` }) })
+  const beside = await seedDelivery(db, { target_id: await seedOutboxRule(db, { url: `${receiver.origin}/well` }) })
   await pool.query(`alter table delivery_attempts add constraint no_sick check (answer is distinct from 'sick')`)
   const worker = openDeliveryWorker({ config, database: fresh.database, log }, [postbackLane])
-  for (const { id } of [healthy, beside]) await until(db, id, 'delivered')
+  for (const { id } of [healthy, beside]) await untilInState(db, id, 'delivered')
   await receiver.arrived(3)
   assert.equal((await deliveryOf(db, sick.id)).state, 'pending')
   await pool.query('alter table delivery_attempts drop constraint no_sick')
-  assert.equal((await until(db, sick.id, 'delivered')).attempts, 1)
+  assert.equal((await untilInState(db, sick.id, 'delivered')).attempts, 1)
   assert.equal(receiver.arrivals.length, 3)
   await worker.close()
   await receiver.close()

@@ -1,7 +1,7 @@
 // What a lane may do beyond composing calls: judge answers, complete calls, and keep secrets out of the log.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { attemptsOf, deliveryOf, ORG, seedDelivery, until, useOutbox } from '../../../tests/support/outbox.ts'
+import { attemptsOf, deliveryOf, ORG, seedDelivery, untilInState, useOutbox } from '../../../tests/support/outbox.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Lane, Outgoing } from './lane.ts'
 import { redact } from './redact.ts'
@@ -38,11 +38,11 @@ test('an address the operator set is called, one that a user typed is not where 
   const there = await receiver()
   const trusted = await seed()
   const { worker } = work({ method: 'GET', url: there.origin, isTrusted: true })
-  await until(db, trusted.id, 'delivered')
+  await untilInState(db, trusted.id, 'delivered')
   await worker.close()
   const typed = await seed()
   work({ method: 'GET', url: there.origin })
-  const row = await until(db, typed.id, 'failed')
+  const row = await untilInState(db, typed.id, 'failed')
   assert.deepEqual([row.failure, row.attempts], ['blocked', 4])
   assert.match(String(row.reason), /is not a public address/)
   assert.equal(there.arrivals.length, 1)
@@ -56,13 +56,13 @@ test('a lane judges an answer: a 200 that is a refusal, a 400 that is done', asy
     ...call,
     judge: ({ body }) => ({ outcome: 'failed', reason: `code ${(JSON.parse(body) as { code: number }).code}` }),
   })
-  const row = await until(db, id, 'failed')
+  const row = await untilInState(db, id, 'failed')
   assert.deepEqual([row.reason, row.failure, row.attempts], ['code 40002', 'rejected', 1])
   await worker.close()
   const done = await receiver((_, response) => void response.writeHead(400).end('duplicate'))
   const other = await seed()
   work({ ...call, url: done.origin, judge: ({ status }) => (status === 400 ? { outcome: 'delivered' } : undefined) })
-  assert.equal((await until(db, other.id, 'delivered')).reason, null)
+  assert.equal((await untilInState(db, other.id, 'delivered')).reason, null)
 })
 
 test('a dead connection switches the target off, costs no attempt, and its deliveries wait', async () => {
@@ -75,12 +75,12 @@ test('a dead connection switches the target off, costs no attempt, and its deliv
     isTrusted: true,
     judge: ({ body }) => ({ outcome: 'broken', reason: `the token was ${body}` }),
   })
-  const row = await until(db, id, 'pending', 1)
+  const row = await untilInState(db, id, 'pending', 1)
   assert.deepEqual([row.reason, row.failure, row.attempts_uncounted], ['the token was revoked', 'disconnected', 1])
   assert.deepEqual([...off], [[target_id, 'the token was revoked']])
   const later = await seed(target_id)
   const other = await seed()
-  await until(db, other.id, 'pending', 1)
+  await untilInState(db, other.id, 'pending', 1)
   assert.equal((await deliveryOf(db, later.id)).attempts, 0)
   assert.equal(there.arrivals.length, 2)
 })
@@ -110,7 +110,7 @@ test('what is missing is fetched behind the claim, and no secret reaches the log
       }
     },
   })
-  await until(db, id, 'failed')
+  await untilInState(db, id, 'failed')
   const attempts = await attemptsOf(db, id)
   assert.equal(attempts.length, 4)
   for (const { url, body, answer } of attempts) {
@@ -134,7 +134,7 @@ test('what cannot be fetched is tried again, or ends the delivery as the lane sa
       return times === 2 ? { outcome: 'retry', reason: 'not yet' } : { outcome: 'failed', reason: 'never' }
     },
   })
-  const row = await until(db, id, 'failed')
+  const row = await untilInState(db, id, 'failed')
   assert.deepEqual([row.reason, row.attempts, there.arrivals.length], ['never', 3, 0])
   assert.deepEqual(
     (await attemptsOf(db, id)).map(({ error }) => error),

@@ -1,7 +1,7 @@
 // The database's work per delivery does not grow with the queue: statements are planned once, while the queue is short.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { ORG, seedDelivery, seedRule, useOutbox } from '../../../tests/support/outbox.ts'
+import { ORG, seedDelivery, seedOutboxRule, useOutbox } from '../../../tests/support/outbox.ts'
 import { newId } from '../../contract/ids.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { claimDeliveries } from './claim.ts'
@@ -49,7 +49,7 @@ async function deliverOne(target_id: string): Promise<void> {
 }
 
 test('a claim and its outcome read a few rows, however many wait', async () => {
-  const target_id = await seedRule(db, { url: 'http://127.0.0.1:9/' })
+  const target_id = await seedOutboxRule(db, { url: 'http://127.0.0.1:9/' })
   for (let round = 0; round < ROUNDS; round += 1) await seedDelivery(db, { target_id })
   for (let round = 0; round < ROUNDS; round += 1) await deliverOne(target_id)
   const { event_id } = await seedDelivery(db, { target_id })

@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { raceInto } from '../../../tests/support/blocked.ts'
 import { freshDatabase } from '../../../tests/support/database.ts'
 import { newId, seedOrganization, useHouse } from '../../../tests/support/house.ts'
-import { seedClicks, seedRule as seedLeadRule } from '../../../tests/support/intake.ts'
+import { seedClicks, seedRule } from '../../../tests/support/intake.ts'
 import { openQueue } from '../../../tests/support/organization-queue.ts'
-import { seedDelivery, seedRule, until } from '../../../tests/support/outbox.ts'
+import { seedDelivery, seedOutboxRule, untilInState } from '../../../tests/support/outbox.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { startReceiver } from '../../../tests/support/receiver.ts'
 import { moveBalance } from '../../money/billing/billing.ts'
@@ -26,7 +26,7 @@ test('what is held for an empty balance goes out after a top-up, in order, and i
     .set({ balance: '-1', hold_when_empty: true })
     .where('org_id', '=', poor.org_id)
     .execute()
-  const target_id = await seedRule(db, { org_id, url: `${there.origin}/{event_id}` })
+  const target_id = await seedOutboxRule(db, { org_id, url: `${there.origin}/{event_id}` })
   const held = []
   for (let i = 0; i < 5; i += 1)
     held.push(
@@ -40,12 +40,12 @@ test('what is held for an empty balance goes out after a top-up, in order, and i
   const other = await seedDelivery(db, { org_id: poor.org_id, target_id: newId(), state: 'held' })
   assert.equal(await unholdDeliveries(pool), 0)
   await setBalance('0')
-  for (const { id } of held) await until(db, id, 'delivered')
+  for (const { id } of held) await untilInState(db, id, 'delivered')
   const last = await seedDelivery(db, { org_id, target_id, state: 'held' })
   await setBalance('-5', false)
-  await until(db, last.id, 'delivered')
+  await untilInState(db, last.id, 'delivered')
   assert.equal(there.arrivals.length, 6)
-  await until(db, other.id, 'held')
+  await untilInState(db, other.id, 'held')
   await house.end()
   await there.close()
 })
@@ -56,7 +56,7 @@ async function seedHolding(balance: string) {
   const { database } = fresh
   const { org_id } = await seedOrganization(database, { balance, price: '1' })
   await database.kysely.updateTable('balances').set({ hold_when_empty: true }).where('org_id', '=', org_id).execute()
-  await seedLeadRule(database, org_id, { event_type: 'lead' })
+  await seedRule(database, org_id, { event_type: 'lead' })
   const states = async () => {
     const { rows } = await database.reads.query<{ id: string; state: string }>(
       'select id, state from deliveries where org_id = $1 order by id',

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, openTestHouse, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedClick, tally } from '../../../tests/support/intake.ts'
-import { attemptsOf, deliveryOf, seedDelivery, seedRule, until } from '../../../tests/support/outbox.ts'
+import { attemptsOf, deliveryOf, seedDelivery, seedOutboxRule, untilInState } from '../../../tests/support/outbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { type Receiver, startReceiver } from '../../../tests/support/receiver.ts'
 import { DAY_MS } from '../../contract/days.ts'
@@ -98,12 +98,12 @@ test('a delivery and a trace say how many attempts are no longer in the log', as
 })
 
 test('a delivery whose log has gone is sent again, and its attempts are counted on', async () => {
-  const target_id = await seedRule(house.database.kysely, { org_id: owner.org_id, url: `${receiver.origin}/again` })
+  const target_id = await seedOutboxRule(house.database.kysely, { org_id: owner.org_id, url: `${receiver.origin}/again` })
   const { id } = await seedPast({ target_id, attempts: 2, state: 'failed' })
   await dropOldAttempts(house.database.worker, 90)
   const reply = await house.call('POST', `/api/deliveries/${toWireId(id)}/resend`, owner)
   assert.equal(reply.statusCode, 200, reply.body)
-  await until(house.database.kysely, id, 'delivered', 3)
+  await untilInState(house.database.kysely, id, 'delivered', 3)
   const { attempts, attempts_dropped, history } = await read(id)
   assert.deepEqual([attempts, attempts_dropped, history.map(({ number }) => number)], [3, 2, [3]])
   assert.equal(receiver.arrivals.filter(({ url }) => url === '/again').length, 1)

@@ -1,7 +1,7 @@
 // By whose clock people see their days: the workspace's zone and their own, and what the days of a zone come to.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { seedKey, useHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { HOUR_MS } from '../../contract/days.ts'
@@ -101,7 +101,7 @@ test('a day of 25 hours counts all of its clicks by every dimension, and no othe
     [owner.org_id, campaign_id, newId(), JSON.stringify({ type: 'funnel', funnel_id })],
   )
   const hours = Array.from({ length: 25 }, (_, hour) => begins + hour * HOUR_MS)
-  await seedClicks(
+  await seedCountedClicks(
     house.database,
     owner.org_id,
     [begins - 1, ...hours, ends - 1, ends].map(at => ({ at, campaign_id, revenue: '1' })),

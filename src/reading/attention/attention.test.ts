@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { seedAdAccount } from '../../../tests/support/ad-accounts.ts'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, seedKey, toWireId, useHouse, type TestHouse } from '../../../tests/support/house.ts'
-import { seedBot, seedCampaign, seedOffer, seedRule } from '../../../tests/support/intake.ts'
+import { seedBot, seedPlainCampaign, seedOffer, seedRule } from '../../../tests/support/intake.ts'
 import { seedChannel } from '../../../tests/support/invite-links.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -206,7 +206,7 @@ const CASES: readonly Case[] = [
   {
     kind: 'macros_unfilled',
     async make() {
-      const id = await seedCampaign(house.database, owner.org_id)
+      const id = await seedPlainCampaign(house.database, owner.org_id)
       for (const [day, clicks] of [
         [0, 4],
         [1, 9],
@@ -369,13 +369,13 @@ test('a line has the spend and revenue a day of the affected campaigns, and with
   const place = await seedSignedIn(house)
   const { org_id } = place
   const [cheap, dear, idle] = [
-    await seedCampaign(house.database, org_id),
-    await seedCampaign(house.database, org_id),
-    await seedCampaign(house.database, org_id),
+    await seedPlainCampaign(house.database, org_id),
+    await seedPlainCampaign(house.database, org_id),
+    await seedPlainCampaign(house.database, org_id),
   ]
   const yesterday = dayOf(Date.now() - DAY_MS)
   const at = Date.parse(yesterday) + DAY_MS / 2
-  await seedClicks(house.database, org_id, [
+  await seedCountedClicks(house.database, org_id, [
     { at, campaign_id: cheap, revenue: '7' },
     { at, campaign_id: dear, revenue: '70.07' },
     // Neither today nor before the seven days.
@@ -423,7 +423,7 @@ test('days whose clicks are missing in Explore are a line until they are rebuilt
   const place = await seedSignedIn(house)
   const days = [1, 2, 3].map(ago => Date.now() - ago * DAY_MS)
   // Counted by the report, without sheets to make segments of.
-  await seedClicks(
+  await seedCountedClicks(
     house.database,
     place.org_id,
     days.map(at => ({ at })),

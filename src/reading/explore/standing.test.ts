@@ -1,7 +1,7 @@
 // Days whose facts differ from the report are read from their clicks or named, and never silently incomplete.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { asRecounted, recountExplore } from '../../../tests/support/explore-recount.ts'
 import { seedExplored } from '../../../tests/support/explored.ts'
 import { newId, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
@@ -103,7 +103,7 @@ test('three days that differ are named, within the question’s days, until they
 
 test('a day with very many clicks is named until it is rebuilt', async () => {
   const owner = await seedSignedIn(house)
-  await seedClicks(
+  await seedCountedClicks(
     house.database,
     owner.org_id,
     Array.from({ length: 10_001 }, (_, at) => ({ at: NOON + at })),

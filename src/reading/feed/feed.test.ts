@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { type ClickSeed, seedClicks, WITHHELD } from '../../../tests/support/counted-clicks.ts'
+import { type ClickSeed, seedCountedClicks, WITHHELD } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { seedCampaign } from '../../../tests/support/intake.ts'
+import { seedPlainCampaign } from '../../../tests/support/intake.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import type { Click } from './api.ts'
@@ -69,7 +69,7 @@ test('a click has exactly the 21 fields, in the order of the interface and of th
     geo: 'DE',
     sub1: 'ad "1"',
   }
-  const [one, two] = await seedClicks(house.database, org_id, [full, { at: NOON, geo: null, revenue: '10.000000' }])
+  const [one, two] = await seedCountedClicks(house.database, org_id, [full, { at: NOON, geo: null, revenue: '10.000000' }])
   await house.database.worker.query(
     `update clicks set device = 'mobile', os = 'iOS', browser = 'Safari', ref_id = 'r', sub2 = '2', sub3 = '3', sub4 = '4', sub5 = '5',
       sub6 = '6', sub7 = '7', sub8 = '8', sub9 = '9' where org_id = $1 and id = $2`,
@@ -104,7 +104,7 @@ describe('the window', () => {
     const { org_id, key } = await seedPlace()
     const now = Date.now()
     const ages = [MINUTE, 30 * DAY - MINUTE, 30 * DAY + MINUTE, -MINUTE]
-    const clicks = await seedClicks(
+    const clicks = await seedCountedClicks(
       house.database,
       org_id,
       ages.map(age => ({ at: now - age })),
@@ -115,7 +115,7 @@ describe('the window', () => {
   test('with one bound the other is 30 days away', async () => {
     const { org_id, key } = await seedPlace()
     const at = (ms: number) => ({ at: Date.UTC(2026, 2, 1) + ms })
-    const [first, last, after, before] = await seedClicks(
+    const [first, last, after, before] = await seedCountedClicks(
       house.database,
       org_id,
       [0, 30 * DAY, 30 * DAY + 1, -1].map(at),
@@ -130,7 +130,7 @@ describe('the window', () => {
 
   test('at the ends of time is answered like any other', async () => {
     const { org_id, key } = await seedPlace()
-    await seedClicks(house.database, org_id, [{ at: 0 }, { at: Date.UTC(9999, 11, 31, 23, 59, 59, 999) }])
+    await seedCountedClicks(house.database, org_id, [{ at: 0 }, { at: Date.UTC(9999, 11, 31, 23, 59, 59, 999) }])
     for (const query of [
       'date_to=1970-01-01',
       'date_from=1970-01-01',
@@ -144,7 +144,7 @@ describe('the window', () => {
 
   test('includes both bounds to the millisecond', async () => {
     const { org_id, key } = await seedPlace()
-    const clicks = await seedClicks(
+    const clicks = await seedCountedClicks(
       house.database,
       org_id,
       [-1, 0, 1].map(ms => ({ at: NOON + ms })),
@@ -167,7 +167,7 @@ describe('filters', () => {
       tracked: at % 3 !== 0,
       campaign_id: [campaigns[0], campaigns[1], null][at % 5] ?? null,
     }))
-    const clicks = (await seedClicks(house.database, org_id, seeds)).toReversed()
+    const clicks = (await seedCountedClicks(house.database, org_id, seeds)).toReversed()
     for (const tracked of [undefined, 'true', 'false', 'all'])
       for (const status of [undefined, ...LADDER])
         for (const campaign of [undefined, ...campaigns]) {
@@ -191,8 +191,8 @@ describe('filters', () => {
   test('an unknown or foreign campaign, or a malformed id, yields an empty page', async () => {
     const [{ org_id, key }, other] = [await seedPlace(), await seedPlace()]
     const foreign = newId()
-    await seedClicks(house.database, other.org_id, [{ at: NOON, campaign_id: foreign }])
-    await seedClicks(house.database, org_id, [{ at: NOON }])
+    await seedCountedClicks(house.database, other.org_id, [{ at: NOON, campaign_id: foreign }])
+    await seedCountedClicks(house.database, org_id, [{ at: NOON }])
     for (const campaign_id of [toWireId(foreign), toWireId(newId()), '', 'x', '{campaign_id}', '0'.repeat(26)])
       assert.deepEqual(await read(key, `${WEEK}&campaign_id=${campaign_id}`), { data: [], next_cursor: null })
   })
@@ -225,7 +225,7 @@ describe('refusals', () => {
 
   test('a limit out of range is clamped, and one that is not a whole number is the default', async () => {
     const { org_id, key } = await seedPlace()
-    await seedClicks(
+    await seedCountedClicks(
       house.database,
       org_id,
       Array.from({ length: 1002 }, (_, at) => ({ at: NOON + at })),
@@ -256,11 +256,11 @@ describe('paging', () => {
     const now = Date.now()
     // Several clicks in one millisecond, so that time alone gives no order.
     const seeds = Array.from({ length: 53 }, (_, at) => ({ at: now - MINUTE - Math.floor(at / 4) }))
-    const there = await seedClicks(house.database, org_id, seeds)
+    const there = await seedCountedClicks(house.database, org_id, seeds)
     const wanted = wire(there).toSorted().toReversed()
     for (const limit of [1, 7, 53, 54]) {
       const pages = await walk(key, `limit=${limit}&tracked=all`, () =>
-        seedClicks(house.database, org_id, [{ at: Date.now(), tracked: false }]),
+        seedCountedClicks(house.database, org_id, [{ at: Date.now(), tracked: false }]),
       )
       const seen = pages.flatMap(ids)
       assert.deepEqual(seen.slice(-53), wanted)
@@ -283,7 +283,7 @@ describe('paging', () => {
     const now = Date.now()
     // The clock stands still until the first page is read.
     mock.timers.enable({ apis: ['Date'], now })
-    const clicks = await seedClicks(house.database, org_id, [
+    const clicks = await seedCountedClicks(house.database, org_id, [
       { at: now - 1000 },
       { at: now - 2000 },
       // This click leaves the last 30 days while the pages are read.
@@ -298,7 +298,7 @@ describe('paging', () => {
 
   test('takes filters and limit from the request, not from the cursor', async () => {
     const { org_id, key } = await seedPlace()
-    const clicks = await seedClicks(
+    const clicks = await seedCountedClicks(
       house.database,
       org_id,
       Array.from({ length: 6 }, (_, at) => ({ at: NOON - at, stages: at % 2 === 0 ? 1 : 65 })),
@@ -317,7 +317,7 @@ describe('paging', () => {
     const { org_id, key } = await seedPlace()
     const other = await seedPlace()
     for (const place of [org_id, other.org_id])
-      await seedClicks(
+      await seedCountedClicks(
         house.database,
         place,
         [0, 1, 2].map(age => ({ at: Date.now() - age * MINUTE - MINUTE })),
@@ -372,7 +372,7 @@ describe('who asks', () => {
       campaign_id: [one, two, three, null][at % 4] ?? null,
       stages: at % 3 === 0 ? 17 : 1,
     }))
-    const clicks = (await seedClicks(house.database, org_id, seeds)).toReversed()
+    const clicks = (await seedCountedClicks(house.database, org_id, seeds)).toReversed()
     for (const campaigns of [[one], [one, two], [two, newId()]]) {
       const { secret } = await seedKey(house.database, { org_id, user_id }, { rights: ['clicks'], campaigns })
       const mine = clicks.filter(click => campaigns.includes(click.campaign_id ?? ''))
@@ -389,14 +389,14 @@ describe('who asks', () => {
   test('a member gets the names of a page’s campaigns, deleted ones too, and no other organization’s', async () => {
     const [place, other] = [await seedSignedIn(house), await seedSignedIn(house)]
     const [live, gone, idle] = [
-      await seedCampaign(house.database, place.org_id),
-      await seedCampaign(house.database, place.org_id),
-      await seedCampaign(house.database, place.org_id),
+      await seedPlainCampaign(house.database, place.org_id),
+      await seedPlainCampaign(house.database, place.org_id),
+      await seedPlainCampaign(house.database, place.org_id),
     ]
-    const theirs = await seedCampaign(house.database, other.org_id)
+    const theirs = await seedPlainCampaign(house.database, other.org_id)
     const of = (campaign_id: string | null, at: number) => ({ at: NOON + at, campaign_id })
-    await seedClicks(house.database, place.org_id, [of(live, 1), of(gone, 2), of(gone, 3), of(theirs, 4), of(null, 5)])
-    await seedClicks(house.database, place.org_id, [{ at: NOON - 30 * DAY, campaign_id: idle }])
+    await seedCountedClicks(house.database, place.org_id, [of(live, 1), of(gone, 2), of(gone, 3), of(theirs, 4), of(null, 5)])
+    await seedCountedClicks(house.database, place.org_id, [{ at: NOON - 30 * DAY, campaign_id: idle }])
     const named = async () => {
       const seen = await house.call('GET', `/api/clicks?${WEEK}`, { cookie: place.cookie })
       assert.equal(seen.statusCode, 200, seen.body)
@@ -418,7 +418,7 @@ describe('who asks', () => {
     const place = await seedSignedIn(house, { role: 'member' })
     const owner = await seedSignedIn(house, { place, role: 'owner' })
     const { secret: key } = await seedKey(house.database, owner, { rights: ['clicks'] })
-    await seedClicks(house.database, place.org_id, [{ at: NOON }, { at: NOON + 1 }])
+    await seedCountedClicks(house.database, place.org_id, [{ at: NOON }, { at: NOON + 1 }])
     const seen = await house.call('GET', `/api/clicks?${WEEK}`, { cookie: place.cookie })
     assert.equal(seen.statusCode, 200, seen.body)
     assert.deepEqual(seen.data(), { ...(await read(key, WEEK)), campaigns: [], clicks_from: null })
@@ -434,7 +434,7 @@ describe('who asks', () => {
 
   test('another organization is as if it were not there', async () => {
     const [one, other] = [await seedPlace(), await seedPlace()]
-    await seedClicks(house.database, other.org_id, [{ at: NOON }])
+    await seedCountedClicks(house.database, other.org_id, [{ at: NOON }])
     assert.deepEqual(await read(one.key, `${WEEK}&tracked=all`), { data: [], next_cursor: null })
   })
 })

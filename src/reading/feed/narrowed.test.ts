@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
-import { type SeededClick, seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { type CountedClick, seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
@@ -41,7 +41,7 @@ async function walk(cookie: string, query: string): Promise<[string[], number]> 
   return [seen, pages]
 }
 
-const wire = (clicks: SeededClick[]) => clicks.map(({ id }) => toWireId(id))
+const wire = (clicks: CountedClick[]) => clicks.map(({ id }) => toWireId(id))
 
 /** Clicks of four weeks with days in between that have none, newest first. */
 async function seedWeeks(org_id: number, campaigns: (string | null)[]) {
@@ -53,7 +53,7 @@ async function seedWeeks(org_id: number, campaigns: (string | null)[]) {
     tracked: at % 6 !== 0,
     stages: at % 5 === 1 ? 0b1_0001 : 1,
   }))
-  return (await seedClicks(house.database, org_id, seeds)).toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  return (await seedCountedClicks(house.database, org_id, seeds)).toSorted((a, b) => (a.id < b.id ? 1 : -1))
 }
 
 test('clicks are filtered by country and sub1, alone, together, and with all other filters, page after page', async () => {
@@ -69,7 +69,7 @@ test('clicks are filtered by country and sub1, alone, together, and with all oth
           ['&tracked=false', click => !click.tracked],
           ['&status=lead', click => click.tracked && click.stages === 0b1_0001],
           [`&campaign_id=${toWireId(campaign)}`, click => click.tracked && click.campaign_id === campaign],
-        ] satisfies [string, (click: SeededClick) => boolean][]) {
+        ] satisfies [string, (click: CountedClick) => boolean][]) {
           const wanted = clicks.filter(
             click =>
               holds(click) &&
@@ -136,8 +136,8 @@ test('an invalid country or sub1 is refused, and the error says what is valid', 
 
 test("another organization's clicks are as if they were not there, nor do its counters show", async () => {
   const [one, other] = [await seedSignedIn(house), await seedSignedIn(house)]
-  const [mine] = await seedClicks(house.database, one.org_id, [{ at: START, geo: 'DE', sub1: 'shared' }])
-  await seedClicks(house.database, other.org_id, [{ at: START + DAY, geo: 'DE', sub1: 'shared' }])
+  const [mine] = await seedCountedClicks(house.database, one.org_id, [{ at: START, geo: 'DE', sub1: 'shared' }])
+  await seedCountedClicks(house.database, other.org_id, [{ at: START + DAY, geo: 'DE', sub1: 'shared' }])
   for (const query of ['geo=DE', 'sub1=shared', 'geo=DE&sub1=shared&tracked=all'])
     assert.deepEqual((await walk(one.cookie, `${WEEKS}&${query}`))[0], [toWireId(mine?.id ?? '')])
   const window = { from: START, to: START + 9 * DAY }
@@ -150,7 +150,7 @@ test("another organization's clicks are as if they were not there, nor do its co
 test('the feed for keys has neither parameter', async () => {
   const place = await seedSignedIn(house)
   const { secret: key } = await seedKey(house.database, place, { rights: ['clicks'] })
-  await seedClicks(house.database, place.org_id, [{ at: START, geo: 'DE' }])
+  await seedCountedClicks(house.database, place.org_id, [{ at: START, geo: 'DE' }])
   const response = await house.call('GET', `/api/v1/clicks?${WEEKS}&geo=nowhere&sub1=x`, { key })
   assert.equal(response.json<Feed>().data.length, 1, response.body)
 })
@@ -161,7 +161,7 @@ test('a page of a rare country or sub1 reads only the days that have such clicks
     at: START + (at % 20) * DAY + at,
     ...(at === 3 || at === 16 ? { geo: 'IS', sub1: 'rare' } : { geo: 'US', sub1: 'usual' }),
   }))
-  await seedClicks(house.database, org_id, seeds)
+  await seedCountedClicks(house.database, org_id, seeds)
   await house.database.worker.query('analyze clicks')
   const window = { from: START, to: START + 28 * DAY }
   const readFor = async (sought: { geo?: string; sub1?: string }) => {

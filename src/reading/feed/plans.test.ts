@@ -1,7 +1,7 @@
 // The cost of a page depends on the clicks it shows, not on how many others there are.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { LADDER } from '../../contract/ladder.ts'
@@ -36,7 +36,7 @@ async function read(page: FeedPage): Promise<{ shown: number; read: number }> {
 
 test('a page of one status reads only the clicks it shows, whether common or rare', async () => {
   const seeds = Array.from({ length: 3000 }, (_, at) => ({ at: NOON + at, stages: at % 300 === 0 ? 0b100_0001 : 1 }))
-  await seedClicks(database, ORG, seeds)
+  await seedCountedClicks(database, ORG, seeds)
   await database.worker.query('analyze clicks')
   assert.deepEqual(await read({ ...PAGE, status: LADDER.indexOf('ftd') }), { shown: 10, read: 10 })
   assert.deepEqual(await read({ ...PAGE, status: LADDER.indexOf('lead') }), { shown: 0, read: 0 })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -43,7 +43,7 @@ test('landings show the figures of their tracked clicks of these days', async ()
   const owner = await seedSignedIn(house)
   const [one, two] = [newId(), newId()]
   const first = Date.UTC(2026, 2, 1)
-  const clicks = await seedClicks(house.database, owner.org_id, [
+  const clicks = await seedCountedClicks(house.database, owner.org_id, [
     { at: first, stages: 0b1_0011, revenue: '12.505' },
     { at: first + 7 * DAY - 1, stages: 0b100_0001, revenue: '3' },
     { at: NOON, tracked: false, revenue: '7' },
@@ -74,7 +74,7 @@ test('landings show the figures of their tracked clicks of these days', async ()
 test('landings are counted from the first day whose clicks are still kept', async () => {
   const owner = await seedSignedIn(house)
   const landing = newId()
-  const [click] = await seedClicks(house.database, owner.org_id, [{ at: NOON }])
+  const [click] = await seedCountedClicks(house.database, owner.org_id, [{ at: NOON }])
   await land(owner.org_id, landing, [click?.id ?? ''])
   const kept = firstIdAt(Date.UTC(2026, 2, 1))
   await house.database.worker.query('insert into dropped_clicks values ($1, now())', [kept])
@@ -90,7 +90,7 @@ test('landings are counted from the first day whose clicks are still kept', asyn
 
 test('with too many clicks nothing is counted, instead of a part', async () => {
   const { org_id } = await seedSignedIn(house)
-  const clicks = await seedClicks(house.database, org_id, [{ at: NOON }, { at: NOON }, { at: NOON, tracked: false }])
+  const clicks = await seedCountedClicks(house.database, org_id, [{ at: NOON }, { at: NOON }, { at: NOON, tracked: false }])
   await land(
     org_id,
     newId(),
@@ -123,7 +123,7 @@ test('funnels and click flows show the figures of the campaigns that lead to the
   const plain = await campaign({ type: 'redirect', url: 'https://a.example/' })
   await campaign({ type: 'funnel', funnel_id: idle })
   const first = Date.UTC(2026, 2, 1)
-  await seedClicks(house.database, owner.org_id, [
+  await seedCountedClicks(house.database, owner.org_id, [
     { at: first, campaign_id: one, stages: 0b1_0001, revenue: '10' },
     { at: first + 7 * DAY - 1, campaign_id: two, revenue: '2.5' },
     { at: first - 1, campaign_id: two, revenue: '100' },

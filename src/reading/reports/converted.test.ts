@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
@@ -37,7 +37,7 @@ type SeededEvent = {
 
 /** Clicks, each with an event as a process of any version writes it. */
 async function record(org_id: number, events: readonly SeededEvent[]) {
-  const clicks = await seedClicks(
+  const clicks = await seedCountedClicks(
     database,
     org_id,
     events.map(({ at, campaign, offer, geo, sub1, test }) => ({

@@ -1,7 +1,7 @@
 // The report by days and hours of a time zone, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
@@ -30,7 +30,7 @@ test('a member reads days, hours and hours of the week in the time zone of Kolka
   const stranger = await seedSignedIn(house)
   const noon = thursday()
   const [one, other] = [newId(), newId()]
-  await seedClicks(house.database, org_id, [
+  await seedCountedClicks(house.database, org_id, [
     { at: noon, campaign_id: one, revenue: '1.5', stages: 17 },
     { at: noon + 6.5 * HOUR_MS, campaign_id: one, cost: '0.25', cost_counts: true },
     { at: noon + 6.5 * HOUR_MS - 1, campaign_id: other, cost_counts: true },

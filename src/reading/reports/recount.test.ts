@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { pino } from 'pino'
-import { type ClickSeed, changeClick, type SeededClick, seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { type ClickSeed, changeClick, type CountedClick, seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import { newId, timeOfId, toWireId } from '../../contract/ids.ts'
@@ -258,11 +258,11 @@ describe('a report equals a recount of the clicks', () => {
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async steps => {
           const org_id = randomInt(1, 2 ** 31 - 1)
-          const clicks: SeededClick[] = []
+          const clicks: CountedClick[] = []
           for (const one of steps) {
             if (one.does === 'click')
               clicks.push(
-                ...(await seedClicks(
+                ...(await seedCountedClicks(
                   database,
                   org_id,
                   one.seeds.map(({ at, ...rest }): ClickSeed => ({ ...rest, at: start + at })),
@@ -270,7 +270,7 @@ describe('a report equals a recount of the clicks', () => {
               )
             else if (one.does === 'change' && clicks.length > 0) {
               const at = one.at % clicks.length
-              clicks[at] = await changeClick(database, org_id, clicks[at] as SeededClick, one.to)
+              clicks[at] = await changeClick(database, org_id, clicks[at] as CountedClick, one.to)
             } else if (one.does === 'spend') {
               const { campaign_id, day, sub1, amount, source } = one.spend
               const date = new Date(start + day * DAY_MS).toISOString()
@@ -315,7 +315,7 @@ describe('a report equals a recount of the clicks', () => {
     const isDay = () => performance.now() < began + (asked > 10 && written > 10 ? 1500 : 60_000)
     const write = async () => {
       for (let at = 0; isDay(); at += 1) {
-        const [click] = await seedClicks(database, org_id, [
+        const [click] = await seedCountedClicks(database, org_id, [
           {
             at: start + at * 61_007,
             campaign_id: CAMPAIGNS[at % 4] as string,
@@ -323,7 +323,7 @@ describe('a report equals a recount of the clicks', () => {
             cost_counts: at % 3 === 0,
           },
         ])
-        await changeClick(database, org_id, click as SeededClick, { stages: 35, revenue: '1.10' })
+        await changeClick(database, org_id, click as CountedClick, { stages: 35, revenue: '1.10' })
         written += 1
       }
     }
@@ -364,7 +364,7 @@ describe('a report equals a recount of the clicks', () => {
     const { database } = ground
     const org_id = randomInt(1, 2 ** 31 - 1)
     const start = Date.UTC(2026, 2, 2)
-    const clicks = await seedClicks(
+    const clicks = await seedCountedClicks(
       database,
       org_id,
       fc.sample(seed, { numRuns: 300, seed: 7 }).map(({ at, ...rest }) => ({ ...rest, at: start + at })),
@@ -372,7 +372,7 @@ describe('a report equals a recount of the clicks', () => {
     const [from, to] = [start + 3 * DAY_MS + 17, start + 20 * DAY_MS + 5]
     const counted = clicks.filter(({ id, tracked }) => tracked && timeOfId(id) >= from && timeOfId(id) <= to)
     for (const dimension of DIMENSIONS) {
-      const keyOf = (click: SeededClick) =>
+      const keyOf = (click: CountedClick) =>
         ({
           campaign: click.campaign_id,
           geo: click.geo,
@@ -410,7 +410,7 @@ describe('a report equals a recount of the clicks', () => {
     const start = Date.UTC(2026, 2, 2)
     const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
     const seeds = fc.sample(seed, { numRuns: 300, seed: 8 })
-    const clicks = await seedClicks(
+    const clicks = await seedCountedClicks(
       database,
       org_id,
       seeds.map(({ at, ...rest }) => ({ ...rest, at: start + at })),

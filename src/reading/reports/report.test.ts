@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, seedOrganization, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import type { MemberReport, Report } from './api.ts'
@@ -86,7 +86,7 @@ const told = {
 test('a report by campaign has exactly the fields of the interface, ids on the wire and money with two decimals', async () => {
   const { org_id, key } = await seedPlace()
   const [one, gone] = [await seedCampaign(org_id, 'One'), await seedCampaign(org_id, 'Gone', true)]
-  await seedClicks(house.database, org_id, [
+  await seedCountedClicks(house.database, org_id, [
     { at: NOON, campaign_id: one, stages: 0b1110011, revenue: '10.004' },
     { at: NOON, campaign_id: one, stages: 0b11, revenue: '0.001' },
     { at: NOON, campaign_id: gone, stages: 0b1101 },
@@ -138,7 +138,7 @@ test('geo and offer have no cost; countries and deleted offers have names', asyn
   const offer_id = await seedOffer(org_id, 'Casino')
   const campaign_id = await seedCampaign(org_id, 'One')
   await seedSpend(org_id, campaign_id, '2026-03-02', '', '5')
-  await seedClicks(house.database, org_id, [
+  await seedCountedClicks(house.database, org_id, [
     { at: NOON, offer_id, geo: 'DE' },
     { at: NOON, geo: 'DE' },
     { at: NOON, offer_id, geo: null },
@@ -166,7 +166,7 @@ test('geo and offer have no cost; countries and deleted offers have names', asyn
 test('rows are in the order of clicks and then key, days by date', async () => {
   const { org_id, key } = await seedPlace()
   const day = 86_400_000
-  await seedClicks(house.database, org_id, [
+  await seedCountedClicks(house.database, org_id, [
     ...['b', 'B', 'a', 'a', null, 'ä'].map(sub1 => ({ at: NOON, sub1 })),
     { at: NOON - day, sub1: 'z' },
     { at: NOON + day, sub1: 'z' },
@@ -195,10 +195,10 @@ test('rows are cut at 500 with a warning; totals cover all, and the cut is the s
     sub1: `ad-${String(at).padStart(3, '0')}`,
     revenue: '1.001',
   }))
-  await seedClicks(house.database, org_id, seeds.slice(0, 500))
+  await seedCountedClicks(house.database, org_id, seeds.slice(0, 500))
   const whole = await read(key, `dimension=sub1&${WEEK}`)
   assert.deepEqual([whole.rows.length, whole.truncated, 'code' in whole, 'hint' in whole], [500, false, false, false])
-  await seedClicks(house.database, org_id, seeds.slice(500))
+  await seedCountedClicks(house.database, org_id, seeds.slice(500))
   const cut = await read(key, `dimension=sub1&${WEEK}`)
   assert.deepEqual([cut.rows.length, cut.truncated, cut.code], [500, true, 'result_truncated'])
   assert.match(cut.hint ?? '', /campaign_id/)
@@ -210,7 +210,7 @@ describe('spend', () => {
   test('goes to its campaign, day and sub1, without sub1 to (none), and makes rows without clicks', async () => {
     const { org_id, key } = await seedPlace()
     const [one, two] = [await seedCampaign(org_id, 'One'), await seedCampaign(org_id, 'Two')]
-    await seedClicks(house.database, org_id, [{ at: NOON, campaign_id: one, sub1: 'ad' }])
+    await seedCountedClicks(house.database, org_id, [{ at: NOON, campaign_id: one, sub1: 'ad' }])
     await seedSpend(org_id, one, '2026-03-02', 'ad', '10', 'api')
     await seedSpend(org_id, one, '2026-03-02', '', '5')
     await seedSpend(org_id, two, '2026-03-03', 'other', '2.5')
@@ -252,7 +252,7 @@ describe('spend', () => {
     const { org_id } = place
     const [one, two] = [await seedCampaign(org_id, 'One'), await seedCampaign(org_id, 'Two')]
     const subs = Array.from({ length: 500 }, (_, at) => ({ at: NOON, campaign_id: one, sub1: `zone-${at}` }))
-    await seedClicks(house.database, org_id, [{ at: NOON, campaign_id: one, revenue: '3' }, ...subs.slice(1)])
+    await seedCountedClicks(house.database, org_id, [{ at: NOON, campaign_id: one, revenue: '3' }, ...subs.slice(1)])
     assert.equal((await seen('dimension=sub1')).not_broken_down, null)
     await seedSpend(org_id, one, '2026-03-02', 'zone-7', '2')
     await seedSpend(org_id, one, '2026-03-02', '', '10.005', 'api')
@@ -267,7 +267,7 @@ describe('spend', () => {
     )
     assert.deepEqual([rows.length, truncated, totals.cost, totals.cost_source], [500, false, '17.01', 'mixed'])
     // A row beyond 500 is cut, and not_broken_down is still there.
-    await seedClicks(house.database, org_id, subs.slice(0, 1))
+    await seedCountedClicks(house.database, org_id, subs.slice(0, 1))
     const cut = await seen('dimension=sub1')
     assert.deepEqual([cut.rows.length, cut.truncated, cut.totals.clicks], [500, true, 501])
     assert.deepEqual([cut.not_broken_down?.cost, cut.totals.cost], ['15.01', '17.01'])
@@ -332,7 +332,7 @@ describe('what is asked', () => {
   test('both bounds are exact to the millisecond, today and in the past, folded or not', async () => {
     const { org_id, key } = await seedPlace()
     for (const at of [NOON, Date.now() - 60_000]) {
-      await seedClicks(
+      await seedCountedClicks(
         house.database,
         org_id,
         [-2, -1, 0, 1, 2].map(ms => ({ at: at + ms })),
@@ -348,7 +348,7 @@ describe('what is asked', () => {
 
   test('a bound finer than a millisecond excludes the clicks of that millisecond', async () => {
     const { org_id, key } = await seedPlace()
-    await seedClicks(house.database, org_id, [{ at: NOON }])
+    await seedCountedClicks(house.database, org_id, [{ at: NOON }])
     const clicks = async (from: string, to: string) =>
       (await read(key, `dimension=geo&date_from=2026-03-02T${from}Z&date_to=2026-03-02T${to}Z`)).totals.clicks
     assert.equal(await clicks('12:00:00.0000001', '13:00:00'), 0)
@@ -358,7 +358,7 @@ describe('what is asked', () => {
 
   test('windows at the ends of time are answered like any other', async () => {
     const { org_id, key } = await seedPlace()
-    await seedClicks(house.database, org_id, [{ at: 0 }, { at: Date.UTC(9999, 11, 31, 23, 59, 59, 999) }])
+    await seedCountedClicks(house.database, org_id, [{ at: 0 }, { at: Date.UTC(9999, 11, 31, 23, 59, 59, 999) }])
     const windows: [string, number][] = [
       ['date_from=0000-01-01&date_to=0000-02-01', 0],
       ['date_from=1969-12-01T10:00:00Z&date_to=1970-01-01', 1],
@@ -372,7 +372,7 @@ describe('what is asked', () => {
 
   test('money is rounded once, at the end, wherever it was summed', async () => {
     const { org_id, key } = await seedPlace()
-    await seedClicks(
+    await seedCountedClicks(
       house.database,
       org_id,
       [0, 1, 2].map(ms => ({ at: NOON + ms, revenue: '0.004', sub1: `${ms}` })),
@@ -397,7 +397,7 @@ describe('who asks', () => {
     const restricted = (
       await seedKey(house.database, { org_id, user_id }, { rights: ['report'], campaigns: [one, two] })
     ).secret
-    await seedClicks(house.database, org_id, [
+    await seedCountedClicks(house.database, org_id, [
       { at: NOON, campaign_id: one, revenue: '1' },
       { at: NOON, campaign_id: two, revenue: '2' },
       { at: NOON, campaign_id: three, revenue: '4' },
@@ -437,7 +437,7 @@ describe('who asks', () => {
   test('another organization is as if it were not there', async () => {
     const [one, other] = [await seedPlace(), await seedPlace()]
     const campaign_id = await seedCampaign(other.org_id, 'Theirs')
-    await seedClicks(house.database, other.org_id, [{ at: NOON, campaign_id }])
+    await seedCountedClicks(house.database, other.org_id, [{ at: NOON, campaign_id }])
     await seedSpend(other.org_id, campaign_id, '2026-03-02', '', '3')
     for (const dimension of ['campaign', 'geo', 'sub1', 'offer', 'day'])
       for (const filter of ['', `&campaign_id=${toWireId(campaign_id)}`])
@@ -448,7 +448,7 @@ describe('who asks', () => {
     const place = await seedSignedIn(house, { role: 'member' })
     const owner = await seedSignedIn(house, { place, role: 'owner' })
     const key = (await seedKey(house.database, owner, { rights: ['report'] })).secret
-    await seedClicks(house.database, place.org_id, [{ at: NOON }, { at: NOON }])
+    await seedCountedClicks(house.database, place.org_id, [{ at: NOON }, { at: NOON }])
     const seen = await house.call('GET', `/api/report?dimension=geo&${WEEK}`, { cookie: place.cookie })
     assert.equal(seen.statusCode, 200, seen.body)
     const report = await read(key, `dimension=geo&${WEEK}`)
@@ -471,7 +471,7 @@ describe('who asks', () => {
 
   test('reading writes nothing', async () => {
     const { org_id, key } = await seedPlace()
-    await seedClicks(house.database, org_id, [{ at: NOON }])
+    await seedCountedClicks(house.database, org_id, [{ at: NOON }])
     const state = async () =>
       (await house.database.reads.query('select xmin::text, id from clicks where org_id = $1', [org_id])).rows
     const before = await state()

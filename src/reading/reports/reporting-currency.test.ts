@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { seedCampaign, seedClick } from '../../../tests/support/intake.ts'
+import { seedPlainCampaign, seedClick } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import type { ExploreAnswer } from '../../contract/explore-answer.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -25,7 +25,7 @@ async function rates(lines: readonly string[]): Promise<void> {
 /** Revenue and spend on the two days before today. */
 async function place(): Promise<SignedIn> {
   const owner = await seedSignedIn(house)
-  const campaign_id = await seedCampaign(house.database, owner.org_id)
+  const campaign_id = await seedPlainCampaign(house.database, owner.org_id)
   for (const [ago, payout, amount] of [
     [2, '10', '3'],
     [1, '0.05', '7.01'],

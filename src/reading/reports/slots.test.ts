@@ -5,7 +5,7 @@ import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { pino } from 'pino'
-import { changeClick, type SeededClick, seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { changeClick, type CountedClick, seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
@@ -138,15 +138,15 @@ describe('days and hours of a time zone equal a recount of the clicks', () => {
         fc.array(window, { minLength: 1, maxLength: 3 }),
         async (steps, asked) => {
           const org_id = randomInt(1, 2 ** 31 - 1)
-          const clicks: SeededClick[] = []
+          const clicks: CountedClick[] = []
           for (const one of steps) {
             const how = { slots: !('writer' in one) || one.writer !== 'of before' }
             if (one.does === 'click') {
               const seeds = one.seeds.map(ofBefore).map(({ at, ...rest }) => ({ ...rest, at: start + at }))
-              clicks.push(...(await seedClicks(database, org_id, seeds, how)))
+              clicks.push(...(await seedCountedClicks(database, org_id, seeds, how)))
             } else if (one.does === 'change' && clicks.length > 0) {
               const at = one.at % clicks.length
-              const click = clicks[at] as SeededClick
+              const click = clicks[at] as CountedClick
               // Like every version before half hours: counters are only added to.
               const grown = {
                 tracked: true,
@@ -182,7 +182,7 @@ describe('days and hours of a time zone equal a recount of the clicks', () => {
           { at: start + ((at * 3_100_007) % (2 * DAY_MS)), campaign_id: CAMPAIGNS[at % 3] as string, revenue: '0.25' },
         ]
         if (isOfBefore) await seedAsOfBefore(org_id, seeds)
-        else await seedClicks(database, org_id, seeds)
+        else await seedCountedClicks(database, org_id, seeds)
         written += 1
       }
     }
@@ -226,7 +226,7 @@ describe('a day of a time zone', () => {
   test('begins at its own midnight, and has 25 hours where clocks go back', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
     const hours = Array.from({ length: 25 }, (_, hour) => ({ at: Date.UTC(2026, 9, 24, 21 + hour) }))
-    await seedClicks(database, org_id, [
+    await seedCountedClicks(database, org_id, [
       at('24T20:59:00'),
       at('24T21:01:00'),
       ...hours,
@@ -269,7 +269,7 @@ describe('a day of a time zone', () => {
 
   test('is offset by half an hour in Kolkata, and the zone only decides where days begin', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
-    await seedClicks(database, org_id, [at('24T18:29:59.999'), at('24T18:30:00'), at('25T18:29:00')])
+    await seedCountedClicks(database, org_id, [at('24T18:29:59.999'), at('24T18:30:00'), at('25T18:29:00')])
     assert.deepEqual(await days(org_id, { ...whole, tz: 'Asia/Kolkata' }), [
       ['2026-10-24', 1],
       ['2026-10-25', 2],
@@ -282,7 +282,7 @@ describe('a day of a time zone', () => {
 
   test('has the conversions of its clicks, by type and status, and those of the goal', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
-    const clicks = await seedClicks(database, org_id, [at('24T20:59:00'), at('24T21:01:00'), at('26T23:30:00')])
+    const clicks = await seedCountedClicks(database, org_id, [at('24T20:59:00'), at('24T21:01:00'), at('26T23:30:00')])
     const told = clicks.flatMap(({ id, campaign_id }) =>
       ['lead', 'ftd', 'custom_3'].map((type, nth) => ({
         id: newId(),
@@ -349,7 +349,7 @@ describe('a day of a time zone', () => {
 
   test('is deleted after a hundred days, and then refused', async () => {
     const org_id = randomInt(1, 2 ** 31 - 1)
-    await seedClicks(database, org_id, [at('24T20:59:00'), at('26T08:00:00')])
+    await seedCountedClicks(database, org_id, [at('24T20:59:00'), at('26T08:00:00')])
     await folder.foldAll()
     const later = Date.UTC(2026, 9, 26) + SLOTS_KEPT_DAYS * DAY_MS
     await completeSlots(database.worker, org_id, later)
@@ -368,7 +368,7 @@ describe('a day of a time zone', () => {
 
 /** Stores clicks like a process of the previous version, without half hours. */
 function seedAsOfBefore(org_id: number, seeds: Parameters<typeof seedClicks>[2]) {
-  return seedClicks(database, org_id, seeds, { slots: false })
+  return seedCountedClicks(database, org_id, seeds, { slots: false })
 }
 
 /** Completes half hours first where a report would have to count too many days from clicks. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { pino } from 'pino'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
@@ -27,7 +27,7 @@ async function seeded(...rows: Row[]) {
     ['a', '2'],
     ['b', '4'],
   ] as const
-  await seedClicks(
+  await seedCountedClicks(
     database,
     org_id,
     clicks.map(([sub1, cost]) => ({ at, campaign_id, sub1, cost, cost_counts: true })),
@@ -150,7 +150,7 @@ test('each of hundreds of cells of a campaign’s day is replaced separately', a
   const zones = Array.from({ length: 301 }, (_, at) => `zone-${at * 7919}`)
   const cost = { cost: '0.5', cost_counts: true }
   const ofOthers = { at, campaign_id: newId(), sub1: zones[0] ?? '', ...cost }
-  await seedClicks(database, org_id, [...zones.map(sub1 => ({ at, campaign_id, sub1, ...cost })), ofOthers])
+  await seedCountedClicks(database, org_id, [...zones.map(sub1 => ({ at, campaign_id, sub1, ...cost })), ofOthers])
   const entered = zones.filter((_, at) => at % 2 === 0)
   await database.worker.query(
     `insert into ad_spend (org_id, day, campaign_id, sub1, amount, source, updated_at)
@@ -180,7 +180,7 @@ test('over weeks replaced whole, in part and across the ends of windows, each di
       }),
     ),
   )
-  await seedClicks(database, org_id, clicks)
+  await seedCountedClicks(database, org_id, clicks)
   const [byCell, byDay, inPart] = campaigns
   const cells = days.flatMap((from, n) => [
     { from, campaign_id: byCell, sub1: 'a' },
@@ -219,7 +219,7 @@ test('over weeks replaced whole, in part and across the ends of windows, each di
   await hold('unfolded')
   await folder.foldAll()
   await hold('folded')
-  await seedClicks(database, org_id, clicks.slice(0, 60))
+  await seedCountedClicks(database, org_id, clicks.slice(0, 60))
   await hold('folded in part')
 })
 

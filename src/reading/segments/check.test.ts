@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { changeClick, seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { changeClick, seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
 import { newId, openTestHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
@@ -63,7 +63,7 @@ async function store(org_id: number, count: number, days = 0): Promise<string[]>
 test('days older than segments are built once and then left alone', async () => {
   const { org_id } = await seedSignedIn(house)
   const now = Date.now()
-  await seedClicks(
+  await seedCountedClicks(
     fresh.database,
     org_id,
     Array.from({ length: 5200 }, (_, at) => ({
@@ -86,7 +86,7 @@ test('days older than segments are built once and then left alone', async () => 
 
 test('the recount of the books says not yet so until the first check has ended', async () => {
   const { org_id } = await seedSignedIn(house)
-  await seedClicks(fresh.database, org_id, [{}])
+  await seedCountedClicks(fresh.database, org_id, [{}])
   await folder.foldAll()
   const { worker, clicks } = fresh.database
   const linesOfExplore = async () => {
@@ -123,7 +123,7 @@ test('the recount of the books says not yet so until the first check has ended',
 test('a day of many clicks is built in portions', async () => {
   const { org_id } = await seedSignedIn(house)
   const noon = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS / 2
-  await seedClicks(
+  await seedCountedClicks(
     fresh.database,
     org_id,
     Array.from({ length: 10_001 }, (_, at) => ({ at: noon + at })),
@@ -136,7 +136,7 @@ test('a day of many clicks is built in portions', async () => {
 test('changes of a process of the previous version are built in, beside unsealed entries', async () => {
   const owner = await seedSignedIn(house)
   const { org_id } = owner
-  const old = await seedClicks(fresh.database, org_id, [{}, { at: Date.now() - 2 * DAY_MS }, { tracked: false }])
+  const old = await seedCountedClicks(fresh.database, org_id, [{}, { at: Date.now() - 2 * DAY_MS }, { tracked: false }])
   const own = await store(org_id, 6)
   await seal()
   const [first, second, third] = old
@@ -161,7 +161,7 @@ test('under load of both versions, with two processes that seal and check, facts
   let isOver = false
   const load = async () => {
     for (let turn = 0; turn < 25; turn += 1) {
-      const [one] = await seedClicks(fresh.database, org_id, [{ at: Date.now() - (turn % 3) * DAY_MS }])
+      const [one] = await seedCountedClicks(fresh.database, org_id, [{ at: Date.now() - (turn % 3) * DAY_MS }])
       const own = await store(org_id, 5, turn % 3)
       if (one) await changeClick(fresh.database, org_id, one, { stages: 3, revenue: '0.5' })
       await Promise.all([...own, one?.id ?? ''].slice(2).map(id => lead(owner, id, `${turn}`)))
@@ -198,12 +198,12 @@ test('a day whose clicks differ from the report is not rebuilt for ever', async 
 
 test('changes that a process of the previous version makes during a rebuild are built in with the next check', async () => {
   const { org_id } = await seedSignedIn(house)
-  await seedClicks(fresh.database, org_id, [{}, {}])
+  await seedCountedClicks(fresh.database, org_id, [{}, {}])
   await folder.foldAll()
   let asked = 0
   // Right after the rebuild as many clicks come again, so that the day differs by as much as before.
   const query = async (text: string, values: unknown[]) => {
-    if (text === DIFFERING && values[0] === org_id && ++asked === 2) await seedClicks(fresh.database, org_id, [{}, {}])
+    if (text === DIFFERING && values[0] === org_id && ++asked === 2) await seedCountedClicks(fresh.database, org_id, [{}, {}])
     return fresh.database.worker.query(text, values)
   }
   const worker = Object.create(fresh.database.worker, { query: { value: query } })
@@ -216,7 +216,7 @@ test('changes that a process of the previous version makes during a rebuild are 
 test('days whose clicks are no longer kept are not rebuilt: their sealed facts stay', async () => {
   const { org_id } = await seedSignedIn(house)
   const made = Date.now() - 100 * DAY_MS
-  await seedClicks(fresh.database, org_id, [{ at: made }, { at: made }, {}])
+  await seedCountedClicks(fresh.database, org_id, [{ at: made }, { at: made }, {}])
   await check()
   const ids = await idsOf(org_id)
   await fresh.database.worker.query('delete from clicks where org_id = $1 and id < $2', [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
-import { seedCampaign, seedClick, seedRule } from '../../../tests/support/intake.ts'
+import { seedPlainCampaign, seedClick, seedRule } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import type * as networksApi from '../../intake/networks/api.ts'
 import type { Trace } from './api.ts'
@@ -126,8 +126,8 @@ test('conversions, deliveries and the trace of a deleted campaign show its name'
   const place = await seedSignedIn(house)
   const stranger = await seedSignedIn(house)
   const [gone, live] = [
-    await seedCampaign(house.database, place.org_id),
-    await seedCampaign(house.database, place.org_id),
+    await seedPlainCampaign(house.database, place.org_id),
+    await seedPlainCampaign(house.database, place.org_id),
   ]
   await seedRule(house.database, place.org_id, { event_type: 'lead' })
   const clicks = [gone, live].map(async campaign_id =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround } from '../../../tests/support/bots.ts'
 import { type ChannelPlace, channelPlace } from '../../../tests/support/channel-place.ts'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import type { ChannelReport } from './api.ts'
@@ -31,7 +31,7 @@ async function busyPlace(): Promise<ChannelPlace & { other: string }> {
     cost: (0.1 + n / 100).toFixed(2),
     cost_counts: true,
   }))
-  const clicks = await seedClicks(ground.house.database, place.org_id, seeds)
+  const clicks = await seedCountedClicks(ground.house.database, place.org_id, seeds)
   for (const [n, { id }] of clicks.entries()) {
     if (n % 4 === 3) continue
     const joined_s = Math.floor((seeds[n]?.at ?? 0) / 1000) + 60

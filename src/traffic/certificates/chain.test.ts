@@ -5,7 +5,7 @@ import { requireIssued, requireKey, WrongChain } from './chain.ts'
 
 const authority = await makeAuthority()
 const other = await makeAuthority()
-const given = await authority.give({ names: ['a.test', '*.b.test'] })
+const given = await authority.issue({ names: ['a.test', '*.b.test'] })
 const now = Date.now()
 
 const refusal = (chain: string, key = given.key, name = 'a.test'): string => {
@@ -27,11 +27,11 @@ test('a chain is served for the names it is for, with its own key', () => {
 
 test('anything else is refused, in words', async () => {
   const [leaf = '', rest = ''] = given.chain.split(/(?<=END CERTIFICATE-----\n)/)
-  const ended = await authority.give({ names: ['a.test'], not_before: now - 10_000_000, not_after: now - 1000 })
+  const ended = await authority.issue({ names: ['a.test'], not_before: now - 10_000_000, not_after: now - 1000 })
   const cases: [string, RegExp][] = [
     [refusal(given.chain, given.key, 'c.test'), /not for c\.test/],
     [refusal(given.chain, given.key, 'x.y.b.test'), /not for x\.y\.b\.test/],
-    [refusal(given.chain, (await authority.give({ names: ['a.test'] })).key), /another certificate/],
+    [refusal(given.chain, (await authority.issue({ names: ['a.test'] })).key), /another certificate/],
     [refusal(given.chain, 'no key'), /cannot be read/],
     [refusal(leaf), /intermediate certificate is missing/],
     [refusal(leaf + other.intermediate), /not signed by each other/],

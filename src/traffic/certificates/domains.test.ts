@@ -117,7 +117,7 @@ test('what is told of a domain’s certificate is what is in service', async () 
 
 test('a domain that wants https alone leads there once its certificate is in service, and the authority is never led on', async () => {
   let open = () => {}
-  stub.manners.beforeFinalize = () => new Promise(resolve => (open = resolve))
+  stub.behaviour.beforeFinalize = () => new Promise(resolve => (open = resolve))
   dns.set('only.test', { A: [HERE] })
   const { read } = await domain('only.test', { https: 'only' })
   const { key } = await seedCampaign(house.database, owner.org_id)
@@ -128,7 +128,7 @@ test('a domain that wants https alone leads there once its certificate is in ser
     stub.orders.some(({ name, status }) => name === 'only.test' && status === 'processing'),
   )
   open()
-  stub.manners.beforeFinalize = async () => {}
+  stub.behaviour.beforeFinalize = async () => {}
   await house.certified('only.test')
   const clicks = async () =>
     (await house.database.reads.query('select 1 from clicks where org_id = $1', [owner.org_id])).rows.length
@@ -205,7 +205,7 @@ test('an error of DNS at a later check ends nothing: the domain stays active and
 })
 
 test('an order that keeps failing is told to the owners of the domain', async () => {
-  stub.manners.refuse = name =>
+  stub.behaviour.refuse = name =>
     name === 'bad.test' ? { type: 'rejectedIdentifier', detail: 'bad.test is on our list', status: 400 } : undefined
   dns.set('bad.test', { A: [HERE] })
   await domain('bad.test')
@@ -213,5 +213,5 @@ test('an order that keeps failing is told to the owners of the domain', async ()
   await house.database.kysely.updateTable('certificates').set({ attempts: 5 }).where('name', '=', 'bad.test').execute()
   const { text } = await mailbox.next(owner.email)
   assert.match(text.replaceAll('=\n', ''), /could not get a certificate for bad\.test[^]*is on our list/)
-  stub.manners.refuse = () => undefined
+  stub.behaviour.refuse = () => undefined
 })

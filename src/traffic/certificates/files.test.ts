@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pino } from 'pino'
-import { type Given, makeAuthority } from '../../../tests/support/certificates.ts'
+import { type IssuedCertificate, makeAuthority } from '../../../tests/support/certificates.ts'
 import { openCertified, openStreetHouse, shake } from '../../../tests/support/street.ts'
 import { readConfig } from '../../ground/config.ts'
 import { StartError } from '../../ground/start-error.ts'
@@ -14,14 +14,14 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-files-'))
 after(() => rmSync(folder, { recursive: true }))
 const [TLS_CERT, TLS_KEY] = [join(folder, 'chain.pem'), join(folder, 'key.pem')]
 const authority = await makeAuthority()
-const write = ({ chain, key }: Given) => {
+const write = ({ chain, key }: IssuedCertificate) => {
   writeFileSync(TLS_CERT, chain)
   writeFileSync(TLS_KEY, key)
 }
 const FILES = { TLS: 'files', TLS_CERT, TLS_KEY }
 
 test('TLS=files serves the names its file is for, and the new file once it is there', async () => {
-  const given = await authority.give({ names: ['main.test', '*.wild.test'] })
+  const given = await authority.issue({ names: ['main.test', '*.wild.test'] })
   write(given)
   const house = await openStreetHouse(FILES)
   try {
@@ -32,7 +32,7 @@ test('TLS=files serves the names its file is for, and the new file once it is th
       await assert.rejects(shake(house.https_port, name === undefined ? {} : { name }), /alert handshake failure/)
     assert.equal((await house.secure('main.test', '/healthz')).status, 200)
 
-    const renewed = await authority.give({ names: ['main.test'] })
+    const renewed = await authority.issue({ names: ['main.test'] })
     writeFileSync(TLS_CERT, renewed.chain)
     assert.equal((await shake(house.https_port, { name: 'main.test' })).serial, shaken.serial)
     writeFileSync(TLS_KEY, renewed.key)
@@ -43,17 +43,17 @@ test('TLS=files serves the names its file is for, and the new file once it is th
 })
 
 test('a file that is half exchanged leaves the former certificate in service until the other half is there', async () => {
-  const given = await authority.give({ names: ['main.test'] })
+  const given = await authority.issue({ names: ['main.test'] })
   write(given)
   const config = readConfig({ ...FILES, BASE_URL: 'https://main.test' })
   const files = await openCertificateFiles({ config, log: pino({ level: 'silent' }) })
   assert.ok(files !== undefined)
   try {
     const before = files.contextOf('main.test')
-    writeFileSync(TLS_KEY, (await authority.give({ names: ['main.test'] })).key)
+    writeFileSync(TLS_KEY, (await authority.issue({ names: ['main.test'] })).key)
     await assert.rejects(files.refresh(), /the key belongs to another certificate/)
     assert.equal(files.contextOf('main.test'), before)
-    write(await authority.give({ names: ['main.test'] }))
+    write(await authority.issue({ names: ['main.test'] }))
     await files.refresh()
     assert.notEqual(files.contextOf('main.test'), before)
   } finally {
@@ -62,8 +62,8 @@ test('a file that is half exchanged leaves the former certificate in service unt
 })
 
 test('files that cannot be served stop the start with what is wrong', async () => {
-  const given = await authority.give({ names: ['main.test'] })
-  const other = await authority.give({ names: ['main.test'] })
+  const given = await authority.issue({ names: ['main.test'] })
+  const other = await authority.issue({ names: ['main.test'] })
   const config = () => readConfig({ ...FILES, BASE_URL: 'https://main.test' })
   const opened = () => openCertificateFiles({ config: config(), log: pino({ level: 'silent' }) })
   write({ chain: given.chain, key: other.key })
@@ -76,7 +76,7 @@ test('files that cannot be served stop the start with what is wrong', async () =
 })
 
 test('with TLS=auto the file goes first, and nothing is ordered for what it covers', async () => {
-  const given = await authority.give({ names: ['main.test'] })
+  const given = await authority.issue({ names: ['main.test'] })
   write(given)
   const { house, stub, end } = await openCertified({ TLS_CERT, TLS_KEY, ALSO_HOSTS: 'www.main.test' })
   try {

@@ -31,13 +31,13 @@ test('an order whose process was killed is made anew by another one when its lea
     ACME_DIRECTORY: stub.directory,
   }
   let finish = () => {}
-  stub.manners.beforeFinalize = () => new Promise(resolve => (finish = resolve))
+  stub.behaviour.beforeFinalize = () => new Promise(resolve => (finish = resolve))
   const killed = await startSluice(env)
   ends.push(() => killed.kill())
   await eventually('its order is with the authority', () => stub.orders[0]?.status === 'processing')
   await killed.kill()
 
-  stub.manners.beforeFinalize = async () => {}
+  stub.behaviour.beforeFinalize = async () => {}
   const other = await startSluice(env)
   ends.push(() => other.stop())
   const { kysely: db } = fresh.database

@@ -87,13 +87,13 @@ for (const chain of ['leaf alone', 'another key', 'another name'] as const) {
   test(`a chain that cannot be served (${chain}) is not put in service, and tried again`, async () => {
     const { house, stub } = await opened()
     const serial = await house.certified('main.test')
-    stub.manners.chain = chain
+    stub.behaviour.chain = chain
     await sql`update certificates set renew_at = now() where name = 'main.test'`.execute(house.database.kysely)
     const { problem, next_try_at } = await house.failed('main.test')
     assert.match(problem ?? '', /^the certificate from the authority cannot be served: /)
     assert.ok(Date.parse(next_try_at ?? '') > Date.now())
     assert.equal((await shake(house.https_port, { name: 'main.test' })).serial, serial)
-    stub.manners.chain = 'whole'
+    stub.behaviour.chain = 'whole'
     await timePasses(house.database.kysely, 'main.test')
     assert.notEqual(await house.certified('main.test', serial), serial)
     assert.equal((await house.row('main.test')).problem, null)
@@ -104,7 +104,7 @@ test('metrics say that a certificate in service could not be renewed, and when t
   const { house, stub } = await opened({ ALSO_HOSTS: 'www.main.test' })
   await house.certified('main.test')
   const serial = await house.certified('www.main.test')
-  stub.manners.refuse = () => ({ type: 'dns', detail: 'no', status: 400 })
+  stub.behaviour.refuse = () => ({ type: 'dns', detail: 'no', status: 400 })
   await sql`update certificates set renew_at = now() where serial = ${serial}`.execute(house.database.kysely)
   await eventually('it is told', async () => {
     const { body } = await house.call('GET', '/metrics')
@@ -118,8 +118,8 @@ test('metrics say that a certificate in service could not be renewed, and when t
 
 test('an authority that asks for two minutes is not asked before, for any name, and goes on by itself', async () => {
   const limit = { type: 'rateLimited', detail: 'too many new orders recently', status: 429, retry_after: '120' }
-  const { house, stub } = await opened({ ALSO_HOSTS: 'www.main.test' }, ({ manners }) => {
-    manners.refuse = () => limit
+  const { house, stub } = await opened({ ALSO_HOSTS: 'www.main.test' }, ({ behaviour }) => {
+    behaviour.refuse = () => limit
   })
   const { kysely: db } = house.database
   await eventually(
@@ -142,7 +142,7 @@ test('an authority that asks for two minutes is not asked before, for any name, 
     'nothing is claimed while it is held',
   )
   assert.equal(count(stub, '/new-order'), orders)
-  stub.manners.refuse = () => undefined
+  stub.behaviour.refuse = () => undefined
   await sql`update acme_accounts set held_until = now() - interval '1 second'`.execute(db)
   await house.certified('main.test')
   await house.certified('www.main.test')
@@ -150,8 +150,8 @@ test('an authority that asks for two minutes is not asked before, for any name, 
 
 test('a limit on one name holds that name alone', async () => {
   const detail = 'too many certificates already issued for "limited.test" in the last 168h'
-  const { house } = await opened({ ALSO_HOSTS: 'go.limited.test' }, ({ manners }) => {
-    manners.refuse = name =>
+  const { house } = await opened({ ALSO_HOSTS: 'go.limited.test' }, ({ behaviour }) => {
+    behaviour.refuse = name =>
       name === 'go.limited.test' ? { type: 'rateLimited', detail, status: 429, retry_after: '86400' } : undefined
   })
   await house.certified('main.test')
@@ -163,22 +163,22 @@ test('a limit on one name holds that name alone', async () => {
 })
 
 test('a name that does not lead here fails with the words of the authority', async () => {
-  const { house, stub } = await opened({}, ({ manners }) => {
-    manners.refuse = () => ({ type: 'dns', detail: 'no valid A records found for main.test', status: 400 })
+  const { house, stub } = await opened({}, ({ behaviour }) => {
+    behaviour.refuse = () => ({ type: 'dns', detail: 'no valid A records found for main.test', status: 400 })
   })
   assert.equal((await house.failed('main.test')).problem, 'the authority says: no valid A records found for main.test')
   assert.equal(stub.orders.length, 0)
 })
 
 test('an authority that is away is asked again after a minute, and the name is in service once it is back', async () => {
-  const { house, stub } = await opened({}, ({ manners }) => {
-    manners.isAway = true
+  const { house, stub } = await opened({}, ({ behaviour }) => {
+    behaviour.isAway = true
   })
   const { problem, next_try_at } = await house.failed('main.test')
   assert.match(problem ?? '', /^the authority could not be reached \(\w+\)$/)
   const wait = Date.parse(next_try_at ?? '') - Date.now()
   assert.ok(wait > 30_000 && wait < 75_000, 'a minute, give or take a fifth')
-  stub.manners.isAway = false
+  stub.behaviour.isAway = false
   await timePasses(house.database.kysely, 'main.test')
   await house.certified('main.test')
   assert.equal((await house.row('main.test')).attempts, 0)
@@ -223,7 +223,7 @@ test('an order whose process has slept past its lease changes nothing', async ()
     chain: null,
     attempts: 0,
   }
-  const { chain, key } = await stub.authority.give({ names: ['main.test'] })
+  const { chain, key } = await stub.authority.issue({ names: ['main.test'] })
   const leaf = { certificate: undefined as never, serial: '01', not_before: 0, not_after: Date.now() + 1e9 }
   const sealed_key = Buffer.from(key)
   assert.equal(

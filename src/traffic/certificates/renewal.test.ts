@@ -69,8 +69,8 @@ describe('what the authority wants', () => {
 
   test('a certificate whose window has passed is renewed now, and the order says which one it replaces', async () => {
     const wants = { from: Date.now() + 10 * DAY, to: Date.now() + 11 * DAY }
-    const { house, stub } = await opened({}, ({ manners }) => {
-      manners.window = () => wants
+    const { house, stub } = await opened({}, ({ behaviour }) => {
+      behaviour.window = () => wants
     })
     const serial = await house.certified('main.test')
     await eventually('the window is known', async () => (await house.row('main.test')).ari_from !== null)
@@ -80,7 +80,7 @@ describe('what the authority wants', () => {
     assert.ok(again > 0.9 * HOUR && again < 1.1 * HOUR, 'asked again as its Retry-After says')
     assert.equal(stub.orders.length, 1)
 
-    stub.manners.window = () => ({ from: Date.now() - DAY, to: Date.now() - HOUR })
+    stub.behaviour.window = () => ({ from: Date.now() - DAY, to: Date.now() - HOUR })
     await sql`update certificates set ari_at = now()`.execute(house.database.kysely)
     assert.notEqual(await house.certified('main.test', serial), serial)
     const [, id = ''] = stub.asked.filter(path => path.startsWith('/renewal-info/')).map(path => path.split('/')[2])
@@ -90,8 +90,8 @@ describe('what the authority wants', () => {
 
   test('a window that moves later is waited for, and the moment stays while the window does', async () => {
     let window = { from: Date.now() + 10 * DAY, to: Date.now() + 11 * DAY }
-    const { house, stub } = await opened({}, ({ manners }) => {
-      manners.window = () => window
+    const { house, stub } = await opened({}, ({ behaviour }) => {
+      behaviour.window = () => window
     })
     await house.certified('main.test')
     const known = async (from: number) =>
@@ -118,8 +118,8 @@ describe('what the authority wants', () => {
   })
 
   test('an authority that does not know the certificate leaves it at two thirds of its life', async () => {
-    const { house, stub } = await opened({}, ({ manners }) => {
-      manners.window = () => 'none'
+    const { house, stub } = await opened({}, ({ behaviour }) => {
+      behaviour.window = () => 'none'
     })
     await house.certified('main.test')
     const { renew_at } = await house.row('main.test')
@@ -133,8 +133,8 @@ describe('what the authority wants', () => {
   })
 
   test('a certificate that was replaced before is ordered all the same', async () => {
-    const { house, stub } = await opened({}, ({ manners }) => {
-      manners.window = () => ({ from: Date.now() + 10 * DAY, to: Date.now() + 11 * DAY })
+    const { house, stub } = await opened({}, ({ behaviour }) => {
+      behaviour.window = () => ({ from: Date.now() + 10 * DAY, to: Date.now() + 11 * DAY })
     })
     const first = await house.certified('main.test')
     const { chain } = await house.row('main.test')
@@ -157,8 +157,8 @@ describe('what the authority wants', () => {
   test('a certificate is named as RFC 9773 names it', async () => {
     const stub = await startAcmeStub(() => 0)
     ends.push(() => stub.close())
-    stub.manners.window = () => ({ from: 1000, to: 2000, why: 'https://authority.test/why' })
-    const { chain } = await stub.authority.give({ names: ['main.test'], serial: '87654321' })
+    stub.behaviour.window = () => ({ from: 1000, to: 2000, why: 'https://authority.test/why' })
+    const { chain } = await stub.authority.issue({ names: ['main.test'], serial: '87654321' })
     const authority = openAuthority({
       config: readConfig({ ACME_DIRECTORY: stub.directory }),
       secrets: undefined as never,

@@ -1,7 +1,7 @@
 // Where an offer's payout was earned more than once, as its page says, on conversions that came in through the door.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seedClicks } from '../../../tests/support/counted-clicks.ts'
+import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedOffer } from '../../../tests/support/intake.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
@@ -23,7 +23,7 @@ const ask = (as: { cookie: string }, offer: string) =>
 async function seedTraffic(as: SignedIn, clicks: number) {
   const offer = await seedOffer(house.database, as.org_id, { payout: '18.50' })
   const seeds = Array.from({ length: clicks }, () => ({ offer_id: offer }))
-  return { offer, clicks: (await seedClicks(house.database, as.org_id, seeds)).map(({ id }) => id) }
+  return { offer, clicks: (await seedCountedClicks(house.database, as.org_id, seeds)).map(({ id }) => id) }
 }
 
 test('an offer says on how many clicks two types earned its payout, and which', async () => {
@@ -63,7 +63,7 @@ test('an offer with a payout that no conversion earned says what they were, unti
   const unearned = async (offer: string) => (await ask(owner, offer)).data()['unearned']
   const offer = await seedOffer(house.database, owner.org_id, { payout: '18.50', payout_types: ['deposit'] })
   const free = await seedOffer(house.database, owner.org_id, { payout: null })
-  const clicks = await seedClicks(
+  const clicks = await seedCountedClicks(
     house.database,
     owner.org_id,
     [offer, offer, free].map(offer_id => ({ offer_id })),

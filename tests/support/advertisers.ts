@@ -1,4 +1,4 @@
-// Ad accounts connected through the door to fakes of their platforms, and conversions on their way to them.
+// Ad accounts connected through the API to fakes of their platforms, and the conversions reported to them.
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toUuid } from '../../src/contract/ids.ts'
@@ -20,15 +20,15 @@ export type AdPlatforms = {
   meta: Fake<MetaTaken>
   tiktok: Fake<TikTokTaken>
   google: GoogleFake
-  /** The pixels that each of Meta's tokens may report to; a token that is taken out is dead. */
+  /** The pixels that each of Meta's tokens may report to; a removed token is invalid. */
   tokens: Record<string, string[]>
   house: TestHouse
-  /** Makes the fakes judge by themselves and forget what they were sent. */
+  /** Restores the fakes' own answers and empties their records. */
   forget: () => void
   end: () => Promise<void>
 }
 
-/** The three platforms, each with one account, and a house that tells them of conversions. */
+/** The three platforms, each with one account, and a house that reports conversions to them. */
 export async function startAdPlatforms(): Promise<AdPlatforms> {
   const tokens: Record<string, string[]> = { 'meta-token-good': [PIXEL], 'meta-token-next': [PIXEL] }
   const meta = await startMeta(tokens)
@@ -40,7 +40,7 @@ export async function startAdPlatforms(): Promise<AdPlatforms> {
     TIKTOK_API_BASE: tiktok.origin,
     GOOGLE_DM_BASE: google.origin,
     GOOGLE_TOKEN_URL: google.tokenUrl,
-    // The operator's own addresses are trusted even where nobody's rules may lead inside.
+    // The operator's own addresses are trusted even if rules may not call private ones.
     ALLOW_PRIVATE_TARGETS: 'false',
     TRUST_PROXY: '127.0.0.1',
   })
@@ -91,17 +91,17 @@ const ACCOUNTS = {
   }),
 }
 
-/** An organization that tells these platforms: its owner's session, and a key that records conversions. */
-export type Place = SignedIn & { key: string; platforms: AdPlatforms }
-export async function settleAt(platforms: AdPlatforms): Promise<Place> {
+/** An organization that reports to these platforms: its owner's session, and a key that records conversions. */
+export type Advertiser = SignedIn & { key: string; platforms: AdPlatforms }
+export async function seedAdvertiser(platforms: AdPlatforms): Promise<Advertiser> {
   const { house } = platforms
   const owner = await seedSignedIn(house)
   return { ...owner, key: (await seedKey(house.database, owner, { rights: ['events'] })).secret, platforms }
 }
 
-/** Connects an account; answers its id. */
-export async function connect(
-  { cookie, platforms: { house, google } }: Place,
+/** Connects an account. Returns its id. */
+export async function connectAdAccount(
+  { cookie, platforms: { house, google } }: Advertiser,
   platform: keyof typeof ACCOUNTS,
   changed: object = {},
 ): Promise<string> {
@@ -113,9 +113,9 @@ export async function connect(
   return String(reply.data()['id'])
 }
 
-/** A visit through a campaign; answers the click's id. */
+/** A visit through a new campaign. Returns the click's id. */
 export async function visit(
-  { cookie, platforms: { house } }: Place,
+  { cookie, platforms: { house } }: Advertiser,
   query: string,
   ad_account_id: string | null = null,
   ip = '203.0.114.77',
@@ -129,9 +129,9 @@ export async function visit(
   return new URL(String(location)).searchParams.get('c') ?? ''
 }
 
-/** Records a conversion, a lead unless the fields say otherwise; answers its id. */
+/** Records a conversion, by default a lead. Returns its id. */
 export async function convert(
-  { key, platforms: { house } }: Place,
+  { key, platforms: { house } }: Advertiser,
   clickId: string,
   fields: object = {},
 ): Promise<string> {
@@ -143,22 +143,22 @@ export async function convert(
 export type Delivery = Record<'id' | 'state' | 'reason' | 'failure' | 'target_id' | 'kind', string> & {
   attempts: number
 }
-export const deliveriesOf = async ({ cookie, platforms: { house } }: Place, event_id: string) =>
+export const deliveriesOf = async ({ cookie, platforms: { house } }: Advertiser, event_id: string) =>
   (await house.call('GET', `/api/deliveries?event_id=${event_id}`, { cookie })).data()['data'] as Delivery[]
 
-/** The calls that tell of an event: those of tests before, tried again meanwhile, are none of them. */
+/** The calls for an event, without retries of earlier tests. */
 export const callsOf = ({ calls }: { calls: readonly Arrival[] }, event_id: string) =>
   calls.filter(({ body }) => body.includes(event_id))
 
-/** Lets what waits for its next attempt have it at once: how long the waits are is schedule.ts's to say. */
+/** Makes a delivery's next attempt due at once; the waits are tested with schedule.ts. */
 const hasten = ({ house }: AdPlatforms, id: string) =>
   house.database.worker.query(
     "update deliveries set run_at = now() where id = $1 and state = 'pending' and lease_token is null and run_at > now()",
     [toUuid(id)],
   )
 
-/** Waits until what an event has put out is in the state. */
-export async function until(place: Place, event_id: string, isReached: (one: Delivery) => boolean): Promise<Delivery> {
+/** Waits until the delivery of an event is in a state. */
+export async function untilDelivery(place: Advertiser, event_id: string, isReached: (one: Delivery) => boolean): Promise<Delivery> {
   const deadline = performance.now() + 60_000
   for (;;) {
     const [one, ...others] = await deliveriesOf(place, event_id)
@@ -170,5 +170,5 @@ export async function until(place: Place, event_id: string, isReached: (one: Del
   }
 }
 export const inState = (state: string) => (one: Delivery) => one.state === state
-export const accountOf = async ({ cookie, platforms: { house } }: Place, id: string) =>
+export const accountOf = async ({ cookie, platforms: { house } }: Advertiser, id: string) =>
   (await house.call('GET', `/api/ad-accounts/${id}`, { cookie })).data()
