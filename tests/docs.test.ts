@@ -12,7 +12,7 @@ import { MACROS } from '../src/traffic/addresses/macros.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: ROOT })
+const documents = globSync(['*.md', 'docs/**/*.md', '{src,tests}/**/README.md'], { cwd: ROOT })
 
 /** Every match of this expression in the documents, with its document. */
 const named = (expression: RegExp) =>
@@ -56,6 +56,23 @@ test('the glossary is alphabetical, and each word links to the page that explain
   const isExplained = (meaning = '') =>
     /\]\(.+\)/.test(meaning) || words.includes(/^See (.+)\.$/.exec(meaning)?.[1] ?? '')
   assert.deepEqual(rows.filter(([, , meaning]) => !isExplained(meaning)).map(([line]) => line), [])
+})
+
+test('the table of fixtures names only what they export', () => {
+  const table = read('tests/support/README.md')
+  for (const [, names = '', file = ''] of table.matchAll(/((?:`\w+`(?:, )?)+) of `([\w-]+\.ts)`/g))
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g))
+      assert.match(read(`tests/support/${file}`), new RegExp(`^export (async )?(function|const) ${name}\\b`, 'm'), name)
+  for (const [, file = ''] of table.matchAll(/`([\w-]+\.ts)`/g))
+    assert.ok(existsSync(join(ROOT, 'tests/support', file)), file)
+})
+
+test('a fixture has a name of its own', () => {
+  const names = globSync('tests/support/**/*.ts', { cwd: ROOT }).flatMap(file =>
+    [...read(file).matchAll(/^export (?:async )?(?:function|const|class|type) (\w+)/gm)].map(([, name = '']) => name),
+  )
+  assert.ok(names.length > 200, 'the fixtures were read')
+  assert.deepEqual(names.filter((name, at) => names.indexOf(name) !== at), [])
 })
 
 test('files that comments and texts of the source name exist', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { type DomainHouse, HERE, MAIN, startDomainHouse, startOther } from './support/domains.ts'
+import { type DomainHouse, HERE, MAIN_HOST, startDomainHouse, startOther } from './support/domains.ts'
 import { freePort } from './support/ports.ts'
 import { type FrontProxy, lacking, sampleOf, startCaddy, startNginx } from './support/front-proxies.ts'
 import { seedOrganization, startHouse, type TestHouse } from './support/house.ts'
@@ -100,7 +100,7 @@ describe('domains behind them', () => {
     skip: lacking('caddy'),
   }, async () => {
     const front = await open()
-    const proxy = await startCaddy(domains.port, sampleOf('caddyfile', 1), { port: front, known: MAIN })
+    const proxy = await startCaddy(domains.port, sampleOf('caddyfile', 1), { port: front, known: MAIN_HOST })
     try {
       domains.dns.set('go.example', undefined)
       await stand('pending.example')
@@ -117,8 +117,8 @@ describe('domains behind them', () => {
       assert.equal(visit.status, 302)
       assert.match(visit.cookies[0] ?? '', /; Secure$/)
       assert.equal((await proxy.ask('go.example', '/tls-ask?domain=go.example')).status, 404)
-      assert.equal((await proxy.ask(MAIN, '/tls-ask?domain=go.example')).status, 404, 'what was proxied cannot ask')
-      assert.equal((await proxy.ask('go.example', '/api/setup', { 'X-Forwarded-Host': MAIN })).status, 404)
+      assert.equal((await proxy.ask(MAIN_HOST, '/tls-ask?domain=go.example')).status, 404, 'what was proxied cannot ask')
+      assert.equal((await proxy.ask('go.example', '/api/setup', { 'X-Forwarded-Host': MAIN_HOST })).status, 404)
       await domains.call('DELETE', `/api/domains/${id}`, { cookie: owner.cookie })
       assert.equal((await domains.visit('127.0.0.1', '/tls-ask?domain=go.example')).status, 404)
       await plain.close()

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freshDatabase } from './support/database.ts'
-import { MAIN, postmasterOf, runSluice, type Sluice, startSluice } from './support/sluice.ts'
+import { MAIN_FILE, postmasterOf, runSluice, type Sluice, startSluice } from './support/sluice.ts'
 
 const folders: string[] = []
 const running = new Set<Sluice>()
@@ -144,7 +144,7 @@ describe('with the embedded database', () => {
     const dataDir = failing
     const base = { DATA_DIR: dataDir, BASE_URL: 'https://track.example.com' }
     isOneLine(await runSluice({ DATA_DIR: dataDir, TLS: 'auto' }), /TLS=auto needs BASE_URL with https:\/\//)
-    const file = { TLS_CERT: MAIN, TLS_KEY: MAIN }
+    const file = { TLS_CERT: MAIN_FILE, TLS_KEY: MAIN_FILE }
     isOneLine(
       await runSluice({ ...base, TLS: 'files', ...file }),
       /TLS_CERT and TLS_KEY cannot be served: there is no certificate in it/,
@@ -174,14 +174,14 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
   })
 
   test('Sluice starts and runs its database as that user', async t => {
-    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
     const sluice = await started(own, NOBODY)
     assert.equal(await answers(sluice), 200)
     assert.equal((await stat(join(own, 'postgres'))).uid, NOBODY.uid)
   })
 
   test('a port that this user may not open is named with the ways to it', async t => {
-    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
     if (first < 2) return t.skip('here everybody may open every port')
     const ended = await runSluice({ DATA_DIR: own, PORT: String(first - 1) }, NOBODY)
@@ -192,7 +192,7 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
   })
 
   test('clicks that this user may not read are not left behind in silence', async t => {
-    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
     const dataDir = await freshFolder()
     await chown(dataDir, NOBODY.uid, NOBODY.gid)
     await mkdir(join(dataDir, 'journal'))
@@ -203,7 +203,7 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
   })
 
   test('a folder of another user is refused in one line', async t => {
-    if (!reachable) return t.skip(`${MAIN} cannot be read by others`)
+    if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
     const dataDir = await freshFolder()
     isOneLine(await runSluice({ DATA_DIR: dataDir }, NOBODY), /DATA_DIR .* permission denied/)
     await chown(dataDir, NOBODY.uid, NOBODY.gid)

@@ -11,7 +11,7 @@ import {
 } from '../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { startRedis } from '../../tests/support/redis.ts'
-import { callTool, type Result, send } from '../../tests/support/tools.ts'
+import { callTool, type ToolResult, send } from '../../tests/support/tools.ts'
 import { BROWSER } from '../../tests/support/visits.ts'
 import { toUuid } from '../contract/ids.ts'
 import { Refusal } from '../contract/refusals.ts'
@@ -331,7 +331,7 @@ describe('a missing right', () => {
       for (const args of [{}, { nonsense: true }, { offer_id: 'x', name: 7 }]) {
         const reply = await send(house, secret, 'tools/call', { name: shown.name, arguments: args })
         assert.equal(reply.statusCode, 200)
-        const { isError, structuredContent, content } = reply.json<{ result: Result }>().result
+        const { isError, structuredContent, content } = reply.json<{ result: ToolResult }>().result
         assert.equal(isError, true)
         assert.deepEqual(JSON.parse(content[0]?.text ?? ''), structuredContent)
         const { tier } = RIGHTS[right]
@@ -571,7 +571,7 @@ describe('other refusals of the route', () => {
         const args = Object.fromEntries(Object.keys(shown.inputSchema.properties).map(name => [name, value]))
         const reply = await send(house, key, 'tools/call', { name: shown.name, arguments: args })
         assert.equal(reply.statusCode, 200, reply.body)
-        const { structuredContent } = reply.json<{ result: Result }>().result
+        const { structuredContent } = reply.json<{ result: ToolResult }>().result
         const status = structuredContent['status']
         assert.ok(typeof status !== 'number' || status < 500, `${shown.name} ${JSON.stringify(value).slice(0, 30)}`)
       }

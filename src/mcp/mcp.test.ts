@@ -16,7 +16,7 @@ import {
   toWireId,
 } from '../../tests/support/house.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
-import { callTool, type Message, MODERN, messageFor, PATH, send } from '../../tests/support/tools.ts'
+import { callTool, type ToolMessage, MODERN, messageFor, PATH, send } from '../../tests/support/tools.ts'
 import { ALL_RIGHTS } from '../contract/rights.ts'
 import { connect } from '../ground/db/connect.ts'
 
@@ -40,7 +40,7 @@ describe('the transport refuses', () => {
         const reply = await house.call(method, PATH, sent)
         assert.equal(reply.statusCode, 405, method)
         assert.equal(reply.headers['allow'], 'POST')
-        if (method !== 'HEAD') assert.equal(reply.json<Message>().error?.code, -32000)
+        if (method !== 'HEAD') assert.equal(reply.json<ToolMessage>().error?.code, -32000)
       }
   })
 
@@ -62,7 +62,7 @@ describe('the transport refuses', () => {
           headers: { ...headers, ...(secret === undefined ? {} : { 'x-api-key': secret }) },
         })
         assert.equal(reply.statusCode, 401, `${secret} ${method}`)
-        const { error, id } = reply.json<Message>()
+        const { error, id } = reply.json<ToolMessage>()
         assert.deepEqual([error?.code, id], [-32001, null])
         assert.match(String(error?.message), /key/)
       }
@@ -79,7 +79,7 @@ describe('the transport refuses', () => {
         const { body, headers } = messageFor('tools/list')
         const reply = await house.call('POST', PATH, { ...sent, body, headers: { ...headers, origin } })
         assert.equal(reply.statusCode, 403, origin)
-        assert.equal(reply.json<Message>().error?.code, -32000)
+        assert.equal(reply.json<ToolMessage>().error?.code, -32000)
       }
     const { body, headers } = messageFor('tools/list')
     const own = { ...headers, origin: 'http://localhost:8080' }
@@ -109,7 +109,7 @@ describe('the transport refuses', () => {
       const sent = { key, headers: { 'mcp-protocol-version': '2025-06-18', ...headers } }
       const reply = await house.call('POST', PATH, payload === undefined ? sent : { ...sent, payload })
       assert.equal(reply.statusCode, status, `${payload?.slice(0, 40)} ${reply.body}`)
-      const { error, jsonrpc } = reply.json<Message>()
+      const { error, jsonrpc } = reply.json<ToolMessage>()
       assert.ok(error !== undefined && jsonrpc === '2.0')
       // For a message that is no JSON-RPC the SDK returns one of these, depending on the generation.
       assert.ok(
@@ -122,17 +122,17 @@ describe('the transport refuses', () => {
   test('unknown methods as each generation requires, and streams in both', async () => {
     for (const method of ['nonsense', 'resources/subscribe', 'tasks/list', 'logging/setLevel']) {
       const modern = await send(house, key, method)
-      assert.deepEqual([modern.statusCode, modern.json<Message>().error?.code], [404, -32601], method)
+      assert.deepEqual([modern.statusCode, modern.json<ToolMessage>().error?.code], [404, -32601], method)
       const legacy = await send(house, key, method, {}, 'legacy')
-      assert.deepEqual([legacy.statusCode, legacy.json<Message>().error?.code], [200, -32601], method)
+      assert.deepEqual([legacy.statusCode, legacy.json<ToolMessage>().error?.code], [200, -32601], method)
     }
     for (const era of ERAS) {
       const reply = await send(house, key, 'subscriptions/listen', {}, era)
-      assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [404, -32601])
+      assert.deepEqual([reply.statusCode, reply.json<ToolMessage>().error?.code], [404, -32601])
       assert.match(String(reply.headers['content-type']), /^application\/json/)
     }
     assert.equal((await send(house, key, 'ping')).statusCode, 404)
-    assert.deepEqual((await send(house, key, 'ping', {}, 'legacy')).json<Message>().result, {})
+    assert.deepEqual((await send(house, key, 'ping', {}, 'legacy')).json<ToolMessage>().result, {})
   })
 
   test('unknown tools, and cursors, because the list is one page', async () => {
@@ -141,7 +141,7 @@ describe('the transport refuses', () => {
         ['tools/call', { name: 'service_top_up', arguments: {} }],
         ['tools/list', { cursor: 'x' }],
       ] as const)
-        assert.equal((await send(house, key, method, params, era)).json<Message>().error?.code, -32602, method)
+        assert.equal((await send(house, key, method, params, era)).json<ToolMessage>().error?.code, -32602, method)
   })
 
   test('an unknown tool, naming similar ones', async () => {
@@ -154,7 +154,7 @@ describe('the transport refuses', () => {
       ['service_read_funnel', /service_update_funnel.*No tool shows the settings of an object: ask the person/],
       ['x', /no tool "x"\.$/],
     ] as const) {
-      const { error } = (await send(house, key, 'tools/call', { name, arguments: {} })).json<Message>()
+      const { error } = (await send(house, key, 'tools/call', { name, arguments: {} })).json<ToolMessage>()
       assert.equal(error?.code, -32602)
       assert.match(String(error.message), words)
     }
@@ -173,7 +173,7 @@ describe('the transport refuses', () => {
     ] as const)
       for (const era of method === 'initialize' ? (['legacy'] as const) : ERAS) {
         const reply = await send(house, key, method, params, era)
-        const { id, error } = reply.json<Message & { id: unknown }>()
+        const { id, error } = reply.json<ToolMessage & { id: unknown }>()
         assert.deepEqual([reply.statusCode, id, error?.code], [200, 1, -32602], `${era} ${method} ${named}`)
         assert.match(String(error?.message), new RegExp(`^Invalid params: ${named.replaceAll('.', '\\.')}: [a-z]`))
       }
@@ -185,12 +185,12 @@ describe('the transport refuses', () => {
       { protocolVersion: MODERN, capabilities: {}, clientInfo: { name: 'test', version: '1' } },
     ]) {
       const reply = await send(house, key, 'initialize', params)
-      assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [404, -32601], reply.body)
+      assert.deepEqual([reply.statusCode, reply.json<ToolMessage>().error?.code], [404, -32601], reply.body)
     }
     const { body, headers } = messageFor('tools/call', { name: 5, arguments: {} })
     const crossed = { ...headers, 'mcp-method': 'tools/list' }
     const reply = await house.call('POST', PATH, { key, body, headers: crossed })
-    assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [400, -32020], reply.body)
+    assert.deepEqual([reply.statusCode, reply.json<ToolMessage>().error?.code], [400, -32020], reply.body)
   })
 
   test('headers that contradict the body, in the generation that has them', async () => {
@@ -202,7 +202,7 @@ describe('the transport refuses', () => {
     ]
     for (const [change, code] of wrong) {
       const reply = await house.call('POST', PATH, { key, body, headers: { ...headers, ...change } })
-      assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [400, code], reply.body)
+      assert.deepEqual([reply.statusCode, reply.json<ToolMessage>().error?.code], [400, code], reply.body)
     }
     const { 'mcp-method': _, ...without } = headers as Record<string, string>
     assert.equal((await house.call('POST', PATH, { key, body, headers: without })).statusCode, 400)
@@ -212,7 +212,7 @@ describe('the transport refuses', () => {
       body: future,
       headers: { ...headers, 'mcp-protocol-version': '2099-01-01' },
     })
-    assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [400, -32022])
+    assert.deepEqual([reply.statusCode, reply.json<ToolMessage>().error?.code], [400, -32022])
   })
 })
 
@@ -232,7 +232,7 @@ describe('the transport answers', () => {
       const params = { protocolVersion, capabilities: {}, clientInfo }
       const body = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
       const reply = await house.call('POST', PATH, { key, body })
-      const result = reply.json<Message>().result
+      const result = reply.json<ToolMessage>().result
       assert.equal(result?.['protocolVersion'], protocolVersion)
       assert.deepEqual(result?.['capabilities'], CAPABILITIES)
       assert.match(String(result?.['instructions']), /^Sluice tracks ad clicks/)
@@ -242,7 +242,7 @@ describe('the transport answers', () => {
       })
       assert.deepEqual([heard.statusCode, heard.body], [202, ''])
     }
-    const found = (await send(house, key, 'server/discover')).json<Message>().result
+    const found = (await send(house, key, 'server/discover')).json<ToolMessage>().result
     assert.deepEqual(found?.['supportedVersions'], [MODERN])
     assert.deepEqual(found?.['capabilities'], CAPABILITIES)
   })
@@ -253,7 +253,7 @@ describe('the transport answers', () => {
       const reply = await (era === 'modern'
         ? send(house, secret, 'server/discover')
         : send(house, secret, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }, era))
-      return String(reply.json<Message>().result?.['instructions'])
+      return String(reply.json<ToolMessage>().result?.['instructions'])
     }
     const org = await seedOrganization(house.database)
     await house.database.kysely
@@ -316,7 +316,7 @@ describe('the transport answers', () => {
     const keys = [key, (await seedKey(house.database, acme)).secret, orphan.secret]
     const lists = await Promise.all(keys.map(async secret => (await list(secret)).body))
     assert.equal(new Set(lists).size, 1)
-    const { ttlMs, cacheScope } = (JSON.parse(lists[0] ?? '') as Message).result ?? {}
+    const { ttlMs, cacheScope } = (JSON.parse(lists[0] ?? '') as ToolMessage).result ?? {}
     assert.deepEqual([ttlMs, cacheScope], [300_000, 'private'])
   })
 
@@ -345,7 +345,7 @@ describe('while the database cannot be read', () => {
       proxy.set('cut')
       for (const method of ['tools/list', 'tools/call']) {
         const reply = await send(cut, secret, method, { name: 'service_create_offer', arguments: offer })
-        assert.deepEqual([reply.statusCode, reply.json<Message>().error?.code], [503, -32002])
+        assert.deepEqual([reply.statusCode, reply.json<ToolMessage>().error?.code], [503, -32002])
         assert.equal(reply.headers['retry-after'], '60')
       }
       proxy.set('flow')

@@ -20,7 +20,7 @@ import { type FaultGround, faultGround, IS_LONG, SECONDS } from '../support/faul
 import type { Target } from '../support/load.ts'
 import { freePort } from '../support/ports.ts'
 import { findProgram } from '../support/programs.ts'
-import { MAIN, postmasterOf, type Sluice, startSluice } from '../support/sluice.ts'
+import { MAIN_FILE, postmasterOf, type Sluice, startSluice } from '../support/sluice.ts'
 import { readAnswer } from '../support/street.ts'
 
 const FRESH_VISITORS = 16
@@ -168,7 +168,7 @@ describe('sockets of systemd', () => {
       ([name, value]) => `--setenv=${name}=${value}`,
     )
     const listen = ports.map(port => `--listen=127.0.0.1:${port}`)
-    const words = [...listen, ...set, `--fdname=${names.join(':')}`, process.execPath, ...START_FLAGS, MAIN]
+    const words = [...listen, ...set, `--fdname=${names.join(':')}`, process.execPath, ...START_FLAGS, MAIN_FILE]
     const child = spawn(activate ?? assert.fail(), words, { stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()))

@@ -19,7 +19,7 @@ import { type FaultGround, faultGround } from '../support/fault-ground.ts'
 import { Load, type Target } from '../support/load.ts'
 import { seedPlace } from '../support/place.ts'
 import { assertSealed } from '../support/segments.ts'
-import { MAIN } from '../support/sluice.ts'
+import { MAIN_FILE } from '../support/sluice.ts'
 import { checkOut, commitBefore } from '../support/version-before.ts'
 
 const isWhole = process.env['SLUICE_FAULT_SECONDS'] !== undefined
@@ -85,7 +85,7 @@ test('beside the version before answers are exact or name their days, and all is
   const load = new Load({ address, visit: anyVisit })
   await load.run(performance.now() + BURST_MS, 6, [target])
 
-  const own = await ground.start(1, hasty({ seal: 100, merge: 300 }), { main: MAIN })
+  const own = await ground.start(1, hasty({ seal: 100, merge: 300 }), { main: MAIN_FILE })
   addresses.push(own.address)
   const secrets = await secretsOf(database)
   const ask = asker(() => own.address, await cookieOf(database, secrets, target))

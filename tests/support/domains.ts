@@ -11,7 +11,7 @@ import { type RawAnswer, askAs } from './raw-http.ts'
 export const HERE = '127.0.0.1'
 export const NOBODY = '127.0.0.9'
 /** The main host. */
-export const MAIN = 'track.test'
+export const MAIN_HOST = 'track.test'
 
 export type DomainHouse = TestHouse & {
   readonly dns: FakeDns
@@ -28,10 +28,10 @@ export async function startDomainHouse(
   options: HouseOptions = {},
 ): Promise<DomainHouse> {
   const dns = await startDns()
-  dns.set(MAIN, { A: [HERE] })
+  dns.set(MAIN_HOST, { A: [HERE] })
   const [port, closed] = [await freePort(), await freePort()]
   const settings = {
-    BASE_URL: `http://${MAIN}`,
+    BASE_URL: `http://${MAIN_HOST}`,
     PORT: String(port),
     DNS_SERVERS: dns.address,
     CHECK_PORTS: `${port},${closed}`,

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { START_FLAGS } from '../../scripts/start-flags.ts'
 
-export const MAIN = join(import.meta.dirname, '../../src/main.ts')
+export const MAIN_FILE = join(import.meta.dirname, '../../src/main.ts')
 
 /** A running process: its address, and functions that end it. */
 export type Sluice = {
@@ -38,7 +38,7 @@ const HANDED_ON = ['-c', 'LISTEN_PID=$$ LISTEN_FDS=1 LISTEN_FDNAMES=plain exec "
 /** With the test's settings only, plus the path, and Node's compile cache, which saves half a second per start. */
 function launch(
   env: Record<string, string>,
-  { command, given = [], stderr, socket, main = MAIN, ...who }: SluiceOptions = {},
+  { command, given = [], stderr, socket, main = MAIN_FILE, ...who }: SluiceOptions = {},
 ): ChildProcess {
   const { PATH = '', NODE_COMPILE_CACHE } = process.env
   const cached = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }

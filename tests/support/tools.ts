@@ -1,12 +1,12 @@
 // Calls the tool endpoint message by message, in either era of its protocol.
 import type { TestHouse } from './house.ts'
 
-export type Result = {
+export type ToolResult = {
   isError?: boolean
   content: { type: string; text: string }[]
   structuredContent: Record<string, unknown>
 }
-export type Message = {
+export type ToolMessage = {
   jsonrpc: string
   id: number | null
   result?: Record<string, unknown>
@@ -50,9 +50,9 @@ export async function callTool(
   name: string,
   args: Record<string, unknown> = {},
   era?: 'modern' | 'legacy',
-): Promise<Result> {
+): Promise<ToolResult> {
   const reply = await send(house, key, 'tools/call', { name, arguments: args }, era)
-  const { result } = reply.json<Message>()
+  const { result } = reply.json<ToolMessage>()
   if (reply.statusCode !== 200 || result === undefined) throw new Error(`${name}: ${reply.statusCode} ${reply.body}`)
-  return result as unknown as Result
+  return result as unknown as ToolResult
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { newId, seedKey, startHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { callTool, type Message, send } from '../../../tests/support/tools.ts'
+import { callTool, type ToolMessage, send } from '../../../tests/support/tools.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
 import { dayOf } from '../../contract/days.ts'
 import { EVENT_TYPES } from '../../contract/event-types.ts'
@@ -31,14 +31,14 @@ type Era = (typeof ERAS)[number]
 /** The result of a method that must succeed. */
 async function told(method: string, params: Record<string, unknown> = {}, era: Era = 'modern', secret = key) {
   const reply = await send(house, secret, method, params, era)
-  const { result } = reply.json<Message>()
+  const { result } = reply.json<ToolMessage>()
   assert.equal(reply.statusCode, 200, reply.body)
   return result ?? assert.fail(reply.body)
 }
 
 /** The error of a method that must refuse. */
 async function refused(method: string, params: Record<string, unknown>, era: Era = 'modern') {
-  const { error } = (await send(house, key, method, params, era)).json<Message>()
+  const { error } = (await send(house, key, method, params, era)).json<ToolMessage>()
   return { code: error?.code, message: String(error?.message), data: error?.data }
 }
 

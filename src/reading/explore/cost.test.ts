@@ -5,7 +5,7 @@ import {
   askCosts,
   assertAboutAsReported,
   assertAsReported,
-  assertRecounted,
+  assertCostsRecounted,
   centsByKey,
   centsOf,
   centsReported,
@@ -63,10 +63,10 @@ test('by every dimension the cost equals a recount of clicks and amounts, and th
       ),
     )
     await Promise.all(Array.from({ length: 4 }, () => bookSpend(stock, account, anySpendCell(stock))))
-    for (const dimension of round === 2 ? ASKED : [pick(ASKED)]) await assertRecounted(stock, dimension)
+    for (const dimension of round === 2 ? ASKED : [pick(ASKED)]) await assertCostsRecounted(stock, dimension)
     await assertAsReported(stock)
     await storeClicksOf(stock, 20)
-    await assertRecounted(stock, pick(ASKED))
+    await assertCostsRecounted(stock, pick(ASKED))
     if (round === 1) await sealAll(house.database.worker, house.ground.secrets)
   }
   await house.database.worker.query(`delete from ad_spend where org_id = $1 and day = $2`, [
@@ -76,7 +76,7 @@ test('by every dimension the cost equals a recount of clicks and amounts, and th
   await house.database.worker.query(`delete from booked_spend where org_id = $1 and origin like 'spread:%'`, [
     stock.org_id,
   ])
-  for (const dimension of ['geo', 'sub1', 'day'] as const) await assertRecounted(stock, dimension)
+  for (const dimension of ['geo', 'sub1', 'day'] as const) await assertCostsRecounted(stock, dimension)
   await assertAsReported(stock)
   assert.equal(JSON.stringify((await askCosts(other, ['campaign'])).rows), before)
 })
@@ -94,7 +94,7 @@ test('a window that cuts UTC days counts the shares of its clicks in any time zo
     whole,
   )
   for (const part of [early, late]) {
-    await assertRecounted(stock, 'geo', part)
+    await assertCostsRecounted(stock, 'geo', part)
     await assertAboutAsReported(stock, part)
   }
   const kyiv = {
@@ -102,7 +102,7 @@ test('a window that cuts UTC days counts the shares of its clicks in any time zo
     date_to: new Date(TODAY - 2 * 3_600_000 - 1).toISOString(),
   }
   for (const dimension of ['day', 'hour', 'campaign'] as const)
-    await assertRecounted(stock, dimension, { ...kyiv, time_zone: 'Europe/Kyiv' })
+    await assertCostsRecounted(stock, dimension, { ...kyiv, time_zone: 'Europe/Kyiv' })
   await assertAboutAsReported(stock, kyiv)
 })
 

@@ -1,7 +1,7 @@
 // Domains through the door: who may, what names are taken, what is refused, and what campaigns have of them.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type DomainHouse, HERE, MAIN, startDomainHouse } from '../../../tests/support/domains.ts'
+import { type DomainHouse, HERE, MAIN_HOST, startDomainHouse } from '../../../tests/support/domains.ts'
 import { newId, seedKey, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
@@ -57,7 +57,7 @@ test('a domain is answered at once, pending, with what to set in DNS; and is fou
     { status: 'pending', check: null, default: false, campaigns: 0 },
   )
   assert.deepEqual(domain['records'], [
-    { type: 'CNAME', name: 'later.shop.test', value: MAIN, why: 'pointing', is_needed: true, found: [] },
+    { type: 'CNAME', name: 'later.shop.test', value: MAIN_HOST, why: 'pointing', is_needed: true, found: [] },
     { type: 'A', name: 'later.shop.test', value: HERE, why: 'pointing', is_needed: false, found: [] },
   ])
   assert.deepEqual([domain['root'], domain['https'], domain['robots']], [{ type: 'not_found' }, 'optional', 'refuse'])
@@ -103,8 +103,8 @@ test('names are taken as people paste them, and each that cannot be one is refus
     ['a..test', /not a host name/],
     ['a b.test', /not a host name/],
     ['x.123', /not a host name/],
-    [MAIN, /address of Sluice itself/],
-    [`https://${MAIN.toUpperCase()}/`, /address of Sluice itself/],
+    [MAIN_HOST, /address of Sluice itself/],
+    [`https://${MAIN_HOST.toUpperCase()}/`, /address of Sluice itself/],
     ['inside.test', /address of Sluice itself/],
     ['', /name/],
   ] as const) {
@@ -246,7 +246,7 @@ test('places and https are changed by the fields that are sent, and lead to noth
 test('campaigns are shown on their domain, else on the default one, else on the main host', async () => {
   const own = await seedSignedIn(house)
   const plain = await campaign({ key: 'shown-somewhere' }, own)
-  assert.equal(plain['url'], `http://${MAIN}/c/shown-somewhere`)
+  assert.equal(plain['url'], `http://${MAIN_HOST}/c/shown-somewhere`)
   const first = await active({}, own)
   const second = await active({}, own)
   const read = async (of = plain) => did('GET', `/api/campaigns/${String(of['id'])}`, undefined, own)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { z } from 'zod'
-import { type DomainHouse, HERE, MAIN, startDomainHouse } from '../../../tests/support/domains.ts'
+import { type DomainHouse, HERE, MAIN_HOST, startDomainHouse } from '../../../tests/support/domains.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import type { Domain } from './api.ts'
 import { zoneOf } from './proof.ts'
@@ -73,11 +73,11 @@ test('a name beside one of another organization is not proven by pointing, becau
 
 test('neither is a name beside one that was deleted, or beside a name of the dashboard', async () => {
   const [first, second] = [await seedSignedIn(house), await seedSignedIn(house)]
-  for (const name of ['go.sold.test', 'login.sold.test', `login.${MAIN}`, `a.b.${MAIN}`, 'go.also.test'])
+  for (const name of ['go.sold.test', 'login.sold.test', `login.${MAIN_HOST}`, `a.b.${MAIN_HOST}`, 'go.also.test'])
     house.dns.set(name, { A: [HERE] })
   const { id } = await added('go.sold.test', first)
   await did('DELETE', `/api/domains/${id}`, undefined, first)
-  for (const name of ['login.sold.test', `login.${MAIN}`, `a.b.${MAIN}`, 'go.also.test']) {
+  for (const name of ['login.sold.test', `login.${MAIN_HOST}`, `a.b.${MAIN_HOST}`, 'go.also.test']) {
     const domain = await added(name, second)
     assert.deepEqual(codes(domain), ['txt_missing'], name)
     const reason = name === 'login.sold.test' ? /Another organization on this server/ : /the dashboard’s own address/

@@ -1,7 +1,7 @@
 // What proves a name, and what does not: each check asks DNS of our own and knocks at servers of this machine.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type DomainHouse, HERE, MAIN, NOBODY, startDomainHouse, startOther } from '../../../tests/support/domains.ts'
+import { type DomainHouse, HERE, MAIN_HOST, NOBODY, startDomainHouse, startOther } from '../../../tests/support/domains.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
@@ -42,13 +42,13 @@ const isServed = async (name: string, of = house) => (await of.visit(name, '/hea
 
 test('a name that leads here is in service with its first check, which begins by itself', async () => {
   const name = fresh()
-  house.dns.set(name, { CNAME: MAIN })
+  house.dns.set(name, { CNAME: MAIN_HOST })
   const { id } = await add(name)
   await eventually('it is active', async () => (await did('GET', `/api/domains/${id}`)).status === 'active')
   const domain = await did('GET', `/api/domains/${id}`)
   assert.deepEqual(domain.check?.addresses, [HERE])
   assert.deepEqual(domain.check?.problems, [])
-  assert.deepEqual(domain.records[0]?.found, [MAIN])
+  assert.deepEqual(domain.records[0]?.found, [MAIN_HOST])
   assert.equal(domain.certificate.state, 'off')
   assert.notEqual(domain.proven_at, null)
   const { key } = await seedCampaign(house.database, owner.org_id)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sign } from '@telegram-apps/init-data-node'
-import { type DomainHouse, HERE, MAIN, startDomainHouse } from '../../../tests/support/domains.ts'
+import { type DomainHouse, HERE, MAIN_HOST, startDomainHouse } from '../../../tests/support/domains.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, seedKey, toWireId } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
@@ -118,12 +118,12 @@ describe('the dashboard is not there', () => {
 })
 
 test('only Host says where a request came to', async () => {
-  const forged = { 'X-Forwarded-Host': MAIN, Forwarded: `host=${MAIN}` }
+  const forged = { 'X-Forwarded-Host': MAIN_HOST, Forwarded: `host=${MAIN_HOST}` }
   assert.equal((await house.visit(D1, '/api/setup', { headers: forged })).status, 404)
   assert.equal((await house.visit('D1.TEST.:5001', '/api/setup')).status, 404)
   assert.equal((await house.visit('D1.TEST.:5001', '/spring', { headers: BROWSER })).status, 302)
   const absolute = (path: string) =>
-    sendLines(house.port, [`GET http://${MAIN}${path} HTTP/1.1`, `Host: ${D1}`, 'Connection: close', 'User-Agent: x'])
+    sendLines(house.port, [`GET http://${MAIN_HOST}${path} HTTP/1.1`, `Host: ${D1}`, 'Connection: close', 'User-Agent: x'])
   assert.equal((await absolute('/api/setup')).status, 404)
   assert.equal((await absolute('/c/theirs')).status, 404)
   assert.equal((await absolute('/')).status, 404)
@@ -135,7 +135,7 @@ describe('links of one organization do not open on the domain of another', () =>
     for (const path of ['/c/theirs', '/theirs', '/THEIRS/', '/c/no-such', '/no-such', '/spring/more'])
       assert.equal(await statusOf(D1, path), 404, path)
     assert.deepEqual(await recount(house.database, other.org_id), before)
-    assert.equal(await statusOf(MAIN, '/c/theirs'), 302)
+    assert.equal(await statusOf(MAIN_HOST, '/c/theirs'), 302)
     assert.equal((await recount(house.database, other.org_id)).clicks, before.clicks + 1)
   })
 
@@ -151,7 +151,7 @@ describe('links of one organization do not open on the domain of another', () =>
         { name: 'C', destination: { type: 'offer', offer_id: offer } },
         as,
       )
-      const visit = await house.visit(MAIN, `/c/${String(campaign['key'])}`, { headers: BROWSER })
+      const visit = await house.visit(MAIN_HOST, `/c/${String(campaign['key'])}`, { headers: BROWSER })
       assert.equal(visit.status, 302)
       const { rows } = await house.database.reads.query<{ id: string }>(
         'select id from clicks where org_id = $1 order by id desc limit 1',
@@ -160,13 +160,13 @@ describe('links of one organization do not open on the domain of another', () =>
       const click = toWireId(rows[0]?.id ?? '')
       assert.equal(await statusOf(D1, `/o/${click}`), mine ? 302 : 404)
       assert.equal(await statusOf(D1, `/o?click_id=${click}`), mine ? 302 : 404)
-      assert.equal(await statusOf(MAIN, `/o/${click}`), 302)
+      assert.equal(await statusOf(MAIN_HOST, `/o/${click}`), 302)
       const beacon = await house.visit(D1, `/l/${click}`, { method: 'POST', headers: BROWSER, body: '' })
       assert.equal(beacon.status, mine ? 204 : 404)
       const network = await did('POST', '/api/networks', { name: 'N', template: 'plain' }, as)
       const postback = new URL(String(network['postback_url']))
       assert.equal(await statusOf(D1, postback.pathname), mine ? 200 : 404)
-      assert.equal(await statusOf(MAIN, postback.pathname), 200)
+      assert.equal(await statusOf(MAIN_HOST, postback.pathname), 200)
     }
   })
 })
@@ -181,7 +181,7 @@ test('a Mini App tells of its launch on a domain of its organization, and on no 
     const body = sign({ user: { id: 5, first_name: 'A' } } as never, token, new Date())
     for (const [host, status] of [
       [D1, mine ? 200 : 401],
-      [MAIN, 200],
+      [MAIN_HOST, 200],
     ] as const)
       assert.equal((await house.visit(host, `/m/${bot}`, { method: 'POST', body })).status, status, host)
   }
@@ -340,7 +340,7 @@ describe('what a proxy asks before it orders a certificate', () => {
 
   test('is answered for names that are served here, and for no other', async () => {
     await did('POST', '/api/domains', { name: 'pending.test' })
-    for (const name of [D1, D1.toUpperCase(), MAIN]) assert.equal(await ask(name), 200, name)
+    for (const name of [D1, D1.toUpperCase(), MAIN_HOST]) assert.equal(await ask(name), 200, name)
     for (const name of ['pending.test', 'gone.test', 'unknown.test', '', 'sub.d1.test'])
       assert.equal(await ask(name), 404, name)
   })
@@ -348,7 +348,7 @@ describe('what a proxy asks before it orders a certificate', () => {
   test('is nobody’s to ask who was proxied, or is neither this machine nor a trusted proxy', async () => {
     assert.equal(await ask(D1, { 'X-Forwarded-For': '192.0.2.1' }), 404)
     const by = async (remoteAddress: string) =>
-      (await house.app.inject({ url: `/tls-ask?domain=${D1}`, headers: { host: MAIN }, remoteAddress })).statusCode
+      (await house.app.inject({ url: `/tls-ask?domain=${D1}`, headers: { host: MAIN_HOST }, remoteAddress })).statusCode
     assert.deepEqual([await by('192.0.2.1'), await by('::1'), await by('::ffff:127.0.0.1')], [404, 200, 200])
   })
 })
