@@ -1,4 +1,4 @@
-// The Meta account of the demo, and what it was told. It is switched off at the end, so that nobody calls Meta with a token that is made up.
+// The demo's Meta account and the conversions reported to it. It is switched off at the end, so that Sluice never calls Meta with the made-up token.
 
 import { DEFAULT_MAPS } from '../src/contract/ad-platforms.ts'
 import { DAY_MS } from '../src/contract/days.ts'
@@ -17,7 +17,7 @@ import type { PlacedAccount } from './world.ts'
 
 const NAME = 'Demo Media dataset (made up)'
 const TOKEN = 'EAADEMOthisIsNoTokenOfAnyMetaApp'
-/** When it was connected, in days before today. */
+/** The day it was connected, in days before today. */
 const CONNECTED_BEFORE = 75
 
 const EVENT_MAP = DEFAULT_MAPS.meta
@@ -30,8 +30,8 @@ const SETTINGS = {
   website_url: null,
 } as const
 
-/** Whether the account takes conversions of this type. */
-export const isTold = (type: EventType): boolean => type in EVENT_MAP
+/** Whether conversions of this type are reported to the account. */
+export const isReported = (type: EventType): boolean => type in EVENT_MAP
 
 export async function placeAccount({ trx, org_id, today, times, secrets }: Founding): Promise<PlacedAccount> {
   const since = today - CONNECTED_BEFORE * DAY_MS
@@ -56,8 +56,8 @@ export async function placeAccount({ trx, org_id, today, times, secrets }: Found
   return { id, since }
 }
 
-/** A conversion as far as the account is told of it. */
-export type Telling = {
+/** A conversion as it is reported to the account. */
+export type ReportedConversion = {
   id: string
   type: EventType
   ms: number
@@ -65,33 +65,33 @@ export type Telling = {
   person_id: string
   source: string
   click: DemoClick
-  /** Where its click's campaign led to. */
+  /** The destination of its click's campaign. */
   led_to: string
 }
 
-/** A try as its log keeps it. */
-export type Try = { ms: number; method: string; url: string; body: string | null; status: number; answer: string }
-type Told = { tries: Try[]; state: 'delivered' | 'failed'; reason: string | null; failure: 'rejected' | null }
+/** A call as the log of attempts stores it. */
+export type CallAttempt = { ms: number; method: string; url: string; body: string | null; status: number; answer: string }
+type ReportOutcome = { tries: CallAttempt[]; state: 'delivered' | 'failed'; reason: string | null; failure: 'rejected' | null }
 
-/** Who tells conversions: the calls are composed, and the answers judged, as the lane does it. */
-export function openTelling({ config, secrets }: Pick<Ground, 'config' | 'secrets'>, chance: Chance) {
+/** Returns a function that composes the calls for a conversion and judges their answers, like the lane. */
+export function openReporting({ config, secrets }: Pick<Ground, 'config' | 'secrets'>, chance: Chance) {
   const account: ReportingAccount = { platform: 'meta', settings: SETTINGS, event_map: EVENT_MAP }
   const access = { config, tokens: openGoogleTokens(config.googleTokenUrl) }
-  return (telling: Telling, begun: number): Told => {
-    const { click, type, payout, person_id, source, led_to } = telling
-    const row = { ...click, event_id: telling.id, type, payout, person_id, source, led_to, happened_ms: telling.ms }
+  return (reported: ReportedConversion, begun: number): ReportOutcome => {
+    const { click, type, payout, person_id, source, led_to } = reported
+    const row = { ...click, event_id: reported.id, type, payout, person_id, source, led_to, happened_ms: reported.ms }
     const unknown = { click_id: click.id, email: null, phone: null, ip_encrypted: null }
     const conversion = conversionOf({ ...row, ...unknown }, null, secrets)
     const composed = reportingCall(account, TOKEN, conversion, { access, now: begun })
     if ('skip' in composed) throw new Error(`the demo reports a conversion that Meta does not accept: ${composed.skip}`)
-    return toldBy(composed.call, answersTo(chance, click), begun, chance)
+    return outcomeOf(composed.call, answersTo(chance, click), begun, chance)
   }
 }
 
-type Answered = { status: number; body: Readonly<Record<string, unknown>> }
+type MetaAnswer = { status: number; body: Readonly<Record<string, unknown>> }
 
-const TAKEN: Answered = { status: 200, body: { events_received: 1, messages: [] } }
-const BUSY: Answered = {
+const TAKEN: MetaAnswer = { status: 200, body: { events_received: 1, messages: [] } }
+const BUSY: MetaAnswer = {
   status: 500,
   body: {
     error: {
@@ -102,7 +102,7 @@ const BUSY: Answered = {
     },
   },
 }
-const TOO_BROAD: Answered = {
+const TOO_BROAD: MetaAnswer = {
   status: 400,
   body: {
     error: {
@@ -116,19 +116,19 @@ const TOO_BROAD: Answered = {
     },
   },
 }
-/** How many of the calls Meta asked to come again. */
-const HICCUPS = 0.02
+/** The share of calls that Meta asks to retry. */
+const RETRIED_SHARE = 0.02
 const RETRY_MS = 5000
 
-/** Without the id of an ad click Meta cannot tell whose conversion it is, and takes none. */
-function answersTo(chance: Chance, { fbclid }: DemoClick): Answered[] {
+/** Without an ad click's id Meta cannot match the conversion and refuses it. */
+function answersTo(chance: Chance, { fbclid }: DemoClick): MetaAnswer[] {
   const last = fbclid === null ? TOO_BROAD : TAKEN
-  return chance() < HICCUPS ? [BUSY, last] : [last]
+  return chance() < RETRIED_SHARE ? [BUSY, last] : [last]
 }
 
-function toldBy(call: Outgoing, answers: readonly Answered[], begun: number, chance: Chance): Told {
+function outcomeOf(call: Outgoing, answers: readonly MetaAnswer[], begun: number, chance: Chance): ReportOutcome {
   const shown = loggedCall(call)
-  const tries = answers.map(({ status, body }, at): Try => {
+  const tries = answers.map(({ status, body }, at): CallAttempt => {
     const trace = { fbtrace_id: `A${letters(chance, 22)}` }
     const answer = JSON.stringify(
       'error' in body ? { error: { ...(body['error'] as object), ...trace } } : { ...body, ...trace },

@@ -1,4 +1,4 @@
-// The browsers that traffic comes with. What they are is read by the product's own parser, as at a real click.
+// The browsers of the demo's traffic, parsed by Sluice's own parser, like those of real clicks.
 import { type Agent, agentOf } from '../src/intake/clicks/agent.ts'
 import { type Chance, pick, type Weighted } from './chance.ts'
 import type { Origin } from './world.ts'
@@ -82,7 +82,7 @@ const MIXES: Record<Origin, Weighted<AgentName>> = {
   ],
 }
 
-/** Who looks at links without being a visitor, by where the link was posted. */
+/** Crawlers and link previews, by where the link was posted. */
 const CRAWLERS: Record<Origin, readonly string[]> = {
   meta: ['facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)'],
   tiktok: [

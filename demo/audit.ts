@@ -1,4 +1,4 @@
-// Whether the demo is right: its books by the product's own audit, and its reports by a recount of the clicks.
+// Checks the demo: its books by Sluice's own audit, and its reports by a recount of the clicks.
 import type pg from 'pg'
 import { DAY_MS } from '../src/contract/days.ts'
 import { COUNTERS } from '../src/intake/counters/deltas.ts'
@@ -10,8 +10,8 @@ import { reportStatement } from '../src/reading/reports/report.ts'
 const WINDOW_DAYS = 90
 
 /**
- * The product's audit asks whom conversions were told since accounts and campaigns last changed, which they did when the demo was made. So
- * this asks about its past: what came of Meta or of a campaign that names the account was told to it from its connection on, once.
+ * Sluice's audit checks reports to ad accounts only since accounts and campaigns last changed, which is when the demo was made. So
+ * this checks the demo's past: from the account's connection on, each conversion of a Meta click, or of a campaign with the account, was reported once.
  */
 const UNTOLD = `
   select e.id::text as wrong
@@ -25,7 +25,7 @@ const UNTOLD = `
     and coalesce(p.ad_account_id = a.id, c.platform = a.platform, false))
   limit 1`
 
-/** @throws naming the first thing that is wrong in the organization's books, or in its reports over the days of the demo. */
+/** @throws with the first fault in the organization's books, or in its reports over the demo's days. */
 export async function auditDemo(pool: pg.Pool, org_id: number, now: number): Promise<void> {
   const [finding] = await auditBooks(pool, org_id)
   if (finding !== undefined) throw new Error(`the demo is wrong: not so that ${finding.check}: ${finding.wrong}`)

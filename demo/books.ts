@@ -1,4 +1,4 @@
-// What the conversions of the demo cause, by the rules of the product: who the person is, what is charged once, what it earns. In the order they happened, as the intake would have met them.
+// The effects of the demo's conversions by the rules of intake: person, charge, payout. In the order they happened.
 
 import type { EventType } from '../src/contract/event-types.ts'
 import { eventId, inChatId, onceId, startId } from '../src/intake/events/identity.ts'
@@ -13,17 +13,17 @@ import { BOT } from './objects.ts'
 import type { Outbox } from './outbox.ts'
 import { euroAt } from './rates.ts'
 import type { DemoEvent } from './traffic.ts'
-import { type DemoRevision, judge } from './verdicts.ts'
+import { type DemoRevision, revisionsOf } from './verdicts.ts'
 
-/** What an offer pays, and for which types. */
-type Paying = { payout: string; payout_types: readonly EventType[]; byNetwork?: true }
+/** An offer's payout, and the types it is paid for. */
+type OfferPayout = { payout: string; payout_types: readonly EventType[]; byNetwork?: true }
 
-type Terms = {
+type BookTerms = {
   org_id: number
-  offers: ReadonlyMap<string, Paying>
+  offers: ReadonlyMap<string, OfferPayout>
   network: PlacedNetwork
   outbox: Pick<Outbox, 'put'>
-  /** Decimal strings; the balance begins with the credit, at the moment the organization was founded. */
+  /** Decimal strings. The balance begins with the credit when the organization is founded. */
   price: string
   credit: string
   founded: number
@@ -39,24 +39,24 @@ type Entry = {
   ms: number
 }
 
-/** Rows to be, each with the moment it was written. */
+/** Future rows, each with the time it was written. */
 export type Books = {
-  events: (Omit<ReturnType<typeof recorded>, 'once'> & { person_id: string; ms: number })[]
-  /** What the network said of its conversions afterwards. */
+  events: (Omit<ReturnType<typeof recordedEvent>, 'once'> & { person_id: string; ms: number })[]
+  /** The network's later status changes. */
   revisions: DemoRevision[]
   persons: { id: string; telegram_user_id: string | null; ms: number }[]
-  /** The starts under the identity of the request that reported them. */
+  /** The identities of the requests that reported starts. */
   aliases: { id: string; event_id: string; ms: number }[]
   personKeys: { key: string; person_id: string }[]
   ledger: Entry[]
   balance: string
 }
 
-/** What the organization adds when its balance gets low, in USD. */
+/** The top-up when the balance is low, in USD. */
 const TOP_UP = '100'
 const LOW = toMillionths('15')
-/** Keeps the books over all events, which come in the order they happened. */
-export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
+/** Makes the books of all events, in the order they happened. */
+export function keepBooks(events: readonly DemoEvent[], terms: BookTerms): Books {
   const books: Books = {
     events: [],
     revisions: [],
@@ -75,16 +75,16 @@ export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
     books.ledger.push({ person_id: null, event_id: null, ...entry })
   if (balance !== 0n) enter({ kind: 'adjustment', amount: terms.credit, note: 'Welcome credit', ms: terms.founded })
   for (const event of events) {
-    const row = recorded(event, terms)
-    // Who comes again over another click has joined once.
+    const row = recordedEvent(event, terms)
+    // A person who joins again over another click has joined once.
     if (row.once !== undefined && joinedOnce.has(row.once)) continue
     if (row.once !== undefined) joinedOnce.add(row.once)
     const person = people.of({ ...event.click, ...UNREAD }, event.telegram_user_id)
     const request_id = row.once ?? eventId(row.click_id, row.type, event.nonce)
     if (row.id !== request_id) books.aliases.push({ id: request_id, event_id: row.id, ms: event.ms })
-    const revisions = row.source === 'network' ? judge({ ...row, ms: event.ms }, terms.network.id, terms.now) : []
+    const revisions = row.source === 'network' ? revisionsOf({ ...row, ms: event.ms }, terms.network.id, terms.now) : []
     books.revisions.push(...revisions)
-    count(event.click, row.payout ?? '0', revisions.at(-1))
+    countOnClick(event.click, row.payout ?? '0', revisions.at(-1))
     const { once: _, ...stored } = row
     books.events.push({ ...stored, person_id: person.id, ms: event.ms })
     if (!met.has(person.id)) met.set(person.id, event.ms)
@@ -112,8 +112,8 @@ export function keepBooks(events: readonly DemoEvent[], terms: Terms): Books {
   return books
 }
 
-/** Counts a conversion on its click as it stands in the end. */
-function count(click: DemoEvent['click'], payout: string, last: DemoRevision | undefined): void {
+/** Counts a conversion on its click with its last status. */
+function countOnClick(click: DemoEvent['click'], payout: string, last: DemoRevision | undefined): void {
   const { approved, pending, rejected, held } = click.standing
   const [status, amount] = [last?.status ?? 'approved', toMillionths(last?.amount ?? payout)]
   if (status === 'approved') click.revenue += amount
@@ -125,7 +125,7 @@ function count(click: DemoEvent['click'], payout: string, last: DemoRevision | u
   }
 }
 
-/** What the intake reads of a click besides, and nothing here depends on. */
+/** Columns of a click that intake reads and the demo does not need. */
 const UNREAD = {
   revenue: null,
   standing: null,
@@ -136,10 +136,10 @@ const UNREAD = {
   traffic_source_id: null,
 }
 
-/** The conversion as the intake reads it: of the network where the offer is its own, else of who sells the offer. */
+/** The conversion as intake reads it: from the network if it reports the offer's conversions, else from the advertiser. */
 function readEvent(
   { click, type, nonce, payout, telegram_user_id }: DemoEvent,
-  { org_id, network, offers }: Terms,
+  { org_id, network, offers }: BookTerms,
 ): CallRead {
   if (offers.get(click.offer_id ?? '')?.byNetwork === true) {
     const isPaid = offers.get(click.offer_id ?? '')?.payout_types.includes(type) === true
@@ -163,7 +163,7 @@ function readEvent(
   return readConversion({ clickId: click.id, type, payout, nonce, payload }, sender)
 }
 
-function recorded(event: DemoEvent, terms: Terms) {
+function recordedEvent(event: DemoEvent, terms: BookTerms) {
   const { click, type } = event
   const { id, source, nonce, payload, telegram_user_id, bot, foreign, ...read } = readEvent(event, terms)
   const rate = euroAt(terms.founded, event.ms)
@@ -186,12 +186,12 @@ function recorded(event: DemoEvent, terms: Terms) {
     source,
     money: foreign === undefined ? null : { original_amount: foreign.amount, currency: foreign.currency, ...rate },
     once: undefined,
-    ...(type === 'channel_join' && telegram_user_id !== undefined ? joined(event, terms.org_id, telegram_user_id) : {}),
+    ...(type === 'channel_join' && telegram_user_id !== undefined ? joinFields(event, terms.org_id, telegram_user_id) : {}),
   }
 }
 
-/** A join is no sender's report: the bot tells of it, once by the chat and the person. */
-function joined({ click: { id: click_id }, type }: DemoEvent, org_id: number, telegram_user_id: string) {
+/** The bot, not a sender, reports a join, once per chat and person. */
+function joinFields({ click: { id: click_id }, type }: DemoEvent, org_id: number, telegram_user_id: string) {
   const { chat_id, title: chat_title } = SIGNALS
   const place = { type: type as 'channel_join', chat_id, telegram_user_id }
   const payload: Readonly<Record<string, unknown>> = { chat_id, chat_title, attribution: attributionOf(click_id) }

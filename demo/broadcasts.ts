@@ -1,5 +1,5 @@
-// Broadcasts of the demo's bot: one that has gone out with all that may come of it, a draft, and one for later. Nobody is called for them: the bot is made up, and
-// Sluice sends for no bot that Telegram has never confirmed.
+// Broadcasts of the demo's bot: one that was sent, with every possible outcome, a draft, and a scheduled one. Nothing is sent: the bot is made up, and
+// Sluice does not send for a bot that Telegram has never confirmed.
 import type { Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
@@ -8,10 +8,10 @@ import { chanceOf } from './chance.ts'
 
 type Founded = { org_id: number; user_id: string; seed: string; now: number }
 
-/** So many days before now it went out. */
+/** The days since it was sent. */
 const SENT_DAYS = 4
 const LATER_DAYS = 21
-/** One after the other, as the bot's speed has it. */
+/** The time between two messages, by the bot's speed. */
 const EACH_MS = 50
 
 const OUTCOMES = [
@@ -23,7 +23,7 @@ const OUTCOMES = [
 ] as const
 type Outcome = (typeof OUTCOMES)[number]
 
-/** By chance, but the same for the same number. */
+/** The outcome for a draw. */
 function outcomeOf(chance: number): Outcome {
   let left = chance
   for (const outcome of OUTCOMES) {
@@ -42,7 +42,7 @@ const WEEKEND = {
   buttons: [[{ text: 'Open the signals', url: 'https://coinpulse.example/weekend?click={click_id}' }]],
 }
 
-/** Who had started the bot by then, each with the click of the newest start, and what came of the message. */
+/** The people who had started the bot by then, each with the click of their newest start, and the outcome of the message. */
 async function recipientsAt(trx: Transaction<Tables>, { org_id, seed }: Founded, began: number): Promise<Recipient[]> {
   const starts = await trx
     .selectFrom('events')
@@ -66,7 +66,7 @@ async function recipientsAt(trx: Transaction<Tables>, { org_id, seed }: Founded,
 
 const written = (ms: number) => ({ created_at: iso(ms), updated_at: iso(ms) })
 
-/** Writes them for whoever has started the bot by the time. */
+/** Inserts them, for the people who had started the bot by then. */
 export async function insertBroadcasts(trx: Transaction<Tables>, founded: Founded): Promise<void> {
   const { org_id, user_id, now } = founded
   const { id: bot_id } = await trx

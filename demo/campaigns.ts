@@ -251,7 +251,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     steps: [
       { type: 'bot_start', chance: 0.36, hours: 0.05, telegram: true },
       { type: 'registration', chance: 0.33, hours: 4, telegram: true },
-      // The advertiser names the payout: who came by the page for desktops has no offer on the click.
+      // The advertiser sends the payout, because clicks by the page for desktops have no offer.
       { type: 'deposit', chance: 0.21, hours: 40, telegram: true, payout: [60, 60], again: 0.5 },
     ],
   },

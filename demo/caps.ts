@@ -1,4 +1,4 @@
-// The caps of the demo: a day's registrations that an advertiser takes, reached, with another offer taking over; a month's leads; and hours.
+// The demo's caps: a reached daily cap on registrations, with another offer taking over; a monthly cap on leads; and open hours.
 import { sql, type Transaction } from 'kysely'
 import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
@@ -7,14 +7,14 @@ import type { Workspace } from './placing.ts'
 import { OFFERS, type OfferName } from './world.ts'
 
 type Trx = Transaction<Tables>
-type Terms = Pick<Workspace, 'offers'> & { org_id: number; now: number; founded: number }
+type CapTerms = Pick<Workspace, 'offers'> & { org_id: number; now: number; founded: number }
 
-/** Makes them of what the books hold already; answers the ids that traffic goes by. */
-export async function placeCaps(trx: Trx, terms: Terms): Promise<string[]> {
+/** Inserts them, with limits by the books. Returns the ids that affect traffic. */
+export async function placeCaps(trx: Trx, terms: CapTerms): Promise<string[]> {
   const { org_id, offers } = terms
   const idOf = (name: OfferName) => [...offers].find(([, offer]) => offer === OFFERS[name])?.[0] ?? ''
   const ids = [
-    // As many as came today but two, so that the last ones are over it.
+    // Two fewer than today's, so that the last ones are over it.
     await capOn(trx, terms, idOf('dating'), {
       event_types: ['registration'],
       period: 'day',
@@ -37,7 +37,7 @@ export async function placeCaps(trx: Trx, terms: Terms): Promise<string[]> {
   return [...ids, vpn]
 }
 
-type Wanted = {
+type CapSeed = {
   event_types: ['registration'] | ['lead']
   period: 'day' | 'month'
   limitOf: (used: number) => number
@@ -46,9 +46,9 @@ type Wanted = {
 
 async function capOn(
   trx: Trx,
-  { org_id, now, founded }: Terms,
+  { org_id, now, founded }: CapTerms,
   object_id: string,
-  { event_types, period, limitOf, then_offer_id }: Wanted,
+  { event_types, period, limitOf, then_offer_id }: CapSeed,
 ): Promise<string> {
   const at = new Date(now).toISOString()
   const start = period === 'day' ? at.slice(0, 10) : `${at.slice(0, 7)}-01`

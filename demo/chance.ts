@@ -1,9 +1,9 @@
-// Chance that repeats: the same seed draws the same traffic, on every machine.
+// Repeatable randomness: the same seed draws the same traffic on every machine.
 
 /** A stream of draws from 0 (included) to 1 (not). */
 export type Chance = () => number
 
-/** A stream of its own for each name, so that what one campaign draws never shifts another's (mulberry32 over an FNV-1a hash). */
+/** A separate stream for each name, so that one campaign's draws never shift another's (mulberry32 over an FNV-1a hash). */
 export function chanceOf(...name: (string | number)[]): Chance {
   let state = 0x811c9dc5
   for (const letter of name.join('/')) state = Math.imul(state ^ letter.charCodeAt(0), 0x01000193)
@@ -15,7 +15,7 @@ export function chanceOf(...name: (string | number)[]): Chance {
   }
 }
 
-/** What is drawn, and how often it comes in relation to the others. */
+/** Choices with their relative frequencies. */
 export type Weighted<T> = readonly (readonly [T, number])[]
 
 export function pick<T>(chance: Chance, choices: Weighted<T>): T {
@@ -27,18 +27,18 @@ export function pick<T>(chance: Chance, choices: Weighted<T>): T {
   return (choices[0] as readonly [T, number])[0]
 }
 
-/** About `mean`, give or take its square root: how many come when each comes by itself. */
+/** About `mean`, plus or minus its square root: the number of independent arrivals. */
 export function countAround(chance: Chance, mean: number): number {
   const spread = chance() + chance() + chance() + chance() - 2
   return Math.max(0, Math.round(mean + spread * Math.sqrt(mean) * 1.7))
 }
 
-/** Some time later, mostly soon: exponential with this mean. */
+/** An exponential delay with this mean. */
 export function later(chance: Chance, mean_ms: number): number {
   return Math.ceil(-Math.log(1 - chance()) * mean_ms)
 }
 
-/** Letters as ad platforms make their click ids of. */
+/** Random letters, as in the click ids of ad platforms. */
 export function letters(
   chance: Chance,
   length: number,
@@ -49,7 +49,7 @@ export function letters(
   return out
 }
 
-/** A uuid that repeats, for what is no click and no event. */
+/** A repeatable uuid, for rows other than clicks and events. */
 export function drawnUuid(chance: Chance): string {
   const hex = letters(chance, 32, '0123456789abcdef')
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-a${hex.slice(17, 20)}-${hex.slice(20)}`

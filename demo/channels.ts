@@ -1,4 +1,4 @@
-// The channels of the demo and their invite links. They are made up: Telegram was not asked, so none says that it is ready, and nobody makes links.
+// The demo's channels and their invite links. They are made up: Telegram was not called, so no channel is ready, and no links are created.
 import { sql, type Transaction } from 'kysely'
 import { DAY_MS, MINUTE_MS } from '../src/contract/days.ts'
 import { newId, toWireId } from '../src/contract/ids.ts'
@@ -10,7 +10,7 @@ import { wordsOf } from '../src/traffic/invite-links/words.ts'
 import type { Founding, Standing } from './objects.ts'
 import type { DemoClick, Place } from './traffic.ts'
 
-/** The chats as Telegram would number them. */
+/** Chat ids in Telegram's form. */
 export const SIGNALS = { chat_id: -1_000_000_000_101, title: 'CoinPulse Signals' } as const
 export const CHAT = { chat_id: -1_000_000_000_102, title: 'CoinPulse Chat' } as const
 
@@ -33,7 +33,7 @@ export const REASON = 'The channels of the demo are made up, and Telegram was no
 const LINK_DAYS = 7
 const FREE = 50
 
-/** Makes the channels over the bot; answers their ids by title. */
+/** Inserts the bot's channels. Returns their ids by title. */
 export async function placeChannels(
   { trx, org_id, nextId, times }: Founding,
   standing: Standing,
@@ -52,7 +52,7 @@ export async function placeChannels(
   return title => rows.find(row => row.title === title)?.id ?? ''
 }
 
-/** The links of the last days' clicks, some that wait, and the one that each campaign shares. */
+/** Inserts the links of the last days' clicks, some unused ones, and each campaign's shared link. */
 export async function insertLinks(
   trx: Transaction<Tables>,
   { org_id, now }: { org_id: number; now: number },
@@ -115,7 +115,7 @@ const HOW: readonly (readonly [certainty: string, below: number])[] = [
   ['person', 1],
 ]
 
-/** How the click of a join is known: nearly always by a link of its own. */
+/** How a join's click is found: nearly always by its own link. */
 export function attributionOf(click_id: string): string {
   const drawn = chanceOf(click_id, 'attribution')()
   return HOW.find(([, below]) => drawn < below)?.[0] ?? 'link'

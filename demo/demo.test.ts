@@ -11,7 +11,7 @@ import { EMAIL } from './workspace.ts'
 const SCALE = 0.02
 const now = Date.now()
 
-/** Everything of an organization that does not hang on ids, in a few numbers. A delivery under way is counted, its attempts are not: they go on. */
+/** The rows of an organization as a few numbers that do not depend on ids. A delivery in progress counts, its attempts do not, because they continue. */
 async function sumsOf({ database }: TestHouse, org_id: number): Promise<unknown> {
   const { rows } = await database.reads.query(
     `select
@@ -50,7 +50,7 @@ function wordsOf(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
 }
 
-/** Sends what the curl line would send. */
+/** Sends the request of a curl line. */
 async function send(line: string): Promise<Response> {
   const words = wordsOf(line)
   const headers = new Headers()
@@ -70,7 +70,7 @@ async function send(line: string): Promise<Response> {
 
 type Listed = Record<string, unknown>
 
-/** What the screens of the dashboard list. */
+/** The lists of the dashboard's screens. */
 const SCREENS = [
   '/api/clicks',
   '/api/events',
@@ -111,7 +111,7 @@ describe('the demo', () => {
   })
   after(() => house.end())
 
-  test('is the same whenever it is made with the same seed on the same day', async () => {
+  test('is the same each time it is made with the same seed on the same day', async () => {
     const other = await startHouse()
     const again = await prepareDemo(other.ground, { seed: 'test', now, scale: SCALE })
     const [sums, othersSums] = [await sumsOf(house, demo.org_id), await sumsOf(other, again.org_id)]
@@ -120,7 +120,7 @@ describe('the demo', () => {
     assert.ok(demo.clicks > 1000 && demo.conversions > 50, `${demo.clicks} clicks, ${demo.conversions} conversions`)
   })
 
-  test('is checked: revenue, money or counters that are off by one do not pass', async () => {
+  test('is checked: revenue, ledger or counters that are off by one are found', async () => {
     const { worker } = house.database
     await auditDemo(worker, demo.org_id, now)
     const tampering = [
@@ -137,7 +137,7 @@ describe('the demo', () => {
     await auditDemo(worker, demo.org_id, now)
   })
 
-  test('prints lines that work as they are printed', async () => {
+  test('prints lines that work as printed', async () => {
     const address = (await house.listen()).replace('127.0.0.1', 'localhost')
     const lines = linesOf({ ...demo, address, answering: 'this', start: 'npm start', now })
     const curls = lines.split('\n').filter(line => line.startsWith('curl '))
@@ -161,7 +161,7 @@ describe('the demo', () => {
     assert.equal(((await listed.json()) as { result: { tools: unknown[] } }).result.tools.length, 25)
   })
 
-  test('says how it is started where nobody answers, or one with other data', () => {
+  test('prints how to start it if nothing answers at the address, or a Sluice with other data', () => {
     const told = { ...demo, address: 'http://localhost:8080', start: 'PORT=8081 npm start', now }
     assert.match(linesOf({ ...told, answering: 'nobody' }), /not running; start it with: {2}PORT=8081 npm start\n/)
     assert.match(
@@ -170,7 +170,7 @@ describe('the demo', () => {
     )
   })
 
-  /** Signs in with what is printed; answers the session's cookie. */
+  /** Signs in with the printed password. Returns the session's cookie. */
   const signIn = async (): Promise<string> => {
     const body = { email: EMAIL, password: demo.password }
     const signedIn = await house.call('POST', '/api/auth/sign-in/email', { body, headers: { origin: ORIGIN } })
@@ -178,7 +178,7 @@ describe('the demo', () => {
     return String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? ''
   }
 
-  test('prints a sign-in that signs in, to the organization it has filled', async () => {
+  test('prints a sign-in that works, in the filled organization', async () => {
     const cookie = await signIn()
     const { data } = (await house.call('GET', '/api/campaigns', { cookie })).json<{ data: { name: string }[] }>()
     assert.equal(data.length, 12)
@@ -221,7 +221,7 @@ describe('the demo', () => {
       assert.equal((await house.call('GET', `/api/clicks/${String(id)}/trace`, { cookie })).statusCode, 200)
   })
 
-  test('asks nobody outside: what a conversion puts out now goes to no ad account, and nothing waits', async () => {
+  test('calls nobody outside: a new conversion goes to no ad account, and no delivery waits', async () => {
     const { rows } = await house.database.reads.query<{ id: string }>(
       "select id from clicks where org_id = $1 and platform = 'meta' and tracked order by id desc limit 1",
       [demo.org_id],
@@ -235,7 +235,7 @@ describe('the demo', () => {
     assert.deepEqual(waiting, [])
   })
 
-  test('opens its Mini App for a visitor by a page', async () => {
+  test('opens its Mini App by a page', async () => {
     const { rows } = await house.database.reads.query<{ key: string }>(
       "select key from campaigns where org_id = $1 and destination -> 'telegram' ->> 'type' = 'mini_app'",
       [demo.org_id],
@@ -244,7 +244,7 @@ describe('the demo', () => {
     assert.match(answer.body, /href="https:\/\/t\.me\/coinpulse__demo_bot\/play\?startapp=ads-[0-9a-z]{26}"/)
   })
 
-  test('leads a visitor into its channel by a link of his own', async () => {
+  test('sends each visitor to its channel by their own link', async () => {
     const { rows } = await house.database.reads.query<{ key: string }>(
       "select key from campaigns where org_id = $1 and destination ->> 'channel' is not null",
       [demo.org_id],
@@ -256,7 +256,7 @@ describe('the demo', () => {
     assert.notEqual(one, other)
   })
 
-  test('sends a visitor of its click flow on to its bot', async () => {
+  test('sends a visitor of its click flow to its bot', async () => {
     const { rows } = await house.database.reads.query<{ key: string }>(
       "select key from campaigns where org_id = $1 and destination ->> 'type' = 'click_flow' and offer_id is not null",
       [demo.org_id],
@@ -269,7 +269,7 @@ describe('the demo', () => {
   test('run again fills nothing, replaces password and key, and touches no other organization', async () => {
     const stranger = await seedOrganization(house.database)
     const strangersKey = await seedKey(house.database, stranger, { rights: ['clicks'] })
-    // What the lines above have changed is folded first, so that nothing moves while it is compared.
+    // Changes of the tests above are folded first, so that nothing changes during the comparison.
     const folder = openFolder(house.ground)
     await folder.foldAll()
     await folder.close()

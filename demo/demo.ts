@@ -1,5 +1,5 @@
-// `npm run demo`: fills an organization with 90 days of believable traffic and prints how to look at it. Nothing of any other
-// organization is touched; a second run fills nothing and prints the lines again, with a new password and a new key.
+// `npm run demo`: fills an organization with 90 days of realistic traffic and prints how to use it. Other organizations are not
+// changed. A second run fills nothing and prints the lines again, with a new password and a new key.
 import { pino } from 'pino'
 import { type Config, readConfig } from '../src/ground/config.ts'
 import { connect, type Database } from '../src/ground/db/connect.ts'
@@ -15,7 +15,7 @@ const PROBE_MS = 1500
 
 const log = pino({ level: 'warn', base: {} }, pino.destination(2))
 
-/** The database of a service that may be running: its server is shared, and stopped afterwards only if it was started here. */
+/** The database of a Sluice that may be running: its server is shared, and stopped afterwards only if it was started here. */
 async function shareNodes(config: Config): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return openNodes(config, log)
   const embedded = await startPostgres({ dataDir: config.dataDir, log, alone: false })
@@ -28,7 +28,7 @@ const addressOf = ({ baseUrl, host, port }: Config): string => {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
-/** Whether a Sluice on the demo's own database answers there, another one, or nobody: only the first knows the new key. */
+/** Whether a Sluice with the demo's database answers there, another one, or nothing. Only the first accepts the new key. */
 async function whoAnswers(address: string, secret: string): Promise<Answering> {
   const signal = AbortSignal.timeout(PROBE_MS)
   try {
@@ -39,7 +39,7 @@ async function whoAnswers(address: string, secret: string): Promise<Answering> {
   }
 }
 
-/** What has to stand before `npm start` for it to open the same data at the same address. */
+/** The `npm start` command, with the settings for the same data and address. */
 function startOf(env: NodeJS.ProcessEnv): string {
   const set = ['DATA_DIR', 'DATABASE_URL', 'PORT', 'HOST', 'BASE_URL'].filter(name => env[name])
   return [...set.map(name => (name === 'DATABASE_URL' ? 'DATABASE_URL=…' : `${name}=${env[name]}`)), 'npm start'].join(

@@ -1,5 +1,5 @@
-// Names of the organization's own: one that led here, and one whose DNS is still to be set. Both are made up, so neither is looked at again, and
-// no campaign that runs is shown on them: its address would open nothing.
+// Domains of the demo: an active one, and one whose DNS is not set yet. Both are made up, so they are not checked again, and only paused
+// campaigns use them, because their links would not open.
 import type { Transaction } from 'kysely'
 import { DAY_MS } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
@@ -9,7 +9,7 @@ import type { Place } from './traffic.ts'
 
 const IN_SERVICE = 'go.demo-media.example'
 const AWAITED = 'offers.demo-media.example'
-/** Of the range for documentation. */
+/** From the range for documentation. */
 const ADDRESS = '203.0.113.10'
 
 const ROOT = '{"type":"redirect","url":"https://demo-media.example/"}'
@@ -25,7 +25,7 @@ const record = (name: string, found: string[]) => ({
 
 type Founded = { org_id: number; founded: number; now: number }
 
-/** The paused campaigns of the organization are shown on the domain in service. */
+/** Inserts them. The organization's paused campaigns use the active domain. */
 export async function insertDomains(
   trx: Transaction<Tables>,
   { org_id, founded, now }: Founded,

@@ -1,4 +1,4 @@
-// Puts traffic and books into the real tables, all in the transaction of the caller: the demo is there whole or not at all.
+// Inserts traffic and books in the caller's transaction, so that the demo is complete or not there at all.
 import { CompiledQuery, sql, type Transaction } from 'kysely'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
@@ -16,7 +16,7 @@ import type { DemoCampaign } from './world.ts'
 
 type Trx = Transaction<Tables>
 
-/** Rows of one statement: enough to be quick, few enough to stay within a statement's time. */
+/** Rows per statement: enough to be fast, few enough for the statement timeout. */
 const PORTION = 4000
 
 async function inPortions<T>(rows: readonly T[], write: (portion: readonly T[]) => Promise<unknown>): Promise<void> {
@@ -25,7 +25,7 @@ async function inPortions<T>(rows: readonly T[], write: (portion: readonly T[]) 
 
 const columns = sql.raw(CLICK_COLUMNS.join(', '))
 
-/** Clicks as they have become, and the counters they make. */
+/** Inserts clicks in their final state, and their counters. */
 export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Promise<void> {
   await inPortions(clicks, portion =>
     sql`
@@ -49,7 +49,7 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
 
 const revenueOf = ({ revenue }: DemoClick): string | null => (revenue === 0n ? null : fromMillionths(revenue))
 
-/** How its conversions stand; null where none was ever worth something. */
+/** The statuses of its conversions; null if none was ever worth something. */
 function standingOf({ standing: { held, ...counts } }: DemoClick): Verdicts | null {
   const isNone = counts.approved + counts.pending + counts.rejected === 0
   return isNone ? null : { ...counts, revenue_pending: fromMillionths(held) }
@@ -61,7 +61,7 @@ function changeOf(click: DemoClick): Partial<Counts & Costs & Verdicts> {
   return { ...Object.fromEntries(counts), revenue: fromMillionths(revenue), ...costsOf(click), ...standingOf(click) }
 }
 
-/** Events with the persons behind them and the money they cost. */
+/** Inserts events, with their persons and charges. */
 export async function insertBooks(trx: Trx, org_id: number, books: Books): Promise<void> {
   await inPortions(books.persons, rows =>
     trx
@@ -116,7 +116,7 @@ export async function insertBooks(trx: Trx, org_id: number, books: Books): Promi
   await trx.updateTable('balances').set({ balance: books.balance }).where('org_id', '=', org_id).execute()
 }
 
-/** The calls that went out, and how each try went. */
+/** Inserts deliveries with their attempts. */
 export async function insertDeliveries(trx: Trx, org_id: number, outbox: Outbox): Promise<void> {
   await inPortions(outbox.deliveries, rows =>
     trx
@@ -147,7 +147,7 @@ export async function insertDeliveries(trx: Trx, org_id: number, outbox: Outbox)
   )
 }
 
-/** What the clicks have cost, per campaign and day, and where the source tells it, per sub1. */
+/** Inserts spend per campaign and day, and per sub1 if the source reports it. */
 export async function insertSpend(
   trx: Trx,
   org_id: number,
@@ -182,7 +182,7 @@ export async function insertSpend(
   )
 }
 
-/** By each link, or by the week. */
+/** Whether the cost comes from each link or from weekly bills. */
 const isKnownOtherwise = ({ dearZones, billedIn }: DemoCampaign) => dearZones !== undefined || billedIn !== undefined
 
 const iso = (ms: number): string => new Date(ms).toISOString()

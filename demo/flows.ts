@@ -1,4 +1,4 @@
-// The click flows of the demo: which way a visitor goes by country, by device, and where crawlers end.
+// The demo's click flows, by country, device, and for crawlers.
 import type { FlowEdge, FlowNode, Graph } from '../src/traffic/click-flows/api.ts'
 import type { DemoFlow } from './world.ts'
 
@@ -9,7 +9,7 @@ const fork = (from: string, yes: string, no: string): FlowEdge[] => [
 ]
 const entry: FlowNode = { id: 'entry', type: 'entry', label: 'Every visitor' }
 
-/** Poland reads a page of its own; Romania does so since the second version. */
+/** Poland has its own page; so has Romania since the second version. */
 function ketoGraph(idOf: { poland: string; romania: string | undefined; offer: string }): Graph {
   const countries: FlowNode[] = [
     { id: 'poland', type: 'condition', label: 'Poland?', field: 'geo', values: ['PL'] },

@@ -1,4 +1,4 @@
-// Who is in the channels of the demo: joins over its campaign's clicks, people who came by themselves, some who left, and requests to join.
+// Members of the demo's channels: joins from its campaign's clicks, organic members, some who left, and join requests.
 import type { Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
@@ -12,15 +12,15 @@ type Filling = { org_id: number; seed: string; now: number }
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** Of those who leave, most do within a week. */
+/** Most members who leave do so within a week. */
 const LEAVES = 0.34
 const STAYED_DAYS = 6
-/** Beside those who came by an ad. */
+/** In addition to members from ads. */
 const ORGANIC = 0.11
 const ASKED = 46
 const PENDING = 7
 
-/** Members and requests, of the joins that the books hold. */
+/** Inserts members and requests, by the joins in the books. */
 export async function insertMembers(trx: Trx, filling: Filling, { events }: Pick<Books, 'events'>): Promise<void> {
   const { org_id, seed, now } = filling
   const chance = chanceOf(seed, 'members')
@@ -47,7 +47,7 @@ export async function insertMembers(trx: Trx, filling: Filling, { events }: Pick
       ? [{ ...organicOf(chance, { org_id, channel_id }, Date.parse(asked_at) + 32_000, now), telegram_user_id }]
       : [],
   )
-  // Ids in the order of their joins, as lists go by them.
+  // Ids in the order of their joins, because lists are sorted by id.
   const members = [...known, ...organic, ...letIn].toSorted((a, b) => (a.joined_at < b.joined_at ? -1 : 1))
   if (members.length > 0)
     await trx
@@ -67,7 +67,7 @@ const organicOf = (chance: Chance, place: { org_id: number; channel_id: string }
   certainty: 'organic',
 })
 
-/** Somebody who came then, and may have left since. */
+/** A member who joined at that time and may have left. */
 function memberOf(chance: Chance, ms: number, now: number) {
   const left = ms + later(chance, STAYED_DAYS * DAY_MS)
   const hasLeft = chance() < LEAVES && left < now

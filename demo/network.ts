@@ -1,4 +1,4 @@
-// The affiliate network of the demo: what it called to report conversions, and the calls that were refused.
+// The demo's affiliate network: its postbacks, and the refused ones.
 import { sql } from 'kysely'
 import { DAY_MS, dayOf, HOUR_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
@@ -16,7 +16,7 @@ import { type Chance, chanceOf, letters } from './chance.ts'
 import type { Founding } from './objects.ts'
 import type { DemoClick, DemoEvent } from './traffic.ts'
 
-/** The network as it stands in the organization, and how its calls are read. */
+/** The network in the organization, and the maps of its postbacks. */
 export type PlacedNetwork = { id: string; reading: NetworkMaps }
 
 export async function placeNetwork({ trx, org_id, nextId, times, secrets }: Founding): Promise<PlacedNetwork> {
@@ -26,21 +26,21 @@ export async function placeNetwork({ trx, org_id, nextId, times, secrets }: Foun
   return { id, reading }
 }
 
-/** The network's own words; what it says nothing else of it calls by our names. */
+/** The network's names of event types; for other types it uses ours. */
 const WORDS: Partial<Record<EventType, string>> = { registration: 'reg', ftd: 'ftd', deposit: 'dep' }
 
-/** What it pays for a conversion that is paid, in euro. */
+/** Its payout of a paid conversion, in euro. */
 export const EURO_PAYOUT = '78'
 
-/** What the network calls for a conversion. */
+/** The postback of a conversion. */
 export function callOf({ click, type, nonce, payout }: DemoEvent): Fields {
   return { subid: toWireId(click.id), payout: payout ?? '', tid: nonce, status: WORDS[type] ?? type, currency: 'EUR' }
 }
 
-/** How long refused calls are kept, less a day for whoever looks tomorrow. */
+/** The days that refused postbacks are kept, minus one so that they are still there tomorrow. */
 const KEPT_DAYS = 28
 
-/** A call that goes wrong, for a click of the network's: what its manager's first tries and its odd statuses look like. */
+/** Wrong postbacks for a click of the network, such as first tests with unfilled macros, and unknown statuses. */
 const WRONG: readonly ((right: Fields) => Fields)[] = [
   right => ({ ...right, status: 'rejected' }),
   right => ({ ...right, status: 'kyc_passed' }),
@@ -55,19 +55,19 @@ const WRONG: readonly ((right: Fields) => Fields)[] = [
   right => ({ ...right, subid: 'test' }),
 ]
 
-/** Those from this one on are of the last day: a morning has something to look at. */
+/** Postbacks from this one on are of the last day, so that the overview shows some. */
 const EARLIER = WRONG.length - 3
 
 type Keeping = Pick<Ground, 'db' | 'log' | 'secrets'> & { org_id: number; seed: string; now: number }
 
-// A network is heard of by what it calls, right or wrong.
+// The last postback of a network, recorded or refused.
 const HEARD = (org_id: number, id: string) => sql`
   update networks set last_received_at = greatest(
     (select max(created_at) from events where org_id = ${org_id} and source = 'network'),
     (select max(received_at) from refused_events where org_id = ${org_id} and network_id = ${id}))
   where org_id = ${org_id} and id = ${id}`
 
-/** Keeps calls on some of the network's latest clicks as they are kept when they are refused; `clicks` come in the order they were made. */
+/** Inserts refused postbacks for some of the network's latest clicks; `clicks` are in the order they were made. */
 export async function keepRefused(
   { org_id, seed, now, ...ground }: Keeping,
   { id: network_id, reading }: PlacedNetwork,
@@ -113,14 +113,14 @@ function rightCall(chance: Chance, click: DemoClick): Fields {
   return callOf({ ...conversion, telegram_user_id: undefined })
 }
 
-/** What such a call is refused with; an id that is none only fails where clicks are looked up. */
+/** The refusal of such a postback; an invalid id only fails when the click is looked up. */
 function refusalOf(
   fields: Fields,
   { reading, received_at, ...from }: { reading: NetworkMaps; org_id: number; network_id: string; received_at: number },
 ): Refusal {
   try {
     const read = readCall(fields, reading, { ...from, arrived_at: 0 })
-    // A verdict that came before anything was recorded.
+    // A verdict before its conversion was recorded.
     if (read.kind === 'revision') return new Refusal('conversion_unknown')
     const { foreign } = read
     if (foreign !== undefined && foreign.currency !== 'EUR')

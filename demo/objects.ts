@@ -1,4 +1,4 @@
-// What the campaigns of the demo lead to: offers, landings, funnels, click flows and the bot, as rows, and as the redirect looks them up.
+// The destinations of the demo's campaigns: offers, landings, funnels, click flows and the bot, as rows, and in the form that the redirect uses.
 import type { Transaction } from 'kysely'
 import { DAY_MS } from '../src/contract/days.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
@@ -9,19 +9,19 @@ import { isReachable } from '../src/telegram/bots/telegram.ts'
 import type { LiveCampaigns, LiveFlow, LiveObjects } from '../src/traffic/campaigns/live.ts'
 import { type DemoFlow, type DemoFunnel, type IdOf, OFFERS, type OfferName } from './world.ts'
 
-/** The organization as it is founded. `today` is the day its traffic ends (Unix ms); `times` go into rows. */
+/** The new organization. `today` is the last day of its traffic (Unix ms); `times` go into rows. */
 export type Founding = Pick<Ground, 'config' | 'secrets'> & {
   trx: Transaction<Tables>
   org_id: number
   today: number
   times: { created_at: string; updated_at: string }
-  /** The id of the next object: lists show them in the order they were made. */
+  /** The id of the next object. Lists are sorted by id. */
   nextId: () => string
 }
 
 type Lookup = Pick<LiveCampaigns, 'object' | 'capsOf'> & { isSpent: () => boolean }
 
-/** What stands in the organization. Of a click flow the version counts that was in traffic at the moment that is asked about. */
+/** The organization's objects. A click flow has the version that was published at the requested time. */
 export class Standing {
   readonly #objects = new Map<string, unknown>()
   readonly #flows = new Map<string, { from: number; flow: LiveFlow }[]>()
@@ -45,14 +45,14 @@ export class Standing {
         : kind === 'open_hours'
           ? undefined
           : this.#objects.get(id)
-    // What is capped and open today says nothing of the days before it.
+    // Today's caps and hours do not apply to past days.
     return { object: object as Lookup['object'], capsOf: () => undefined, isSpent: () => false }
   }
 }
 
 /**
- * A name that Telegram gives to nobody, because of the two underscores: nothing in the demo leads to a stranger's bot. Its token is
- * made up as well.
+ * Telegram allows no name with two underscores, so the demo never leads to a stranger's bot. The token is
+ * made up too.
  */
 export const BOT = {
   username: 'coinpulse__demo_bot',
@@ -60,7 +60,7 @@ export const BOT = {
   token: '1000000000:DEMO-this-is-no-token-of-any-bot',
 }
 
-/** The address of an offer, with the click id under the name that who reports its conversions hands back. */
+/** The address of an offer, with the click id in the parameter that its network or advertiser returns. */
 export function offerUrl(name: OfferName): string {
   const { path, ...offer } = OFFERS[name]
   return `https://offers.example/${path}?${'byNetwork' in offer ? 'subid' : 'click'}={click_id}&creative={sub1}`
@@ -101,7 +101,7 @@ async function placeLandings(
   return rows.map(({ id }) => id)
 }
 
-/** Makes landings and a funnel of them; answers its id. */
+/** Inserts landings and their funnel. Returns the funnel's id. */
 export async function placeFunnel(
   founding: Founding,
   standing: Standing,
@@ -130,7 +130,7 @@ export async function placeFunnel(
   return id
 }
 
-/** Makes landings and a click flow over them, each version published at the beginning of its day; answers the flow's id. */
+/** Inserts landings and their click flow, with each version published at the beginning of its day. Returns the flow's id. */
 export async function placeFlow(
   founding: Founding,
   standing: Standing,
@@ -176,7 +176,7 @@ export async function placeFlow(
   return id
 }
 
-/** Makes the bot as one is made where Telegram cannot reach us: nobody is asked, and its starts are reported by its own program. */
+/** Inserts a bot as on a Sluice that Telegram cannot reach: Telegram is not called, and the bot's program reports its starts. */
 export async function placeBot(
   { trx, org_id, nextId, times, secrets, config }: Founding,
   standing: Standing,

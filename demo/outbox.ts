@@ -1,20 +1,20 @@
-// Whom the conversions of the demo were told to: the partners that rules call, and the ad account; with each try and its answer.
+// The deliveries of the demo's conversions: to partners by rules, and to the ad account, with every attempt and its answer.
 
 import { toUnits } from '../src/contract/decimals.ts'
 import type { EventType } from '../src/contract/event-types.ts'
 import { newId, toWireId } from '../src/contract/ids.ts'
 import type { Ground } from '../src/ground/room.ts'
 import { fillMacros } from '../src/outgoing/postbacks/macros.ts'
-import { isTold, openTelling, type Telling, type Try } from './ad-account.ts'
+import { isReported, openReporting, type ReportedConversion, type CallAttempt } from './ad-account.ts'
 import { type Chance, chanceOf } from './chance.ts'
 import type { Place } from './traffic.ts'
 import { type PlacedAccount } from './world.ts'
 
-/** A rule as it stands in the organization. */
+/** A rule of the organization. */
 export type PlacedRule = { id: string; event_type: EventType; url: string; campaign_id: string | null }
 
-/** A conversion as it was recorded, at `ms`. */
-export type Recorded = Omit<Telling, 'led_to'> & { campaign_id: string | null; nonce: string | null }
+/** A conversion recorded at `ms`. */
+export type RecordedConversion = Omit<ReportedConversion, 'led_to'> & { campaign_id: string | null; nonce: string | null }
 
 type Delivery = {
   id: string
@@ -30,35 +30,35 @@ type Delivery = {
   finished: number
   attempts: number
 }
-type Attempt = Try & { delivery_id: string; number: number }
+type Attempt = CallAttempt & { delivery_id: string; number: number }
 
-type Terms = {
+type OutboxTerms = {
   seed: string
   rules: readonly PlacedRule[]
   account: PlacedAccount
   places: ReadonlyMap<string | null, Place>
 }
 
-/** How many of the calls met a receiver that was busy, and went through at the second try. */
+/** The share of calls with a busy receiver, which succeed at the second attempt. */
 const BUSY = 0.015
 const RETRY_MS = 5000
 
 export class Outbox {
   readonly deliveries: Delivery[] = []
   readonly attempts: Attempt[] = []
-  readonly #terms: Terms
+  readonly #terms: OutboxTerms
   readonly #chance: Chance
   readonly #toMeta: Chance
-  readonly #tell: ReturnType<typeof openTelling>
+  readonly #tell: ReturnType<typeof openReporting>
 
-  constructor(ground: Pick<Ground, 'config' | 'secrets'>, terms: Terms) {
+  constructor(ground: Pick<Ground, 'config' | 'secrets'>, terms: OutboxTerms) {
     this.#terms = terms
     this.#chance = chanceOf(terms.seed, 'deliveries')
     this.#toMeta = chanceOf(terms.seed, 'meta')
-    this.#tell = openTelling(ground, this.#toMeta)
+    this.#tell = openReporting(ground, this.#toMeta)
   }
 
-  put(event: Recorded): void {
+  put(event: RecordedConversion): void {
     for (const rule of this.#terms.rules) {
       const isMeant = rule.campaign_id === null || rule.campaign_id === event.campaign_id
       if (rule.event_type === event.type && isMeant) this.#call(event, rule)
@@ -66,7 +66,7 @@ export class Outbox {
     this.#report(event)
   }
 
-  #call(event: Recorded, rule: PlacedRule): void {
+  #call(event: RecordedConversion, rule: PlacedRule): void {
     const { id, type, click, ms, payout, nonce } = event
     const url = fillMacros(rule.url, {
       ...click,
@@ -91,12 +91,12 @@ export class Outbox {
     this.#log(event, { kind: 'postback', target_id: rule.id, state: 'delivered', reason: null, failure: null }, tries)
   }
 
-  /** To the account that the campaign names, else to the only one of the platform whose click id the visitor came with. */
-  #report(event: Recorded): void {
+  /** Reports to the campaign's account, else to the only account of the platform of the visitor's click id. */
+  #report(event: RecordedConversion): void {
     const { account, places } = this.#terms
     const { type, click, ms } = event
     const place = places.get(event.campaign_id)
-    if (ms < account.since || place === undefined || !isTold(type)) return
+    if (ms < account.since || place === undefined || !isReported(type)) return
     if (place.campaign.namesAccount !== true && click.platform !== 'meta') return
     const begun = ms + 60 + Math.floor(this.#toMeta() * 160)
     const { tries, ...outcome } = this.#tell({ ...event, led_to: place.led_to }, begun)
@@ -104,9 +104,9 @@ export class Outbox {
   }
 
   #log(
-    { id: event_id, click, campaign_id, ms }: Recorded,
+    { id: event_id, click, campaign_id, ms }: RecordedConversion,
     outcome: Pick<Delivery, 'kind' | 'target_id' | 'state' | 'reason' | 'failure'>,
-    tries: readonly Try[],
+    tries: readonly CallAttempt[],
   ): void {
     const id = newId(ms)
     for (const [at, one] of tries.entries()) this.attempts.push({ ...one, delivery_id: id, number: at + 1 })
@@ -124,5 +124,5 @@ export class Outbox {
   }
 }
 
-/** How long a try takes. */
+/** The duration of a call. */
 export const TRY_MS = 140

@@ -1,4 +1,4 @@
-// The campaigns of the demo with all they lead to, and who tells of their conversions: as rows, and as traffic is drawn through them.
+// The demo's campaigns with their destinations, rules and networks: as rows, and in the form that traffic is drawn with.
 import { decide, compiledCampaign } from '../src/intake/clicks/decide.ts'
 import { costText, type StoredCost } from '../src/traffic/campaigns/cost.ts'
 import {
@@ -30,16 +30,16 @@ import {
 
 export type Workspace = {
   places: Place[]
-  /** By their ids. */
+  /** By id. */
   offers: Map<string, DemoOffer>
   rules: PlacedRule[]
   network: PlacedNetwork
   account: PlacedAccount
-  /** Of all that traffic goes by: campaigns, and what they lead to. */
+  /** The ids of all objects that affect traffic: campaigns and their destinations. */
   ids: string[]
 }
 
-/** Makes everything that traffic runs on. */
+/** Inserts everything that traffic runs on. */
 export async function placeAll(founding: Founding): Promise<Workspace> {
   const standing = new Standing()
   const offerId = await placeOffers(founding, standing)
@@ -55,7 +55,7 @@ export async function placeAll(founding: Founding): Promise<Workspace> {
     const row = campaignRow(founding, campaign, {
       destination,
       key: keys.get(campaign.key) ?? '',
-      // What a funnel's visitors come to is its own affair, and so it is where all ways of a flow end with an offer.
+      // A funnel chooses the offer itself, and so does a flow whose paths all end at an offer.
       offer_id: destination.type === 'redirect' || campaign.offer === 'bot' ? offerId(campaign.offer) : null,
       ad_account_id: campaign.namesAccount === true ? account.id : null,
       traffic_source_id: campaign.origin === 'push' ? sourceId(campaign.name) : null,
@@ -123,7 +123,7 @@ function campaignRow({ org_id, nextId }: Founding, { origin, dearZones }: DemoCa
   }
 }
 
-/** Under which names clicks arrive, and whose macros stand in the address for the ads of a campaign without a traffic source. */
+/** The parameters of clicks, and the template of the link, for campaigns without a traffic source. */
 function sourceOf(origin: DemoCampaign['origin']): Readonly<Record<string, string>> {
   if (origin === 'push') return { ref_id: 'clickid', sub1: 'zoneid' }
   return origin === 'telegram' ? {} : { template: origin }
@@ -152,7 +152,7 @@ async function insertCampaign(
   await trx.insertInto('campaign_keys').values({ org_id, campaign_id: row.id, key: row.key }).execute()
 }
 
-/** What the offer is paid for; null where the workspace counts that anyway. */
+/** The offer's paid types; null if they are the workspace's goal anyway. */
 function goalOf(offer: OfferName): string[] | null {
   const types: readonly string[] = OFFERS[offer].payout_types
   return types.join() === USUAL_GOAL.join() ? null : [...types]
@@ -171,7 +171,7 @@ function placeOf(campaign: DemoCampaign, row: CampaignRow, standing: Standing, a
   }
 }
 
-/** The public key of each campaign, by the one in the catalogue: they are unique over all organizations, and that one may be taken. */
+/** The public key of each campaign, by its key in the catalogue, which another organization may have. */
 async function freeKeys({ trx }: Founding): Promise<Map<string, string>> {
   const wanted = CAMPAIGNS.map(({ key }) => key)
   const rows = await trx.selectFrom('campaign_keys').select('key').where('key', 'in', wanted).execute()
@@ -193,7 +193,7 @@ async function placeRules(
     .insertInto('postback_rules')
     .values(rules.map(rule => ({ org_id, method: 'GET', active: true, ...rule, created_at, updated_at: created_at })))
     .execute()
-  // Made today, so that it has told of nothing yet: on the screen it shows what a rule can be called on.
+  // Made today, so that it has made no call yet. It shows on the screen what a rule can be called on.
   const told = { told_on: 'any_change', told_campaign_id: null, campaign_id: NIL_ID, method: 'GET', active: true }
   await trx
     .insertInto('postback_rules')

@@ -1,4 +1,4 @@
-// Makes the demo, or finds the one that is there.
+// Makes the demo, or finds the existing one.
 import { sql } from 'kysely'
 import { DAY_MS } from '../src/contract/days.ts'
 import type { Ground } from '../src/ground/room.ts'
@@ -16,7 +16,7 @@ import { insertDomains } from './domains.ts'
 import { insertSpendAccount } from './spend-account.ts'
 import { insertSpreads } from './spreads.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
-import type { Told } from './lines.ts'
+import type { DemoSummary } from './lines.ts'
 import { keepRefused } from './network.ts'
 import { insertRates } from './rates.ts'
 import { Outbox } from './outbox.ts'
@@ -26,39 +26,39 @@ import { insertSubscribers } from './subscribers.ts'
 import { insertViews } from './views.ts'
 import { admitPerson, findWorkspace, foundWorkspace, makeKey } from './workspace.ts'
 
-type Wanted = { seed: string; now: number; scale?: number }
-export type Demo = Omit<Told, 'address' | 'answering' | 'start' | 'now'> & { org_id: number }
+type DemoOptions = { seed: string; now: number; scale?: number }
+export type Demo = Omit<DemoSummary, 'address' | 'answering' | 'start' | 'now'> & { org_id: number }
 
-/** Days between the founding of the organization and its first click. */
+/** Days between the organization's creation and its first click. */
 const FOUNDED_BEFORE = 4
 
 /** Fills the demo's organization unless an earlier run has, checks it, and gives its person a new password and a new key. */
-export async function prepareDemo(ground: Ground, wanted: Wanted): Promise<Demo> {
+export async function prepareDemo(ground: Ground, options: DemoOptions): Promise<Demo> {
   const { db, database } = ground
   const { user_id, password } = await admitPerson(ground)
   const there = await findWorkspace(db, user_id)
-  const org_id = there?.org_id ?? (await fillWorkspace(ground, user_id, wanted))
+  const org_id = there?.org_id ?? (await fillWorkspace(ground, user_id, options))
   if (there === undefined) {
     const folder = openFolder(ground)
     await folder.foldAll()
     await folder.close()
-    // So much in new tables is joined row by row until the planner has counted it, which takes minutes in place of a second.
+    // Without statistics of so many new rows the planner chooses nested loops, which take minutes instead of a second.
     await database.worker.query(
       'analyze clicks, events, event_counts, event_revisions, persons, person_keys, ledger, deliveries, report_day, report_slot',
     )
-    await auditDemo(database.worker, org_id, wanted.now)
+    await auditDemo(database.worker, org_id, options.now)
   }
   const key = await db.transaction().execute(trx => makeKey(trx, { org_id, user_id }))
-  return { org_id, password, key, wasThere: there !== undefined, ...(await lookAround(ground, org_id)) }
+  return { org_id, password, key, wasThere: there !== undefined, ...(await readLineValues(ground, org_id)) }
 }
 
-async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale = 1 }: Wanted): Promise<number> {
+async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale = 1 }: DemoOptions): Promise<number> {
   const { config, db, secrets } = ground
   const today = now - (now % DAY_MS)
   const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
   await ensurePartitions(ground.database.schema, first, now)
   const { org_id, ids } = await db.transaction().execute(async trx => {
-    // Drawing the traffic sends nothing for as long as it takes, which on a busy machine is more than the pool lets a transaction idle.
+    // Before the transaction, because drawing the traffic can take longer than the pool lets a transaction idle.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
     const founded = first - FOUNDED_BEFORE * DAY_MS
     const workspace = await foundWorkspace(trx, ground, { user_id, founded, today })
@@ -76,7 +76,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
       founded,
       now,
     }
-    // The books come first: they tell what the clicks have earned.
+    // The books first: they fill in the revenue of the clicks.
     const books = keepBooks(events, terms)
     await insertClicks(trx, clicks)
     await insertRates(trx, { org_id, actor: user_id, founded, now })
@@ -97,13 +97,13 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await keepRefused({ ...ground, db: trx, org_id, seed, now }, network, itsOwn)
     return { ...workspace, ids: [...workspace.ids, ...capped] }
   })
-  // A running service looks at what was written in the last seconds, and this took longer.
+  // A running Sluice polls for changes of the last seconds, and this transaction took longer.
   await Promise.all(ids.map(id => announceChange(db, org_id, id)))
   return org_id
 }
 
-/** What the lines name: how much there is, a click without a conversion, and a campaign. */
-async function lookAround({ database }: Ground, org_id: number) {
+/** The values for the printed lines: the counts, a click without a conversion, and a campaign. */
+async function readLineValues({ database }: Ground, org_id: number) {
   const { rows } = await database.reads.query<{ clicks: number; conversions: number; click_id: string; key: string }>(
     `select (select count(*)::int from clicks where org_id = $1) as clicks,
        (select count(*)::int from events where org_id = $1) as conversions, c.id as click_id, k.key

@@ -1,5 +1,5 @@
-// What a euro is worth to the demo: a rate of its own each month, as it was agreed with the network that pays in euro. Nobody is asked, and
-// other organizations of the installation are told nothing.
+// The demo's own euro rates, one per month, as agreed with the network that pays in euro. No source is called, and
+// other organizations are not affected.
 import type { Transaction } from 'kysely'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
@@ -7,7 +7,7 @@ import type { Tables } from '../src/ground/db/tables.ts'
 import type { Rate } from '../src/money/rates/rate-of-day.ts'
 
 const MONTH_MS = 30 * DAY_MS
-/** The first holds from the day the organization was founded. */
+/** The first applies from the day the organization was created. */
 const USD_PER_EURO = ['1.085', '1.092', '1.104', '1.098', '1.11'] as const
 
 /** The rate of a conversion at `ms`. */
@@ -17,7 +17,7 @@ export function euroAt(founded: number, ms: number): Rate {
   return { usd_per_unit, rate_day: dayOf(founded + month * MONTH_MS), rate_source: 'own' }
 }
 
-/** Writes them, each saved on its day. */
+/** Inserts them, each saved on its day. */
 export async function insertRates(
   trx: Transaction<Tables>,
   { org_id, actor, founded, now }: { org_id: number; actor: string; founded: number; now: number },

@@ -1,4 +1,4 @@
-// The traffic sources of the demo: push networks, and the postback of one, which waits for what its account there says.
+// The demo's traffic sources: push networks, and the postback rule of one, which waits for a value of the account there.
 import type { Transaction } from 'kysely'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { NIL_ID } from '../src/contract/ids.ts'
@@ -9,7 +9,7 @@ import type { Place } from './traffic.ts'
 
 const TEMPLATES = ['propellerads', 'richads'] as const
 
-/** Makes the sources; answers the one that a push campaign of that name buys from. */
+/** Inserts the sources. Returns the source of a push campaign by the campaign's name. */
 export async function placeSources(
   { trx, org_id, nextId, times }: Founding,
   standing: Standing,
@@ -53,10 +53,10 @@ export async function placeSources(
   return campaign => (campaign.startsWith('RichAds') ? rich.id : propeller.id)
 }
 
-/** Of the clicks of a day those on which the source sent its macro as it is. */
+/** The share of a day's clicks with an unreplaced macro. */
 const UNFILLED = 37
 
-/** A push campaign has a macro in its link that its source does not fill in. */
+/** Inserts counts of a macro in a push campaign's link that its source does not fill. */
 export async function insertUnfilledMacros(
   trx: Transaction<Tables>,
   { org_id, now }: { org_id: number; now: number },

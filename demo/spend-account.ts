@@ -1,4 +1,4 @@
-// The account at Meta that is asked what its ads cost, and what it has said. It is switched off, so that nobody asks Meta with a token that is made up.
+// The demo's spend account at Meta and its spend. It is switched off, so that Sluice never calls Meta with the made-up token.
 import type { Transaction } from 'kysely'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
@@ -9,26 +9,26 @@ import { chanceOf } from './chance.ts'
 import type { DemoClick, Place } from './traffic.ts'
 
 type Trx = Transaction<Tables>
-type Drawn = { org_id: number; user_id: string; seed: string; now: number; secrets: Pick<Secrets, 'seal'> }
-type Spent = { day: string; external_id: string; campaign_id: string | null; amount: string }
+type SpendSeed = { org_id: number; user_id: string; seed: string; now: number; secrets: Pick<Secrets, 'seal'> }
+type AdSpendOfDay = { day: string; external_id: string; campaign_id: string | null; amount: string }
 
 const TOKEN = 'EAADEMOthisIsNoTokenOfAnySystemUser'
 const NAME = 'Demo Media ads (made up)'
-/** How long it is connected, in days. */
+/** Days since it was connected. */
 const DAYS = 30
-/** An ad whose link was pasted without the id: what it costs is nobody's. */
+/** An ad whose link lacks the id, so that its spend is unmatched. */
 const STRAY = { external_id: '120214880000000905', name: 'SolarSave · lookalike 2 % · carousel', days: 6 }
 
-/** The first moment that the account has told of. */
+/** The start of the account's spend. */
 export const toldFrom = (now: number): number => now - (now % DAY_MS) - (DAYS - 1) * DAY_MS
 
 export async function insertSpendAccount(
   trx: Trx,
-  drawn: Drawn,
+  seeded: SpendSeed,
   places: readonly Place[],
   clicks: readonly DemoClick[],
 ): Promise<void> {
-  const { org_id, user_id, seed, now, secrets } = drawn
+  const { org_id, user_id, seed, now, secrets } = seeded
   const [from, id] = [toldFrom(now), newId(toldFrom(now))]
   const read = new Date(now - 12 * 60_000).toISOString()
   const times = { synced_at: read, due_at: read, created_at: new Date(from).toISOString(), updated_at: read }
@@ -70,8 +70,8 @@ export async function insertSpendAccount(
 const nameOf = (external_id: string): string =>
   external_id === STRAY.external_id ? STRAY.name : `SolarSave · lookalike 2 % · video ${external_id.slice(-1)}`
 
-/** What each ad of a campaign has cost on each day that it brought clicks. */
-function spentOf({ campaign, campaign_id }: Place, seed: string, clicks: readonly DemoClick[], from: number): Spent[] {
+/** The spend of each ad of a campaign on each day with clicks of it. */
+function spentOf({ campaign, campaign_id }: Place, seed: string, clicks: readonly DemoClick[], from: number): AdSpendOfDay[] {
   const own = clicks.filter(click => click.campaign_id === campaign_id && click.ms >= from && click.sub1 !== null)
   return [...Map.groupBy(own, ({ ms, sub1 }) => `${dayOf(ms)} ${sub1}`)].map(([place, of]) => {
     const [day = '', external_id = ''] = place.split(' ')
@@ -81,7 +81,7 @@ function spentOf({ campaign, campaign_id }: Place, seed: string, clicks: readonl
   })
 }
 
-const strayOf = (seed: string, now: number): Spent[] =>
+const strayOf = (seed: string, now: number): AdSpendOfDay[] =>
   Array.from({ length: STRAY.days }, (_, ago) => {
     const day = dayOf(now - ago * DAY_MS)
     const amount = (6 + 5 * chanceOf(seed, 'account', 'stray', day)()).toFixed(2)

@@ -1,4 +1,4 @@
-// Weekly bills of another zone's days, spread over the clicks of their weeks.
+// Weekly bills in another time zone, spread over the clicks of their weeks.
 import type { Transaction } from 'kysely'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
@@ -10,12 +10,12 @@ import { chanceOf } from './chance.ts'
 import type { DemoClick, Place } from './traffic.ts'
 
 type Trx = Transaction<Tables>
-type Drawn = { org_id: number; user_id: string; seed: string; now: number }
+type SpreadSeed = { org_id: number; user_id: string; seed: string; now: number }
 
-/** The bills of the weeks that ended with the last midnight of the zone. */
+/** Inserts the bills of the weeks that ended at the zone's last midnight. */
 export async function insertSpreads(
   trx: Trx,
-  drawn: Drawn,
+  seeded: SpreadSeed,
   places: readonly Place[],
   clicks: readonly DemoClick[],
 ): Promise<void> {
@@ -23,21 +23,21 @@ export async function insertSpreads(
     const { billedIn: zone, cost_per_click, from, to, key } = campaign
     if (zone === undefined) continue
     const midnight = (daysAgo: number) =>
-      Date.parse(momentIn(zone, `${localIn(zone, drawn.now - daysAgo * DAY_MS).slice(0, 10)}T00:00`) ?? '')
+      Date.parse(momentIn(zone, `${localIn(zone, seeded.now - daysAgo * DAY_MS).slice(0, 10)}T00:00`) ?? '')
     const own = clicks.filter(click => click.campaign_id === campaign_id && click.tracked)
     for (let ago = from - ((from - to) % 7); ago >= to + 7; ago -= 7) {
       const span = { from: midnight(ago), to: midnight(ago - 7) }
-      const chance = chanceOf(drawn.seed, 'bill', key, String(ago))
+      const chance = chanceOf(seeded.seed, 'bill', key, String(ago))
       const within = own.filter(({ ms }) => ms >= span.from && ms < span.to)
       const amount = (within.length * cost_per_click * (0.9 + chance() * 0.2)).toFixed(2)
-      if (within.length > 0) await bill(trx, drawn, { campaign_id, span, amount }, within)
+      if (within.length > 0) await bill(trx, seeded, { campaign_id, span, amount }, within)
     }
   }
 }
 
 type Bill = { campaign_id: string; span: { from: number; to: number }; amount: string }
 
-async function bill(trx: Trx, { org_id, user_id }: Drawn, { campaign_id, span, amount }: Bill, clicks: DemoClick[]) {
+async function bill(trx: Trx, { org_id, user_id }: SpreadSeed, { campaign_id, span, amount }: Bill, clicks: DemoClick[]) {
   const cells = [...Map.groupBy(clicks, ({ ms, sub1 }) => JSON.stringify([dayOf(ms), sub1 ?? '']))].toSorted(
     ([a], [b]) => (a < b ? -1 : 1),
   )

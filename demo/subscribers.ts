@@ -1,4 +1,4 @@
-// Whom the demo's bot may write to: who has started it over a click, and some who found it by themselves, of whom a few have paid in Stars.
+// The subscribers of the demo's bot: people who started it from a click, and some organic ones, a few of whom paid in Stars.
 import type { Transaction } from 'kysely'
 import { hash } from 'node:crypto'
 import { DAY_MS } from '../src/contract/days.ts'
@@ -9,7 +9,7 @@ import type { Books } from './books.ts'
 import { chanceOf, pick } from './chance.ts'
 
 const RATE = '0.013'
-/** Of every hundred who start. */
+/** Per hundred starts. */
 const ALONE = 24
 const WELCOME = {
   text: 'Hi {first_name|there}! Every morning: what moved, in <b>three lines</b>.\n\nTap below for your free week.',
@@ -19,11 +19,11 @@ const WELCOME = {
   ],
 }
 
-type Wanted = { org_id: number; seed: string; now: number }
+type SubscriberSeed = { org_id: number; seed: string; now: number }
 type Subscriber = Partial<Tables['subscribers']> & { telegram_user_id: string; bot_id: string; ms: number }
 
-/** Writes them, and how the bot answers. */
-export async function insertSubscribers(trx: Transaction<Tables>, { org_id, seed, now }: Wanted, { events }: Books) {
+/** Inserts them, and the bot's welcome message. */
+export async function insertSubscribers(trx: Transaction<Tables>, { org_id, seed, now }: SubscriberSeed, { events }: Books) {
   const chance = chanceOf(seed, 'subscribers')
   const starts = events.filter(({ type, bot_id }) => type === 'bot_start' && bot_id !== null)
   const [first] = starts
@@ -38,7 +38,7 @@ export async function insertSubscribers(trx: Transaction<Tables>, { org_id, seed
   }
   const rows = [...people.values()].sort((a, b) => a.ms - b.ms).map(person => asRow(org_id, person, { chance, now }))
   await trx.insertInto('subscribers').values(rows).execute()
-  const payments = rows.filter(({ click_id }) => click_id === null).flatMap(row => paidBy(row, { chance, now }))
+  const payments = rows.filter(({ click_id }) => click_id === null).flatMap(row => paymentsOf(row, { chance, now }))
   if (payments.length > 0) await trx.insertInto('payments').values(payments).execute()
   await trx
     .updateTable('bots')
@@ -48,9 +48,9 @@ export async function insertSubscribers(trx: Transaction<Tables>, { org_id, seed
     .execute()
 }
 
-type Drawn = { chance: () => number; now: number }
+type DrawnAt = { chance: () => number; now: number }
 
-function asRow(org_id: number, { ms, ...person }: Subscriber, { chance, now }: Drawn) {
+function asRow(org_id: number, { ms, ...person }: Subscriber, { chance, now }: DrawnAt) {
   const state = pick(chance, [
     ['reachable', 81],
     ['blocked', 13],
@@ -84,8 +84,8 @@ function asRow(org_id: number, { ms, ...person }: Subscriber, { chance, now }: D
   }
 }
 
-/** A month at a time, or once; some took it back. */
-function paidBy({ org_id, bot_id, telegram_user_id, created_at }: ReturnType<typeof asRow>, { chance, now }: Drawn) {
+/** Monthly or single payments; some were refunded. */
+function paymentsOf({ org_id, bot_id, telegram_user_id, created_at }: ReturnType<typeof asRow>, { chance, now }: DrawnAt) {
   if (chance() > 0.5) return []
   const isMonthly = chance() < 0.6
   const total_amount = pick(chance, [

@@ -1,4 +1,4 @@
-// Ninety days of clicks: who came, when, from where, and what became of them. Drawn in memory; nothing here knows the database.
+// Ninety days of clicks and their conversions, drawn in memory without the database.
 
 import { DAY_MS } from '../src/contract/days.ts'
 import type { EventType } from '../src/contract/event-types.ts'
@@ -12,7 +12,7 @@ import { drawAgent } from './agents.ts'
 import { type Chance, chanceOf, countAround, drawnUuid, later, letters, pick } from './chance.ts'
 import type { DemoCampaign, Origin, PlacedAccount, Step } from './world.ts'
 
-/** A conversion as its sender would have reported it; `payout` is a decimal string where the sender named one. */
+/** A conversion as its sender reported it; `payout` is a decimal string if the sender sent one. */
 export type DemoEvent = {
   click: DemoClick
   type: EventType
@@ -22,22 +22,22 @@ export type DemoEvent = {
   telegram_user_id: string | undefined
 }
 
-/** A click with what it has come to; `revenue` and how its conversions stand are filled in as its events are paid, in millionths. */
+/** A click with its stages. The books fill in `revenue`, in millionths, and `standing`. */
 export type DemoClick = Click & { ms: number; stages: number; revenue: bigint; standing: StandingCounts }
 
 type Traffic = { clicks: DemoClick[]; events: DemoEvent[] }
 
-/** A campaign as it stands in the organization. */
+/** A campaign in the organization. */
 export type Place = {
   campaign: DemoCampaign
   campaign_id: string
-  /** The page it redirects to, or that of its offer. */
+  /** The address of its redirect or its offer. */
   led_to: string
-  /** The channel it leads into. */
+  /** The channel it sends visitors to. */
   channel_id: string | undefined
-  /** The account it names, and since when. */
+  /** Its ad account, and the time since when. */
   account: PlacedAccount | undefined
-  /** Where a visitor goes, as the redirect decides it. */
+  /** The destination of a visitor, chosen by the redirect's own code. */
   courseOf: (guest: Guest) => Course
 }
 
@@ -45,7 +45,7 @@ type Drawing = { seed: string; now: number; scale: number; org_id: number; click
 
 const HOUR_MS = 3_600_000
 
-/** How the hours of a day share the clicks, in the visitors' own time: quiet before dawn, most in the evening. */
+/** The share of clicks per hour, in the visitors' time: few before dawn, most in the evening. */
 const HOURS = [22, 14, 9, 6, 5, 7, 13, 24, 33, 38, 41, 44, 50, 49, 47, 46, 49, 54, 61, 70, 79, 82, 69, 43].map(
   (weight, hour) => [hour, weight] as const,
 )
@@ -57,18 +57,18 @@ const WEEK: Record<Origin, readonly number[]> = {
   push: [1.05, 0.98, 0.99, 1, 1, 0.98, 1.03],
   telegram: [0.92, 1.04, 1.05, 1.05, 1.03, 1, 0.91],
 }
-/** Hours ahead of UTC where most of the visitors live. */
+/** Hours ahead of UTC of most visitors in a country. */
 const AHEAD: Readonly<Record<string, number>> = { US: -6, CA: -6, BR: -3, GB: 0, DE: 1, PL: 1, UA: 2, IN: 5.5, ID: 7 }
 
 const CRAWLERS = 0.024
 const RETURNING = 0.06
-/** How many of the visitors before are remembered for coming back. */
+/** How many previous visitors may return. */
 const REMEMBERED = 400
 const UNKNOWN_COUNTRY = 0.012
-/** How many come to a Meta campaign by an address that someone has passed on, without Meta's click id. */
+/** The share of visitors of a Meta campaign without Meta's click id, because somebody shared the link. */
 const SHARED = 0.015
 
-/** Draws all traffic up to `now`, clicks and events in the order they happened. `scale` thins it out, for tests. */
+/** Draws all traffic up to `now`, with clicks and events in the order they happened. `scale` reduces it for tests. */
 export function drawTraffic(drawing: Drawing, placed: readonly Place[]): Traffic {
   const traffic: Traffic = { clicks: [], events: [] }
   for (const place of placed) drawCampaign(drawing, place, traffic)
@@ -84,7 +84,7 @@ function drawCampaign(drawing: Drawing, place: Place, traffic: Traffic): void {
   const visitors: string[] = []
   const started = new Set<string>()
   for (let ago = campaign.from; ago >= campaign.to; ago -= 1) {
-    // A stream for each day, so that the hour the demo is run at changes nothing but how much of today there is.
+    // A stream for each day, so that the hour of the run only changes how much of today there is.
     const chance = chanceOf(seed, campaign.key, ago)
     const day = today - ago * DAY_MS
     const count = countAround(chance, campaign.clicks * scale * spendOf(chance, campaign, ago, day))
@@ -100,7 +100,7 @@ function drawCampaign(drawing: Drawing, place: Place, traffic: Traffic): void {
   }
 }
 
-/** How much of its ordinary traffic a campaign gets on a day: it ramps up, grows, has weekends, and now and then hits its cap. */
+/** The share of its ordinary traffic that a campaign gets on a day: it ramps up, grows, is lower on weekends, and sometimes reaches its cap. */
 function spendOf(chance: Chance, { origin, from }: DemoCampaign, ago: number, day: number): number {
   const age = from - ago
   const ramp = Math.min(1, 0.3 + age * 0.15)
@@ -166,7 +166,7 @@ function drawClick(
   }
 }
 
-/** What the link of a push source says: its bid, now and then its macro. By the moment, so that nothing else is drawn otherwise. */
+/** The cost in a push source's link: its bid, sometimes its unreplaced macro. Drawn from the time, so that other draws do not shift. */
 function drawCost({ dearZones, cost_per_click }: DemoCampaign, sub1: string | null, ms: number, counts: boolean) {
   if (dearZones === undefined) return { cost: null, cost_original: null, cost_currency: null, cost_counts: null }
   const usual = dearZones.includes(sub1 ?? '') ? cost_per_click * 4 : cost_per_click
@@ -174,7 +174,7 @@ function drawCost({ dearZones, cost_per_click }: DemoCampaign, sub1: string | nu
   return { cost, cost_original: cost, cost_currency: 'USD', cost_counts: counts }
 }
 
-/** A moment of the UTC day, by the hours of the visitors' own. */
+/** A moment of the UTC day, by the visitors' hours. */
 function momentIn(chance: Chance, country: string): number {
   const local = pick(chance, HOURS) + chance()
   const utc = (local - (AHEAD[country] ?? 0) + 48) % 24
@@ -221,16 +221,16 @@ function drawParameters(chance: Chance, { origin, subs, key }: DemoCampaign) {
 
 type Until = { now: number; started: Set<string> }
 
-/** Raises the click as far as it came, and answers the conversions on the way there that have happened by now. */
+/** Raises the click to its last stage, and returns its conversions up to now. */
 function drawOutcome(chance: Chance, click: DemoClick, campaign: DemoCampaign, { now, started }: Until): DemoEvent[] {
   const events: DemoEvent[] = []
   if (!click.tracked || chance() >= campaign.landed) return events
-  // Telegram shows a bot, and no page that could say so.
+  // A bot has no page that could report a landing.
   if (click.bot_id === null || click.landing_id !== null) click.stages |= stageOf(LANDED)
   let ms = click.ms
   for (const step of campaign.steps) {
     if (chance() >= step.chance) break
-    // Who knows the bot does not start it again, and what they do is told of the click they came by first.
+    // A person who has started the bot does not start it again, and their conversions belong to their first click.
     if (step.type === 'bot_start' && isKnown(started, telegramIdOf(click))) break
     ms += later(chance, step.hours * HOUR_MS)
     for (let more = true; more && ms <= now; ) {
@@ -243,7 +243,7 @@ function drawOutcome(chance: Chance, click: DemoClick, campaign: DemoCampaign, {
   return events
 }
 
-/** True from the second time on. */
+/** Whether it was met before. */
 function isKnown(met: Set<string>, one: string): boolean {
   return met.size === met.add(one).size
 }
@@ -262,7 +262,7 @@ function drawEvent(chance: Chance, click: DemoClick, { type, payout, telegram }:
   }
 }
 
-/** One person, one Telegram id, on whatever click they come. */
+/** The person's Telegram id, the same on all their clicks. */
 function telegramIdOf({ visitor_id }: DemoClick): string {
   return String(500_000_000 + (Number.parseInt((visitor_id ?? '').slice(0, 8), 16) % 7_000_000_000))
 }

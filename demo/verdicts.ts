@@ -1,8 +1,8 @@
-// What the network of the demo says of its conversions afterwards: some are on hold for days, some are taken back.
+// Later verdicts of the demo's network: some conversions are on hold for days, some are rejected.
 import { DAY_MS, HOUR_MS } from '../src/contract/days.ts'
 import type { EventStatus } from '../src/contract/revisions.ts'
 
-/** A revision to be, with the moment it was said. */
+/** A future revision, with its time. */
 export type DemoRevision = {
   event_id: string
   seq: number
@@ -13,7 +13,7 @@ export type DemoRevision = {
   ms: number
 }
 
-type Judged = {
+type NetworkConversion = {
   readonly id: string
   readonly nonce: string | null
   readonly payout: string | null
@@ -21,7 +21,7 @@ type Judged = {
 }
 
 const HELD_DAYS = 4
-/** Of a hundred: what is taken back, and for what. */
+/** Per hundred: the verdicts and their reasons. */
 const REFUSED: readonly [below: number, status: EventStatus, reason: string][] = [
   [5, 'rejected', 'duplicate'],
   [9, 'rejected', 'trash'],
@@ -29,8 +29,8 @@ const REFUSED: readonly [below: number, status: EventStatus, reason: string][] =
 ]
 const OF_HUNDRED_HELD = 40
 
-/** The revisions of a conversion of the network's, by its transaction id alone, so that the demo is the same each time. */
-export function judge({ id, nonce, payout, ms }: Judged, network_id: string, now: number): DemoRevision[] {
+/** The revisions of a conversion of the network, drawn from its transaction id, so that the demo is the same each time. */
+export function revisionsOf({ id, nonce, payout, ms }: NetworkConversion, network_id: string, now: number): DemoRevision[] {
   if (payout === null || Number(payout) === 0) return []
   const chance = Number(nonce?.slice(-2))
   const said = (seq: number, status: EventStatus, reason: string, at: number): DemoRevision => {

@@ -27,7 +27,7 @@ before(async () => {
 })
 after(() => house.end())
 
-test('the demo’s views ask what the screen asks for them, and find something', async () => {
+test('the demo’s views ask the same questions as the screen, and return rows', async () => {
   const listed = await house.call('GET', '/api/explore-views', { cookie })
   const { data: views } = listed.json<{ data: View[] }>()
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('the demo’s views ask what the screen asks for them, and find something',
   }
 })
 
-/** A machine that is busy with other tests may be too slow for a question once; then the answer says so, and it is asked again. */
+/** On a busy machine a question may take too long; it is asked again then. */
 async function answered(view: View, tries = 5): Promise<ExploreAnswer> {
   const answer = await house.call('POST', '/api/explore', { cookie, body: { ...WINDOW, ...view.question } })
   if (answer.statusCode === 503 && tries > 1) return await answered(view, tries - 1)

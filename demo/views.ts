@@ -1,11 +1,11 @@
-// The saved views of the demo, so that the Report page has questions a media buyer asks: two of its person's own, one of the workspace.
+// The demo's saved views, with questions of a media buyer: two private ones, and one of the workspace.
 import type { Transaction } from 'kysely'
 import type { ExploreQuestion } from '../src/contract/explore.ts'
 import { newId, toWireId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
 import type { Place } from './traffic.ts'
 
-/** What is asked, and what the address of the screen holds for it. */
+/** The question, and the parameters of the screen's address for it. */
 type View = { name: string; is_shared: boolean; question: ExploreQuestion; screen: object }
 
 function viewsOf(places: readonly Place[]): View[] {

@@ -1,4 +1,4 @@
-// The demo's organization: its owner, who signs in like anyone, what traffic runs on, and a key for the curl lines.
+// The demo's organization: its owner, its objects, and a key for the curl lines.
 import type { Kysely, Transaction } from 'kysely'
 import { newId } from '../src/contract/ids.ts'
 import { RIGHTS, type Right } from '../src/contract/rights.ts'
@@ -16,14 +16,14 @@ export const EMAIL = 'demo@example.com'
 export const NAME = 'Demo Media'
 const KEY_NAME = 'Demo'
 
-/** Makes the demo's person where they are missing, and gives them a new password, which is hashed as at any sign-up. */
+/** Creates the demo's person if missing, and gives them a new password, hashed as at sign-up. */
 export async function admitPerson(ground: Ground): Promise<{ user_id: string; password: string }> {
   const { db, config } = ground
   const { password: library } = await openLibrary(ground).auth.$context
   const password = letters(Math.random, 16, 'abcdefghjkmnpqrstuvwxyz23456789').replace(/(.{4})(?=.)/g, '$1-')
   const known = await db.selectFrom('users').select('id').where('email', '=', EMAIL).executeTakeFirst()
   if (known === undefined) {
-    // Whoever runs the demo holds the database, so nobody has to invite them.
+    // No invitation is needed: the operator owns the database.
     await createAccount(db, { ...config, signUp: 'open' }, { name: 'Demo', email: EMAIL, password }, library.hash)
   } else {
     await db
@@ -37,7 +37,7 @@ export async function admitPerson(ground: Ground): Promise<{ user_id: string; pa
   return { user_id: id, password }
 }
 
-/** The organization that an earlier run has filled. */
+/** The organization of an earlier run. */
 export async function findWorkspace(
   db: Kysely<Tables>,
   user_id: string,
@@ -54,7 +54,7 @@ export async function findWorkspace(
     .executeTakeFirst()
 }
 
-/** A new key of the person for the organization: it reads, records and creates, and deletes nothing. Their earlier one is revoked. */
+/** A new key of the person that can read and write, but not delete. The earlier key is revoked. */
 export async function makeKey(
   trx: Transaction<Tables>,
   { org_id, user_id }: { org_id: number; user_id: string },
@@ -84,15 +84,15 @@ export async function makeKey(
 }
 
 /**
- * Founds the organization on its first day, `founded`, with all that traffic runs on; `today` is the day its traffic ends (Unix ms). Its
- * balance is empty yet.
+ * Creates the organization on its first day, `founded`, with everything that traffic runs on; `today` is the last day of its traffic (Unix ms). Its
+ * balance is empty.
  */
 export async function foundWorkspace(
   trx: Transaction<Tables>,
   { config, secrets }: Pick<Ground, 'config' | 'secrets'>,
   { user_id, founded, today }: { user_id: string; founded: number; today: number },
 ): Promise<Workspace & { org_id: number }> {
-  // The books of the demo begin with the credit, on its first day.
+  // The books begin with the credit on the first day.
   const { org_id } = await insertOrganization(trx, { ...config, welcomeCredit: '0' }, { name: NAME, user_id })
   const at = new Date(founded).toISOString()
   await trx.updateTable('organizations').set({ created_at: at }).where('org_id', '=', org_id).execute()
@@ -102,7 +102,7 @@ export async function foundWorkspace(
     .insertInto('event_settings')
     .values({ org_id, ...events, updated_by: user_id, updated_at: at })
     .execute()
-  // Changed now, so that a running service looks at what is new.
+  // Changed now, so that a running Sluice finds the new objects.
   const times = { created_at: at, updated_at: new Date().toISOString() }
   let made = founded
   const nextId = () => newId(made++)

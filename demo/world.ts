@@ -1,4 +1,4 @@
-// What the demo's organization runs: offers of networks, rules that tell its partners, and what a campaign on them is made of.
+// The demo's offers, postback rules, and the types of its campaigns.
 
 import type { EventType } from '../src/contract/event-types.ts'
 import type { Graph } from '../src/traffic/click-flows/api.ts'
@@ -9,19 +9,19 @@ export type DemoOffer = {
   path: string
   payout: string
   payout_types: EventType[]
-  /** The network reports its conversions by itself; else the advertiser sends them. */
+  /** The network reports its conversions; else the advertiser does. */
   byNetwork?: true
 }
 
-/** Where the traffic of a campaign comes from, which decides the ids it carries and the devices it comes on. */
+/** The origin of a campaign's traffic, which decides click ids and devices. */
 export type Origin = 'meta' | 'tiktok' | 'google' | 'push' | 'telegram'
 
-/** The ad account as it stands in the organization, connected at `since` (Unix ms). */
+/** The organization's ad account, connected at `since` (Unix ms). */
 export type PlacedAccount = { id: string; since: number }
 
 /**
- * What visitors do, as chances of the step before: `landed` of the clicks, each event of the one in front of it. `payout` is a range that
- * the sender names with the event; without it the offer's counts. `again` is how many more of the event follow on average.
+ * A step of visitors, as a share of the step before: `landed` of the clicks, each event of the previous one. `payout` is the range of the
+ * sender's payouts; without it the offer's payout counts. `again` is the mean number of further events.
  */
 export type Step = {
   type: EventType
@@ -30,23 +30,23 @@ export type Step = {
   hours: number
   payout?: readonly [number, number]
   again?: number
-  /** The sender names the person by their Telegram id. */
+  /** The sender sends the person's Telegram id. */
   telegram?: true
 }
 
-/** A page before the offer, and its part of the visitors. */
+/** A page before the offer, and its weight. */
 export type DemoLanding = { name: string; path: string; weight: number }
 
-/** Pages and offers that share a campaign's visitors. */
+/** The landings and offers of a campaign's visitors. */
 export type DemoFunnel = { landings: readonly DemoLanding[]; offers: readonly (readonly [OfferName, weight: number])[] }
 
-/** A click flow, in the versions that were published: each from so many days ago on. */
+/** A click flow with its published versions, each from so many days ago on. */
 export type DemoFlow = {
   name: string
   landings: readonly { key: string; name: string; path: string }[]
   versions: readonly { from: number; graph: (idOf: IdOf) => Graph }[]
 }
-/** The ids that the nodes of a graph name: of a landing of the flow, of an offer, of the bot. */
+/** The ids for the nodes of a graph: of a landing, of an offer, of the bot. */
 export type IdOf = { landing: (key: string) => string; offer: (name: OfferName) => string; bot: string }
 
 export type OfferName = keyof typeof OFFERS
@@ -56,30 +56,30 @@ export type DemoCampaign = {
   key: string
   origin: Origin
   offer: OfferName
-  /** Since its last day, where that is over. */
+  /** Since its last day, if that is over. */
   status?: 'paused' | 'archived'
-  /** Where it redirects to instead of following the offer. */
+  /** The address of its redirect, instead of the offer's address. */
   ownAddress?: string
-  /** Where its visitors come first, `app` being a Mini App of the bot, `channel` the title of one; without any the campaign leads to the offer. */
+  /** Its destination: `app` is a Mini App of the bot, `channel` a channel's title; without any of them it is the offer. */
   leadsTo?: { funnel: DemoFunnel } | { flow: DemoFlow } | { app: string } | { channel: string }
-  /** Its conversions go to the ad account also where the visitor came without the platform's click id. */
+  /** It names the ad account, so that conversions without the platform's click id are reported too. */
   namesAccount?: true
   /** Clicks on an ordinary day at full spend. */
   clicks: number
-  /** First and last day it ran, counted back from today. */
+  /** Its first and last day, counted back from today. */
   from: number
   to: number
   countries: Weighted<string>
   /** Its creatives or zones, as sub1. */
   subs: Weighted<string | null>
   cost_per_click: number
-  /** Where each link says what its click costs: the zones that ask for several times the usual bid, and lose money. */
+  /** For links with a cost: the zones that bid several times as much and lose money. */
   dearZones?: readonly string[]
   /** Whether the spend is known per sub1. */
   splitSpend?: true
-  /** Its last weeks' spend is what its account at the platform says, by the ads' ids in sub1. */
+  /** The spend of its last weeks comes from the spend account, by the ads' ids in sub1. */
   readFromAccount?: true
-  /** Billed by the week, of this zone: its spend is spread over the clicks. */
+  /** Billed by the week of this time zone: the bill is spread over the clicks. */
   billedIn?: string
   landed: number
   steps: readonly Step[]
@@ -97,21 +97,21 @@ export const OFFERS = {
   keto: { name: 'Keto Prime · COD lead · LeadHub', path: 'keto-prime', payout: '14.5', payout_types: ['lead'] },
   solar: { name: 'SolarSave quote · CPL · Leadrocket', path: 'solarsave', payout: '32', payout_types: ['lead'] },
   dating: { name: 'NearMe Dating · SOI · CrakLane', path: 'nearme', payout: '3.2', payout_types: ['registration'] },
-  // Worth as much as the other of its funnel: which of the two a visitor gets hangs on ids, and the money must not.
+  // With the same payout as the funnel's other offer, because ids decide which one a visitor gets, and the revenue must not depend on ids.
   flirt: { name: 'FlirtZone · SOI · CrakLane', path: 'flirtzone', payout: '3.2', payout_types: ['registration'] },
   vpn: { name: 'VPN Shield · trial to paid · SaaSReach', path: 'vpn-shield', payout: '18', payout_types: ['purchase'] },
   bot: { name: 'CoinPulse bot · deposit · direct', path: 'coinpulse', payout: '60', payout_types: ['deposit'] },
 } as const satisfies Record<string, DemoOffer>
 
-/** What the organization counts as a conversion, where a campaign's offer is not paid for something else. */
+/** The workspace's goal, for campaigns whose offer is not paid for another type. */
 export const USUAL_GOAL: readonly EventType[] = ['ftd']
-/** What it calls the events of its offers. */
+/** Its names of event types. */
 export const EVENT_NAMES: Partial<Record<EventType, string>> = {
   purchase: 'Paid plan',
   subscription_renewed: 'Renewal',
 }
 
-/** Rules that call the tracker of a partner and a chat of the team; `.example` is a domain that never leads anywhere. */
+/** Rules that call a partner's tracker and the team's chat; `.example` domains never exist. */
 export const RULES: readonly { event_type: EventType; url: string; preset: string; campaign?: string }[] = [
   {
     event_type: 'ftd',
@@ -131,7 +131,7 @@ export const RULES: readonly { event_type: EventType; url: string; preset: strin
   },
 ]
 
-/** The rule that tells the partner of purchases what became of them after they were recorded. */
+/** The rule that reports later status changes of purchases to the partner. */
 export const TELLS_CHANGES = {
   event_type: 'purchase',
   url: 'https://tracker.partner.example/a1b2c3/postback?subid={ref_id}&status={status}&tid={event_id}&payout={revenue}&currency={currency}',
