@@ -1,4 +1,4 @@
-// The yardstick of the redirect: the same Fastify with nothing behind it. It also takes the postbacks of the conversions.
+// The reference for the redirect: the same Fastify without anything behind it. It also receives the postbacks of the conversions.
 import Fastify from 'fastify'
 
 const app = Fastify({ logger: false, trustProxy: ['127.0.0.1'] })

@@ -1,13 +1,13 @@
-// `npm run bench`: measures Sluice against its budgets, each beside a yardstick of the same run. Exits 0 also when a budget is missed.
+// `npm run bench`: measures Sluice against its budgets, each with a reference of the same run. Exits with 0 even if a budget is missed.
 import { parseArgs } from 'node:util'
 import { runBench } from './measure.ts'
 import { PARTS, type Part, planFor } from './plan.ts'
 import { tableOf } from './rows.ts'
 
 const USAGE = `npm run bench -- [--json] [--large] [--only ${PARTS.join(',')}] [--profile <folder>]
-  --json     one JSON object { rows: [{ name, value, unit, budget, pass }] } on standard output, and nothing else
-  --large    10 million clicks instead of one, and 5 minutes of traffic for the memory
-  --only     these parts
+  --json     one JSON object { rows: [{ name, value, unit, budget, pass }] } on standard output, with nothing else
+  --large    10 million clicks instead of one million, and 5 minutes of traffic for the memory
+  --only     measures these parts only
   --profile  each server writes a CPU profile into the folder`
 
 const isPart = (name: string): name is Part => (PARTS as readonly string[]).includes(name)

@@ -1,4 +1,4 @@
-// How fast broadcasts go out beside the pace they are set to, at a Bot API on loopback that is as strict about speed as Telegram.
+// The speed of broadcasts compared with their setting, against a fake Bot API on loopback with Telegram's rate limits.
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
@@ -12,11 +12,11 @@ import { createOrganization, createOwner } from './organizations.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding } from './rows.ts'
 
-/** Below Telegram's own limit, so that what is measured is the pace and not the limit. */
+/** Below Telegram's limit, so that the pace is measured and not the limit. */
 const SET = 25
 const PAID = 1000
 
-/** Sends for so many seconds at the set pace, and as fast as paid ones go. */
+/** Sends for `broadcastSeconds` at the set pace, then a paid broadcast at its pace. */
 export async function measureBroadcasts(ground: BenchGround, { broadcastSeconds }: Plan): Promise<Finding[]> {
   const telegram = await startTelegram()
   const { org_id } = await createOrganization(ground, await createOwner(ground, 'broadcasts@example.com'), {
@@ -41,7 +41,7 @@ export async function measureBroadcasts(ground: BenchGround, { broadcastSeconds 
     })
     return [
       finding('broadcast_per_second', free, [
-        `set to ${SET} a second, for ${broadcastSeconds} s; paid ones, set to ${PAID}: ${paid.toFixed(0)} a second`,
+        `set to ${SET} a second, for ${broadcastSeconds} s; paid, set to ${PAID}: ${paid.toFixed(0)} a second`,
       ]),
     ]
   } finally {
@@ -52,7 +52,7 @@ export async function measureBroadcasts(ground: BenchGround, { broadcastSeconds 
 
 type Run = { org_id: number; per_second: number; paid: boolean; seconds: number }
 
-/** What arrives in a second, from the first message to the last. */
+/** Messages per second, from the first to the last. */
 async function rateOf(ground: BenchGround, telegram: TelegramFake, run: Run): Promise<number> {
   const fake = telegram.bot()
   const recipients = Math.max(6, Math.round(run.per_second * run.seconds))

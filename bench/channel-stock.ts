@@ -1,10 +1,10 @@
-// A channel with invite links that wait, and campaigns that lead there in place of an offer.
+// A channel with unused invite links, and campaigns that lead there instead of to an offer.
 import { newId } from '../src/contract/ids.ts'
 import { BATCH_OF_MANY } from '../src/traffic/invite-links/making.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 
-// So many to a batch as where thousands wait, with ids in the order of time, as they are made.
+// As many links per batch as Sluice makes for a large stock, with ids in the order of time.
 const ID = (
   of: string,
 ) => `(lpad(to_hex($4::bigint + ${of}), 12, '0') || '7' || substr(md5(random()::text), 1, 3) || 'a'
@@ -30,7 +30,7 @@ const LEAD = `
     jsonb_build_object('type', 'channel', 'channel_id', $2::text, 'open', 'direct', 'link_host', 't.me'))
   where org_id = $1`
 
-/** Leads all campaigns of an organization into a channel of `links` links. */
+/** Makes all campaigns of an organization lead to a channel with `links` links. */
 export async function leadIntoChannel(
   { database }: BenchGround,
   { org_id, campaigns }: Organization,

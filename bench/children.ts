@@ -1,4 +1,4 @@
-// The processes of the bench: the server, the load and the yardsticks each have one of their own, so that none works in another's time.
+// The processes of the bench: the server, the load and the references each have their own, so that none uses another's time.
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -6,28 +6,28 @@ import type { Job, Measured } from './load.ts'
 import type { PlainJob } from './plain.ts'
 
 export type Child = { pid: number; port: number; signal(name: NodeJS.Signals): void; stop(): Promise<void> }
-type Asked<Question, Answer> = { ask(question: Question): Promise<Answer>; stop(): Promise<void> }
+type MeasuringChild<Question, Answer> = { ask(question: Question): Promise<Answer>; stop(): Promise<void> }
 
 const OPEN = /open at (\S+)/
 const START_MS = 120_000
 
 type Settings = { env?: Record<string, string>; execArgv?: string[]; cwd?: string }
 
-/** Starts a process of this folder and resolves when it says that it is open. It ends with the bench, whatever ends that. */
+/** Starts a file of this folder as a process and resolves when it prints that it is open. It always ends with the bench. */
 export async function startServer(file: string, settings: Settings = {}): Promise<Child> {
-  const { child, said } = await start(file, settings)
+  const { child, address } = await start(file, settings)
   return {
     pid: child.pid ?? 0,
-    port: Number(new URL(said).port),
+    port: Number(new URL(address).port),
     signal: name => void child.kill(name),
     stop: () => stop(child),
   }
 }
 
-export const startLoad = (): Promise<Asked<Job, Measured>> => startAsked('load.ts')
-export const startPlain = (): Promise<Asked<PlainJob, { per_second: number }>> => startAsked('plain.ts')
+export const startLoad = (): Promise<MeasuringChild<Job, Measured>> => startMeasuringChild('load.ts')
+export const startPlain = (): Promise<MeasuringChild<PlainJob, { per_second: number }>> => startMeasuringChild('plain.ts')
 
-async function startAsked<Question, Answer>(file: string): Promise<Asked<Question, Answer>> {
+async function startMeasuringChild<Question, Answer>(file: string): Promise<MeasuringChild<Question, Answer>> {
   const { child } = await start(file, {})
   let waiting: PromiseWithResolvers<Answer> | undefined
   child.on('message', ({ measured, failed }: { measured?: Answer; failed?: string }) => {
@@ -54,20 +54,20 @@ async function start(file: string, { env = {}, execArgv = [], cwd }: Settings) {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     ...(cwd === undefined ? {} : { cwd }),
   })
-  const heard: string[] = []
+  const output: string[] = []
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const hear = (chunk: Buffer) => {
-    heard.push(chunk.toString())
-    if (heard.length > 100) heard.shift()
-    const said = OPEN.exec(heard.join(''))?.[1]
-    if (said !== undefined) resolve(said)
+  const readOutput = (chunk: Buffer) => {
+    output.push(chunk.toString())
+    if (output.length > 100) output.shift()
+    const address = OPEN.exec(output.join(''))?.[1]
+    if (address !== undefined) resolve(address)
   }
-  child.stdout?.on('data', hear)
-  child.stderr?.on('data', hear)
-  child.once('exit', code => reject(new Error(`${file} ended with ${code}: ${heard.join('')}`)))
-  const timer = setTimeout(() => reject(new Error(`${file} did not open: ${heard.join('')}`)), START_MS)
+  child.stdout?.on('data', readOutput)
+  child.stderr?.on('data', readOutput)
+  child.once('exit', code => reject(new Error(`${file} ended with ${code}: ${output.join('')}`)))
+  const timer = setTimeout(() => reject(new Error(`${file} did not open: ${output.join('')}`)), START_MS)
   try {
-    return { child, said: await promise }
+    return { child, address: await promise }
   } catch (error) {
     child.kill('SIGKILL')
     throw error
@@ -79,7 +79,7 @@ async function start(file: string, { env = {}, execArgv = [], cwd }: Settings) {
 async function stop(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
-  // A stopped process hears nothing else.
+  // A stopped process handles no other signal.
   child.kill('SIGCONT')
   child.kill('SIGTERM')
   const timer = setTimeout(() => child.kill('SIGKILL'), 15_000)

@@ -1,5 +1,5 @@
-// The redirect: durable clicks against the same Fastify that answers a bare 302, those that cost something or lead into a
-// channel against those that do neither, and their latency at half of that load.
+// The redirect: durable clicks compared with the same Fastify that answers a bare 302; clicks with a cost, and clicks to a
+// channel, compared with plain ones; and the latency at half of the full load.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Child, startLoad } from './children.ts'
@@ -8,17 +8,17 @@ import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
 import { type Finding, finding, median } from './rows.ts'
 
-/** Each visitor comes over a connection of their own, so a service under load has many; the yardstick is as fast with 32. */
+/** Real visitors have separate connections, so a server under load has many. The reference is as fast with 32. */
 const CONNECTIONS = 64
 
 const KINDS = ['plain', 'costing', 'channel'] as const
 type Kind = (typeof KINDS)[number]
 type Turn = Record<Kind, Measured>
 
-/** In each round: short and many, because what the machine does besides changes by the second. */
+/** Per round: many short turns, because other load on the machine changes by the second. */
 const TURNS = 3
 
-/** One after another, each first as often as the others: who comes later finds more of what the others have left to be written. */
+/** Measures the kinds one after another, each first equally often, because later ones suffer from unwritten pages of earlier ones. */
 async function inTurn(turn: number, measure: (kind: Kind) => Promise<Measured>): Promise<Turn> {
   const measured: Partial<Turn> = {}
   for (let at = 0; at < KINDS.length; at += 1) {
@@ -32,10 +32,10 @@ const ratioOf = (turns: readonly Turn[], kind: Kind): number =>
   median(turns.map(turn => turn[kind].per_second / turn.plain.per_second))
 const rateOf = (turns: readonly Turn[], kind: Kind): number => median(turns.map(turn => turn[kind].per_second))
 
-type Loaded = { load: Awaited<ReturnType<typeof startLoad>>; bare: Child; pool: pg.Pool }
+type ClickTools = { load: Awaited<ReturnType<typeof startLoad>>; bare: Child; pool: pg.Pool }
 
 export async function measureClicks(
-  { load, bare, pool }: Loaded,
+  { load, bare, pool }: ClickTools,
   server: Child,
   { large, costing, channel }: Record<'large' | 'costing' | 'channel', Organization>,
   { rounds, seconds, warmSeconds, halfSeconds }: Plan,
@@ -71,7 +71,7 @@ export async function measureClicks(
   }
   const measured = clicks.slice(1)
   const rate = median(measured.map(({ per_second }) => per_second))
-  // What full load has left to be written is not to weigh on half of it.
+  // So that unwritten pages of the full load do not slow down the half load.
   await pool.query('checkpoint')
   const half = await redirects(server.port, halfSeconds, { rate: rate / 2 })
   const inTurns = turns.flatMap(turn => KINDS.map(kind => turn[kind]))
@@ -80,32 +80,32 @@ export async function measureClicks(
   if (stored !== answered) throw new Error(`${answered} clicks were redirected, ${stored} are stored`)
   return [
     finding('click_redirect_ratio', median(measured.map(({ per_second }, at) => per_second / (yardstick[at] ?? NaN))), [
-      `${perSecond(rate)} durable redirects beside ${perSecond(median(yardstick))} bare 302 of the same Fastify, ${CONNECTIONS} connections`,
+      `${perSecond(rate)} durable redirects; reference: ${perSecond(median(yardstick))} bare 302 of the same Fastify, ${CONNECTIONS} connections`,
       `p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))} at full load; all ${answered} clicks are in the database`,
     ]),
     finding('click_cost_ratio', ratioOf(turns, 'costing'), [
-      `${perSecond(rateOf(turns, 'costing'))} where each click has a cost beside ${perSecond(rateOf(turns, 'plain'))} where none has, in turns`,
+      `${perSecond(rateOf(turns, 'costing'))} with a cost per click, ${perSecond(rateOf(turns, 'plain'))} without, in turns`,
     ]),
     channelFinding(turns, await countGrants(pool, channel)),
     finding('click_p99_ms', half.p99, [
-      `at ${perSecond(rate / 2)} for ${halfSeconds} s, evenly due; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
+      `at ${perSecond(rate / 2)} for ${halfSeconds} s, evenly spaced; p50 ${ms(half.p50)}, p95 ${ms(half.p95)}`,
     ]),
   ]
 }
 
-/** Most that a link may add to the slowest of a hundred clicks. */
+/** The most that a link may add to the p99 of clicks. */
 const MOST_LATER_MS = 2
 
 function channelFinding(turns: readonly Turn[], grants: Grants): Finding {
   const given = grants.own + grants.shared
   const answered = turns.reduce((sum, { channel }) => sum + channel.answered, 0)
-  if (given !== answered) throw new Error(`${answered} clicks were led into a channel, ${given} have a link`)
+  if (given !== answered) throw new Error(`${answered} clicks were sent to a channel, ${given} have a link`)
   const later = median(turns.map(({ channel, plain }) => channel.p99 - plain.p99))
   return finding(
     'channel_redirect_ratio',
     ratioOf(turns, 'channel'),
     [
-      `${perSecond(rateOf(turns, 'channel'))} where each click gets an invite link of its own beside ${perSecond(rateOf(turns, 'plain'))} in turns, ${grants.own} of ${answered} did; p99 ${later.toFixed(2)} ms later`,
+      `${perSecond(rateOf(turns, 'channel'))} with an invite link per click (${grants.own} of ${answered} got one), ${perSecond(rateOf(turns, 'plain'))} without, in turns; p99 ${later.toFixed(2)} ms later`,
     ],
     later <= MOST_LATER_MS,
   )
@@ -131,7 +131,7 @@ async function countClicks(pool: pg.Pool, organizations: readonly Organization[]
   return count
 }
 
-/** Clicks that the database was too slow for wait in the journal for a while. */
+/** If the database is too slow, clicks wait in the journal for a while. */
 const JOURNAL_MS = 60_000
 
 async function storedAfterwards(pool: pg.Pool, of: readonly Organization[], before: number, all: number) {

@@ -1,4 +1,4 @@
-// The conversion through the door: a key that is read from the database, a new event, a charge and one rule, against plain inserts.
+// Conversions through the door (a key read from the database, a new event, a charge and one rule), compared with plain inserts.
 import type pg from 'pg'
 import type { Child, startLoad, startPlain } from './children.ts'
 import { ms, perSecond } from './clicks.ts'
@@ -10,13 +10,13 @@ import { type Finding, finding, median } from './rows.ts'
 const CONNECTIONS = 64
 const PLAIN_CONNECTIONS = 16
 
-type Tools = {
+type ConversionTools = {
   load: Awaited<ReturnType<typeof startLoad>>
   plain: Awaited<ReturnType<typeof startPlain>>
   connection: pg.ClientConfig
   pool: pg.Pool
 }
-/** Fresh clicks, each good for one conversion that charges. */
+/** Fresh clicks, each for one conversion with a charge. */
 export type Fresh = { many: Conversion[]; few: Conversion[] }
 
 const NONCE = 'bench'
@@ -24,11 +24,11 @@ const NONCE = 'bench'
 type Rounds = { found: Record<keyof Fresh | 'replayed', Measured[]>; yardstick: number[] }
 
 /**
- * Measures the server as it is started, which delivers and folds besides, and then one that only takes in (`ROLE=serve`, another
- * process delivers): the first is the row, the second tells how much of the machine the deliveries take.
+ * Measures a server with all roles, which also delivers and folds, and then one that only serves (`ROLE=serve`, another
+ * process delivers). The first is the result; the second shows the share of the deliveries.
  */
 export async function measureConversions(
-  tools: Tools,
+  tools: ConversionTools,
   { server, serveOnly }: { server: Child; serveOnly: () => Promise<Child> },
   fresh: Fresh,
   plan: Plan,
@@ -42,14 +42,14 @@ export async function measureConversions(
   const intake = await serveOnly()
   try {
     const alone = await runRounds(tools, intake, portion(1), { ...plan, rounds: Math.ceil(plan.rounds / 3) })
-    return judge(whole, alone, plan)
+    return judgeConversions(whole, alone, plan)
   } finally {
     await intake.stop()
   }
 }
 
 async function runRounds(
-  { load, plain, connection, pool }: Tools,
+  { load, plain, connection, pool }: ConversionTools,
   server: Child,
   fresh: Fresh,
   { rounds, seconds, warmSeconds }: Plan,
@@ -68,7 +68,7 @@ async function runRounds(
   const first = await countEvents(pool)
   for (const kind of ['many', 'few'] as const) recorded += (await post(take(kind, 0.1), warmSeconds)).answered
   for (let round = 0; round < rounds; round += 1) {
-    // Stopped, so that what the server still delivers and folds does not slow its own yardstick down.
+    // Stopped, so that its deliveries and folding do not slow down the reference.
     server.signal('SIGSTOP')
     yardstick.push((await plain.ask({ connection, connections: PLAIN_CONNECTIONS, seconds })).per_second)
     server.signal('SIGCONT')
@@ -90,7 +90,7 @@ const rateOf = (measured: readonly Measured[]): number => median(measured.map(({
 const ratioOf = ({ found, yardstick }: Rounds, kind: keyof Fresh): number =>
   median(found[kind].map(({ per_second }, at) => per_second / (yardstick[at] ?? Number.NaN)))
 
-function judge(whole: Rounds, alone: Rounds, { many, few }: Plan): Finding[] {
+function judgeConversions(whole: Rounds, alone: Rounds, { many, few }: Plan): Finding[] {
   const { found, yardstick } = whole
   const line = (measured: readonly Measured[]) =>
     `${perSecond(rateOf(measured))}, p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))}`
@@ -100,12 +100,12 @@ function judge(whole: Rounds, alone: Rounds, { many, few }: Plan): Finding[] {
   )
   return [
     finding('conversion_ratio', Math.min(ratio.many, ratio.few), [
-      `the worse of two, beside ${perSecond(median(yardstick))} plain inserts of 24 columns, each its own commit, ${PLAIN_CONNECTIONS} connections`,
+      `the worse of two; reference: ${perSecond(median(yardstick))} plain inserts of 24 columns, each its own commit, ${PLAIN_CONNECTIONS} connections`,
       `${ratio.many.toFixed(3)} x for ${many} organizations: ${line(found.many)}, ${CONNECTIONS} connections`,
       `${ratio.few.toFixed(3)} x for ${few}: ${line(found.few)}`,
       `while another process delivers: ${ratioOf(alone, 'many').toFixed(3)} x, ${perSecond(rateOf(alone.found.many))}, and ${ratioOf(alone, 'few').toFixed(3)} x, ${perSecond(rateOf(alone.found.few))}`,
     ]),
-    finding('replay_ratio', replay, [`replayed ${line(found.replayed)}, beside the new ones of the ${many}`]),
+    finding('replay_ratio', replay, [`replayed ${line(found.replayed)}, compared with the new ones of the ${many}`]),
   ]
 }
 

@@ -1,10 +1,10 @@
-// Twenty questions that buyers ask of Explore, each also as a person would write it in SQL over the clicks.
+// Twenty typical questions of media buyers to Explore, each also as plain SQL over the clicks.
 import type { ExploreFilter, ExploreQuestion } from '../src/contract/explore.ts'
 import type { ExploreDimension } from '../src/contract/explore-dimensions.ts'
 import { toWireId } from '../src/contract/ids.ts'
 
-/** `sql` answers up to 500 groups and, in each row, `all_clicks` and `all_revenue` of the whole. `$1` the organization, `$2` and `$3` the first id and the one behind the last. */
-export type Asked = { readonly name: string; readonly question: ExploreQuestion; readonly sql: string }
+/** `sql` returns up to 500 groups, with the totals `all_clicks` and `all_revenue` in each row. `$1` is the organization, `$2` and `$3` the first id and the one after the last. */
+export type BenchQuestion = { readonly name: string; readonly question: ExploreQuestion; readonly sql: string }
 
 const MADE = `to_timestamp(('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 1000.0) at time zone 'UTC'`
 const COLUMNS: Partial<Record<ExploreDimension, string>> = {
@@ -67,11 +67,11 @@ const MEASURES = [
   'profit',
 ] as const
 
-/** The questions over a window that ends at `to`; `days` where a question does not ask for fewer. */
+/** The questions over a window that ends at `to` and has `days` days, or fewer if a question asks for fewer. */
 export function questionsOn(
   campaigns: readonly string[],
   { to, days }: { to: number; days: number },
-): { asked: Asked; from: number }[] {
+): { asked: BenchQuestion; from: number }[] {
   return sketches(campaigns).map(({ by, where = [], days: fewer = days, withVisitors = false }) => {
     const from = to + 1 - Math.min(fewer, days) * 86_400_000
     const question: ExploreQuestion = {

@@ -1,5 +1,5 @@
-// The clicks that Explore is measured on: every dimension filled as real traffic fills it, a few values with most clicks, some of them unique.
-// They are told to the sheets as the intake tells them, and sealed day by day by the server's own sealing.
+// The clicks for Explore's measurements, with dimensions as in real traffic: a few values have most clicks, and some values are unique.
+// They are appended to sheets as intake does, and sealed day by day by the server's own sealing.
 import { DAY_MS } from '../src/contract/days.ts'
 import { firstIdAt, newId } from '../src/contract/ids.ts'
 import { ensurePartitions } from '../src/intake/clicks/partitions.ts'
@@ -13,10 +13,10 @@ import { countDay } from './stock.ts'
 export const EXPLORED = { campaigns: 60, offers: 180 } as const
 const LANDINGS = 80
 
-/** Most draws are small numbers: `power` says by how much. */
+/** Most draws are small numbers; a larger `power` makes them smaller. */
 const few = (count: number, power: number) => `floor(${count} * power(random(), ${power}))::int`
 
-// $1 organization, $2 and $3 the first millisecond of the stretch and the one behind its last, $4 to $6 campaigns, offers, landings, $7 how many, $8 how many visitors there are.
+// $1 organization, $2 and $3 the first millisecond of the span and the one after its last, $4 to $6 campaigns, offers, landings, $7 number of clicks, $8 number of visitors.
 const INSERT_DAY = `
   insert into clicks (org_id, id, campaign_id, offer_id, landing_id, click_flow_node_path, status, stages, tracked, test, revenue, geo, device, os,
     browser, platform, ref_id, sub1, sub2, sub3, sub4, sub5, sub6, sub7, sub8, sub9, visitor_id, visitor_is_new, ip_hash, user_agent, suppressed_delivery)
@@ -40,7 +40,7 @@ const INSERT_DAY = `
     from (select n, random() as reach, md5(random()::text || n) as hex from generate_series(1, $7::int) n) drawn
   ) click`
 
-/** Clicks of a transaction of the intake under load. */
+/** Clicks per transaction, as intake under load has. */
 const BATCH = 500
 const batched = (where: string) => `
   from (select *, row_number() over (order by id) / ${BATCH} as batch from clicks where org_id = $1 and id >= $2 and id < $3 ${where}) c group by batch`
@@ -54,10 +54,10 @@ const TELL_CHANGES = `
     null, null, null, null, null, null, null, null, null, null)::click_change)
   ${batched('and stages > 1')}`
 
-/** The most spend amounts that are booked: half of them for a campaign's whole day, half for a zone of its day. */
+/** The most booked spend amounts: half for a campaign's whole day, half for a zone of its day. */
 export const BOOKED_CELLS = 10_000
 
-// $1 organization, $2 campaigns, $3 the first day, $4 how many days, $5 how many amounts at most.
+// $1 organization, $2 campaigns, $3 the first day, $4 number of days, $5 the most amounts.
 const BOOK_SPEND = `
   insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at)
   (select $1::int, ($2::uuid[])[campaign], $3::date + day, '', round((1 + 99 * random())::numeric, 2), 'api', now()
@@ -68,7 +68,7 @@ const BOOK_SPEND = `
    from generate_series(0, $4::int - 1) day, generate_series(1, cardinality($2::uuid[])) campaign, generate_series(0, 9) zone
    order by zone, day, campaign limit $5::int / 2)`
 
-/** Sealing's share: wall time, and what this process spent of a processor; and what merging its segments took after it. */
+/** The cost of sealing, in wall time and this process's processor time, and the time for merging the segments afterwards. */
 export type Sealed = {
   readonly clicks: number
   readonly days: number
@@ -77,7 +77,7 @@ export type Sealed = {
   readonly merging_ms: number
 }
 
-/** Spreads clicks over `days` that ended with the last midnight, counts them, seals them a day at a time, and merges what was sealed. Spend is booked for them. */
+/** Spreads clicks over the `days` before the last midnight, counts them, seals them a day at a time, books spend for them, and merges the segments. */
 export async function fillExplored(
   { database, secrets }: BenchGround,
   { org_id, campaigns, offers }: Organization,

@@ -1,4 +1,4 @@
-// Explore through HTTP with a session: twenty questions of everyday, beside the same in plain SQL over the clicks in the same run.
+// Explore over HTTP with a session: twenty typical questions, compared with plain SQL over the clicks in the same run.
 import { createHmac, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
@@ -7,7 +7,7 @@ import { DAY_MS } from '../src/contract/days.ts'
 import { firstIdAt, newId } from '../src/contract/ids.ts'
 import type { Child } from './children.ts'
 import { ms } from './clicks.ts'
-import { type Asked, questionsOn } from './explore-questions.ts'
+import { type BenchQuestion, questionsOn } from './explore-questions.ts'
 import { BOOKED_CELLS, type Sealed } from './explore-stock.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
@@ -17,7 +17,7 @@ import { type Finding, finding, median, percentile } from './rows.ts'
 export type Explored = { readonly organization: Organization; readonly user_id: string; readonly sealed: Sealed }
 type Totals = { readonly clicks: number; readonly revenue: string }
 
-/** How long answers take, how they compare with plain SQL, and what the process that scans holds of memory. */
+/** The duration of answers, compared with plain SQL, and the memory of the scanning process. */
 export async function measureExplore(
   ground: BenchGround,
   server: Child,
@@ -31,11 +31,11 @@ export async function measureExplore(
   const origin = `http://127.0.0.1:${server.port}`
   const took = asked.map((): number[] => [])
   const plain: number[] = []
-  // Without the limits that Sluice sets itself: over ten million clicks plain SQL takes as long as it takes.
+  // Without Sluice's own timeouts, because plain SQL over ten million clicks may take longer.
   const person = new pg.Client(ground.connection)
   await person.connect()
   try {
-    // The first round has local files made.
+    // The first round fills the local copy.
     for (let round = 0; round <= rounds; round += 1)
       for (const [at, { asked: one, from }] of asked.entries()) {
         const answer = await ask(client, { cookie, origin }, one)
@@ -61,17 +61,17 @@ export async function measureExplore(
       `the slowest, ${asked[slowest]?.asked.name ?? ''}, p50 ${ms(usual[slowest] ?? Number.NaN)}`,
     ]),
     finding('explore_pg_ratio', median(plain.map((time, at) => time / (usual[at] ?? Number.NaN))), [
-      `beside plain SQL over the clicks, p50 ${ms(median(plain))}, the slowest ${ms(Math.max(...plain))}; the totals of all twenty agree`,
+      `reference: plain SQL over the clicks, p50 ${ms(median(plain))}, the slowest ${ms(Math.max(...plain))}; the totals of all twenty agree`,
     ]),
-    finding('explore_memory_mb', memory, ['the most that the process which scans has held']),
+    finding('explore_memory_mb', memory, ['the peak of the scanning process']),
     finding('explore_sealing_us', (sealed.wall_ms * 1000) / sealed.clicks, [
-      `a click with all that becomes of it; ${((sealed.cpu_ms * 1000) / sealed.clicks).toFixed(1)} us of them on this process's processor, the rest waiting for the database`,
-      `${((sealed.merging_ms * 1000) / sealed.clicks).toFixed(1)} us more for merging its segments`,
+      `per click, with its later changes; ${((sealed.cpu_ms * 1000) / sealed.clicks).toFixed(1)} us of it are processor time of this process, the rest waits for the database`,
+      `${((sealed.merging_ms * 1000) / sealed.clicks).toFixed(1)} us more for merging the segments`,
     ]),
   ]
 }
 
-async function ask(client: Client, { cookie, origin }: { cookie: string; origin: string }, { name, question }: Asked) {
+async function ask(client: Client, { cookie, origin }: { cookie: string; origin: string }, { name, question }: BenchQuestion) {
   const started = performance.now()
   const answer = await client.request({
     method: 'POST',
@@ -87,8 +87,8 @@ async function ask(client: Client, { cookie, origin }: { cookie: string; origin:
   return { took, totals }
 }
 
-/** The same as a person would count it. */
-async function count(client: pg.Client, org_id: number, { sql }: Asked, { from, to }: { from: number; to: number }) {
+/** The same question in plain SQL. */
+async function count(client: pg.Client, org_id: number, { sql }: BenchQuestion, { from, to }: { from: number; to: number }) {
   const started = performance.now()
   const { rows } = await client.query<{ all_clicks: string; all_revenue: string | null }>(sql, [
     org_id,
@@ -106,7 +106,7 @@ function requireAlike(name: string, told: Totals, counted: Totals): void {
     )
 }
 
-/** A session of the person, as the cookie to send. */
+/** A session of the person. Returns the cookie to send. */
 async function signIn({ database, secrets }: BenchGround, user_id: string): Promise<string> {
   const token = randomBytes(16).toString('hex')
   const now = new Date().toISOString()
@@ -120,7 +120,7 @@ async function signIn({ database, secrets }: BenchGround, user_id: string): Prom
   return `sluice.session_token=${encodeURIComponent(`${token}.${signature}`)}`
 }
 
-/** The processes that one has begun. */
+/** The child processes of a process. */
 function childrenOf(pid: number): number[] {
   const found = readdirSync(`/proc/${pid}/task`).flatMap(task =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),

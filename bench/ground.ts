@@ -1,4 +1,4 @@
-// What the bench stands on: a data folder of its own with the embedded PostgreSQL as `npm start` runs it, and a server on top of it.
+// The ground of the bench: its own data folder with the embedded PostgreSQL as `npm start` runs it, and servers on it.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,9 +17,9 @@ export type BenchGround = {
   config: Config
   database: Database
   secrets: Secrets
-  /** Starts the server; `ALLOW_PRIVATE_TARGETS` lets its postbacks reach the bench, quotas are out of reach. */
+  /** Starts a server, with `ALLOW_PRIVATE_TARGETS` so that its postbacks reach the bench, and with quotas that are never reached. */
   serve(role?: 'all' | 'serve', settings?: Record<string, string>): Promise<Child>
-  /** Stops PostgreSQL and leaves the folder, for a start on it. */
+  /** Stops PostgreSQL and keeps the folder, to measure a start on it. */
   rest(): Promise<void>
   /** Ends everything and removes the folder. */
   close(): Promise<void>

@@ -1,5 +1,5 @@
-// What https costs the redirect: the same server by http, by https over connections that are kept, and by https with a handshake for each
-// click, as new visitors come. The load makes its side of every handshake, on a processor of its own where there is one.
+// The cost of HTTPS for the redirect: the same server by HTTP, by HTTPS over kept connections, and by HTTPS with a handshake for each
+// click, as with new visitors. The load makes its side of every handshake, on another processor if there is one.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -18,14 +18,14 @@ const CONNECTIONS = 64
 
 type Way = 'http' | 'kept' | 'fresh'
 
-/** Lines that stand beside the redirect: no budget holds them, because they are a matter of the machine's processor alone. */
+/** Lines below the redirect. They have no budget, because they depend only on the machine's processor. */
 export async function measureHttps(
   load: Awaited<ReturnType<typeof startLoad>>,
   ground: BenchGround,
   { campaignKeys }: Organization,
   { rounds, seconds, warmSeconds }: Plan,
 ): Promise<string[]> {
-  const { chain, key } = await (await makeAuthority()).give({ names: [NAME] })
+  const { chain, key } = await (await makeAuthority()).issue({ names: [NAME] })
   const [TLS_CERT, TLS_KEY] = [join(ground.dataDir, 'bench-chain.pem'), join(ground.dataDir, 'bench-key.pem')]
   writeFileSync(TLS_CERT, chain)
   writeFileSync(TLS_KEY, key, { mode: 0o600 })
@@ -55,8 +55,8 @@ export async function measureHttps(
     const share = (way: Way) => (rate(way) / rate('http')).toFixed(2)
     const p50 = median(measured.fresh.map(one => one.p50))
     return [
-      `by https over kept connections ${perSecond(rate('kept'))}, ${share('kept')} of ${perSecond(rate('http'))} by http of that server`,
-      `by https with a handshake for each click ${perSecond(rate('fresh'))}, ${share('fresh')} of it; p50 ${ms(p50)} with the handshake`,
+      `HTTPS over kept connections ${perSecond(rate('kept'))}, ${share('kept')} of ${perSecond(rate('http'))} HTTP of that server`,
+      `HTTPS with a handshake for each click ${perSecond(rate('fresh'))}, ${share('fresh')} of it; p50 ${ms(p50)} with the handshake`,
     ]
   } finally {
     await server.stop()

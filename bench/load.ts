@@ -1,6 +1,6 @@
-// The load: a process of its own that sends requests over connections that are kept, one in flight on each. It is no finished tool,
-// because those at hand either send one fixed request or, asked for a rate, send a second's worth at once and then wait: no latency
-// can be measured so. On the yardstick it is as fast as wrk.
+// The load: a separate process that sends requests over kept connections, one in flight on each. Existing tools do not fit: they
+// send one fixed request, or at a given rate send a second's requests at once and then wait, which makes latencies
+// meaningless. On the reference server it is as fast as wrk.
 import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely, createSecureContext } from 'node:tls'
 import { type Recipe, requestsOf } from './requests.ts'
@@ -19,7 +19,7 @@ export type Job = {
   tls?: { name: string; connections: 'fresh' | 'kept' }
 }
 
-/** Times are in milliseconds. `exhausted`: the recipe ended before the time did. `sample` is the first answer, to be looked at. */
+/** Times are in milliseconds. `exhausted`: the recipe ended before the time. `sample` is the first answer, for error messages. */
 export type Measured = {
   answered: number
   per_second: number
@@ -34,22 +34,22 @@ export type Measured = {
 const HEAD_END = '\r\n\r\n'
 const EMPTY = Buffer.from('\r\ncontent-length: 0\r\n')
 const LINE_END = 10
-/** How long the last answers are waited for. */
+/** The longest wait for the last answers. */
 const PATIENCE_MS = 15_000
 
-/** One for all connections: to make it costs as much as a handshake. */
+/** Shared by all connections, because creating one costs as much as a handshake. */
 const secureContext = createSecureContext()
 
 class Connection {
   readonly socket: Socket
   readonly #answered: (connection: Connection, answer: Buffer) => void
   #pending: Buffer | undefined
-  /** When the request under way was due. */
+  /** When the current request was due. */
   since = 0
 
   constructor({ port, tls }: Job, answered: (connection: Connection, answer: Buffer) => void) {
     this.#answered = answered
-    // Whose certificate it is was looked at when it was made; here it costs what a handshake costs.
+    // The certificate is not checked, because only the cost of the handshake matters.
     this.socket =
       tls === undefined
         ? connect(port, '127.0.0.1')
@@ -70,9 +70,9 @@ class Connection {
   }
 }
 
-/** Whether the answer has come to its end. */
+/** Whether the answer is complete. */
 function isWhole(answer: Buffer): boolean {
-  // A redirect's answer is its head: to take it apart would cost the load as much as it costs the server to make it.
+  // A redirect has no body, and parsing its head would cost the load as much as making it costs the server.
   if (answer[answer.length - 1] === LINE_END && answer.includes(EMPTY)) return true
   const end = answer.indexOf(HEAD_END)
   if (end < 0) return false
@@ -82,7 +82,7 @@ function isWhole(answer: Buffer): boolean {
   return answer.length >= end + HEAD_END.length + Number(length)
 }
 
-/** One job under way. */
+/** A running job. */
 class Load {
   readonly #job: Job
   readonly #next: () => Buffer | undefined
@@ -106,7 +106,7 @@ class Load {
     this.#next = requestsOf(job.recipe)
   }
 
-  /** Rejects when a connection breaks or answers are missing: then nothing was measured. */
+  /** Rejects if a connection breaks or answers are missing, because then nothing was measured. */
   async run(): Promise<Measured> {
     const connections = await Promise.all(Array.from({ length: this.#job.connections }, () => this.#dial()))
     this.#started = performance.now()
@@ -143,7 +143,7 @@ class Load {
     }
   }
 
-  /** Over a connection of its own, whose handshake counts. */
+  /** Over a new connection, whose handshake counts. */
   async #sendAnew({ socket }: Connection, since: number): Promise<void> {
     socket.removeAllListeners('close').destroy()
     this.#dialing += 1
@@ -168,7 +168,7 @@ class Load {
     const now = performance.now()
     this.#underWay -= 1
     this.#latencies.push(now - connection.since)
-    // Three digits behind "HTTP/1.1 ".
+    // Three digits after "HTTP/1.1 ".
     const status = (answer[9] ?? 0) * 100 + (answer[10] ?? 0) * 10 + (answer[11] ?? 0) - 48 * 111
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1
     if (this.#sample === '') this.#sample = answer.toString()

@@ -1,4 +1,4 @@
-// The whole bench: lays in the stock, measures part after part, and leaves nothing behind.
+// The whole bench: fills the stock of clicks, measures one part after another, and removes everything.
 import { measureBroadcasts } from './broadcasts.ts'
 import { type Child, startLoad, startPlain, startServer } from './children.ts'
 import { measureClicks } from './clicks.ts'
@@ -19,7 +19,7 @@ import { measureStarts } from './starts.ts'
 import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
 import { measureTools } from './tools.ts'
 
-/** `quiet` has no clicks at all. */
+/** `quiet` has no clicks. */
 type Stock = Record<'large' | 'small' | 'quiet' | 'costing' | 'channel', Organization> & {
   fresh: Fresh
   now: number
@@ -28,8 +28,8 @@ type Stock = Record<'large' | 'small' | 'quiet' | 'costing' | 'channel', Organiz
 type Tell = (line: string) => void
 
 /**
- * Measures what the plan names; `tell` hears how far it has come. Everything happens in a data folder of its own, which is removed.
- * @throws when something could not be measured; a budget that is missed is a result.
+ * Measures the parts of the plan and reports progress to `tell`. It uses its own data folder and removes it.
+ * @throws if something could not be measured. A missed budget is a result, not an error.
  */
 export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
   await using open = new AsyncDisposableStack()
@@ -46,11 +46,11 @@ export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
   return [...findings, ...(await measureStarts(ground.dataDir, plan))]
 }
 
-/** Which parts share a server. Conversions end theirs. */
+/** The parts that share a server. Conversions end their server. */
 const APART = [['report', 'feed'], ['explore'], ['mcp'], ['click'], ['conversion'], ['memory']] as const
 const TOGETHER = [['report', 'feed', 'explore', 'mcp', 'click', 'memory', 'conversion']] as const
 
-/** Everything that a running server is measured by. */
+/** All measurements of a running server. */
 async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promise<Finding[]> {
   await using open = new AsyncDisposableStack()
   const bare = await startServer('bare.ts')
@@ -59,7 +59,7 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
   open.defer(() => load.stop())
   const plain = await startPlain()
   open.defer(() => plain.stop())
-  const stock = await layIn(ground, bare, plan, tell)
+  const stock = await fillStock(ground, bare, plan, tell)
   const pool = ground.database.worker
   const measures: Record<Exclude<Part, 'start' | 'broadcast'>, (server: Child) => Promise<Finding[]>> = {
     report: async server => {
@@ -69,7 +69,7 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
     },
     feed: server => measureFeed(server, stock, plan),
     explore: server => {
-      if (stock.explored === undefined) throw new Error('there is nothing to explore')
+      if (stock.explored === undefined) throw new Error('there are no clicks to explore')
       return measureExplore(ground, server, stock.explored, { ...plan, now: stock.now })
     },
     click: async server => {
@@ -104,8 +104,8 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
   return findings
 }
 
-/** The stock, as far as the parts need it. */
-async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan, tell: Tell): Promise<Stock> {
+/** Fills the stock that the parts need. */
+async function fillStock(ground: BenchGround, bare: Child, { parts, ...plan }: Plan, tell: Tell): Promise<Stock> {
   const started = performance.now()
   const owner = await createOwner(ground)
   const postback = `http://127.0.0.1:${bare.port}/postback`
@@ -118,11 +118,11 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   const quiet = await createOrganization(ground, owner, { postback })
   const now = Date.now()
   if (parts.has('report') || parts.has('feed') || parts.has('start')) {
-    tell(`laying in ${plan.clicks.toLocaleString('en-US')} clicks of ${DAYS} days, and a tenth of them`)
+    tell(`inserting ${plan.clicks.toLocaleString('en-US')} clicks of ${DAYS} days, and a tenth of that for the small organization`)
     await fillClicks(ground, large, Math.round(plan.clicks / DAYS), now)
     await fillClicks(ground, small, Math.round(plan.clicks / DAYS / 10), now)
   }
-  const explored = parts.has('explore') ? await layInExplored(ground, postback, plan, now, tell) : undefined
+  const explored = parts.has('explore') ? await fillExploredStock(ground, postback, plan, now, tell) : undefined
   const fresh: Fresh = { many: [], few: [] }
   if (parts.has('conversion')) {
     for (const kind of ['many', 'few'] as const) {
@@ -134,19 +134,19 @@ async function layIn(ground: BenchGround, bare: Child, { parts, ...plan }: Plan,
   }
   tell(`folding the counters, after ${seconds(started)}`)
   await settleStock(ground)
-  tell(`the stock is laid in, after ${seconds(started)}`)
+  tell(`the clicks are ready, after ${seconds(started)}`)
   return { large, small, quiet, costing, channel, fresh, now, ...(explored && { explored }) }
 }
 
-/** Of an owner of its own: a session acts in the first organization of its person. */
-async function layInExplored(
+/** With a separate owner, because a session acts in the first organization of its person. */
+async function fillExploredStock(
   ground: BenchGround,
   postback: string,
   plan: Pick<Plan, 'clicks' | 'exploredDays'>,
   now: number,
   tell: Tell,
 ): Promise<Explored> {
-  tell(`laying in ${plan.clicks.toLocaleString('en-US')} clicks to explore, and sealing them`)
+  tell(`inserting ${plan.clicks.toLocaleString('en-US')} clicks to explore, and sealing them`)
   const user_id = await createOwner(ground, 'explorer@example.com')
   const organization = await createOrganization(ground, user_id, { ...EXPLORED, postback })
   return { organization, user_id, sealed: await fillExplored(ground, organization, plan, now) }

@@ -8,7 +8,7 @@ import type { Plan } from './plan.ts'
 import { type Finding, finding, median } from './rows.ts'
 
 const CONNECTIONS = 32
-/** What memory may have grown by from the second quarter to the last and still count as flat: a collection or two. */
+/** The growth from the second quarter to the last that still counts as flat: a garbage collection or two. */
 const FLAT = 1.1
 
 export async function measureMemory(
@@ -45,7 +45,7 @@ export async function measureMemory(
       'memory_mb',
       Math.max(...sizes),
       [
-        `the most in ${memorySeconds} s of ${memoryRate} clicks/s (${Math.round(measured.per_second)} answered, p99 ${ms(measured.p99)}); after a quarter of the time ${early.toFixed(0)} MB, at the end ${late.toFixed(0)} MB: ${isFlat ? 'flat' : 'GROWING'}`,
+        `the peak in ${memorySeconds} s of ${memoryRate} clicks/s (${Math.round(measured.per_second)} answered, p99 ${ms(measured.p99)}); after a quarter of the time ${early.toFixed(0)} MB, at the end ${late.toFixed(0)} MB: ${isFlat ? 'flat' : 'GROWING'}`,
       ],
       isFlat,
     ),

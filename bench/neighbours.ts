@@ -1,13 +1,13 @@
-// What else goes on at this machine: figures taken beside it are worth less, and whoever reads them should know.
+// Other load on this machine, because it makes the results less reliable.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const LOOK_MS = 300
-/** Less than this of one core is the noise of any machine. */
+/** A smaller share of one core is normal on any machine. */
 const QUIET = 0.15
 
-/** A remark on how much of the processor is taken while the bench itself rests, or nothing when it is quiet. */
+/** A remark on the processor load of others while the bench is idle, or an empty text if there is little. */
 export async function remarkOnNeighbours(): Promise<string> {
   const before = ticks()
   await sleep(LOOK_MS)
@@ -15,7 +15,7 @@ export async function remarkOnNeighbours(): Promise<string> {
   const busy = ((after.busy - before.busy) / (after.all - before.all)) * availableParallelism()
   return busy < QUIET
     ? ''
-    : `; the machine is not at rest: ${busy.toFixed(1)} of ${availableParallelism()} cores are busy beforehand`
+    : `; other processes use ${busy.toFixed(1)} of ${availableParallelism()} cores of this machine`
 }
 
 /** User, nice, system, idle, iowait, irq, softirq, steal: the first line of /proc/stat. */

@@ -1,4 +1,4 @@
-// The organizations of the bench, with everything that traffic runs on.
+// The organizations of the bench, with campaigns, offers, a rule and a key.
 import type { Transaction } from 'kysely'
 import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
@@ -7,7 +7,7 @@ import { insertOrganization } from '../src/people/organizations/organizations.ts
 import { costText, storedCost } from '../src/traffic/campaigns/cost.ts'
 import type { BenchGround } from './ground.ts'
 
-/** `key` is the secret of a key that may read clicks and the report, and record events. */
+/** `key` is the secret of a key that can read clicks and the report, and record events. */
 export type Organization = {
   org_id: number
   key: string
@@ -16,7 +16,7 @@ export type Organization = {
   offers: string[]
 }
 
-/** Of the organizations with a stock of clicks; the others have one of each. */
+/** Per organization with a stock of clicks; the others have one of each. */
 export const CAMPAIGNS = 24
 export const OFFERS = 12
 
@@ -31,7 +31,7 @@ export async function createOwner({ database }: BenchGround, email = 'bench@exam
   return id
 }
 
-/** `cost` is what each click of its campaigns costs, in US dollars. */
+/** `cost` is the cost of each click of its campaigns, in US dollars. */
 type Wide = { campaigns?: number; offers?: number; cost?: string | null }
 
 /** An organization with a key, campaigns that redirect, offers that pay, and one rule that calls `postback` at every lead. */

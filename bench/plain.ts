@@ -1,7 +1,7 @@
-// The yardstick of the conversion: connections that each commit one plain row of 24 columns after the other, and nothing else.
+// The reference for conversions: connections that each commit plain rows of 24 columns, one after another.
 import pg from 'pg'
 
-/** `connection` leads to the database; answers rows committed per second. */
+/** Returns the rows committed per second to the database of `connection`. */
 export type PlainJob = { connection: pg.ClientConfig; connections: number; seconds: number }
 
 const TEXTS = Array.from({ length: 20 }, (_, column) => `text_${column + 1}`)

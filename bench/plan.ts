@@ -1,4 +1,4 @@
-// How much is measured, and with what.
+// The parts of the bench and their sizes.
 
 export const PARTS = [
   'click',
@@ -13,30 +13,30 @@ export const PARTS = [
 ] as const
 export type Part = (typeof PARTS)[number]
 
-/** `seconds` is the length of one round of load; rounds of the measured and of its yardstick take turns. */
+/** `seconds` is the length of a round of load. Rounds of the server and of its reference alternate. */
 export type Plan = {
   parts: ReadonlySet<Part>
-  /** Clicks of the large organization, and of the one that is explored; the small one has a tenth. */
+  /** Clicks of the large organization, and of the explored one; the small one has a tenth. */
   clicks: number
-  /** Whether parts that write have a server each: what is written in one, or left undelivered, is not to weigh on the next. */
+  /** Whether each writing part has its own server, so that its unwritten pages and pending deliveries do not slow down the next. */
   apart: boolean
-  /** Over so many days the explored ones are spread; each is sealed by itself. */
+  /** The days of the explored clicks; each day is sealed separately. */
   exploredDays: number
   rounds: number
   seconds: number
   warmSeconds: number
-  /** Of the half load, by whose slowest clicks it is measured. */
+  /** The length of the half load, which measures latency. */
   halfSeconds: number
-  /** Invite links that wait for clicks: more than come. */
+  /** Unused invite links: more than clicks. */
   channelLinks: number
-  /** Organizations that conversions come for: many, and few. */
+  /** The number of organizations with conversions: many, and few. */
   many: number
   few: number
-  /** Fresh clicks for each of the two: the most conversions that can be measured. */
+  /** Fresh clicks for each of the two, which limits the conversions that can be measured. */
   conversions: number
-  /** How many clicks before the end of the feed the deep page lies. */
+  /** The number of clicks before the deep page of the feed. */
   deepAfter: number
-  /** Requests of one kind in a round of readings. */
+  /** Requests of one kind per round of reads. */
   readings: number
   memorySeconds: number
   memoryRate: number
@@ -52,7 +52,7 @@ const DEFAULT: Omit<Plan, 'parts'> = {
   rounds: 5,
   seconds: 4,
   warmSeconds: 3,
-  // As long as Linux lets written pages lie before it writes them all out at once: a shorter look meets that moment or misses it.
+  // As long as Linux keeps dirty pages before it writes them all at once: a shorter round may or may not include that moment.
   halfSeconds: 30,
   channelLinks: 250_000,
   many: 200,
@@ -73,7 +73,7 @@ export function planFor({ large = false, only }: { large?: boolean; only?: reado
   return { ...(large ? LARGE : DEFAULT), parts: new Set(only ?? PARTS) }
 }
 
-/** For tests: everything is measured once, and nothing well. */
+/** For tests: everything is measured once, and nothing precisely. */
 export const TINY: Plan = {
   parts: new Set(PARTS),
   clicks: 2000,

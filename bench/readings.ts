@@ -1,4 +1,4 @@
-// Report and feed through HTTP with a key: two organizations, one with ten times the clicks of the other, asked in turn.
+// Report and feed over HTTP with a key: two organizations in turn, one with ten times the clicks of the other.
 import { Client } from 'undici'
 import { DAY_MS } from '../src/contract/days.ts'
 import { DIMENSIONS } from '../src/reading/reports/api.ts'
@@ -12,7 +12,7 @@ import { DAYS, SPEND_ROWS } from './stock.ts'
 const PAGE = 100
 const LARGEST_PAGE = 1000
 
-/** One connection, asked one thing at a time; times are those of the whole answer. */
+/** One connection with one request at a time. Times are those of the whole answer. */
 export class Asking {
   readonly #client: Client
 
@@ -34,14 +34,14 @@ export class Asking {
 
 type Stocked = { large: Organization; small: Organization; now: number }
 
-/** 92 whole days, today the last of them. */
+/** 92 whole days, including today. */
 export const windowOf = (now: number): string => {
   const midnight = now - (now % DAY_MS)
   const from = new Date(midnight - (DAYS - 1) * DAY_MS).toISOString()
   return `date_from=${from}&date_to=${new Date(midnight + DAY_MS - 1).toISOString()}`
 }
 
-/** The report of 92 days with 10,000 rows of spend by every dimension, and how it grows with the clicks. */
+/** The report of 92 days with 10,000 rows of spend by every dimension, and its growth with the number of clicks. */
 export async function measureReport(server: Child, { large, small, now }: Stocked, { rounds, readings }: Plan) {
   const asking = new Asking(server)
   const took = { large: timesByDimension(), small: timesByDimension(), ragged: timesByDimension() }
@@ -75,16 +75,16 @@ function judgeReport(took: Record<'large' | 'small' | 'ragged', Times>): Finding
     DIMENSIONS.map((dimension, at) => `${dimension} ${ms(values[at] ?? Number.NaN)}`).join(', ')
   return [
     finding('report_p95_ms', large[worst] ?? Number.NaN, [
-      `the slowest dimension of ${DAYS} whole days with ${SPEND_ROWS.toLocaleString('en-US')} rows of spend, in place of costs of clicks; p95: ${each(large)}`,
+      `the slowest dimension of ${DAYS} whole days with ${SPEND_ROWS.toLocaleString('en-US')} rows of spend that override costs of clicks; p95: ${each(large)}`,
       `the same with both ends in the middle of a day: ${each(ragged)}`,
     ]),
     finding('report_growth', (large[worst] ?? Number.NaN) / (small[worst] ?? Number.NaN), [
-      `${DIMENSIONS[worst]} beside the same with a tenth of the clicks: ${each(small)}`,
+      `${DIMENSIONS[worst]}, compared with a tenth of the clicks: ${each(small)}`,
     ]),
   ]
 }
 
-/** A page of the feed: the first, and one so deep that paging there takes thousands of pages. */
+/** A page of the feed: the first, and one after thousands of pages. */
 export async function measureFeed(server: Child, { large, now }: Stocked, { rounds, readings, deepAfter }: Plan) {
   const asking = new Asking(server)
   const path = `/api/v1/clicks?${windowOf(now)}&tracked=all&limit=`
@@ -111,12 +111,12 @@ export async function measureFeed(server: Child, { large, now }: Stocked, { roun
       `pages of ${PAGE}: the first p95 ${ms(first)}, the one after ${deepAfter.toLocaleString('en-US')} clicks ${ms(deep)}`,
     ]),
     finding('feed_depth_ratio', median(ratios), [
-      `page ${Math.floor(deepAfter / PAGE + 1).toLocaleString('en-US')}, p50 ${ms(median(took.deep))}, beside the first, p50 ${ms(median(took.first))}`,
+      `page ${Math.floor(deepAfter / PAGE + 1).toLocaleString('en-US')}, p50 ${ms(median(took.deep))}, compared with the first, p50 ${ms(median(took.first))}`,
     ]),
   ]
 }
 
-/** Pages on as a client would, to the cursor behind so many clicks. */
+/** Pages like a client, and returns the cursor after `clicks` clicks. */
 async function pageTo(asking: Asking, key: string, path: string, clicks: number): Promise<string> {
   let cursor: string | undefined
   for (let seen = 0; seen < clicks; ) {

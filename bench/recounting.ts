@@ -1,4 +1,4 @@
-// Whether what the report says is true: held against the clicks themselves.
+// Checks the report against a recount of the clicks.
 import { DAY_MS } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import { COUNTERS } from '../src/intake/counters/deltas.ts'
@@ -13,7 +13,7 @@ import { DAYS } from './stock.ts'
 
 type Counts = Record<(typeof COUNTERS)[number], number>
 
-/** @throws when a report by any dimension is not what a recount of its clicks says. */
+/** @throws if a report by any dimension differs from a recount of its clicks. */
 export async function checkReports(
   { database }: BenchGround,
   server: Child,
@@ -31,7 +31,7 @@ export async function checkReports(
       const recounted = await recount(database.worker, org_id, from, to, dimension)
       const costs = hasCost(dimension) ? await recountCosts(database.worker, org_id, from, to, dimension) : []
       const costOf = (key: string) => costs.find(row => row.key === key)?.cost ?? '0'
-      // Spend of what nobody has clicked makes a row of its own.
+      // Spend without clicks is a separate row.
       const told = rows.filter(({ clicks }) => clicks > 0).map(row => lineOf(row, row.key, row.cost ?? '0'))
       const counted = recounted.map(row => lineOf(row, wireKey(dimension, row), costOf(row.key)))
       const differing = counted.find((line, at) => line !== told[at])
@@ -51,7 +51,7 @@ const wireKey = (dimension: string, { key }: Recounted): string =>
 const lineOf = (row: Counts & { revenue: string }, key: string, cost: string): string =>
   [key, ...COUNTERS.map(name => row[name]), ...[row.revenue, cost].map(inCents)].join(' ')
 
-/** Exact, half a cent upwards, as a report rounds. */
+/** Exact, rounded half up, like a report. */
 function inCents(amount: string): string {
   const [whole = '0', fraction = ''] = amount.split('.')
   return String((BigInt(whole + fraction.padEnd(9, '0')) + 5_000_000n) / 10_000_000n)

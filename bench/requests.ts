@@ -1,23 +1,23 @@
-// What the load sends, as ready bytes: composing a request is not to cost more than answering it.
+// The requests of the load, as bytes, so that composing one costs less than answering it.
 
-/** Redirects of visitors nobody has seen: no cookie, another address, another creative each time. */
+/** Redirects of new visitors: no cookie, and another address and creative each time. */
 type Redirects = { kind: 'redirects'; campaignKeys: string[] }
 
-/** A conversion to report: the key it comes with, and the click it stands on. */
+/** A conversion to report: its key and its click. */
 export type Conversion = { key: string; click: string }
 
-/** Conversions in their order, one by one; the load ends early when none is left. */
+/** Conversions in order; the load ends early when none is left. */
 type Conversions = { kind: 'conversions'; list: Conversion[]; nonce: string }
 
-/** One request, over and over. */
+/** The same request again and again. */
 type Same = { kind: 'same'; request: string }
 
 export type Recipe = Redirects | Conversions | Same
 
-/** Enough different visitors that nothing about them is answered from a memory that real traffic would not have. */
+/** Enough different visitors that caches do not help more than with real traffic. */
 const VISITORS = 20_000
 
-/** The devices that browsers of today still name, and how many of their versions are about: a thousand agents in all. */
+/** Devices that browsers still name, and the number of versions in use: a thousand user agents in total. */
 const DEVICES = [
   'SM-S911B',
   'SM-A145F',
@@ -43,7 +43,7 @@ function agentOf(mix: number): string {
   return `Mozilla/5.0 (Windows NT 10.0; Win64; x64) ${chrome} Safari/537.36`
 }
 
-/** Gives the next request to send, or undefined when there is none left. */
+/** Returns a function that returns the next request, or undefined if none is left. */
 export function requestsOf(recipe: Recipe): () => Buffer | undefined {
   if (recipe.kind === 'same') {
     const request = Buffer.from(recipe.request)

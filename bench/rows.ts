@@ -1,4 +1,4 @@
-// The rows of the bench: their names are read by others, their budgets are promises.
+// The results of the bench. Other programs read their names, and their budgets are promises.
 
 export const BUDGETS = {
   click_redirect_ratio: { unit: 'x', budget: '>= 0.25' },
@@ -26,12 +26,12 @@ type RowName = keyof typeof BUDGETS
 
 type Row = { name: RowName; value: number; unit: string; budget: string; pass: boolean }
 
-/** A row with what stands beside it: the yardstick of the same run, and whatever else explains the value. */
+/** A row with its reference of the same run, and other lines that explain the value. */
 export type Finding = Row & { beside: string[] }
 
 /**
- * Judges a value by its budget. `also`: a second condition that the number alone does not show.
- * @throws when nothing was measured: a budget is neither kept nor missed then.
+ * Judges a value by its budget. `also` is a second condition that the number does not show.
+ * @throws if nothing was measured.
  */
 export function finding(name: RowName, measured: number, beside: string[], also = true): Finding {
   if (!Number.isFinite(measured)) throw new Error(`${name} could not be measured`)
@@ -54,10 +54,10 @@ export function percentile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
 }
 
-/** For people: each row, and under it what it was measured beside. */
+/** A table to read: each row, and its references below it. */
 export function tableOf(findings: readonly Finding[]): string {
   const lines = findings.flatMap(({ name, value, unit, budget, pass, beside }) => [
-    `${name.padEnd(22)}${`${value} ${unit}`.padStart(12)}   ${budget.padEnd(9)} ${pass ? 'kept' : 'MISSED'}`,
+    `${name.padEnd(22)}${`${value} ${unit}`.padStart(12)}   ${budget.padEnd(9)} ${pass ? 'met' : 'MISSED'}`,
     ...beside.map(line => `    ${line}`),
   ])
   return lines.join('\n')

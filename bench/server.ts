@@ -1,4 +1,4 @@
-// Sluice as `npm start` runs it, on the database and with the settings of the bench, and with quotas that no bench reaches.
+// Sluice as `npm start` runs it, with the bench's database and settings, and with quotas that are never reached.
 import { pino } from 'pino'
 import { readConfig } from '../src/ground/config.ts'
 import { connect } from '../src/ground/db/connect.ts'
@@ -8,7 +8,7 @@ const UNREACHED = 1_000_000_000
 
 const config = readConfig(process.env)
 const log = pino({ level: config.logLevel, base: {} }, pino.destination(2))
-// As the embedded server hands it out: its folder stands behind `?host=`.
+// The embedded server's address has its folder after `?host=`.
 const host = new URL(config.databaseUrl[0] ?? '').searchParams.get('host') ?? ''
 const database = connect([{ host, port: 5432, user: 'sluice', database: 'postgres' }], { log })
 const house = await openHouse(config, database, log, {

@@ -1,4 +1,4 @@
-// How long it takes from `npm start` to the first answer, with the embedded PostgreSQL: on a folder with data, and on none.
+// The time from `npm start` to the first answer, with the embedded PostgreSQL: on a folder with data, and on an empty one.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { type Finding, finding, median } from './rows.ts'
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const PATIENCE_MS = 180_000
 
-/** `dataDir` is the folder of the bench, at rest. The dashboard and the bundled server are built before, as after any start but the very first. */
+/** `dataDir` is the bench's folder, with PostgreSQL stopped. The dashboard and the bundled server are built before, as after every start but the first. */
 export async function measureStarts(dataDir: string, { starts }: Plan): Promise<Finding[]> {
   const took = { first: [] as number[], later: [] as number[] }
   const log = pino({ level: 'warn' }, pino.destination(2))

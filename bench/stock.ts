@@ -1,4 +1,4 @@
-// The clicks that the bench measures on: by the million, put in by whole days, their counters folded by the server's own folder; and spend beside them.
+// Millions of clicks for the bench, inserted by whole days, with counters folded by the server's own folder; and spend.
 import type pg from 'pg'
 import { pino } from 'pino'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
@@ -11,11 +11,11 @@ import { CAMPAIGNS, OFFERS, type Organization } from './organizations.ts'
 import type { Conversion } from './requests.ts'
 
 export const DAYS = 92
-/** Rows of spend in those days. */
+/** Rows of spend on those days. */
 export const SPEND_ROWS = 10_000
-/** Values of sub1 in a campaign. */
+/** Values of sub1 per campaign. */
 const CREATIVES = 16
-/** Two statements at a time fill two cores. */
+/** Two concurrent statements use two cores. */
 const LANES = 2
 
 // One day's clicks, drawn in the database: a few campaigns carry most of the traffic, each with its own countries and creatives.
@@ -55,7 +55,7 @@ const INSERT_SHEETS = `
     group by org_id, campaign_id, offer_id, geo, sub1
   ) cells group by org_id`
 
-// What is entered for a creative takes the place of what its clicks have cost.
+// Entered spend of a creative overrides the cost of its clicks.
 const INSERT_SPEND = `
   insert into ad_spend (org_id, campaign_id, day, sub1, amount, source, updated_at)
   select $1::int, ($2::uuid[])[campaign + 1], $3::date + day, 'creative-' || campaign * ${CREATIVES} + creative, round((1 + 9 * random())::numeric, 2),
@@ -70,7 +70,7 @@ const idAt = (ms: number) =>
     .padStart(12, '0')
     .replace(/^(.{8})/, '$1-')}-0000-0000-000000000000`
 
-/** Spreads `perDay` clicks with a cost over each of the last 92 days, the present one up to now, and counts them; and enters spend for those days. */
+/** Inserts `perDay` clicks with a cost on each of the last 92 days, today up to now, counts them, and enters spend for those days. */
 export async function fillClicks(
   { database }: BenchGround,
   { org_id, campaigns, offers }: Organization,
@@ -92,7 +92,7 @@ export async function fillClicks(
   await database.worker.query(INSERT_SPEND, [org_id, campaigns, dayOf(first), new Date(now)])
 }
 
-/** Says the counters of a day's clicks, as the version before does. */
+/** Appends the counters of a day's clicks, as the previous version does. */
 export async function countDay(pool: pg.Pool, orgs: number[], day: number): Promise<void> {
   const name = new Date(day).toISOString().slice(0, 10)
   await pool.query(INSERT_SHEETS, [orgs, idAt(day), idAt(day + DAY_MS), name])
@@ -106,8 +106,8 @@ const INSERT_MINTED = `
   from unnest($1::int[], $2::uuid[], $3::uuid[], $4::uuid[], $5::uuid[]) as t(org_id, id, campaign_id, offer_id, visitor_id)`
 
 /**
- * Gives the organizations fresh clicks of new visitors, made within the last day: each is good for one conversion that charges. The
- * organizations take turns in the list, so any stretch of it concerns all of them.
+ * Inserts fresh clicks of new visitors, made within the last day, each for one conversion with a charge. The
+ * organizations alternate in the list, so that every part of it has all of them.
  */
 export async function mintClicks(
   { database, secrets }: BenchGround,
@@ -138,7 +138,7 @@ export async function mintClicks(
   return list
 }
 
-/** Folds all counters by the server's own folder, and leaves the tables as a server finds them after some quiet hours. */
+/** Folds all counters with the server's own folder, and leaves the tables as after some quiet hours. */
 export async function settleStock({ database }: BenchGround): Promise<void> {
   const folder = openFolder({ database, log: pino({ level: 'silent' }) })
   await folder.foldAll()

@@ -1,4 +1,4 @@
-// A tool call against the plain route it wraps, asked for the same: an empty page of the feed, so that nothing but the wrapping differs.
+// A tool call compared with its plain route. Both read an empty page of the feed, so that only the wrapping differs.
 import type { Child, startLoad } from './children.ts'
 import { ms, perSecond } from './clicks.ts'
 import type { Measured } from './load.ts'
@@ -40,7 +40,7 @@ const requests = ({ key }: Organization) => ({
   legacy: callOf(key, ['mcp-protocol-version: 2025-06-18'], {}),
 })
 
-/** How many plain requests are answered in the time of one tool call, in both eras of the protocol; the slower one is judged. */
+/** The number of plain requests answered in the time of one tool call, in both versions of the protocol; the slower one is judged. */
 export async function measureTools(
   load: Awaited<ReturnType<typeof startLoad>>,
   { port }: Child,

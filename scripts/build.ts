@@ -1,4 +1,4 @@
-// `npm run build`: brings the dashboard and the bundled server up to date, as the first start would.
+// `npm run build`: builds the dashboard and the bundled server, as the first start does.
 import { pino } from 'pino'
 import { buildDashboard, bundleServer } from '../src/builds.ts'
 

@@ -1,4 +1,4 @@
-// What `npm start` gives Node: how soon it collects what is no longer needed, which decides the memory of a busy process.
+// The Node options of `npm start`: they control garbage collection, and so the memory of a busy process.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -6,5 +6,5 @@ const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '../packag
   scripts: { start: string }
 }
 
-/** For whoever starts Sluice without npm and means the same. */
+/** For starts without npm. */
 export const START_FLAGS: readonly string[] = scripts.start.split(' ').filter(word => word.startsWith('--'))

@@ -10,10 +10,10 @@ const run = promisify(execFile)
 const program = (name: string): string => join(import.meta.dirname, '../node_modules/.bin', name)
 const file = join(import.meta.dirname, '../src/ground/db/tables.ts')
 
-/** As the driver's parsers hand them out: see `types` in src/ground/db/connect.ts. */
+/** The types that the driver's parsers return: see `types` in src/ground/db/connect.ts. */
 const typeMapping = { timestamptz: 'string', timestamp: 'string', date: 'string', numeric: 'string', int8: 'string' }
 
-/** The text of src/ground/db/tables.ts for the migrations as they are. */
+/** The text of src/ground/db/tables.ts for the current migrations. */
 export async function generateTables(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-tables-'))
   const fresh = await freshDatabase()
