@@ -1,5 +1,5 @@
-// What ARCHITECTURE.md says of the house, read off the source: who may know whom, which room writes which table, and that no
-// statement forgets whose rows it means.
+// Checks the rules of ARCHITECTURE.md in the source: who may import whom, which room writes which table, and that every
+// statement names its organization.
 import assert from 'node:assert/strict'
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -7,7 +7,7 @@ import { describe, test } from 'node:test'
 import { OWN_HOUSES } from './support/own-houses.ts'
 import { imports, roomOf, type Source, sources, statements, tables, tenantTables, wingOf } from './support/source.ts'
 
-/** The wings of src/, from the top. What one of them imports stands in itself or below it; src/README.md says what each is for. */
+/** The wings of src/, from the top. A wing imports only itself and the wings below it; src/README.md describes each. */
 const WINGS = [
   'front',
   'web',
@@ -23,16 +23,16 @@ const WINGS = [
   'ground',
   'contract',
 ]
-/** The dashboard has the same, from its own front to its own ground. */
+/** The dashboard's wings, from its own front to its own ground. */
 const WEB_WINGS = ['front', ...WINGS.slice(WINGS.indexOf('telegram'), WINGS.indexOf('contract'))]
 const FRONT = ['builds.ts', 'house.ts', 'listen.ts', 'main.ts', 'server-bundle.ts', 'start.ts']
 const BANNED =
   /(^|-)(utils?|helpers?|managers?|services?|repositor(y|ies)|controllers?|dtos?|common|misc|base|data|info|handlers?|index)$/
 
 /**
- * Who writes for other rooms, in a transaction of its own: a batch of conversions, because the click, the charge, the delivery, the
- * counts of caps and the conversion stand or fall together; what a change of clicks counts, because both are committed or neither; that an
- * event or a revision is counted, with what counts it; and that a person is forgotten, because that is done everywhere or nowhere.
+ * Rooms that write tables of others, because both must be committed together: a batch of conversions with the click, the charge, the
+ * delivery and the counts of caps; a change of clicks with its counts; the mark that an event or a revision is counted, with the counters;
+ * and the removal of a person from all tables.
  */
 const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
   events: ['clicks', 'balances', 'ledger', 'deliveries', 'caps', 'cap_counts'],
@@ -43,7 +43,7 @@ const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
 
 const none = (wrong: string[]): void => assert.deepEqual([...new Set(wrong)], [])
 
-/** Every import of these files that is not of the allowed kind. */
+/** The imports of these files that are not allowed. */
 const strangers = (of: (source: Source) => boolean, allowed: (name: string, of: Source) => boolean): string[] =>
   sources
     .filter(of)
@@ -51,7 +51,7 @@ const strangers = (of: (source: Source) => boolean, allowed: (name: string, of: 
       source.imports.filter(name => !allowed(name, source)).map(name => `${source.path} imports ${name}`),
     )
 
-/** Every way round that arrows lead, as `a → b → a`. */
+/** The circles in a graph of imports, as `a → b → a`. */
 function circles(arrows: ReadonlyMap<string, Iterable<string>>): string[] {
   const found: string[] = []
   const done = new Set<string>()
@@ -66,14 +66,14 @@ function circles(arrows: ReadonlyMap<string, Iterable<string>>): string[] {
   return found
 }
 
-/** Where a file of the dashboard stands: its wing in src/web, and its room there. */
-function placeInWeb(path: string): [wing: string, room: string] {
+/** A dashboard file's wing in src/web, and its room there. */
+function wingAndRoomInWeb(path: string): [wing: string, room: string] {
   const [, , wing = '', room = '', ...rest] = path.split('/')
   if (room === '' || !WEB_WINGS.includes(wing)) return ['front', 'front']
   return [wing, rest.length === 0 ? path : `${wing}/${room}`]
 }
 
-describe('who may know whom', () => {
+describe('who may import whom', () => {
   const shared = /^src\/contract\/|^src\/(?!web\/)([^/]+\/){1,2}api\.ts$/
 
   test('contract and api files import zod, contract and other api files, nothing else', () => {
@@ -81,7 +81,7 @@ describe('who may know whom', () => {
     none(strangers(isShared, name => name === 'zod' || shared.test(name)))
   })
 
-  test('arrows run downwards: a wing knows itself and those below it', () => {
+  test('imports run downwards: a wing imports itself and the wings below it', () => {
     none(sources.filter(({ wing }) => !WINGS.includes(wing)).map(({ path }) => `${path} is in no wing`))
     const isBelow = (name: string, { wing }: Source) => WINGS.indexOf(wing) <= WINGS.indexOf(wingOf(name))
     none(
@@ -92,9 +92,9 @@ describe('who may know whom', () => {
     )
   })
 
-  test('so they do in the dashboard, which knows the contract, api files and itself', () => {
+  test('imports run downwards in the dashboard too, which imports the contract, api files and itself', () => {
     const isBelow = (name: string, { path }: Source) =>
-      WEB_WINGS.indexOf(placeInWeb(path)[0]) <= WEB_WINGS.indexOf(placeInWeb(name)[0])
+      WEB_WINGS.indexOf(wingAndRoomInWeb(path)[0]) <= WEB_WINGS.indexOf(wingAndRoomInWeb(name)[0])
     none(
       strangers(
         ({ wing }) => wing === 'web',
@@ -104,7 +104,7 @@ describe('who may know whom', () => {
     )
   })
 
-  test('only the front and the door know Fastify', () => {
+  test('only the front and the door import Fastify', () => {
     none(
       strangers(
         ({ wing }) => !['front', 'mcp', 'gate'].includes(wing),
@@ -113,21 +113,21 @@ describe('who may know whom', () => {
     )
   })
 
-  test('at the root of src lies the front, and nothing else', () => {
+  test('the root of src has only the front', () => {
     const root = readdirSync('src', { withFileTypes: true }).filter(
       entry => entry.isFile() && /\.tsx?$/.test(entry.name),
     )
     none(root.map(({ name }) => name).filter(name => !FRONT.includes(name.replace('.test.ts', '.ts'))))
   })
 
-  test('no file knows another that knows it, however far around, types included', () => {
+  test('no files import each other in a circle, not even types', () => {
     none(circles(imports))
   })
 
-  test('no room knows another that knows it, however far around', () => {
+  test('no rooms import each other in a circle', () => {
     const place = (path: string): string => {
-      if (path.startsWith('src/web/')) return `web/${placeInWeb(path)[1]}`
-      // What lies directly in the ground is of no room: each file stands for itself.
+      if (path.startsWith('src/web/')) return `web/${wingAndRoomInWeb(path)[1]}`
+      // Files directly in the ground have no room, so each counts as one.
       return roomOf(path) === 'ground' || roomOf(path) === 'front' ? path : `${wingOf(path)}/${roomOf(path)}`
     }
     const known = new Map<string, Set<string>>()
@@ -138,7 +138,7 @@ describe('who may know whom', () => {
     none(circles(known))
   })
 
-  test('what a file exports another one imports', () => {
+  test('every export is imported by another file', () => {
     const IMPORT = /\b(?:im|ex)port (?:type )?(?:\w+, )?(?:\{([^}]*)\}|\*(?: as \w+)?) from '(\.[^']+)'/g
     const LAZY = /\bimport\('(\.[^']+)'\)/g
     const [names, wholes] = [new Set<string>(), new Set<string>()]
@@ -159,7 +159,7 @@ describe('who may know whom', () => {
         name,
       })),
     )
-    // Of what is read as a whole, such as a room's api.ts, the word has to stand in another file.
+    // If a file is imported as a whole, such as a room's api.ts, the name must occur in another file.
     const isNamed = ({ path, name }: (typeof exported)[number]) =>
       wholes.has(path)
         ? [...texts].some(([other, text]) => other !== path && new RegExp(`\\b${name}\\b`).test(text))
@@ -167,7 +167,7 @@ describe('who may know whom', () => {
     none(exported.filter(one => !isNamed(one)).map(({ path, name }) => `${path} ${name}`))
   })
 
-  test('the first page in src names the wings from the top, and each wing has a line that names its rooms', () => {
+  test('src/README.md lists the wings from the top, and each wing has a line that lists its rooms', () => {
     const named = [...readFileSync('src/README.md', 'utf8').matchAll(/^\| (.+?) \|/gm)].map(([, cell = '']) => cell)
     const wings = named.flatMap(cell => [...cell.matchAll(/`([a-z]+)\/`/g)].map(([, name = '']) => name))
     assert.deepEqual(
@@ -182,7 +182,7 @@ describe('who may know whom', () => {
     none(silent.map(({ wing, room }) => `src/${wing}/README.md does not name ${room} in its one line`))
   })
 
-  test('the map in ARCHITECTURE.md names every wing, every room, and every file that lies directly in front or ground', () => {
+  test('the map in ARCHITECTURE.md has every wing, every room, and every file directly in front or ground', () => {
     const map = readFileSync('ARCHITECTURE.md', 'utf8')
     const places = sources.map(({ path, wing, room }) =>
       room === 'ground' || room === 'front' ? [basename(path)] : wing === room ? [`src/${wing}/`] : [`\`${room}\``],
@@ -199,7 +199,7 @@ describe('who may know whom', () => {
   })
 })
 
-describe('who may write what', () => {
+describe('who may write a table', () => {
   const owners = new Map<string, Set<string>>()
   for (const { text, room } of sources) {
     const header = /^(\/\*\*[\s\S]*?\*\/|(\/\/.*\n)+)/.exec(text)?.[0].replace(/\n *(\*|\/\/)/g, ' ') ?? ''
@@ -209,12 +209,12 @@ describe('who may write what', () => {
     }
   }
 
-  test('every table is owned by one room, which says so in the first lines of a file', () => {
+  test('every table has one room as its owner, named in the first lines of a file', () => {
     const wrong = [...tables].filter(table => owners.get(table)?.size !== 1)
     none(wrong.map(table => `${table} is owned by ${[...(owners.get(table) ?? ['no room'])].join(' and ')}`))
   })
 
-  test('a table is written by its owner alone', () => {
+  test('only its owner writes a table', () => {
     const writes = sources.flatMap(source => [...statements(source)].map(statement => ({ ...source, ...statement })))
     const wrong = writes
       .filter(({ verb }) => ['into', 'insert', 'update', 'delete'].includes(verb))
@@ -239,7 +239,7 @@ test('every statement on rows of an organization names org_id', () => {
   )
 })
 
-test('a test file that opens a house of its own says why, because a house costs as much as many tests', () => {
+test('a test file that opens its own house has a reason, because a house takes as long as many tests', () => {
   const root = join(import.meta.dirname, '..')
   const opening = globSync(['src/**/*.test.ts', 'tests/**/*.test.ts', 'demo/*.test.ts'], { cwd: root }).filter(file =>
     /\b(startHouse|openTestHouse)\(/.test(readFileSync(join(root, file), 'utf8')),

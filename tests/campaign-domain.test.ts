@@ -1,4 +1,4 @@
-// What strangers learn from a campaign domain, over the servers that are open to everybody: each route of the golden file is asked.
+// What a stranger can learn from a campaign domain, over all public servers: every route of the golden file is requested.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http'
@@ -17,7 +17,7 @@ import { sendLines } from './support/raw-http.ts'
 import { openStreetHouse, type StreetHouse, shake } from './support/street.ts'
 import { BROWSER, seedCampaign } from './support/visits.ts'
 
-/** The dashboard's host, which no answer may name. */
+/** The dashboard's host, which no answer may contain. */
 const MAIN = 'panel-of-nobody.test'
 const DOMAIN = 'd1.test'
 const LOOPBACK = ['localhost', 'localhost:443', '127.0.0.1', '[::1]', 'LOCALHOST.']
@@ -82,9 +82,9 @@ async function did(method: 'GET' | 'POST', url: string, body?: object) {
 }
 
 type Sent = { method?: string; headers?: Record<string, string>; body?: string; by?: 'http' | 'https' | 'plain' }
-type Heard = { status: number; headers: IncomingHttpHeaders; body: string; names: string }
+type PublicAnswer = { status: number; headers: IncomingHttpHeaders; body: string; names: string }
 
-/** Asks a server of this machine under a name; by https also its handshake names the domain, and `names` are its certificate's. */
+/** Sends a request with this Host. By HTTPS the handshake names the domain, and `names` are those of the certificate. */
 async function ask(host: string, path: string, { method = 'GET', headers = {}, body, by = 'https' }: Sent = {}) {
   const shared = { host: '127.0.0.1', path, method, headers: { host, ...headers } }
   const sent =
@@ -97,7 +97,7 @@ async function ask(host: string, path: string, { method = 'GET', headers = {}, b
           rejectUnauthorized: false,
         })
       : plainRequest({ ...shared, port: by === 'http' ? house.http_port : port, agent: agents.http })
-  return await new Promise<Heard>((resolve, reject) => {
+  return await new Promise<PublicAnswer>((resolve, reject) => {
     sent.once('error', reject)
     sent.once('response', (answer: IncomingMessage) => {
       const names = by === 'https' ? JSON.stringify((answer.socket as TLSSocket).getPeerCertificate()) : ''
@@ -108,7 +108,7 @@ async function ask(host: string, path: string, { method = 'GET', headers = {}, b
   })
 }
 
-/** Each route of the golden file, with ids of nobody, and what lies beside the routes. */
+/** Every route of the golden file, with unknown ids, and some other paths. */
 function everything(): { method: string; path: string; body?: string }[] {
   const routes = ROUTES.map(([method, path]) => ({
     method,
@@ -118,13 +118,13 @@ function everything(): { method: string; path: string; body?: string }[] {
   return [...routes, ...FILES.map(path => ({ method: 'GET', path })), { method: 'OPTIONS', path: '/' }]
 }
 
-/** Some at a time: a busy machine answers them sooner than one behind the other. */
+/** Some at a time, which is faster than one after another. */
 async function each<T>(all: readonly T[], check: (one: T, at: number) => Promise<void>): Promise<void> {
   for (let at = 0; at < all.length; at += 20)
     await Promise.all(all.slice(at, at + 20).map((one, more) => check(one, at + more)))
 }
 
-describe('nothing of a campaign domain tells where the dashboard is', () => {
+describe('nothing on a campaign domain shows where the dashboard is', () => {
   const FORGED = {
     'x-forwarded-host': 'localhost',
     'x-forwarded-for': '127.0.0.1',
@@ -135,7 +135,7 @@ describe('nothing of a campaign domain tells where the dashboard is', () => {
   }
   const OTHERS = [...LOOPBACK, 'unknown.test', '192.0.2.7']
   for (const by of ['https', 'http'] as const)
-    test(`by ${by}: no status, header, body or certificate, whatever Host and X-Forwarded-* say`, async () => {
+    test(`by ${by}: no status, header, body or certificate, with any Host and X-Forwarded-*`, async () => {
       const seen = new Set<number>()
       await each(everything(), async ({ path, ...sent }, at) => {
         const other = OTHERS[at % OTHERS.length] ?? ''
@@ -155,21 +155,21 @@ describe('nothing of a campaign domain tells where the dashboard is', () => {
       assert.deepEqual(
         [200, 404, 421].filter(status => !seen.has(status)),
         [],
-        'it was answered',
+        'there was an answer',
       )
     })
 
-  test('a handshake for any other name is answered without a certificate', async () => {
+  test('a handshake for any other name gets no certificate', async () => {
     for (const name of ['localhost', 'unknown.test', 'x.d1.test', undefined])
       await assert.rejects(shake(house.https_port, name === undefined ? {} : { name }), String(name))
   })
 })
 
-describe('nothing of a campaign domain names the product', () => {
-  /** Names of the script and of what it offers to pages, which stand in pages of others. */
+describe('nothing on a campaign domain names the product', () => {
+  /** The names of the script and its API, which pages of others contain. */
   const PUBLIC_NAMES = /sluice\.js|data-sluice-offer|window\.sluice\b|sluice_click/g
 
-  /** Addresses that open something, beside the routes with ids of nobody. */
+  /** Addresses that exist, in addition to the routes with unknown ids. */
   async function opened(): Promise<{ method: string; path: string; body?: string }[]> {
     const made = async (path: string, body: object) => String((await did('POST', path, body))['id'])
     const landing_id = await made('/api/landings', { name: 'L', url: 'https://landing.example/?c={click_id}' })
@@ -206,7 +206,7 @@ describe('nothing of a campaign domain names the product', () => {
   }
 
   for (const by of ['https', 'http', 'plain'] as const)
-    test(`by ${by}: neither in a header nor in a body, but for the names of the script`, async () => {
+    test(`by ${by}: no header and no body, except the names of the script`, async () => {
       const seen = new Map<string, number>()
       await each([...everything(), ...(by === 'https' ? await opened() : [])], async ({ path, ...sent }) => {
         const heard = await ask(DOMAIN, path, { ...sent, headers: BROWSER, by })
@@ -220,13 +220,13 @@ describe('nothing of a campaign domain names the product', () => {
       assert.deepEqual(statuses, [302, 200])
     })
 
-  test('neither does what is answered to broken requests', async () => {
+  test('nor does an answer to a broken request', async () => {
     for (const lines of [['NOT HTTP'], ['GET /%zz HTTP/1.1', `Host: ${DOMAIN}`, 'Connection: close']])
       assert.doesNotMatch(JSON.stringify(await sendLines(house.http_port, lines)), /sluice/i)
   })
 })
 
-describe('every answer says nosniff', () => {
+describe('every answer has nosniff', () => {
   for (const [by, host] of [
     ['https', MAIN],
     ['https', DOMAIN],
@@ -237,7 +237,7 @@ describe('every answer says nosniff', () => {
     test(`by ${by} as ${host}: pages, JSON, redirects, refusals and scripts`, async () => {
       const session = { cookie: `__Host-${owner.cookie}`, origin: `https://${MAIN}` }
       const visit = { method: 'GET', path: '/c/spring' }
-      // Without what would end the session itself.
+      // Without the route that would end the session.
       const asked = [...everything(), visit].filter(({ path }) => !path.startsWith('/api/sessions'))
       await each(asked, async ({ path, ...sent }) => {
         const headers = path === visit.path ? BROWSER : session
@@ -246,7 +246,7 @@ describe('every answer says nosniff', () => {
       })
     })
 
-  test('so do answers to what is no request that a route could get', async () => {
+  test('so have answers to requests that reach no route', async () => {
     for (const at of [port, house.http_port])
       for (const [status, lines] of [
         [400, ['NOT HTTP']],

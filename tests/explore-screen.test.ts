@@ -1,5 +1,4 @@
-// What the Report page computes itself: the question of an address and the address of a question, open rows, where
-// arrow keys lead, and how figures are formatted, compared and coloured.
+// The logic of the Report page: questions and their addresses, open rows, arrow keys, and how figures are formatted, compared and coloured.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ExploreQuestion } from '../src/contract/explore.ts'
@@ -26,7 +25,7 @@ import { moveBy } from '../src/web/reading/explore/tree.ts'
 
 const WINDOW = { date_from: '2026-03-01', date_to: '2026-03-31T23:59:59.999Z' }
 const read = (address: unknown) => ExploreSearch.parse(address)
-/** The question, as the server reads it. */
+/** The question as the server parses it. */
 const asked = (address: unknown, zone = 'UTC') => {
   const question = questionOf(read(address), WINDOW, zone)
   assert.deepEqual(ExploreQuestion.parse(question), question)
@@ -34,7 +33,7 @@ const asked = (address: unknown, zone = 'UTC') => {
 }
 
 describe('the address', () => {
-  test('an empty one asks for campaigns with the usual measures', () => {
+  test('an empty address asks for campaigns with the default measures', () => {
     const { levels, filters, sort, measures, compare, ...rest } = asked({})
     assert.deepEqual(levels, [{ dimension: 'campaign' }])
     assert.deepEqual([filters, sort, compare], [undefined, undefined, undefined])
@@ -42,7 +41,7 @@ describe('the address', () => {
     assert.ok(measures?.includes('clicks') && measures.includes('roi') && !measures.includes('unique_visitors'))
   })
 
-  test('holds levels, filters, order, comparison and zone of the question', () => {
+  test('has levels, filters, order, comparison and zone of the question', () => {
     const question = asked(
       {
         by: 'geo,campaign,device',
@@ -82,7 +81,7 @@ describe('the address', () => {
     assert.equal(question.time_zone, 'Europe/Kyiv')
   })
 
-  test('a question and its address say the same', () => {
+  test('a question and its address are equivalent', () => {
     const question = asked({
       by: 'sub1,hour',
       where: [
@@ -101,7 +100,7 @@ describe('the address', () => {
     assert.deepEqual(questionOf(read(searchOf(question)), WINDOW, 'UTC'), question)
   })
 
-  test('a view that was saved without a screen shows its question, and is not changed by being opened', () => {
+  test('a view saved without a screen shows its question, and opening it does not change it', () => {
     const view = (question: object): View => ({
       id: '1',
       name: 'By an API',
@@ -128,7 +127,7 @@ describe('the address', () => {
     assert.deepEqual([from, to], ['2026-03-01', '2026-03-31'])
   })
 
-  test('the Report covers more days than the overview, and the log shows the last of them', () => {
+  test('windows longer than a report allows are asked for, and the log shows their last days', () => {
     assert.deepEqual(daysOf(read({ range: '365d' }), '2026-03-31', 366), { from: '2025-04-01', to: '2026-03-31' })
     assert.equal(daysOf({ from: '2025-04-01', to: '2026-03-31' }, '2026-03-31').from, '2026-03-25')
     const long = read({ from: '2025-04-01', to: '2026-03-31' })
@@ -140,7 +139,7 @@ describe('the address', () => {
     })
   })
 
-  test('malformed parameters count as left out', () => {
+  test('invalid values count as missing', () => {
     const search = read({
       by: 'geo,shoe,geo,os,device,browser,sub1',
       where: [['geo', 'is']],
@@ -153,18 +152,18 @@ describe('the address', () => {
     assert.equal(read({ where: [['campaign', 'contains', 'a']] }).where, undefined)
   })
 
-  test('days cannot be compared', () => {
+  test('days have no comparison', () => {
     assert.equal(asked({ by: 'day', compare: 'before' }).compare, undefined)
   })
 
-  test('the question of an opened row has one level below it, and continues after the rows shown', () => {
+  test('one branch is asked for, without its levels below, after the rows already shown', () => {
     const question = asked({ by: 'geo,campaign,device' })
     const top = branchOf(question, [], 0)
     assert.deepEqual([top.levels.length, top.within, top.after], [1, [], undefined])
     const next = branchOf(question, ['DE', null], 40)
     assert.deepEqual([next.levels.length, next.within, next.after], [3, ['DE', null], 40])
     for (const branch of [top, next]) assert.ok(ExploreQuestion.safeParse(branch).success)
-    // Filters on figures need the last level.
+    // A filter on figures is decided by the rows of the last level.
     const filtered = branchOf(asked({ by: 'geo,campaign', having: [['clicks', 'above', 9]] }), [], 0)
     assert.deepEqual(
       filtered.levels.map(({ dimension, top: rows }) => [dimension, rows]),
@@ -175,7 +174,7 @@ describe('the address', () => {
     )
   })
 
-  test('the map of hours has all of its hours', () => {
+  test('the heat map has all hours', () => {
     const question = hoursOf(asked({ by: 'geo', sort: '-clicks', compare: 'before' }), 'weekday_hour')
     assert.deepEqual(question.levels, [{ dimension: 'weekday_hour', top: 168 }])
     assert.deepEqual([question.sort, question.compare], [undefined, undefined])
@@ -184,7 +183,7 @@ describe('the address', () => {
 })
 
 describe('the tree', () => {
-  test('a row opens and closes, with all open rows below it', () => {
+  test('a row opens and closes, and with it the open rows below', () => {
     const opened = [['DE'], ['DE', 'c1'], ['AT']].reduce(
       (search, path) => ({ ...search, ...byOpening(search, path) }),
       read({}),
@@ -194,7 +193,7 @@ describe('the tree', () => {
     assert.deepEqual(byOpening({ ...opened, open: [['AT']] }, ['AT']), { open: undefined })
   })
 
-  test('rows stay open under levels that stayed, and no others', () => {
+  test('rows stay open under unchanged levels, and no others', () => {
     const search = read({ by: 'geo,campaign,device', open: [['DE'], ['DE', 'c1']] })
     assert.deepEqual(byLevels(['geo', 'campaign', 'os'], search).open, [['DE'], ['DE', 'c1']])
     assert.deepEqual(byLevels(['geo', 'os'], search).open, [['DE']])
@@ -203,7 +202,7 @@ describe('the tree', () => {
     assert.deepEqual(byLevels(['campaign'], read({})), { by: undefined, open: undefined })
   })
 
-  test('an is filter replaces its value, and an is not filter collects values', () => {
+  test('a filter includes only this value, or excludes one more', () => {
     const search = read({
       where: [
         ['geo', 'is', 'DE', 'AT'],
@@ -217,7 +216,7 @@ describe('the tree', () => {
     assert.equal(byFilter(['device', 'is_empty'], twice).where?.length, 1)
   })
 
-  test('arrows move, right opens and goes in, left closes and goes out', () => {
+  test('arrow keys move; right opens and enters, left closes and leaves', () => {
     const rows = [
       { level: 1, isOpen: true },
       { level: 2, isOpen: false },
@@ -241,19 +240,19 @@ describe('the tree', () => {
 describe('figures', () => {
   const own = read({ columns: 'clicks,=Each', own: [['Each', 'revenue / landed', 'money']] })
 
-  test('columns are those of the address, in its order, with what formulas need', () => {
+  test('columns are those of the address, in its order, plus those that formulas need', () => {
     assert.deepEqual(
       columnsOf(own).map(({ title }) => title),
       ['Clicks', 'Each'],
     )
     assert.deepEqual(measuresOf(own), ['clicks', 'landed', 'revenue'])
     assert.deepEqual(asked(own).measures, ['clicks', 'landed', 'revenue'])
-    // Measures in the sort or a filter are asked for even without a column.
+    // Measures for sorting and filters are counted even without a column.
     const having = read({ columns: 'clicks', sort: 'profit', having: [['lead', 'above', 1]] })
     assert.deepEqual(measuresOf(having), ['clicks', 'lead', 'cost', 'profit'])
   })
 
-  test('an unknown cost makes its figures unknown, and a row with a partly known cost says how much is not', () => {
+  test('an unknown cost has no derived figures, and a partly known cost shows the unknown part', () => {
     const [profit, roi] = columnsOf({ columns: 'profit,roi' })
     assert.deepEqual(measuresOf({ columns: 'profit,roi' }), ['clicks', 'cost', 'profit', 'roi'])
     assert.deepEqual(
@@ -269,7 +268,7 @@ describe('figures', () => {
     assert.equal(roi?.text({ cost: '10.00', roi: -0.5 }), '−50.0%')
   })
 
-  test('money comes first, on a phone profit and ROI, and a person’s choice applies where an address names no columns', () => {
+  test('money comes first, on a phone profit and ROI; without columns in the address a person's choice counts', () => {
     const ids = (columns: ReturnType<typeof columnsOf>) => columns.map(({ id }) => id)
     const usual = columnsOf({})
     assert.deepEqual(ids(usual).slice(0, 8), ['clicks', 'conversions', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi'])
@@ -285,7 +284,7 @@ describe('figures', () => {
     )
   })
 
-  test('columns without a value are folded, except money and those in the sort or a filter', () => {
+  test('columns without a value are folded, except money and requested ones', () => {
     const columns = columnsOf({ columns: 'clicks,cost,lead,ftd,started,=Each', own: own.own })
     const { shown, folded } = foldEmpty(columns, [{ clicks: 0, cost: null, lead: 0, ftd: 0, started: 2 }], ['ftd'])
     assert.deepEqual(
@@ -297,14 +296,14 @@ describe('figures', () => {
     )
   })
 
-  test('a custom formula is computed from the row, and has no value where a figure of it has none', () => {
+  test('a custom figure is computed from the row, and empty if it has no value', () => {
     const each = columnsOf(own).at(-1)
     assert.equal(each?.text({ landed: 4, revenue: '10.00' }), '2.50')
     assert.equal(each?.text({ landed: 0, revenue: '10.00' }), '—')
     assert.equal(each?.text({ landed: 4 }), '—')
   })
 
-  test('changes are in per cent of the value before, shares in points, and a loss is no base', () => {
+  test('a change is relative to the period before, shares change in points, and a loss is no base', () => {
     const [revenue, roi, profit, cpc] = columnsOf(read({ columns: 'revenue,roi,profit,cpc' }))
     assert.ok(revenue && roi && profit && cpc)
     assert.deepEqual(differenceOf(revenue, { revenue: '150.00' }, { revenue: '100.00' }), { words: '+50.0%', tone: 1 })
@@ -316,7 +315,7 @@ describe('figures', () => {
     assert.equal(differenceOf(revenue, { revenue: '1.00' }, undefined), undefined)
   })
 
-  test('thresholds colour figures, shares in per cent, and the last match applies', () => {
+  test('thresholds set colours, shares by percent, and the last match counts', () => {
     const [roi, clicks] = columnsOf(read({ columns: 'roi,clicks' }))
     assert.ok(roi && clicks)
     const colours = read({
@@ -333,7 +332,7 @@ describe('figures', () => {
     assert.equal(toneOf(clicks, { clicks: 10 }, colours), 'good')
   })
 
-  test('keys have names', () => {
+  test('keys are shown in words', () => {
     assert.equal(keyInWords('geo', 'DE', 'DE'), 'Germany')
     assert.equal(keyInWords('weekday_hour', '7-09', '7-09'), 'Sunday 09:00')
     assert.equal(keyInWords('campaign', '01h455vb4pex5vsknk084sn02q', 'Broad'), 'Broad')
@@ -342,7 +341,7 @@ describe('figures', () => {
   })
 })
 
-test('zones and creatives are the subs that the source calls so, else the default ones', () => {
+test('zones and creatives are the subs that the source names so, else the default ones', () => {
   const [propeller, meta] = [
     { sub1: 'Zone', sub2: 'Creative', sub3: 'Campaign' },
     { sub1: 'Ad', sub2: 'Ad set', sub4: 'Placement', sub5: 'Site type' },
@@ -365,7 +364,7 @@ test('zones and creatives are the subs that the source calls so, else the defaul
   assert.equal({ ...search, ...byPreset('day', { ...search, sort: '-key' }) }.sort, undefined)
 })
 
-test('an old address of the overview’s table redirects to the Report, and one of the overview alone does not', () => {
+test('an address of the overview’s table opens the report, and one of the overview alone does not', () => {
   assert.deepEqual(
     JSON.parse(
       JSON.stringify(
@@ -384,7 +383,7 @@ test('an old address of the overview’s table redirects to the Report, and one 
   assert.equal(reportOfOverview({ range: 'today', campaign: 'c1', goal: 'lead' }), undefined)
 })
 
-test('the click log is filtered as far as it can be, and the other filters are named', () => {
+test('the click log gets every filter it supports, and the others are listed', () => {
   const { search, left } = clicksOf([
     ['geo', 'is', 'DE', 'AT'],
     ['device', 'is', 'mobile'],

@@ -1,5 +1,5 @@
-// One stock of clicks, and every route with figures of it: the report of the dashboard, its file, Explore and its file, the figures of lists, the
-// contract's report and the tool. All of them equal plain SQL over clicks, events and revisions.
+// The same clicks through every route that returns figures: the dashboard's report, its file, Explore and its file, the figures of the lists, the
+// contract's report and the tool. All of them must equal plain SQL over clicks, events and revisions.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { ExploreAnswer, ExploreMeasures } from '../src/contract/explore-answer.ts'
@@ -24,12 +24,12 @@ import { callTool } from './support/tools.ts'
 import { aClick, seedCampaign } from './support/visits.ts'
 import { USUAL_GOAL } from '../src/traffic/event-settings/api.ts'
 
-/** The figures that every route with them must agree on; amounts in cents, shares and unit amounts in millionths. */
+/** The shared figures; amounts in cents, shares and amounts per unit in millionths. */
 const SHARED = ['clicks', 'lead', 'ftd', 'conversions', 'conversions_pending', 'conversions_rejected', 'revenue', 'cr']
-/** The figures of cost that every route with a cost must agree on; NaN where it is unknown. */
+/** The shared figures of cost; NaN if the cost is unknown. */
 const COSTING = ['cost', 'profit', 'roi', 'cpc', 'cpa']
 type Figures = { readonly [figure: string]: number }
-/** By key; '' for clicks without a value, and the total. */
+/** Figures by key, with '' for clicks without a value, and the total. */
 type Told = { readonly rows: ReadonlyMap<string, Figures>; readonly totals: Figures | undefined }
 
 let house: TestHouse
@@ -51,7 +51,7 @@ async function call(method: 'POST' | 'PUT' | 'PATCH', path: string, body: object
   return reply.data()
 }
 
-/** Campaigns with different goals, cost in the link, entered and synced spend, payouts in two currencies, and conversions of every status. */
+/** Campaigns with different goals, cost in the link, entered and synced spend, payouts in two currencies, and conversions in every status. */
 async function stock() {
   const { org_id } = owner
   const { worker } = house.database
@@ -89,7 +89,7 @@ async function stock() {
   }))
   await storeClicks(house.database.clicks, clicks)
   await enter(meta.id, '', '12.5')
-  // Replaces the clicks' own cost.
+  // Overrides the cost of those clicks.
   await enter(push.id, 'z2', '2', 'EUR')
   const book = (sub1: string, amount: string, origin: string) =>
     worker.query(
@@ -100,7 +100,7 @@ async function stock() {
   await book('z1', '7.25', account)
   await book('nobody', '1.25', account)
   await book('z2', '3.5', spread)
-  // The share of the clicks without a sub1.
+  // For the clicks without a sub1.
   await book('', '1.5', spread)
   const said = ['', 'pending', 'rejected', 'approved', 'refunded', 'chargeback']
   const types = ['lead', 'ftd', 'purchase', 'custom_1', 'bot_start']
@@ -111,7 +111,7 @@ async function stock() {
       const event = await call('POST', '/api/events', { clickId: toWireId(id), type, nonce: String(nth), ...person })
       const status = said[(at + 2 * nth) % said.length]
       if (status === '' || status === undefined) continue
-      // Some have several revisions: the last one applies.
+      // Some have several revisions: the last one counts.
       const before = at % 4 === 0 ? [status === 'pending' ? 'rejected' : 'pending'] : []
       for (const one of [...before, status])
         await call('POST', `/api/events/${String(event['id'])}/revisions`, {
@@ -130,7 +130,7 @@ const enter = (campaign: string, sub1: string, amount: string, currency?: string
     ...(currency && { currency }),
   })
 
-/** The expected figures, by SQL that uses none of the routes. */
+/** By SQL that shares no code with the routes. */
 async function truth(key: string, where = 'true'): Promise<Told> {
   const standing = (is: string) => `count(*) filter (where is_goal and ${is})`
   const { rows } = await house.database.reads.query<Record<string, string> & { key: string | null }>(
@@ -187,7 +187,7 @@ async function costTruth(dimension: ExploreDimension): Promise<Told> {
 }
 
 const cents = (amount: string) => Math.round(Number(amount) * 100)
-/** An unknown figure is NaN. */
+/** NaN for an unknown figure. */
 const millionths = (figure: number | string | null | undefined) =>
   figure == null ? Number.NaN : Math.round(Number(figure) * 1_000_000)
 const uuidOf = (key: string) => toUuid(key) ?? key
@@ -200,7 +200,7 @@ async function get<T>(path: string, query: Record<string, string>, as: object = 
   return reply.json<T>()
 }
 
-/** The figures of a row as the screen computes them. */
+/** The figures that the screen computes from a row. */
 function onScreen(row: Totals): Figures {
   const { measures } = lineOf(row, 'own')
   const { clicks, lead, ftd } = row
@@ -217,7 +217,7 @@ function onScreen(row: Totals): Figures {
   }
 }
 
-/** The cost figures of a row as the screen computes them. */
+/** The cost figures that the screen computes from a row. */
 function costOnScreen(row: Totals): Figures {
   const { cost, profit, roi, cpc, cpa } = lineOf(row, 'own').measures
   const money = (amount: string | undefined) => (amount === undefined ? Number.NaN : cents(amount))
@@ -246,7 +246,7 @@ const ofCosts = ({ cost, profit, roi, cpc, cpa }: ExploreMeasures): Figures => (
   cpa: millionths(cpa),
 })
 
-/** The key of spend with an unknown value, next to clicks without a value. */
+/** Spend without a known key, in the row of clicks without a value. */
 const SPENT = '(spent)'
 
 async function explored(dimension: string, more: object = {}): Promise<ExploreAnswer> {
@@ -265,7 +265,7 @@ async function ofExplore(dimension: string, { more = {}, read = ofMeasures }: Ex
   return { rows: new Map(rows.map(row => [keyOf(row.key), read(row)])), totals: read(totals) }
 }
 
-/** The lines of a file by key, with figures by column name; money in cents. */
+/** The lines of a file by key, with figures by their column titles; money in cents. */
 function linesOf(csv: string, only = SHARED): Map<string, Figures> {
   const [head = [], ...lines] = csv
     .trim()
@@ -302,7 +302,7 @@ async function ofList(path: string, query: Record<string, string>): Promise<Told
 }
 
 function assertAlike(told: Told, right: Told, door: string, only = SHARED) {
-  // Only routes with a cost have rows of spend alone.
+  // Only routes with a cost have rows with spend only.
   const isThere = (figures: Figures) => only === COSTING || figures['clicks'] !== 0
   const pick = (figures: Figures) => Object.fromEntries(only.map(name => [name, figures[name]]))
   const sorted = ({ rows }: Told) =>
@@ -322,7 +322,7 @@ const KEYS: Readonly<Record<string, string>> = {
   day: `'${today()}'`,
   source: 'p.traffic_source_id::text',
 }
-/** The figures that keys get too: stages and money, by the contract's report and its tool. */
+/** The figures of keys: stages and money, by the contract's report and its tool. */
 const RUNGS = ['clicks', 'lead', 'ftd', 'revenue']
 
 async function everyDoor() {
@@ -349,7 +349,7 @@ async function everyDoor() {
     }
   }
   const total = (await truth(`'x'`)).totals
-  // A figure that is 0 everywhere would prove nothing.
+  // Figures that are 0 everywhere would prove nothing.
   for (const name of SHARED) assert.ok((total?.[name] ?? 0) > 0, name)
   for (const dimension of ['local_day', 'local_hour', 'local_weekday_hour'])
     assert.deepEqual((await ofReport(dimension, { more: { tz: 'UTC' } })).totals, total, dimension)
@@ -370,7 +370,7 @@ async function everyDoor() {
   }
 }
 
-/** By campaign and day every route has a cost; by sub1 the screens, with spend without one apart; by all else Explore. */
+/** By campaign and day every route has a cost; by sub1 the screens, with spend without a sub1 apart; by other dimensions only Explore. */
 async function everyDoorOfCost() {
   const { secret: key } = await seedKey(house.database, owner, { rights: ['report'] })
   const costly = { read: costOnScreen }
@@ -400,7 +400,7 @@ async function everyDoorOfCost() {
   for (const name of COSTING) assert.ok(Number.isFinite(totals?.[name]), name)
 }
 
-test('every route has the same value of each shared figure, before and after folding and sealing', async () => {
+test('every route returns the same value of each shared figure, before and after folding and sealing', async () => {
   await everyDoor()
   await everyDoorOfCost()
   const folder = openFolder(house.ground)
@@ -414,7 +414,7 @@ test('every route has the same value of each shared figure, before and after fol
   assertAlike(await ofExplore('campaign'), await truth(KEYS['campaign'] ?? ''), 'after the segments were checked')
 })
 
-test('with pending conversions included, the screen and Explore have the same value', async () => {
+test('with pending conversions counted too, the screen and Explore agree', async () => {
   const report = await get<WireReport>('/api/report', { dimension: 'campaign', ...WINDOW() })
   const counted = countingIn(report, true)
   const { rows, totals } = await explored('campaign', { count_pending: true })
@@ -430,7 +430,7 @@ test('with pending conversions included, the screen and Explore have the same va
   }
 })
 
-test('a computed figure equals its formula, in Explore and on the screen', async () => {
+test('derived figures equal their formulas, in Explore and on the screen', async () => {
   const { totals } = await explored('campaign')
   const report = await get<WireReport>('/api/report', { dimension: 'campaign', ...WINDOW() })
   const columns = new Map(LIST_COLUMNS.map(column => [column.id, column]))

@@ -1,4 +1,4 @@
-// What screens with figures compute themselves: which conversions count, and the order of rows with unknown figures.
+// The logic of screens with figures: which conversions count, and the order of rows with unknown figures.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lineOf, sorted } from '../src/web/ground/figures/columns.ts'
@@ -14,11 +14,11 @@ import { FiguresSearch, OverviewSearch } from '../src/web/ground/figures/search.
 
 const row = (more: Partial<Totals>): Totals => ({ ...NO_CLICKS, clicks: 10, ...more })
 
-test('rows shown as a dash come last, whichever way a list is sorted', () => {
+test('rows shown as a dash come last in both sort orders', () => {
   const lines = [
     { ...lineOf(row({ revenue: '-5' }), 'own'), id: 'loss' },
     { ...lineOf(row({ revenue: '5' }), 'own'), id: 'gain' },
-    // Its figures are unknown; the zeros are placeholders.
+    // Its figures are unknown: the zeros are placeholders.
     { ...lineOf(NO_CLICKS, 'own'), id: 'unknown', isUnknown: true },
   ]
   const order = (sort: string) => sorted(lines, sort).map(({ id }) => id)
@@ -37,7 +37,7 @@ test('rows shown as a dash come last, whichever way a list is sorted', () => {
     )
 })
 
-test('conversions on hold count only with Count pending, for any goal', () => {
+test('conversions on hold count only if a person chose so, for any goal', () => {
   const by_type = { ftd: { approved: 1, pending: 3, rejected: 2 } }
   const told = row({ conversions: 2, conversions_pending: 3, conversions_rejected: 1, by_type })
   const shown = (of: Totals, goal: 'own' | 'ftd') => {
@@ -54,7 +54,7 @@ test('conversions on hold count only with Count pending, for any goal', () => {
   assert.equal(countingIn(report, undefined), report)
 })
 
-test('addresses that named conversions by the goal lead to the same figure', () => {
+test('old addresses that name conversions by the goal lead to the same figure', () => {
   const { chart, pending } = OverviewSearch.parse({ chart: 'goal', pending: 'x' })
   const { sort } = FiguresSearch.parse({ sort: '-goal' })
   assert.deepEqual([chart, sort, pending], ['conversions', '-conversions', undefined])

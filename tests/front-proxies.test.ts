@@ -1,4 +1,4 @@
-// Behind the proxies that docs/operating.md shows: the name and the scheme a visitor came by arrive, and nothing that a visitor forges does.
+// Behind the proxies in docs/operating.md: the visitor's host and scheme arrive, and forged headers do not.
 import assert from 'node:assert/strict'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { after, before, describe, test } from 'node:test'
@@ -19,7 +19,7 @@ before(async () => {
 })
 after(() => house.end())
 
-/** What holds behind either of them. */
+/** The checks for both proxies. */
 async function holds(proxy: FrontProxy): Promise<void> {
   assert.equal((await proxy.ask('track.example', '/api/setup')).status, 200)
   const visit = await proxy.ask('track.example', '/c/spring', BROWSER)
@@ -31,7 +31,7 @@ async function holds(proxy: FrontProxy): Promise<void> {
   assert.equal((await proxy.ask('track.example', '/metrics')).status, 404)
 }
 
-test('the nginx sample hands the Host on', { skip: lacking('nginx', 'openssl') }, async () => {
+test('the nginx sample passes on the Host', { skip: lacking('nginx', 'openssl') }, async () => {
   const proxy = await startNginx(port)
   try {
     await holds(proxy)
@@ -42,7 +42,7 @@ test('the nginx sample hands the Host on', { skip: lacking('nginx', 'openssl') }
   }
 })
 
-test('without its Host line nginx does not pass for this machine: links lead on, and the dashboard is 421', {
+test('without its Host line nginx does not count as this machine: links work, and the dashboard is 421', {
   skip: lacking('nginx', 'openssl'),
 }, async () => {
   const proxy = await startNginx(port, sample => sample.replace(/.*proxy_set_header Host.*\n/, ''))
@@ -54,7 +54,7 @@ test('without its Host line nginx does not pass for this machine: links lead on,
   }
 })
 
-describe('domains behind them', () => {
+describe('domains behind proxies', () => {
   let domains: DomainHouse
   let owner: SignedIn
   const stand = async (name: string) => {
@@ -64,7 +64,7 @@ describe('domains behind them', () => {
     const checked = await domains.call('POST', url, { cookie: owner.cookie })
     return checked.json<{ status: string; certificate: { state: string }; check: { problems: { code: string }[] } }>()
   }
-  /** A house whose checks knock at the proxy by https, and find nobody by http. */
+  /** A house whose checks reach the proxy by HTTPS and nothing by HTTP. */
   const open = async () => {
     const [front, closed] = [await freePort(), await freePort()]
     domains = await startDomainHouse({ CHECK_PORTS: `${closed},${front}` })
@@ -73,7 +73,7 @@ describe('domains behind them', () => {
     return front
   }
 
-  test('are proven through nginx, unless it keeps the Host to itself', {
+  test('are proven through nginx, unless it does not pass on the Host', {
     skip: lacking('nginx', 'openssl'),
   }, async () => {
     const front = await open()
@@ -96,7 +96,7 @@ describe('domains behind them', () => {
     }
   })
 
-  test('get certificates by Caddy once they are proven, and no other name does', {
+  test('get certificates from Caddy once they are proven, and other names do not', {
     skip: lacking('caddy'),
   }, async () => {
     const front = await open()
@@ -106,7 +106,7 @@ describe('domains behind them', () => {
       await stand('pending.example')
       for (const name of ['pending.example', 'unknown.example'])
         await assert.rejects(proxy.ask(name, '/autumn'), /alert|ECONNRESET|handshake/i, name)
-      // Before its first certificate nothing of the name arrives by https; by http it does, as from any visitor.
+      // Before its first certificate a name works by HTTP only.
       const plain = await startOther('127.0.0.8', Number(domains.ground.config.checkPorts[0]), pass(domains.port))
       domains.dns.set('go.example', { A: ['127.0.0.8'] })
       const made = await domains.call('POST', '/api/domains', { cookie: owner.cookie, body: { name: 'go.example' } })
@@ -129,7 +129,7 @@ describe('domains behind them', () => {
   })
 })
 
-/** Hands requests on with their Host. */
+/** A proxy that passes on requests with their Host. */
 const pass = (port: number) => (asked: IncomingMessage, answer: ServerResponse) => {
   const { headers, url = '/' } = asked
   request({ host: '127.0.0.1', port, path: url, headers }, got => {
@@ -138,7 +138,7 @@ const pass = (port: number) => (asked: IncomingMessage, answer: ServerResponse) 
   }).end()
 }
 
-test('the Caddy sample does', { skip: lacking('caddy') }, async () => {
+test('the Caddy sample passes on the Host', { skip: lacking('caddy') }, async () => {
   const proxy = await startCaddy(port, sampleOf('caddyfile'))
   try {
     await holds(proxy)

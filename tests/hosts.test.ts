@@ -1,5 +1,5 @@
-// The tool endpoint as software knows it that others wrote: the official clients of both SDK lines, the conformance suite of the
-// protocol, the Inspector. All on loopback; nothing here asks the network.
+// The tool endpoint with software of others: the official clients of both SDKs, the conformance suite of the
+// protocol, the Inspector. All on loopback, without the network.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,7 +14,7 @@ import { ALL_RIGHTS } from '../src/contract/rights.ts'
 import { seedKey, seedOrganization, useHouse, type TestHouse } from './support/house.ts'
 import { type KeyProxy, startKeyProxy } from './support/key-proxy.ts'
 
-/** Generous, because the machine may be busy with other tests. */
+/** Long, because the machine may be busy with other tests. */
 const PATIENCE_MS = 240_000
 const INFO = { name: 'test', version: '1' }
 const OFFER = { name: 'Slots', url: 'https://offer.example/?c={click_id}' }
@@ -41,7 +41,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** What each client has to come to, however it is spelled in its own types. */
+/** The common interface of both clients. */
 type Plain = {
   listTools(): Promise<{ tools: { name: string }[] }>
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
@@ -74,7 +74,7 @@ const CLIENTS: Record<string, (key: string) => Promise<Plain>> = {
 
 describe('the official clients', () => {
   for (const [name, connect] of Object.entries(CLIENTS))
-    test(`${name} lists, calls, is refused and goes on`, { timeout: PATIENCE_MS }, async () => {
+    test(`${name} lists, calls, is refused and continues`, { timeout: PATIENCE_MS }, async () => {
       const client = await connect(full)
       const { tools } = await client.listTools()
       assert.equal(tools.length, 25)
@@ -108,7 +108,7 @@ const flags = (values: Record<string, string>): string[] =>
 
 type Ended = { code: number; output: string }
 
-/** Runs a program of a package with this node, in a home of its own and without a proxy to the outside. */
+/** Runs a package's program with this Node, with its own home folder and without a proxy. */
 function runProgram(packageName: string, program: string, args: readonly string[]): Promise<Ended> {
   const place = dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`))
   const env = { PATH: process.env['PATH'], HOME: folder, NO_COLOR: '1' }
@@ -124,7 +124,7 @@ function runProgram(packageName: string, program: string, args: readonly string[
 
 describe('the conformance suite of the protocol', () => {
   for (const version of ['2025-11-25', '2026-07-28'])
-    test(`finds under ${version} what it should, but for what the baseline gives a reason for`, async () => {
+    test(`passes under ${version}, except where the baseline gives a reason`, async () => {
       const baseline = join(import.meta.dirname, `hosts/baseline-${version}.yml`)
       const found = join(folder, version)
       const { code, output } = await judge({
@@ -137,7 +137,7 @@ describe('the conformance suite of the protocol', () => {
       assertChecks(version, found)
     })
 
-  test('finds the skills as their extension wants them, in both eras', { timeout: PATIENCE_MS }, async () => {
+  test('accepts the skills, in both versions of the protocol', { timeout: PATIENCE_MS }, async () => {
     for (const version of ['2025-11-25', '2026-07-28']) {
       const found = join(folder, `skills-${version}`)
       for (const part of ['enumeration', 'manifest', 'directory'])
@@ -147,7 +147,7 @@ describe('the conformance suite of the protocol', () => {
   })
 })
 
-/** Runs the suite against the door. */
+/** Runs the suite against the tool endpoint. */
 const judge = (asked: Record<string, string>, ...more: string[]): Promise<Ended> =>
   runProgram('@modelcontextprotocol/conformance', 'dist/index.js', [
     'server',
@@ -156,8 +156,8 @@ const judge = (asked: Record<string, string>, ...more: string[]): Promise<Ended>
   ])
 
 /**
- * What the suite has found, check by check, is what is written down: a scenario that is expected to fail as a whole may not hide that one
- * more of its checks does.
+ * Compares every check of the suite with the golden file, so that a scenario that is expected to fail does not hide
+ * a further failing check.
  */
 function assertChecks(name: string, folderOfRun: string): void {
   const golden = join(import.meta.dirname, `hosts/checks-${name}.golden.txt`)
@@ -188,7 +188,7 @@ describe('the Inspector', () => {
     return inspect(full, 'tools/call', ...flags({ ...named, 'protocol-era': era, format: 'json' }))
   }
 
-  test('lists 25 tools and has nothing to say against their schemas', async () => {
+  test('lists 25 tools and accepts their schemas', async () => {
     const listed = await inspect(full, 'tools/list', '--format', 'json')
     assert.equal(listed.code, 0, listed.output)
     assert.equal((JSON.parse(listed.output) as { result: { tools: unknown[] } }).result.tools.length, 25)
@@ -197,7 +197,7 @@ describe('the Inspector', () => {
     assert.doesNotMatch(strict.output, /warning/i)
   })
 
-  test('calls tools in both eras, and tells a refusal of a tool from a refused key', async () => {
+  test('calls tools in both versions, and distinguishes a tool's refusal from a refused key', async () => {
     for (const era of ['auto', 'modern']) {
       const made = await call(era, 'service_create_offer', OFFER)
       assert.equal(made.code, 0, made.output)

@@ -1,4 +1,4 @@
-// What holds on every write a key may send, not on conversions alone: its size, the quota it spends, and that it is refused while the
+// Rules of every write by key, not only of conversions: its size, its quota, and the refusal while
 // quotas cannot be counted.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -19,7 +19,7 @@ after(() => house.end())
 
 type Write = { route: string; method: 'POST'; url: string }
 
-/** Every route a key may write to, with ids of nothing. */
+/** Every route a key may write to, with unknown ids. */
 function writes(): Write[] {
   return house.furnished
     .map(({ endpoint }) => endpoint as Endpoint)
@@ -42,7 +42,7 @@ test('a body over 1 MiB is refused on every write, by its header and by its real
   }
 })
 
-test('every write spends a quota and says what is left of it', async () => {
+test('every write spends a quota and returns what is left', async () => {
   for (const { route, method, url } of writes()) {
     const { headers } = await house.call(method, url, { key, body: {} })
     assert.equal(headers['x-ratelimit-limit'], route === 'POST /api/events' ? '1800' : '1000', route)
@@ -50,7 +50,7 @@ test('every write spends a quota and says what is left of it', async () => {
   }
 })
 
-test('while quotas cannot be counted every write is refused and both reads pass', async t => {
+test('while quotas cannot be counted, every write is refused and both reads work', async t => {
   const redis = await startRedis()
   t.after(() => redis.end())
   const blind = await startHouse({ REDIS_URL: redis.url })

@@ -1,4 +1,4 @@
-// Which name a request came by decides what is open to it: the dashboard is at one address, links lead on from everywhere.
+// The host of a request decides which routes are open: the dashboard has one address, links work on every name.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Endpoint } from '../src/contract/endpoint.ts'
@@ -38,7 +38,7 @@ after(() => house.end())
 const statusAs = async (host: string, path: string) => (await askAs(port, host, path)).status
 
 describe('an unknown name', () => {
-  test('still leads visitors on, and what machines call is as ever', async () => {
+  test('still redirects visitors, and routes for machines work', async () => {
     const before = await recount(house.database, place.org_id)
     const visit = await askAs(port, OTHER, '/c/spring', { headers: BROWSER })
     assert.equal(visit.status, 302)
@@ -52,7 +52,7 @@ describe('an unknown name', () => {
     assert.equal((await askAs(port, OTHER, '/api/v1/clicks')).status, 401)
   })
 
-  test('has no dashboard: pages are 421 in words for people, what a session opens by its code', async () => {
+  test('has no dashboard: pages are 421 with an explanation, routes of sessions with a code', async () => {
     for (const path of ['/', '/sign-in', '/assets/x.js', '/api/docs', '/api/openapi.json', '/robots.txt']) {
       const page = await askAs(port, OTHER, path)
       assert.deepEqual([page.status, page.headers['content-type']], [421, ['text/plain; charset=utf-8']], path)
@@ -67,7 +67,7 @@ describe('an unknown name', () => {
     }
   })
 
-  test('is told the same of every route that only a session opens, and a key that no right covers it', async () => {
+  test('gets 421 on every route that only a session opens, and a key is told that no right covers it', async () => {
     const { secret } = await seedKey(house.database, place)
     const sessions = house.furnished
       .map(({ endpoint }) => endpoint as Endpoint)
@@ -82,7 +82,7 @@ describe('an unknown name', () => {
     }
   })
 
-  test('may have forwarded any name: X-Forwarded-Host counts for nothing, from a trusted proxy neither', async () => {
+  test('may send any X-Forwarded-Host: it is ignored, even from a trusted proxy', async () => {
     const forged = { 'X-Forwarded-Host': MAIN, Forwarded: `host=${MAIN}` }
     assert.equal((await askAs(port, OTHER, '/api/setup', { headers: forged })).status, 421)
     const turned = { 'X-Forwarded-Host': OTHER }
@@ -90,7 +90,7 @@ describe('an unknown name', () => {
   })
 })
 
-test('the dashboard is at BASE_URL however its host is spelled, at ALSO_HOSTS, and for who sits at the machine', async () => {
+test('the dashboard is at BASE_URL in any spelling, at ALSO_HOSTS, and on the machine itself', async () => {
   const names = [
     MAIN,
     `${MAIN}:443`,
@@ -115,7 +115,7 @@ test('the dashboard is at BASE_URL however its host is spelled, at ALSO_HOSTS, a
 describe('a loopback name', () => {
   const LOOPBACK = ['localhost', 'localhost:8080', '127.0.0.1:8080', '127.1.2.3', '[::1]', 'LOCALHOST.']
 
-  test('is not the main host for who comes from elsewhere: no page, no sign-in, whatever Origin says', async () => {
+  test('is not the main host for requests from other machines: no page, no sign-in, with any Origin', async () => {
     for (const host of LOOPBACK)
       for (const remoteAddress of ['192.0.2.7', '10.0.0.9', '2001:db8::1', '::ffff:192.0.2.7']) {
         const get = (url: string) => house.app.inject({ url, headers: { host }, remoteAddress })
@@ -131,7 +131,7 @@ describe('a loopback name', () => {
     assert.equal((await house.app.inject(mapped)).statusCode, 200)
   })
 
-  test('is not the main host for who comes by a proxy at this machine', async () => {
+  test('is not the main host for requests through a proxy on this machine', async () => {
     for (const [name, value] of [
       ['X-Forwarded-For', '127.0.0.1'],
       ['X-Forwarded-Proto', 'https'],
@@ -148,7 +148,7 @@ describe('a loopback name', () => {
     assert.equal((await askAs(port, MAIN, '/api/setup', { headers: { 'X-Forwarded-For': '192.0.2.7' } })).status, 200)
   })
 
-  test('is the main host from everywhere where BASE_URL names it, and in ALSO_HOSTS for who comes by no proxy', async () => {
+  test('is the main host for everyone if BASE_URL names it, and in ALSO_HOSTS for requests without a proxy', async () => {
     const own = await startHouse({ BASE_URL: 'http://localhost:8080', ALSO_HOSTS: '127.0.0.1' })
     try {
       const status = async (host: string, more: Record<string, string> = {}) => {
@@ -165,7 +165,7 @@ describe('a loopback name', () => {
   })
 })
 
-test('two Host headers are refused, because a proxy in front may have read the other one', async () => {
+test('two Host headers are refused, because a proxy may have read the other one', async () => {
   const twice = ['GET /c/spring HTTP/1.1', `Host: ${MAIN}`, `hOST: ${OTHER}`, 'Connection: close']
   const before = await recount(house.database, place.org_id)
   const answer = await sendLines(port, twice)
@@ -174,7 +174,7 @@ test('two Host headers are refused, because a proxy in front may have read the o
   assert.deepEqual(await recount(house.database, place.org_id), before)
 })
 
-test('without a Host, and by an address in place of a path, only Host says where a request came to', async () => {
+test('without a Host, or with a whole address as its path, only Host decides which name a request came to', async () => {
   assert.equal((await sendLines(port, ['GET /api/setup HTTP/1.0'])).status, 421)
   assert.equal((await sendLines(port, ['GET /c/spring HTTP/1.0'])).status, 302)
   assert.equal((await sendLines(port, ['GET /c/spring HTTP/1.1', 'Connection: close'])).status, 400)
@@ -184,7 +184,7 @@ test('without a Host, and by an address in place of a path, only Host says where
   assert.equal((await absolute(MAIN)).status, 200)
 })
 
-test('where BASE_URL is not set every name is the main one', async () => {
+test('without BASE_URL every name is the main host', async () => {
   const plain = await useHouse()
   try {
     const at = Number(new URL(await plain.listen()).port)
@@ -192,7 +192,7 @@ test('where BASE_URL is not set every name is the main one', async () => {
       for (const path of ['/api/setup', '/api/docs', '/healthz'])
         assert.equal((await askAs(at, name, path)).status, 200, `${name} ${path}`)
     assert.equal((await sendLines(at, ['GET /api/setup HTTP/1.0'])).status, 200)
-    // The port of a container: its visitors come from the gateway of the container's network.
+    // A container's port: requests come from the gateway of the container's network.
     const mapped = { url: '/api/setup', headers: { host: 'localhost:8080' }, remoteAddress: '172.17.0.1' }
     assert.equal((await plain.app.inject(mapped)).statusCode, 200)
   } finally {
@@ -206,15 +206,15 @@ describe('cookies of visitors', () => {
     return String(answer.headers['set-cookie'])
   }
 
-  test('are Secure as the visitor came, by what the trusted proxy itself has added', async () => {
+  test('are Secure if the visitor came by HTTPS, by the last value that the trusted proxy added', async () => {
     assert.match(await cookieOf(port, { 'X-Forwarded-Proto': 'https' }), /; Secure$/)
     assert.match(await cookieOf(port, { 'X-Forwarded-Proto': 'http, HTTPS' }), /; Secure$/)
     assert.match(await cookieOf(port, { 'X-Forwarded-Proto': 'http' }), /SameSite=Lax$/)
     assert.match(await cookieOf(port, { 'X-Forwarded-Proto': 'https, http' }), /SameSite=Lax$/)
-    assert.match(await cookieOf(port), /; Secure$/, 'as BASE_URL says where nobody does')
+    assert.match(await cookieOf(port), /; Secure$/, 'by BASE_URL if no proxy says')
   })
 
-  test('are not made so by a header that anybody can send', async () => {
+  test('do not become Secure by a header that anybody can send', async () => {
     for (const [BASE_URL, said, is] of [
       [`https://${MAIN}`, 'http', /; Secure$/],
       [`http://${MAIN}`, 'https', /SameSite=Lax$/],

@@ -1,4 +1,4 @@
-// The document of the API, held against the declarations: nothing is missing, nothing points nowhere.
+// Compares the OpenAPI document with the declarations: nothing is missing, and every reference exists.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Endpoint, routeOf } from '../src/contract/endpoint.ts'
@@ -20,7 +20,7 @@ type Document = { openapi: string; paths: Record<string, Record<string, Operatio
 
 let house: TestHouse
 let document: Document
-/** The endpoints, with the routes that a wildcard stands for in its place. */
+/** The endpoints, with the routes of a wildcard instead of the wildcard. */
 let declared: { endpoint: Endpoint }[]
 before(async () => {
   house = await useHouse()
@@ -38,14 +38,14 @@ function operationOf(endpoint: Endpoint): Operation {
   return document.paths[placeOf(path)]?.[method.toLowerCase()] ?? assert.fail(`${endpoint.route} is not described`)
 }
 
-/** Every object within, the value itself first. */
+/** Every object in a value, the value itself first. */
 function* partsOf(value: unknown): Generator<Json> {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) yield value as Json
   for (const inner of Object.values(value)) yield* partsOf(inner)
 }
 
-test('every route is described once, by name and in words, and no other is', () => {
+test('every route is described once, with a name and a summary, and no other is', () => {
   assert.equal(document.openapi, '3.1.0')
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map(method => `${method.toUpperCase()} ${path}`),
@@ -59,7 +59,7 @@ test('every route is described once, by name and in words, and no other is', () 
   }
 })
 
-test('who may call is said as the declaration has it', () => {
+test('access is described as declared', () => {
   for (const { endpoint } of declared) {
     const { access } = endpoint
     const kinds = operationOf(endpoint).security?.map(kind => Object.keys(kind).join())
@@ -89,7 +89,7 @@ test('parameters and bodies are those that the gate reads', () => {
   }
 })
 
-test('intake names the header that stands in for a nonce, and shows no code where it answers none', () => {
+test('intake describes the header that replaces a nonce, and shows no code if the answer has none', () => {
   const { parameters = [], responses } = document.paths['/api/events']?.['post'] ?? assert.fail()
   assert.deepEqual(
     parameters.map(({ in: place, name, required }) => [place, name, required]),
@@ -106,7 +106,7 @@ test('intake names the header that stands in for a nonce, and shows no code wher
   assert.match(responses['429']?.description ?? '', /rate limit exceeded/)
 })
 
-test('answers are described: the good one, and every refusal the route declares, under its status', () => {
+test('answers are described: success, and every declared refusal, under its status', () => {
   for (const { endpoint } of declared) {
     const { responses } = operationOf(endpoint)
     const good = endpoint.status ?? (endpoint.reply === undefined ? Object.keys(endpoint.answers ?? {})[0] : 200)
@@ -121,14 +121,14 @@ test('answers are described: the good one, and every refusal the route declares,
     if (endpoint.body !== undefined) assert.ok('400' in responses && '413' in responses, endpoint.route)
     if ('key' in endpoint.access && endpoint.access.key) assert.ok('429' in responses, endpoint.route)
     if ('key' in endpoint.access && endpoint.access.session) assert.ok('503' in responses, endpoint.route)
-    // What fails once it was counted says what is left, as what works does.
+    // Refusals after the quota was counted have the remaining quota too.
     if ('X-RateLimit-Remaining' in (done.headers ?? {}))
       for (const status of endpoint.once ? ['500', '504'] : ['500'])
         assert.ok('X-RateLimit-Remaining' in (responses[status]?.headers ?? {}), `${endpoint.route} ${status}`)
   }
 })
 
-test('what several routes answer has a name, so that clients made from the document have one type for it', () => {
+test('a schema that several routes answer with has a name, so that generated clients have one type for it', () => {
   const formOf = (endpoint: Endpoint): Json => {
     const { responses } = operationOf(endpoint)
     const schema = responses[String(endpoint.status ?? 200)]?.content?.['application/json']?.schema ?? {}
@@ -147,7 +147,7 @@ test('what several routes answer has a name, so that clients made from the docum
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'array', 'object', 'null'])
 
-test('schemas are sound: each reference leads somewhere, each type exists, what is required is there', () => {
+test('schemas are valid: references exist, types exist, required properties exist', () => {
   for (const part of partsOf(document)) {
     const { $ref, type, required, properties } = part
     if (typeof $ref === 'string') {

@@ -1,4 +1,4 @@
-// Whole processes of Sluice against a certificate authority that is not ours.
+// Sluice processes with a certificate authority of others.
 import assert from 'node:assert/strict'
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
@@ -28,7 +28,7 @@ type Opened = {
   https_port: number
   setupCode: () => Promise<string | undefined>
   certified: (serial?: string, name?: string) => Promise<string>
-  /** Ends the process, begins another with the same settings, and makes the main host's certificate due. */
+  /** Restarts the process with the same settings, and makes the main host's certificate due. */
   restartDue: () => Promise<void>
 }
 
@@ -90,7 +90,7 @@ async function opened(
   }
 }
 
-test('Pebble gives a certificate for the main host that a client with its root trusts', {
+test('Pebble issues a certificate for the main host that a client with its root trusts', {
   skip: withoutPebble,
 }, async () => {
   const { pebble, https_port, certified } = await opened({})
@@ -101,7 +101,7 @@ test('Pebble gives a certificate for the main host that a client with its root t
   assert.match(pebble.output(), /Issued certificate serial/)
 })
 
-test('a domain that is added is proven, certified by Pebble and opens links by https, with nothing else done', {
+test('an added domain is proven, gets a certificate from Pebble and opens links by HTTPS, automatically', {
   skip: withoutPebble,
 }, async () => {
   const { pebble, plain, https_port, certified, setupCode } = await opened({})
@@ -157,7 +157,7 @@ for (const [said, env] of [
     await certified(serial)
   })
 
-test('an account is bound to the one that ACME_EAB names, and without it there is none', {
+test('an account is bound to the one in ACME_EAB, and without it there is none', {
   skip: withoutPebble,
 }, async () => {
   const key = 'zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W'
@@ -170,10 +170,10 @@ test('an account is bound to the one that ACME_EAB names, and without it there i
   })
 })
 
-test('certificates of a minute are renewed again and again, and no handshake fails meanwhile', {
+test('certificates that last a minute are renewed again and again, and no handshake fails', {
   skip: withoutPebble,
 }, async () => {
-  // At half of its life, when a life is short.
+  // Short certificates are renewed at half of their life.
   const lifetime_s = ALL ? 60 : 10
   const { https_port, certified, pebble } = await opened({ lifetime_s })
   const root = await pebble.root()
@@ -184,7 +184,7 @@ test('certificates of a minute are renewed again and again, and no handshake fai
     try {
       const { serial, trusted } = await shake(https_port, { name: 'main.test', root })
       serials.add(serial)
-      // On a busy machine the short form may miss five seconds.
+      // On a busy machine the short run may miss five seconds.
       if (ALL && !trusted) failed.push(new Error('a certificate that had ended was shown'))
     } catch (error) {
       failed.push(error)

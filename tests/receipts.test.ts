@@ -1,5 +1,5 @@
-// What a write by key answers: what it wrote, and nothing that stood there before; what it took off its way; and that a change which
-// changes nothing leaves everything as it is. By every route a key may change something with, and by the tools on them.
+// Answers to writes by key: they have what was written, nothing else of the row, and the campaigns that now use their fallback. A change without an effect
+// changes nothing. By every route that a key may write to, and by tools.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { rightOf } from '../src/contract/endpoint.ts'
@@ -35,7 +35,7 @@ const byOwner = (method: Method | 'GET', url: string, body?: Body) => answer(own
 const byKey = (method: Method, url: string, body?: Body) => answer({ key }, method, url, body)
 const read = (url: string) => byOwner('GET', url)
 
-/** In every name and address, so that an answer that shows one of them is seen to. */
+/** Part of every name and address, so that an answer that shows one is found. */
 const SECRET = 'what-stood-there'
 const url = (rest = '') => `https://${SECRET}.example/${rest}?c={click_id}`
 const ENTRY = { id: 'in', type: 'entry' }
@@ -64,8 +64,8 @@ async function published(graph?: Body): Promise<Row> {
   return byOwner('POST', `/api/click-flows/${flow.id}/publish`)
 }
 
-describe('a key is answered what it wrote', () => {
-  /** Each change a key may make: what it makes of a new row, and what is answered, beside the id. */
+describe('the answer to a key has what it wrote', () => {
+  /** Each change by key: its effect on a new row, and the fields of its answer beside the id. */
   type Change = [route: string, make: () => Promise<Row>, body: Body | undefined, answered: (row: Row) => Body]
   const none = { warnings: [] }
   const CHANGES: Change[] = [
@@ -172,7 +172,7 @@ describe('a key is answered what it wrote', () => {
       assert.ok(!JSON.stringify(said).includes(SECRET))
     })
 
-  test('every change of a row that a key may make says what it shows of it', () => {
+  test('every change of a row by key declares its receipt', () => {
     const whole = house.furnished
       .map(({ endpoint }) => endpoint)
       .filter(
@@ -187,11 +187,11 @@ describe('a key is answered what it wrote', () => {
           rightOf(access) !== undefined && route.includes(':id') && !tried.has(route),
       )
       .map(({ endpoint }) => endpoint.route)
-    // The deletion of a campaign names it: see below.
+    // A deleted campaign is in its own answer: see below.
     assert.deepEqual(missing, ['DELETE /api/campaigns/:id'])
   })
 
-  test('members of a funnel without their names, which were not sent', async () => {
+  test('has the members of a funnel without their names, which were not sent', async () => {
     const [landing, offer] = [await aLanding(), await anOffer()]
     const { id } = await aFunnel([landing], [])
     const sent = { offers: [{ offer_id: offer.id, weight: 2 }], landings: [{ landing_id: landing.id, weight: 3 }] }
@@ -200,12 +200,12 @@ describe('a key is answered what it wrote', () => {
     assert.deepEqual([member?.['name'], member?.['status']], [SECRET, 'active'])
   })
 
-  test('a creation whole: nothing stood there before', async () => {
+  test('has all fields of a new row', async () => {
     const made = await byKey('POST', '/api/offers', { name: 'New', url: 'https://n.example/' })
     assert.deepEqual({ ...(await read(`/api/offers/${made.id}`)), warnings: [] }, made)
   })
 
-  test('by a tool too: a rule that is switched off does not show the token in its address', async () => {
+  test('also by tool: switching off a rule does not show the token in its address', async () => {
     const { id } = await aRule()
     const { secret } = await seedKey(house.database, owner, { rights: ['postbacks:update'] })
     const off = await callTool(house, secret, 'service_update_postback', { postback_id: id, active: false })
@@ -220,7 +220,7 @@ describe('a key is answered what it wrote', () => {
     assert.equal((await read(`/api/postbacks/${id}`))['updated_at'], updated_at)
   })
 
-  test('sessions go on getting the whole row', async () => {
+  test('has the whole row for sessions', async () => {
     const { id } = await aRule()
     const whole = await byOwner('PATCH', `/api/postbacks/${id}`, { active: false })
     assert.equal(whole['url'], url('token'))
@@ -228,7 +228,7 @@ describe('a key is answered what it wrote', () => {
   })
 })
 
-describe('a change that changes nothing leaves the row as it is, for keys and sessions', () => {
+describe('a change without an effect leaves the row as it is, for keys and sessions', () => {
   const same = (row: Row, ...names: string[]): Body => Object.fromEntries(names.map(name => [name, row[name]]))
   const EQUAL: [name: string, make: () => Promise<Row>, path: string, method: Method, body: (row: Row) => Body][] = [
     [
@@ -271,14 +271,14 @@ describe('a change that changes nothing leaves the row as it is, for keys and se
       const at = path.replace('/status', '').replace(':id', row.id)
       const before = await read(at)
       for (const as of [{ key }, owner]) {
-        // Going active is a person's deed, and by key a publish.
+        // Only a session sets a flow active; a key publishes it.
         if ('key' in as && path === '/api/click-flows/:id/status') continue
         await answer(as, method, path.replace(':id', row.id), body(row))
         assert.deepEqual(await read(at), before)
       }
     })
 
-  test('spend that has the amount already keeps who entered it, and when', async () => {
+  test('spend with the same amount keeps who entered it, and when', async () => {
     const { id } = await aCampaign({ type: 'redirect', url: url() })
     const body = { campaign_id: id, day: '2026-03-02', amount: '12.50' }
     const first = await byOwner('PUT', '/api/ad-spend', body)
@@ -302,7 +302,7 @@ describe('a change that changes nothing leaves the row as it is, for keys and se
     assert.deepEqual([changed?.['amount'], changed?.['source']], ['13', 'api'])
   })
 
-  test('publishing what is published answers the present version, and brings a paused flow back by it', async () => {
+  test('publishing the published version returns it, and activates a paused flow', async () => {
     const { id } = await published()
     const before = await read(`/api/click-flows/${id}`)
     const again = await byKey('POST', `/api/click-flows/${id}/publish`)
@@ -313,7 +313,7 @@ describe('a change that changes nothing leaves the row as it is, for keys and se
     assert.equal(((await read(`/api/click-flows/${id}/versions`))['data'] as Body[]).length, 1)
   })
 
-  test('a draft that someone has changed since is refused, also where it is equal to what is sent', async () => {
+  test('an outdated draft tag is refused, even if the draft equals the sent one', async () => {
     const flow = await aFlow()
     const body = { name: flow['name'], graph: flow['graph'], draft_tag: 'another' }
     const refused = await house.call('PUT', `/api/click-flows/${flow.id}`, { ...owner, body })
@@ -321,7 +321,7 @@ describe('a change that changes nothing leaves the row as it is, for keys and se
   })
 })
 
-describe('what closes names the campaigns that lose their way by it', () => {
+describe('an answer that closes an object lists the campaigns that now use their fallback', () => {
   const named = (row: Body) => (row['campaigns_on_fallback'] as Row[]).map(({ id }) => id)
   const goesTo = async ({ key: at }: Body) =>
     URL.parse(String((await house.call('GET', `/c/${String(at)}`, { headers: BROWSER })).headers.location))?.host
@@ -354,7 +354,7 @@ describe('what closes names the campaigns that lose their way by it', () => {
       assert.ok(!before.includes('back.example'))
       const lost = named(await close('offers', offer, how))
       const after = await Promise.all(all.map(goesTo))
-      // What is said and what the redirect does are the same.
+      // The answer agrees with the redirect.
       const strayed = all.filter((_, at) => after[at] === 'back.example' || after[at] === undefined)
       assert.deepEqual(lost, strayed.map(({ id }) => id).toSorted())
       assert.deepEqual(strayed, [following, own, last, nowhere, flown])
@@ -379,7 +379,7 @@ describe('what closes names the campaigns that lose their way by it', () => {
       ])
     })
 
-  test('a funnel that is deleted, but not one that had nothing left to show', async () => {
+  test('a deleted funnel, but not one that had no member left', async () => {
     const offer = await anOffer()
     const funnels = [await aFunnel([], [await anOffer()]), await aFunnel([], [offer])] as const
     const campaigns = [
@@ -391,7 +391,7 @@ describe('what closes names the campaigns that lose their way by it', () => {
     assert.deepEqual(named(await close('funnels', funnels[1], 'deleted')), [])
   })
 
-  test('a click flow that leaves active, once', async () => {
+  test('a click flow that is no longer active, once', async () => {
     const flow = await published()
     const { id, name } = await aCampaign({ type: 'click_flow', click_flow_id: flow.id })
     const paused = await byKey('PUT', `/api/click-flows/${flow.id}/status`, { status: 'paused' })
@@ -403,7 +403,7 @@ describe('what closes names the campaigns that lose their way by it', () => {
     assert.deepEqual(named(await close('click-flows', other, 'deleted')), [deleted.id])
   })
 
-  test('a campaign that is deleted, unless it was on its fallback before', async () => {
+  test('a deleted campaign, unless it used its fallback before', async () => {
     const { id, name } = await aCampaign({ type: 'redirect', url: url() })
     const gone = { ok: true, id, campaigns_on_fallback: [{ id, name }] }
     assert.deepEqual(await byKey('DELETE', `/api/campaigns/${id}`), gone)

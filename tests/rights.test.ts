@@ -1,5 +1,5 @@
-// Every right against every route, in every state a key can be in. The table is written by hand, apart from the code; what the code
-// declares must agree with it.
+// Every right against every route, in every state of a key. The table is written by hand, and the declarations in the code
+// must agree with it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Endpoint } from '../src/contract/endpoint.ts'
@@ -47,7 +47,7 @@ const TABLE: Record<Right, Row> = {
 }
 const rightOfRoute = new Map(Object.entries(TABLE).map(([right, { route }]) => [route, right as Right]))
 
-/** Opened by every live key, whatever it was granted; its own test looks at what it says. */
+/** Open to every valid key, with any rights; it has its own test. */
 const TOOLS = 'POST /api/mcp'
 
 const UNREACHED = 1_000_000
@@ -63,7 +63,7 @@ before(async () => {
 })
 after(() => house.end())
 
-/** The routes a key could be sent to by someone who tries: all under /api that are not open to anyone. */
+/** The routes that a key could be tried on: all under /api that are not open to anyone. */
 function guardedRoutes(): string[] {
   return house.furnished
     .map(({ endpoint }) => endpoint as Endpoint)
@@ -71,7 +71,7 @@ function guardedRoutes(): string[] {
     .map(({ route }) => route)
 }
 
-/** How a route answers a key that sends nothing of use: its refusal by status and code, or that the key was let in. */
+/** The answer of a route to a key with an empty request: the refusal's status and code, or that the key was let in. */
 async function tried(route: string, key: string): Promise<string> {
   const [method, path] = route.split(' ') as ['GET', string]
   const url = path.replaceAll(/:\w+/g, toWireId(newId()))
@@ -81,7 +81,7 @@ async function tried(route: string, key: string): Promise<string> {
   return isRefused ? `${reply.statusCode} ${code ?? 'without a code'}` : 'let in'
 }
 
-/** Tries every route and holds the answers against what is expected of it. */
+/** Tries every route and compares the answers with the expected ones. */
 async function tryAll(key: string, expected: (route: string, needed: Right | undefined) => string): Promise<void> {
   const wanted: Record<string, string> = {}
   const found: Record<string, string> = {}
@@ -97,7 +97,7 @@ const ungranted = (right: Right) => `403 api_key_${TABLE[right].tier}_not_grante
 const unlessHeld = (held: readonly Right[]) => (_route: string, needed: Right | undefined) =>
   needed === undefined ? RESOURCE : held.includes(needed) ? 'let in' : ungranted(needed)
 
-test('what is declared is what the interface lists: each right with its tier, its reach and its one route', () => {
+test('rights are declared as in the contract: each with its tier, its scope and its one route', () => {
   const declared = Object.fromEntries(
     ALL_RIGHTS.map(right => {
       const routes = house.furnished
@@ -110,12 +110,12 @@ test('what is declared is what the interface lists: each right with its tier, it
   assert.deepEqual(declared, TABLE)
 })
 
-test('a fresh key may report conversions and nothing else', async () => {
+test('a fresh key can report conversions and nothing else', async () => {
   const { secret } = await seedKey(house.database, place)
   await tryAll(secret, unlessHeld(['events']))
 })
 
-test('an emptied key may do nothing, not even what a fresh one may', async () => {
+test('an emptied key can do nothing, not even what a fresh one can', async () => {
   const { secret } = await seedKey(house.database, place, { rights: [] })
   await tryAll(secret, unlessHeld([]))
 })
@@ -126,13 +126,13 @@ for (const right of ALL_RIGHTS)
     await tryAll(secret, unlessHeld([right]))
   })
 
-test('a campaign list takes no right away and adds none', async () => {
+test('a campaign list removes no right and adds none', async () => {
   const held = ALL_RIGHTS.filter(right => TABLE[right].takesCampaigns)
   const { secret } = await seedKey(house.database, place, { rights: held, campaigns: [newId()] })
   await tryAll(secret, unlessHeld(held))
 })
 
-test('a revoked, a disabled and an expired key are refused everywhere, whatever they hold', async () => {
+test('a revoked, a disabled and an expired key are refused everywhere, with any rights', async () => {
   const past = new Date(Date.now() - 1000).toISOString()
   for (const change of [{ revoked_at: past }, { enabled: false }, { expires_at: past }]) {
     const { secret, key_id } = await seedKey(house.database, place, { rights: ALL_RIGHTS })
@@ -149,7 +149,7 @@ test('a revoked, a disabled and an expired key are refused everywhere, whatever 
   }
 })
 
-test('a key of a deleted organization is told so wherever it may come', async () => {
+test('a key of a deleted organization is told so on every route it may use', async () => {
   const gone = await seedOrganization(house.database)
   const deleted_at = new Date().toISOString()
   await house.database.kysely
@@ -163,7 +163,7 @@ test('a key of a deleted organization is told so wherever it may come', async ()
   }
 })
 
-test('a key whose owner is a mere member may do nothing; one from before 2 September 2026 may still report conversions', async () => {
+test('a key whose owner is a member can do nothing; one from before 2 September 2026 can still report conversions', async () => {
   const lowered = await seedOrganization(house.database, { role: 'member' })
   const refused = (_route: string, needed: Right | undefined) =>
     needed === undefined ? RESOURCE : '403 role_forbidden'
@@ -173,14 +173,14 @@ test('a key whose owner is a mere member may do nothing; one from before 2 Septe
   await tryAll(earlier.secret, (route, needed) => (needed === 'events' ? 'let in' : refused(route, needed)))
 })
 
-test('a key whose owner has left the organization may do nothing there', async () => {
+test('a key whose owner has left the organization can do nothing there', async () => {
   const left = await seedOrganization(house.database)
   const { secret } = await seedKey(house.database, left, { rights: ALL_RIGHTS })
   await house.database.kysely.deleteFrom('members').where('org_id', '=', left.org_id).execute()
   await tryAll(secret, (_route, needed) => (needed === undefined ? RESOURCE : '403 api_key_org_not_member'))
 })
 
-test('a grant that names no organization, or a right that does not exist, opens nothing', async () => {
+test('a grant without an organization, or with an unknown right, opens nothing', async () => {
   for (const broken of [{ org_id: null }, { write: ['everything'] }, { write: ['ad-spend'] }]) {
     const { secret, key_id } = await seedKey(house.database, place, { rights: ALL_RIGHTS })
     await house.database.kysely.updateTable('api_key_grants').set(broken).where('key_id', '=', key_id).execute()

@@ -21,7 +21,7 @@ function inWords(access: Access): string {
   return [access.session && `session:${access.session}`, right && `key:${right}`].filter(Boolean).join('  ')
 }
 
-test('the public surface changes only where a reviewer sees routes.golden.txt change', () => {
+test('the public surface changes only together with routes.golden.txt', () => {
   const lines = house.furnished.map(({ endpoint }) => {
     const { quota, once, visit, hosts } = endpoint
     const marks = [quota && `quota:${quota}`, once && 'once', visit && 'visit', hosts && `${hosts}-host`]
@@ -32,7 +32,7 @@ test('the public surface changes only where a reviewer sees routes.golden.txt ch
   assert.equal(surface, readFileSync(GOLDEN, 'utf8'), 'run with UPDATE_GOLDEN=1 when the change is meant')
 })
 
-/** What a member's session may write: what is the person's own. */
+/** The writes of a member's session: the person's own things. */
 const MEMBERS_OWN = [
   'DELETE /api/api-keys/:id',
   'DELETE /api/api-keys/:id/grant',
@@ -52,7 +52,7 @@ const MEMBERS_OWN = [
   'PUT /api/preferences',
 ]
 
-/** What is asked by POST and changes nothing. */
+/** POST routes that change nothing. */
 const QUESTIONS = [
   'POST /api/broadcasts/audience',
   'POST /api/campaigns/:id/try-link',
@@ -64,7 +64,7 @@ const QUESTIONS = [
   'POST /api/offers/preview',
 ]
 
-/** What no role decides: visitors, networks and Telegram call them, somebody who signs in, or a key alone. */
+/** Routes without a role: for visitors, networks, Telegram, sign-in, or keys only. */
 const WITHOUT_ROLE = [
   'POST /api/auth/*',
   'POST /api/mcp',
@@ -75,14 +75,14 @@ const WITHOUT_ROLE = [
   'POST /postback/:token',
 ]
 
-/** Calls every route that may write, with an empty body and ids of nothing, and sorts the routes by whether the role is refused. */
+/** Calls every writing route with an empty body and unknown ids, and sorts the routes by whether the role is refused. */
 async function tryWrites({ cookie }: SignedIn, organization_id = newId()) {
   const refused: string[] = []
   const open: string[] = []
   for (const { route } of house.furnished.map(({ endpoint }) => endpoint as Endpoint)) {
     const [method, path] = route.split(' ') as ['GET' | 'POST', string]
     if (method === 'GET' || WITHOUT_ROLE.includes(route)) continue
-    // Who may change a workspace is looked up with it.
+    // The role in a workspace is read with its id.
     const id = path.startsWith('/api/organizations/') ? organization_id : newId()
     const reply = await house.call(method, path.replaceAll(/:\w+/g, toWireId(id)), { cookie, body: {} })
     const isRefused = reply.statusCode === 403 && reply.data()['code'] === 'role_forbidden'
@@ -91,7 +91,7 @@ async function tryWrites({ cookie }: SignedIn, organization_id = newId()) {
   return { refused: refused.toSorted(), open: open.toSorted() }
 }
 
-test('a member’s session writes what is the person’s own, asks questions, and is refused every other write', async () => {
+test('a member’s session can write the person’s own things and ask questions, and is refused every other write', async () => {
   const owner = await seedSignedIn(house)
   const member = await seedSignedIn(house, { place: owner, role: 'member' })
   const { refused, open } = await tryWrites(member, owner.organization_id)
@@ -99,7 +99,7 @@ test('a member’s session writes what is the person’s own, asks questions, an
   assert.ok(refused.includes('POST /api/events'))
 })
 
-test('an admin’s session is refused what only owners do, and an owner’s nothing', async () => {
+test('an admin’s session is refused only what owners may do, and an owner’s nothing', async () => {
   const owner = await seedSignedIn(house)
   const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
   assert.deepEqual((await tryWrites(admin, owner.organization_id)).refused, [
@@ -115,7 +115,7 @@ test('an admin’s session is refused what only owners do, and an owner’s noth
   assert.deepEqual((await tryWrites(owner)).refused, [])
 })
 
-test('of what a member may write, nothing reaches what is the workspace’s or somebody else’s', async () => {
+test('a member’s writes change nothing of the workspace or of somebody else', async () => {
   const owner = await seedSignedIn(house)
   const member = await seedSignedIn(house, { place: owner, role: 'member' })
   const as = (person: SignedIn, method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', url: string, body?: object) =>
@@ -160,7 +160,7 @@ test('a route without a declaration keeps the server from starting', () => {
   assert.throws(() => house.app.get('/undeclared', () => 'hello'), /already listening|no endpoint/)
 })
 
-test('the document of the API names every route and can be read without a network', async () => {
+test('the API document has every route and needs no network', async () => {
   const document = (await house.call('GET', '/api/openapi.json')).data() as { paths: Record<string, object> }
   const declared = house.furnished.flatMap(({ endpoint }) => Object.values(endpoint.parts ?? { endpoint }))
   for (const endpoint of declared) {

@@ -1,4 +1,4 @@
-// The runner of the tests itself: it counts every test of a file, and no file holds it up.
+// The test runner itself: it counts every test of a file, and no file blocks it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +12,7 @@ import { COSTS, readCosts } from './support/processor-time.ts'
 const folder = mkdtempSync(join(tmpdir(), 'sluice-runner-'))
 after(() => rmSync(folder, { recursive: true }))
 
-/** Runs the files, given by their source, in the folder `within` as the suite is run. `paused_ms`: how long the runner reads nothing of what they say. */
+/** Runs files with these sources in the folder `within`, like the suite. For `paused_ms` the runner does not read their output. */
 async function run(
   sources: string[],
   {
@@ -54,12 +54,12 @@ async function run(
 const DEFECT = `test('does not hold', () => assert.fail('a defect'))`
 const MANY = `for (let at = 0; at < 500; at++) test('one of very many, number ' + at, () => {})`
 
-test('every test of a file that ends at once is counted, however late the runner hears of them', async () => {
+test('every test of a file that ends at once is counted, even if the runner reads the results late', async () => {
   const { counts } = await run([MANY, MANY], { paused_ms: 1000 })
   assert.deepEqual(counts, { passed: 1000, failed: 0, skipped: 0, failures: [], flaky: [] })
 })
 
-test('the message of a test that fails last is not lost, and can be told again behind all others', async () => {
+test('the message of a test that fails last is not lost, and can be repeated at the end', async () => {
   const { counts, said } = await run([`${MANY}\ntest('the last', () => assert.fail('for this reason'))`], {
     paused_ms: 1000,
   })
@@ -70,7 +70,7 @@ test('the message of a test that fails last is not lost, and can be told again b
   assert.match(said, /for this reason/)
 })
 
-test('what a failed test leaves open holds nothing up, and a file that passes has failed when it leaves something open', async () => {
+test('a file that leaves something open does not block the run, and fails even if its tests pass', async () => {
   const server = `import { createServer } from 'node:net'\nconst open = () => new Promise(resolve => createServer().listen(0, '127.0.0.1', resolve))`
   const { counts, said } = await run(
     [
@@ -87,7 +87,7 @@ test('what a failed test leaves open holds nothing up, and a file that passes ha
     assert.match(said, words)
 })
 
-test('files of one wing share a process and are counted each for itself', async () => {
+test('files of one wing share a process and are counted separately', async () => {
   const seen = join(folder, 'processes')
   const note = `import { appendFileSync } from 'node:fs'\nappendFileSync(${JSON.stringify(seen)}, process.pid + ' ')`
   const nested = `describe('a', () => { test('one', () => {}); test('two', { skip: true }, () => {}) })`
@@ -100,7 +100,7 @@ test('files of one wing share a process and are counted each for itself', async 
   assert.deepEqual([processes.length, new Set(processes).size], [3, 1])
 })
 
-test('when a shared process dies or keeps something open, each of its files is run alone, which tells whose fault it was', async () => {
+test('when a shared process dies or keeps something open, each of its files is run alone, which shows the faulty one', async () => {
   const open = `import { createServer } from 'node:net'\ntest('passes', () => new Promise(resolve => createServer().listen(0, '127.0.0.1', resolve)))`
   for (const fault of [`test('dies', () => process.exit(3))`, open]) {
     const { counts, said } = await run([`test('holds', () => {})`, fault, `test('holds', () => {})`], {
@@ -112,7 +112,7 @@ test('when a shared process dies or keeps something open, each of its files is r
   }
 })
 
-test('what a file costs is the processor time of its process and of those it has started', async () => {
+test('the cost of a file is the processor time of its process and its child processes', async () => {
   const burn = `const { user } = process.cpuUsage(); while (process.cpuUsage().user - user < 200_000);`
   const started = `import { spawnSync } from 'node:child_process'\nspawnSync(process.execPath, ['-e', ${JSON.stringify(burn)}])`
   const costs = join(folder, 'costs')
@@ -130,7 +130,7 @@ const failsAtFirst = (name: string) => {
 const ACCIDENT = (name: string) =>
   `import fs from 'node:fs'\ntest('holds', () => {})\ntest('holds but once', () => { ${failsAtFirst(name)} })`
 
-test('in CI a file that failed is run once more alone: passed, it counts as passed and is named', async () => {
+test('in CI a failed file is run once more alone: if it passes, it counts as passed and is listed', async () => {
   const { counts, said } = await run([ACCIDENT('in CI'), DEFECT, `test('holds', () => {})`], { env: { CI: 'true' } })
   const { failures, flaky, ...numbers } = counts
   assert.deepEqual(numbers, { passed: 3, failed: 1, skipped: 0 })
@@ -140,7 +140,7 @@ test('in CI a file that failed is run once more alone: passed, it counts as pass
   assert.match(said, /an accident of in CI/)
 })
 
-test('outside of CI, and where more files failed than by accident, none is run again', async () => {
+test('outside of CI, and if many files failed, none is run again', async () => {
   const outside = await run([ACCIDENT('outside')])
   assert.deepEqual([outside.counts.passed, outside.counts.failed, outside.counts.flaky], [1, 1, []])
   const many = await run(
@@ -150,7 +150,7 @@ test('outside of CI, and where more files failed than by accident, none is run a
   assert.deepEqual([many.counts.passed, many.counts.failed, many.counts.flaky], [6, 6, []])
 })
 
-test('specs of the browser have the same second chance', async () => {
+test('browser specs are run again in the same way', async () => {
   symlinkSync(join(import.meta.dirname, '../node_modules'), join(folder, 'node_modules'))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   writeFileSync(join(folder, 'playwright.config.ts'), `export default { testDir: 'specs', outputDir: 'results' }`)

@@ -1,8 +1,8 @@
 // `npm test [part of a path…] [--all]`: every test on a real PostgreSQL, then the dashboard in a real browser. The last line
-// says how many passed and failed. `--all` adds the long suites (SLUICE_TEST_ALL=1). `--faults` runs what is done to running processes,
-// longer than else (SLUICE_FAULT_SECONDS each); `--seeded` shows that each of the seeded faults turns a test red, `--soak` that two hours
-// (SLUICE_SOAK_MINUTES) of traffic change nothing. `--citus address,address,… [part of a path…]`: every test that a cluster can have, on the
-// cluster of these addresses, and what is done to its nodes.
+// has the numbers of passed and failed tests. `--all` adds the long suites (SLUICE_TEST_ALL=1). `--faults` runs the fault tests
+// longer (SLUICE_FAULT_SECONDS each); `--seeded` checks that each seeded fault makes a test fail, `--soak` that two hours
+// (SLUICE_SOAK_MINUTES) of traffic leave no traces. `--citus address,address,… [part of a path…]`: every test that works on a cluster, on the
+// cluster of these addresses, and the faults of its nodes.
 import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, statfsSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
@@ -17,10 +17,10 @@ import { COSTS, processorMs, readCosts } from './support/processor-time.ts'
 import { ensureTemplate } from './support/template.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-/** Of a file that hangs; one that goes on takes a tenth of it, however busy the machine. */
+/** For a file that hangs; others take a tenth of it even on a busy machine. */
 const SHORT_LIMIT = 15 * 60_000
 const LONG_LIMIT = 60 * 60_000
-/** Beyond the traffic itself: to start, to empty the outbox and to audit what hours have left. */
+/** In addition to the traffic: to start, to empty the outbox and for the audit. */
 const SOAK_SPARE = 60 * 60_000
 
 const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
@@ -35,10 +35,10 @@ const citus = flags.includes('--citus')
 const FAULT_SECONDS = '30'
 const COSTLIEST = 10
 const SHARED_MEMORY = '/dev/shm'
-/** Many times what a run keeps at once, so that it takes none from what the tests need. */
+/** Many times what a run needs, so that the tests have enough memory. */
 const MEMORY_NEEDED = 6 * 2 ** 30
 const SOAK_MINUTES = process.env['SLUICE_SOAK_MINUTES'] ?? '120'
-/** What kills, freezes and cuts; the other fault tests of the rooms run with their own short leases and pauses. */
+/** Tests that kill, freeze and cut; fault tests of the rooms have their own short leases and pauses. */
 const FAULT_FILES = [
   'tests/faults/*.test.ts',
   'src/intake/{clicks/outage,events/away}.test.ts',
@@ -50,7 +50,7 @@ const CITUS_FILES = [
   'src/**/*.test.ts',
   'tests/{cluster/*,conversion,key-writes,receipts,rights,scope,warnings}.test.ts',
 ]
-/** About one server's own files, processes, catalog, plans and statistics, or what a database of before had; and the dashboard, which has none. */
+/** Tests of one server's files, processes, catalog, plans and statistics, or of old databases; and of the dashboard, which needs no database. */
 const NOT_ON_A_CLUSTER = [
   'src/web/',
   'src/ground/db/connect.test.ts',
@@ -81,7 +81,7 @@ function selectTests(): string[] {
   if (seeded) return select('tests/faults/seeded.test.ts')
   if (faults) return select(...FAULT_FILES)
   if (citus) return select(...CITUS_FILES).filter(file => !NOT_ON_A_CLUSTER.some(part => file.startsWith(part)))
-  // Those that start whole processes take longest, so they begin first.
+  // The files that start whole processes take longest, so they begin first.
   return [...select('tests/**/*.test.ts'), ...select('bench/*.test.ts', 'demo/*.test.ts', 'src/**/*.test.ts')]
 }
 
@@ -90,8 +90,8 @@ function usage(): never {
 }
 
 /**
- * Where the server of a run keeps its files: in memory where there is plenty. A database has eight hundred files, and on a busy disk it costs
- * half a second of processor to make them; in memory a fiftieth.
+ * The folder for the files of the run's server: in memory if there is enough. A database has eight hundred files; creating them takes
+ * half a second of processor time on a busy disk, and a fiftieth of that in memory.
  */
 function placeOfRun(): string {
   if (!existsSync(SHARED_MEMORY) || freemem() < MEMORY_NEEDED) return tmpdir()
@@ -110,10 +110,10 @@ async function main(): Promise<Outcome & { costs: Map<string, number> }> {
   const ended = once(keeper, 'exit')
   const stop = () => keeper.kill('SIGTERM')
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop() && process.exit(1))
-  // Kept for the whole run: a server without guests would end itself.
+  // Kept for the whole run, because a server without connections ends itself.
   const client = await reach(folder, () => keeper)
   try {
-    // Once, before a dozen processes would each build them.
+    // Once, so that a dozen processes do not each build them.
     const log = pino({ level: 'warn' })
     if (browserFiles.length > 0) await buildDashboard(log)
     if (browserFiles.length > 0 || files.some(file => !file.startsWith('src/'))) await bundleServer(log)
@@ -137,7 +137,7 @@ async function main(): Promise<Outcome & { costs: Map<string, number> }> {
   }
 }
 
-/** Names the files that took most, and all that ran: with the server of the tests, which has ended by then, and with the browser. */
+/** Prints the files that took the most processor time, and the total of the run, including the ended test server and the browser. */
 function tellCosts(costs: Map<string, number>): void {
   const most = [...costs].toSorted(([, one_ms], [, other_ms]) => other_ms - one_ms).slice(0, COSTLIEST)
   const seconds = (ms: number) => (ms / 1000).toFixed(1)

@@ -138,7 +138,7 @@ async function everything(): Promise<string> {
   return JSON.stringify(await Promise.all(paths.map(path => asOwner('GET', `/api/${path}`))))
 }
 
-test('a restricted key reads clicks and totals of its campaigns only, and nothing of others', async () => {
+test('a restricted key reads clicks and totals of its campaigns only', async () => {
   const clicks = await house.call('GET', '/api/v1/clicks', { key: await restrictedKey('clicks') })
   const listedClicks = (clicks.data()['data'] as { id: string }[]).map(({ id }) => id)
   assert.deepEqual(listedClicks, [listed.click])
@@ -153,7 +153,7 @@ test('a restricted key reads clicks and totals of its campaigns only, and nothin
 })
 
 for (const [right, act] of Object.entries(ACTS) as [Right, NonNullable<(typeof ACTS)[Right]>][])
-  test(`"${right}" with a campaign list acts on what is listed and on nothing else`, async () => {
+  test(`"${right}" with a campaign list acts only on listed campaigns and their objects`, async () => {
     const key = await restrictedKey(right)
     const send = async ([method, url, body]: Request) =>
       house.call(method, url, { key, ...(body === undefined ? {} : { body }) })
@@ -168,7 +168,7 @@ for (const [right, act] of Object.entries(ACTS) as [Right, NonNullable<(typeof A
     assert.ok(reply.statusCode < 300, reply.body)
   })
 
-test('a restricted key makes no rule for all campaigns, neither at once nor later', async () => {
+test('a restricted key cannot create a rule for all campaigns, nor change one into it', async () => {
   const [creating, editing] = [await restrictedKey('postbacks'), await restrictedKey('postbacks:update')]
   const rule = { event_type: 'lead', url: 'https://example.com/' }
   const created = await house.call('POST', '/api/postbacks', { key: creating, body: rule })
@@ -181,7 +181,7 @@ test('a restricted key makes no rule for all campaigns, neither at once nor late
   }
 })
 
-test('what a restricted key makes does not come onto its list', async () => {
+test('a campaign that a restricted key creates is not added to its list', async () => {
   const flow = await house.call('POST', '/api/click-flows', {
     key: await restrictedKey('click-flows'),
     body: { name: 'Made by key', graph: GRAPH },

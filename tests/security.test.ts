@@ -1,4 +1,4 @@
-// docs/security.md: the links and test names in its table must exist. Promises that span all rooms are tested here.
+// Checks docs/security.md: its table leads to existing pages and tests. Promises across all rooms are tested here.
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 describe('the table of promises', () => {
-  /** Pages about permissions and stored data. Each section of theirs with one of the words below needs a row, or an exemption. */
+  /** Pages about permissions and stored data. A section with one of these words has a row, or is listed below. */
   const PAGES = [
     'accounts',
     'api-keys',
@@ -32,7 +32,7 @@ describe('the table of promises', () => {
     .filter(line => /^\|.*\.(test|spec)\.ts\)/.test(line))
     .map(line => line.split('|').slice(1, -1))
 
-  /** The anchor that GitHub gives a heading. */
+  /** The address GitHub gives to a heading. */
   const anchorOf = (heading: string) =>
     heading
       .toLowerCase()
@@ -49,7 +49,7 @@ describe('the table of promises', () => {
   const namesOf = (cell = '') => [...cell.matchAll(/\]\(([^)]+)\): `([^`]+)`/g)]
   const linksOf = (cell = '') => [...cell.matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
 
-  test('has a promise, the section that makes it and the tests that keep it in each row', () => {
+  test('has in each row a promise, the section that makes it and the tests that keep it', () => {
     assert.ok(rows.length > 50, `${rows.length} rows were read`)
     for (const [promise = '', sections, tests] of rows) {
       assert.ok(promise.trim() !== '' && linksOf(sections).length > 0, promise)
@@ -82,11 +82,11 @@ describe('the table of promises', () => {
     const missing = found.filter(section => !linked.has(section) && !NO_PROMISE_OF_SECURITY.includes(section))
     assert.deepEqual(missing, [])
     const idle = NO_PROMISE_OF_SECURITY.filter(section => linked.has(section) || !found.includes(section))
-    assert.deepEqual(idle, [], 'these need not be named here')
+    assert.deepEqual(idle, [], 'these need not be listed here')
   })
 })
 
-test('whoever reads every row of the database has nothing to sign in, call or connect with', async t => {
+test('all rows of the database together contain nothing to sign in, call or connect with', async t => {
   const SECRET = 'the secret of this installation'
   const house = await startHouse({ SIGN_UP: 'open', SECRET })
   t.after(() => house.end())
@@ -138,11 +138,11 @@ test('whoever reads every row of the database has nothing to sign in, call or co
   for (const [what, secret] of Object.entries(secrets)) {
     assert.ok(secret.length >= 10, what)
     for (const form of ['utf8', 'hex', 'base64'] as const)
-      assert.ok(!all.includes(Buffer.from(secret).toString(form)), `${what} lies there as ${form}`)
+      assert.ok(!all.includes(Buffer.from(secret).toString(form)), `${what} is stored as ${form}`)
   }
 })
 
-test('pages of the dashboard run no script but their own, and no other site shows them in a frame', async t => {
+test('pages of the dashboard run only their own scripts, and no other site can show them in a frame', async t => {
   const house = await useHouse()
   t.after(() => house.end())
   for (const path of ['/', '/sign-in', '/api/docs']) {

@@ -4,7 +4,7 @@ import * as reads from '../src/intake/events/reads.ts'
 import * as writes from '../src/intake/events/writes.ts'
 import { brokenPlans, brokenRules } from './support/sharded-sql.ts'
 
-/** As they once were sent, and what a cluster said of them. */
+/** Statements that Sluice once sent, with the cluster's errors. */
 const REFUSED: Readonly<Record<string, readonly string[]>> = {
   // could not create distributed plan … parameters in SQL functions
   'a generic plan for whatever the session sends': [
@@ -26,7 +26,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     `update deliveries set run_at = now() + attempts * interval '1 minute' where org_id = $1 and id = $2`,
   ],
   // functions used in the DO UPDATE SET clause of INSERTs on distributed tables must be marked IMMUTABLE
-  'a function that is not immutable where an insert updates': [
+  'a function that is not immutable in an upsert': [
     `insert into report_day (org_id, day) values ($1, $2) on conflict (org_id, day) do update set day = now()`,
   ],
   // functions used in UPDATE queries on distributed tables must not be VOLATILE
@@ -39,14 +39,14 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     `update link_batches set state = 'leased' where org_id = $1 and id = $2 returning (extract(epoch from expires_at) * 1000)::float8 as expires_ms`,
   ],
   // complex joins are only supported when all distributed tables are co-located
-  'an organization that is another table’s, which stands behind a lateral join': [
+  'an organization of another table after a lateral join': [
     `select c.id from unnest($2::uuid[]) as due (id)
     cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
     left join lateral (select * from clicks where org_id = $1 and id = d.click_id limit 1) c on true
     left join campaigns p on p.org_id = c.org_id and p.id = c.campaign_id`,
   ],
   // complex joins are only supported when all distributed tables are co-located and joined on their distribution columns
-  'a sub-select that takes the organization from around it, in a statement for one organization': [
+  'a sub-select with the organization of an outer table, in a statement for one organization': [
     `select e.id, coalesce((select w.status from event_revisions w where w.org_id = e.org_id and w.event_id = e.id limit 1), 'approved')
     from unnest($2::uuid[]) as due (id)
     cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
@@ -56,7 +56,7 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
     where r.org_id = $1 and not exists (select 1 from deliveries d where d.org_id = $1 and d.event_id = e.id)`,
   ],
   // column counted.key does not exist
-  'columns that are named by their with alone': [
+  'columns that only their with names': [
     `with counted (key, clicks) as (select geo::text, count(*) from clicks where org_id = $1 group by 1 union all
       select key, clicks from report_day where org_id = $1) select key, sum(clicks) from counted group by key`,
   ],
@@ -76,11 +76,11 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
 }
 
 for (const [rule, texts] of Object.entries(REFUSED))
-  test(`found in what is sent: ${rule}`, () => {
+  test(`a refused statement is found: ${rule}`, () => {
     for (const text of texts) assert.ok(brokenRules(text).includes(rule), text)
   })
 
-test('found on the pool of keys: what a cluster has no plan for whatever value comes', () => {
+test('on the pool of keys, statements without a generic plan on a cluster are found', () => {
   for (const text of [
     `select usd_per_unit from event_money where org_id = $1 and event_id in (select $2::uuid union all select event_id from event_aliases)`,
     `insert into fx_sources (source) select name from unnest($1::text[]) as wanted (name) order by name on conflict do nothing`,
@@ -93,7 +93,7 @@ test('found on the pool of keys: what a cluster has no plan for whatever value c
     assert.deepEqual(brokenPlans(text), [], text)
 })
 
-test('nothing is said against what a cluster takes', () => {
+test('statements that a cluster accepts pass', () => {
   const taken = [
     `update failing_targets set paused_until = now() + $4::int * interval '1 millisecond', pauses = pauses + $5::int where org_id = $1`,
     `update network_calls set run_at = now() + interval '90 seconds', attempts = attempts + 1 where org_id = $1`,
@@ -113,7 +113,7 @@ test('nothing is said against what a cluster takes', () => {
   for (const text of taken) assert.deepEqual(brokenRules(text), [], text)
 })
 
-test('what is sent for one organization breaks none', () => {
+test('statements for one organization break no rule', () => {
   const forms = [...Object.values(reads), ...Object.values(writes)].filter(form => typeof form === 'object')
   assert.ok(forms.length > 10)
   for (const { one } of forms) assert.deepEqual(brokenRules(one), [], one)

@@ -29,7 +29,7 @@ async function started(dataDir: string, options?: Parameters<typeof startSluice>
 
 const answers = async ({ address }: Sluice): Promise<number> => (await fetch(`${address}/healthz`)).status
 
-/** False for a zombie too, which is dead but not yet fetched by whoever adopted it. */
+/** False for a zombie too. */
 const isAlive = (pid: number): boolean => {
   try {
     return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -38,7 +38,7 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-/** A refusal to start is for people: exactly one line, no trace of the code. */
+/** Asserts that a refusal to start is exactly one line, without a stack trace. */
 function isOneLine(ended: { code: number | null; stdout: string; stderr: string }, pattern: RegExp): void {
   assert.equal(ended.code, 1)
   assert.equal(ended.stdout, '')
@@ -56,7 +56,7 @@ after(async () => {
 })
 
 describe('with the embedded database', () => {
-  // One Sluice for those who look at a running one, and one database for those whose start fails behind it: making each takes seconds.
+  // One Sluice for tests of a running one, and one database for tests of failing starts, because creating each takes seconds.
   let shared: { dataDir: string; sluice: Sluice } | undefined
   const runningOne = async () => {
     const dataDir = shared?.dataDir ?? (await freshFolder())
@@ -69,7 +69,7 @@ describe('with the embedded database', () => {
   })
   after(() => shared?.sluice.stop())
 
-  test('the first start makes the database, prints one line and is killed, adopted, killed whole and recovered', async () => {
+  test('the first start creates the database and prints one line; after kills of Sluice, and of both, the next start adopts or recovers it', async () => {
     const dataDir = join(await freshFolder(), 'data')
     const first = await started(dataDir)
     assert.match(first.address, /^http:\/\/localhost:\d+$/)
@@ -80,7 +80,7 @@ describe('with the embedded database', () => {
     await first.kill()
     assert.ok(isAlive(postmaster), 'the server outlives its Sluice')
     const second = await started(dataDir)
-    assert.equal(postmasterOf(dataDir), postmaster, 'the living server is adopted')
+    assert.equal(postmasterOf(dataDir), postmaster, 'the running server is adopted')
     assert.equal(await answers(second), 200)
 
     await second.kill()
@@ -91,10 +91,10 @@ describe('with the embedded database', () => {
 
     const last = postmasterOf(dataDir)
     assert.equal(await third.stop(), 0)
-    assert.ok(!isAlive(last), 'a stop in order takes the server along')
+    assert.ok(!isAlive(last), 'an orderly stop ends the server too')
   })
 
-  test('with NEW_INSTALLATION=refuse a folder without its data is refused and left empty, and what migrate has made is served', async () => {
+  test('with NEW_INSTALLATION=refuse a folder without its data is refused and left empty, and one that migrate created is served', async () => {
     const [dataDir, moved] = [await freshFolder(), join(await freshFolder(), 'moved')]
     const env = { DATA_DIR: dataDir, NEW_INSTALLATION: 'refuse' }
     assert.equal((await runSluice(env, { command: 'migrate' })).code, 0)
@@ -109,13 +109,13 @@ describe('with the embedded database', () => {
     assert.equal(await answers(sluice), 200)
   })
 
-  test('a second start on the same folder ends with one line and leaves the first unharmed', async () => {
+  test('a second start on the same folder ends with one line and does not affect the first', async () => {
     const { dataDir, sluice: first } = await runningOne()
     isOneLine(await runSluice({ DATA_DIR: dataDir }), /another Sluice is running on/)
     assert.equal(await answers(first), 200)
   })
 
-  test('a database that dies under a running Sluice is brought back', async () => {
+  test('a running Sluice restarts its database after a crash', async () => {
     const { dataDir, sluice } = await runningOne()
     const postmaster = postmasterOf(dataDir)
     process.kill(postmaster, 'SIGKILL')
@@ -129,7 +129,7 @@ describe('with the embedded database', () => {
     assert.equal(sluice.child.exitCode, null)
   })
 
-  test('a taken port is named in one line, and no server is left behind', async () => {
+  test('a taken port is shown in one line, and no server is left behind', async () => {
     const dataDir = failing
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -140,7 +140,7 @@ describe('with the embedded database', () => {
     await assert.rejects(stat(join(dataDir, 'postgres/postmaster.pid')))
   })
 
-  test('TLS that cannot be served stops the start in one line: without https, with files that are none, with a taken port', async () => {
+  test('invalid TLS settings stop the start with one line: without https, with invalid files, with a taken port', async () => {
     const dataDir = failing
     const base = { DATA_DIR: dataDir, BASE_URL: 'https://track.example.com' }
     isOneLine(await runSluice({ DATA_DIR: dataDir, TLS: 'auto' }), /TLS=auto needs BASE_URL with https:\/\//)
@@ -180,7 +180,7 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
     assert.equal((await stat(join(own, 'postgres'))).uid, NOBODY.uid)
   })
 
-  test('a port that this user may not open is named with the ways to it', async t => {
+  test('for a port that this user may not open the message says how to open it', async t => {
     if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
     const first = Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
     if (first < 2) return t.skip('here everybody may open every port')
@@ -191,7 +191,7 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
     )
   })
 
-  test('clicks that this user may not read are not left behind in silence', async t => {
+  test('a journal that this user may not read is reported', async t => {
     if (!reachable) return t.skip(`${MAIN_FILE} cannot be read by others`)
     const dataDir = await freshFolder()
     await chown(dataDir, NOBODY.uid, NOBODY.gid)
@@ -216,15 +216,15 @@ describe('as an ordinary user', { skip: isRoot ? false : 'only root can become a
 })
 
 describe('before anything is opened', () => {
-  test('a wrong setting is named with what is allowed', async () => {
+  test('a wrong setting is reported with the allowed values', async () => {
     isOneLine(await runSluice({ PORT: 'http' }), /PORT is "http", allowed is a whole number from 0 to 65535/)
   })
 
-  test('a data folder that nobody can make is named', async () => {
+  test('a data folder that cannot be created is reported', async () => {
     isOneLine(await runSluice({ DATA_DIR: '/proc/nowhere' }), /DATA_DIR \/proc\/nowhere cannot be used: ENOENT/)
   })
 
-  test('a file in place of the data folder, or of what lies in it, is named', async () => {
+  test('a file instead of the data folder, or of a folder in it, is reported', async () => {
     const folder = await freshFolder()
     const file = join(folder, 'letter.txt')
     await writeFile(file, 'dear')
@@ -233,11 +233,11 @@ describe('before anything is opened', () => {
     isOneLine(await runSluice({ DATA_DIR: folder }), /DATA_DIR \S+ cannot be used: EISDIR: .*postgres.log/)
   })
 
-  test('an unknown command is named', async () => {
+  test('an unknown command is reported', async () => {
     isOneLine(await runSluice({}, { command: 'mirgate' }), /no command "mirgate"/)
   })
 
-  test('migrate brings a database of DATABASE_URL up to date and ends', async () => {
+  test('migrate brings the database of DATABASE_URL up to date and exits', async () => {
     const fresh = await freshDatabase()
     try {
       const { code, stdout } = await runSluice({ DATABASE_URL: fresh.url }, { command: 'migrate' })
@@ -260,7 +260,7 @@ describe('before anything is opened', () => {
     }
   })
 
-  test('a database that refuses is named without its password', async () => {
+  test('a refused connection to the database is reported without the password', async () => {
     const fresh = await freshDatabase()
     const url = fresh.url.replace('sluice@', 'nobody-here:hidden@')
     const ended = await runSluice({ DATABASE_URL: url }, { command: 'migrate' })

@@ -1,4 +1,4 @@
-// The same on each version of PostgreSQL that is installed: what counts conversions, delivers, folds and reads, by their own tests.
+// Runs the tests of conversions, deliveries, folding and reports on each installed version of PostgreSQL.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -25,12 +25,12 @@ const FILES = [
 
 const skip = process.env['SLUICE_TEST_ALL'] === '1' ? false : 'npm run test:all runs it'
 
-test('a version of PostgreSQL from 15 on is installed beside the embedded one', { skip }, t => {
+test('a PostgreSQL 15 or newer is installed beside the embedded one', { skip }, t => {
   if (installedVersions.length === 0) t.skip('none is: apt-get install postgresql')
 })
 
 for (const { major, bin } of installedVersions)
-  test(`PostgreSQL ${major} passes what the embedded one passes`, { skip }, async () => {
+  test(`PostgreSQL ${major} passes the same tests as the embedded one`, { skip }, async () => {
     const folder = ownersFolder(join(tmpdir(), `sluice-postgres-${major}-${process.pid}`))
     const home = ownersFolder(join(folder, 'postgres'))
     const data = join(home, 'data')

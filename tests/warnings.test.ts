@@ -56,7 +56,7 @@ const geo = (...values: string[]) => ({
   ],
 })
 
-test('macros that are none are named at every address, and a known one is not', async () => {
+test('unknown macros are listed for every address, and known ones are not', async () => {
   const bad = 'https://a.example/?c={click_id}&a={clickid}&b={payout}'
   const say =
     '{clickid}, {payout} are no macros of Sluice and are left out of the address. Correct the name, or remove it.'
@@ -78,7 +78,7 @@ test('macros that are none are named at every address, and a known one is not', 
   assert.deepEqual(short(await warned('PATCH', at, { url: 'https://a.example/?p={gone}' })), ['unknown_macros url'])
 })
 
-test('a campaign names macros of what was sent, and that a click flow has no fallback behind it', async () => {
+test('a campaign lists unknown macros of the sent fields, and a click flow without a fallback', async () => {
   const made = await send('POST', '/api/campaigns', { name: 'C', destination: redirect('https://a.example/{x}') })
   assert.deepEqual(short(made.warnings), ['unknown_macros destination.url'])
   const at = `/api/campaigns/${String(made['id'])}`
@@ -100,7 +100,7 @@ test('a campaign names macros of what was sent, and that a click flow has no fal
   assert.deepEqual(short(again.warnings), ['unknown_macros graph.nodes.2.url'])
 })
 
-test('a country code that is nobody’s is named with the likely one, in a draft and when it goes live', async () => {
+test('an unknown country code is listed with the likely one, in a draft and at publishing', async () => {
   const graph = geo('DE', 'uk', 'ZZ', 'JA', 'XK')
   const made = await send('POST', '/api/click-flows', { name: 'F', graph })
   const said = made.warnings.filter(({ code }) => code === 'unknown_country')
@@ -119,7 +119,7 @@ test('a country code that is nobody’s is named with the likely one, in a draft
   assert.deepEqual(await warned('POST', `${at}/publish`, {}), made.warnings)
 })
 
-test('spend of a day in the future is recorded and named; today is not', async () => {
+test('spend of a future day is recorded with a warning; today has none', async () => {
   const { id: campaign_id } = await send('POST', '/api/campaigns', { name: 'C', destination: redirect() })
   const day = (ahead: number) => new Date(Date.now() + ahead * 86_400_000).toISOString().slice(0, 10)
   const put = (at: string, amount: unknown = 5) => warned('PUT', '/api/ad-spend', { campaign_id, day: at, amount })
@@ -134,7 +134,7 @@ test('spend of a day in the future is recorded and named; today is not', async (
   assert.deepEqual(short(warnings), ['day_in_future day'])
 })
 
-test('an end that is a date alone is said not to be in the window, in report and feed, for keys and in the dashboard', async () => {
+test('a date without a time as the end gets a warning that the day is not in the window, in report and feed, for keys and in the dashboard', async () => {
   const at = (from: string, to: string) => `date_from=${from}&date_to=${to}`
   const paths = ['/api/v1/report?dimension=day&', '/api/v1/clicks?', '/api/report?dimension=day&', '/api/clicks?']
   for (const path of paths) {
@@ -156,7 +156,7 @@ test('an end that is a date alone is said not to be in the window, in report and
   assert.match(content[0]?.text ?? '', /that day is not in it/)
 })
 
-test('a conversion sent again with another payout: by tool both are said, over HTTP the stored row stays byte for byte', async () => {
+test('a conversion sent again with another payout: by tool both payouts are returned, over HTTP the stored row byte for byte', async () => {
   const { key: at } = await send('POST', '/api/campaigns', {
     name: 'C',
     destination: redirect('https://a.example/?c={click_id}'),

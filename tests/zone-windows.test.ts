@@ -1,4 +1,4 @@
-// The windows that the dashboard asks for: whole days of the zone it tells times by.
+// The dashboard's windows: whole days of its time zone.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
@@ -17,7 +17,7 @@ const at = (text: string) => Date.parse(text)
 
 after(() => setScreenZone('UTC'))
 
-test('in UTC the days are dates, as the interface takes them', () => {
+test('in UTC the days are dates, as the API expects them', () => {
   setScreenZone('UTC')
   const days = { from: '2026-10-24', to: '2026-10-25' }
   assert.deepEqual(boundsOf(days), { date_from: '2026-10-24', date_to: '2026-10-25T23:59:59.999Z' })
@@ -25,7 +25,7 @@ test('in UTC the days are dates, as the interface takes them', () => {
   assert.equal(isRagged(days), false)
 })
 
-test('in Kyiv they are its midnights, and the day its clocks change has 25 hours', () => {
+test('in Kyiv they begin at midnight there, and the day of the clock change has 25 hours', () => {
   setScreenZone('Europe/Kyiv')
   const day = { from: '2026-10-25', to: '2026-10-25' }
   assert.deepEqual(boundsOf(day), { date_from: '2026-10-24T21:00:00.000Z', date_to: '2026-10-25T21:59:59.999Z' })
@@ -36,7 +36,7 @@ test('in Kyiv they are its midnights, and the day its clocks change has 25 hours
   assert.equal(isRagged(day), true)
 })
 
-test('presets begin with the date it is there, and days before end at the same time of day', () => {
+test('presets begin with the zone’s date, and earlier periods end at the same time of day', () => {
   setScreenZone('America/Sao_Paulo')
   const now = at('2026-11-22T02:30:00Z')
   assert.equal(dayAt(now), '2026-11-21')
@@ -48,7 +48,7 @@ test('presets begin with the date it is there, and days before end at the same t
   })
 })
 
-test('92 days with an hour more than they have are too wide, and fall back to the preset', () => {
+test('92 days and an hour are too wide, and fall back to the preset', () => {
   setScreenZone('Europe/Kyiv')
   const days = { from: '2026-08-01', to: '2026-10-31' }
   assert.equal(isTooWide(days), true)
@@ -56,7 +56,7 @@ test('92 days with an hour more than they have are too wide, and fall back to th
   assert.equal(isTooWide({ from: '2026-05-01', to: '2026-07-31' }), false)
 })
 
-test('a zone is called after its place, and one that is not known is UTC', () => {
+test('a zone has its place’s name, and an unknown zone is UTC', () => {
   setScreenZone('America/New_York')
   assert.deepEqual([zoneNow(), zoneWords()], ['America/New_York', 'New York'])
   setScreenZone('Mars/Olympus')
