@@ -1,4 +1,4 @@
-// Two processes that serve and two that work, with Redis, over a cluster of which a node goes away under load.
+// Two serving and two working processes, with Redis, on a cluster whose nodes fail under load.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -38,7 +38,7 @@ if (!skip) {
     for (const number of [0, 1]) serving.push(await ground.start(number, env('serve')))
     for (const number of [2, 3]) await ground.start(number, env('work'))
   })
-  afterEach(() => nodes.before.forEach(one => one.set('flow')))
+  afterEach(() => nodes.proxies.forEach(one => one.set('flow')))
   after(async () => {
     await ground.end()
     redis.end()
@@ -46,7 +46,7 @@ if (!skip) {
   })
 }
 
-/** What each organization is answered on each way in, once. */
+/** The answers of each kind of request for each organization. */
 async function look(target: Target): Promise<Record<string, number>> {
   const address = serving[Math.floor(Math.random() * serving.length)]?.address ?? assert.fail()
   const click = await load.click(target)
@@ -67,15 +67,15 @@ for (const [node, name] of [
   [1, 'the other worker'],
   [0, 'the coordinator'],
 ] as const)
-  test(`${name} away under load harms its own organizations only, and the audit is exact`, { skip }, async () => {
+  test(`${name} down under load harms only its own organizations, and the audit is exact`, { skip }, async () => {
     const ids = ground.targets.map(({ org_id }) => org_id)
     const dead = await nodes.organizationsOf(node, ids)
     const living = ground.targets.filter(({ org_id }) => !dead.has(org_id))
     const until = performance.now() + SECONDS * 1000
     const running = load.run(until, ORGANIZATIONS, ground.targets)
     await sleep(1000)
-    nodes.before[node]?.set('cut')
-    // The first who meets the dead node learns of it for all behind him.
+    nodes.proxies[node]?.set('cut')
+    // The first request that meets the dead node marks it for all later ones.
     await sleep(1500)
     const answers: Record<string, number>[] = []
     const arrived = ground.receiver.arrivals.length
@@ -96,20 +96,20 @@ for (const [node, name] of [
     await eventually('deliveries of the others go on', () => ground.receiver.arrivals.length > arrived)
     for (const { org_id, body } of load.failures) assert.doesNotMatch(body, /internal error/, `organization ${org_id}`)
 
-    nodes.before[node]?.set('flow')
-    await eventually('everyone is taken again', async () =>
+    nodes.proxies[node]?.set('flow')
+    await eventually('every organization is served again', async () =>
       (await Promise.all(ground.targets.map(look))).every(one => one['conversion'] === 201),
     )
     await eventually('no transaction is left open', async () => {
-      const { rows } = await nodes.judge.query(
+      const { rows } = await nodes.direct.query(
         `select 1 from run_command_on_all_nodes('select count(*) from pg_prepared_xacts where database = current_database()') where result <> '0'`,
       )
       return rows.length === 0
     })
-    await drained(nodes.judge, ground.receiver)
+    await drained(nodes.direct, ground.receiver)
     const lines: string[] = []
-    assert.equal(await reconcileAll(nodes.judge, line => lines.push(line)), 0, lines.join('\n'))
-    await assertAudit(nodes.judge, load, {
+    assert.equal(await reconcileAll(nodes.direct, line => lines.push(line)), 0, lines.join('\n'))
+    await assertAudit(nodes.direct, load, {
       targets: ground.targets,
       receiver: ground.receiver,
       address: serving[0]?.address ?? '',

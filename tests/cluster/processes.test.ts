@@ -1,4 +1,4 @@
-// Two processes that serve over a cluster, with Redis: what one of them knows the other one keeps to.
+// Two serving processes on a cluster, with Redis: each applies the changes and quotas of the other.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { toWireId } from '../../src/contract/ids.ts'
@@ -38,7 +38,7 @@ if (!skip) {
 const post = ({ address }: Sluice, path: string, body: object, headers: Record<string, string> = {}) =>
   fetch(`${address}${path}`, { method: 'POST', headers: { 'x-api-key': key, ...headers }, body: JSON.stringify(body) })
 
-test('a campaign made at one process is served by the other one at once', { skip }, async () => {
+test('a campaign created at one process is served by the other at once', { skip }, async () => {
   const destination = { type: 'redirect', url: 'https://example.com/?c={click_id}' }
   const made = await post(one, '/api/campaigns', { name: 'Live', key: 'live-there', destination })
   assert.equal(made.status, 201, await made.text())
@@ -46,7 +46,7 @@ test('a campaign made at one process is served by the other one at once', { skip
   assert.equal(status, 302)
 })
 
-test('a quota is one over both processes', { skip }, async () => {
+test('both processes share one quota', { skip }, async () => {
   const left = async ({ address }: Sluice) => {
     const answer = await fetch(`${address}/api/v1/clicks?limit=1`, { headers: { 'x-api-key': key } })
     return Number(answer.headers.get('x-ratelimit-remaining'))

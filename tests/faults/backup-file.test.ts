@@ -1,4 +1,4 @@
-// `npm run backup` of a Sluice that is under load, and `npm run restore` of what it wrote, as an operator runs them.
+// `npm run backup` of a Sluice under load, and `npm run restore` of its file, as an operator runs them.
 import assert from 'node:assert/strict'
 import { createSecretKey, randomBytes } from 'node:crypto'
 import {
@@ -45,14 +45,14 @@ function folder(): string {
   return made
 }
 
-/** Runs a command to its end and answers what it says. */
+/** Runs a command and returns its output. */
 async function run(command: string, env: Record<string, string>, ...given: string[]): Promise<string> {
   const { code, stdout, stderr } = await runSluice({ LOG_LEVEL: 'silent', ...env }, { command, given })
   assert.deepEqual([code, stderr], [0, ''], stdout)
   return stdout
 }
 
-/** The embedded server of a data folder, for as long as `work` takes; no Sluice runs on it meanwhile. */
+/** Runs `work` with the embedded server of a data folder, without a Sluice on it. */
 async function inside<T>(dataDir: string, work: (database: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
   const server = await startPostgres({ dataDir, log })
   try {
@@ -68,7 +68,7 @@ async function inside<T>(dataDir: string, work: (database: ReturnType<typeof con
   }
 }
 
-/** Waits until so much more of each has been acknowledged. */
+/** Waits until that many more clicks and conversions have been acknowledged. */
 async function busy(load: Load): Promise<void> {
   const [clicks, events] = [load.clicks.size + 10, load.events.size + 10]
   await eventually(
@@ -77,7 +77,7 @@ async function busy(load: Load): Promise<void> {
   )
 }
 
-/** Starts Sluice and answers what its log said of backups, too. */
+/** Starts Sluice, and returns also the lines of its log about backups. */
 async function opened(ground: FaultGround, number: number, env: Record<string, string>) {
   const path = join(folder(), 'log')
   const stderr = openSync(path, 'w')
@@ -88,7 +88,7 @@ async function opened(ground: FaultGround, number: number, env: Record<string, s
 
 const soFar = (load: Load) => ({ clicks: new Set(load.clicks), events: new Set(load.events) })
 
-test('of a running Sluice with its own database: restored into a fresh folder it is an installation with all that was acknowledged before, and says when it was backed up', async () => {
+test('of a running Sluice with its own database: restored into a fresh folder it has everything acknowledged before, and knows when it was backed up', async () => {
   const [place, fresh] = [folder(), join(folder(), 'data')]
   const file = join(place, 'one.backup')
   const dataDir = join(place, 'data')
@@ -133,7 +133,7 @@ test('of a running Sluice with its own database: restored into a fresh folder it
   await assertRestored(database.reads, load, before, { targets: ground.targets, address: again.address })
 })
 
-test('of a database of its own, with clicks that wait in the journal: they are stored in the place it is restored to, each once', async () => {
+test('with an external database and clicks in the journal: the restored installation stores each of them once', async () => {
   const fresh = await freshDatabase()
   ends.push(() => fresh.drop())
   const proxy = await startProxy(fresh.connection)
@@ -168,7 +168,7 @@ test('of a database of its own, with clicks that wait in the journal: they are s
   await assertRestored(database.reads, load, before, { targets: ground.targets, address: again.address })
 })
 
-test('a command that is not told what it needs, or told what is not there, says so in a line and makes nothing', async () => {
+test('a command with a missing or wrong argument says so in one line and creates nothing', async () => {
   const dataDir = join(folder(), 'data')
   const said = async (command: string, ...given: string[]) => {
     const { code, stdout, stderr } = await runSluice({ DATA_DIR: dataDir, LOG_LEVEL: 'silent' }, { command, given })
@@ -182,7 +182,7 @@ test('a command that is not told what it needs, or told what is not there, says 
   assert.ok(!existsSync(dataDir) && !existsSync(file))
 })
 
-test('a file of before signatures is refused, and with --unsigned taken with a warning of what that means', async () => {
+test('a file without a signature is refused, and with --unsigned accepted with a warning', async () => {
   const dataDir = folder()
   const file = join(dataDir, 'old.backup')
   async function* parts() {
@@ -191,7 +191,7 @@ test('a file of before signatures is refused, and with --unsigned taken with a w
   }
   await writeBackup(file, parts(), createSecretKey(randomBytes(32)))
   writeFileSync(file, readFileSync(file).subarray(0, -SIGNATURE_BYTES))
-  // What it meets next, so that nothing is begun here.
+  // So that the restore is refused at its next check.
   mkdirSync(join(dataDir, 'journal'))
   writeFileSync(join(dataDir, 'journal/x.journal'), '')
   const said = async (...given: string[]) => {

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 function folder(): string {
   const made = mkdtempSync(join(tmpdir(), 'sluice-backup-'))
-  // PostgreSQL runs as someone else, who has to get to what is his in it.
+  // PostgreSQL runs as another user, who must be able to enter the folder.
   chmodSync(made, 0o755)
   ends.push(() => rmSync(made, { recursive: true, force: true }))
   return made
@@ -45,10 +45,10 @@ function opened(connection: pg.ClientConfig): Database {
   return database
 }
 
-/** What was acknowledged by now. */
+/** Everything acknowledged so far. */
 const soFar = (load: Load) => ({ clicks: new Set(load.clicks), events: new Set(load.events) })
 
-/** Waits until some of each has been acknowledged, so that there is something to lose. */
+/** Waits until some clicks and conversions have been acknowledged, so that something could be lost. */
 async function busy(load: Load): Promise<void> {
   const [clicks, events] = [load.clicks.size + 10, load.events.size + 10]
   const deadline = performance.now() + 60_000
@@ -58,7 +58,7 @@ async function busy(load: Load): Promise<void> {
   }
 }
 
-/** Two organizations under load on that database, while a backup is taken; then the process is gone. */
+/** Takes a backup while two organizations are under load, then ends the process. */
 async function underLoad(
   database: Database,
   url: string,
@@ -86,14 +86,14 @@ async function underLoad(
   return { load, targets: ground.targets, restart }
 }
 
-test('a snapshot of the data folder, taken under load, is a whole installation with all that was acknowledged before', async () => {
+test('a snapshot of the data folder, taken under load, is a complete installation with everything acknowledged before', async () => {
   const postgres = await startTestPostgres()
   ends.push(() => postgres.end())
   const copy = folder()
   let before = { clicks: new Set<string>(), events: new Set<string>() }
   const { load, targets, restart } = await underLoad(postgres.database, postgres.url, async load => {
     before = soFar(load)
-    // What a file system's snapshot is: all files as they are in one moment.
+    // Like a file system's snapshot: all files at one moment.
     postgres.freeze()
     execFileSync('cp', ['-a', join(postgres.folder, 'postgres'), copy])
     postgres.thaw()
@@ -106,7 +106,7 @@ test('a snapshot of the data folder, taken under load, is a whole installation w
   await assertRestored(pool, load, before, { targets, address: await restart(url) })
 })
 
-/** A PostgreSQL of the operator's own with an empty database for Sluice. */
+/** The operator's own PostgreSQL with an empty database for Sluice. */
 async function ownPostgres(place: string, settings: readonly string[]) {
   const cluster = ownersFolder(join(ownersFolder(join(place, 'live')), 'cluster'))
   await createOwnCluster(cluster)
@@ -127,7 +127,7 @@ async function create(connection: pg.ClientConfig, database: string): Promise<vo
   await client.end()
 }
 
-test('pg_dump under load is a whole installation with all that was acknowledged before', { skip }, async () => {
+test('pg_dump under load gives a complete installation with everything acknowledged before', { skip }, async () => {
   const place = folder()
   const server = await ownPostgres(place, [])
   const dump = join(ownersFolder(join(place, 'dumps')), 'sluice.dump')
@@ -147,7 +147,7 @@ test('pg_dump under load is a whole installation with all that was acknowledged 
   await assertRestored(pool, load, before, { targets, address: await restart(server.url('restored')) })
 })
 
-test('a base backup and the archived log bring back any moment: all that was acknowledged before, nothing of after', {
+test('a base backup and the archived log restore any moment: everything acknowledged before it, and nothing later', {
   skip,
 }, async () => {
   const place = folder()
@@ -186,5 +186,5 @@ test('a base backup and the archived log bring back any moment: all that was ack
   const pool = opened(restored.connection('sluice')).reads
   await assertRestored(pool, load, before, { targets, address: await restart(restored.url('sluice')) })
   const { rowCount } = await pool.query('select 1 from events where id = $1', [after])
-  assert.equal(rowCount, 0, 'what came after is not there')
+  assert.equal(rowCount, 0, 'later rows are not there')
 })

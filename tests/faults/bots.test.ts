@@ -1,4 +1,4 @@
-// A bot's program hears everything and Sluice counts everybody once, also where Sluice is killed or its database is away.
+// A bot's program gets every update and Sluice counts every person once, even if Sluice is killed or its database is down.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ after(async () => {
   await fresh.drop()
 })
 
-/** A bot with a program behind, and clicks that lead to it. */
+/** A bot with a program behind Sluice, and clicks to it. */
 async function place(house: TestHouse, clicks: number): Promise<{ bot: FakeBot; id: string; clicks: string[] }> {
   const { cookie } = await signInAt(house)
   const headers = { origin: PUBLIC, cookie }
@@ -61,9 +61,9 @@ const startsOf = async (id: string): Promise<number> => {
   return rows[0]?.count ?? 0
 }
 
-/** Lets Telegram come again until it has got rid of everything. */
+/** Lets Telegram retry until it has delivered everything. */
 const taken = (bot: FakeBot) =>
-  eventually('Telegram has got rid of everything', () => {
+  eventually('Telegram has delivered everything', () => {
     telegram.advance(2000)
     return bot.pending === 0
   })
@@ -74,7 +74,7 @@ function repeats(): number {
   return all.length - new Set(all).size
 }
 
-test('killed in a stream of updates: the program misses none, and every start is there once', async () => {
+test('killed during a stream of updates: the bot's program misses none, and every start is recorded once', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bots-'))
   const env = { BASE_URL: PUBLIC, TELEGRAM_API_ROOT: telegram.origin, SECRET, ALLOW_PRIVATE_TARGETS: 'true' }
   const people = Array.from({ length: 40 }, () => telegram.person())
@@ -114,7 +114,7 @@ test('killed in a stream of updates: the program misses none, and every start is
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('while the database is away the program goes on hearing, each update once, and then everything is recorded', async () => {
+test('while the database is down the bot's program gets each update once, and afterwards everything is recorded', async () => {
   const proxy = await startProxy(fresh.connection)
   const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
   const house = await openTestHouse(database, { BASE_URL: PUBLIC, TELEGRAM_API_ROOT: telegram.origin, SECRET })
@@ -133,7 +133,7 @@ test('while the database is away the program goes on hearing, each update once, 
     for (const [n, person] of people.entries())
       if (mode === 'cut') person.start(bot, clicks[n])
       else person.say(bot, 'later')
-    await eventually(`the program hears (${mode})`, () => {
+    await eventually(`the program gets updates (${mode})`, () => {
       telegram.advance(1000)
       return new Set(program.numbers()).size === before + people.length
     })
@@ -143,7 +143,7 @@ test('while the database is away the program goes on hearing, each update once, 
   }
   assert.equal(program.updates.length, 2 * people.length, 'each came once')
   await eventually('all is recorded', async () => (await startsOf(id)) === people.length)
-  assert.ok(telegram.messages.length > asked, 'what the program answered meanwhile was passed back')
+  assert.ok(telegram.messages.length > asked, 'the program’s answers were passed back')
   await house.end()
   await database.close()
   await proxy.close()

@@ -1,4 +1,4 @@
-// Nobody is written to twice, whatever dies, sleeps or is away; and who may not have been written to is named.
+// Nobody gets a message twice, whether a process dies or sleeps or the database is down; and people with an unknown outcome are listed.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { eventually } from '../support/eventually.ts'
 import { IS_LONG } from '../support/fault-ground.ts'
 import { startProxy } from '../support/proxy.ts'
 
-/** Of whole processes short ones: what a dead one held is free again soon. Calls of the fake take no time. */
+/** Short, so that the work of a dead process is soon free again. Calls to the fake take no time. */
 const TERMS: Partial<SendTerms> = { lease_ms: 1500, grace_ms: 1000, poll_ms: 50, probe_ms: 100, portion: 50 }
 const SECRET = 'a secret that only tests know'
 
@@ -57,7 +57,7 @@ const numberOf = ({ fake }: BroadcastBot) => ground.telegram.messages.filter(one
 const calls = ({ fake }: BroadcastBot, method = 'sendMessage') =>
   ground.telegram.calls.filter(call => call.token === fake.token && call.method === method)
 
-/** Who is in the state, by their Telegram numbers. */
+/** The recipients in this state, by their Telegram ids. */
 async function inState(id: string, state: string): Promise<number[]> {
   const found: number[] = []
   for (let cursor = ''; ; ) {
@@ -69,7 +69,7 @@ async function inState(id: string, state: string): Promise<number[]> {
   }
 }
 
-test('killed again and again nobody is written to twice, and who may be missing is named and can be sent to once more', async () => {
+test('killed again and again: nobody gets a message twice, and people with an unknown outcome are listed and can be sent to again', async () => {
   const [kills, count] = IS_LONG ? [20, 1000] : [3, 110]
   const bot = await at.bot()
   const people = (await at.people(bot, count)).map(({ id }) => id)
@@ -78,7 +78,7 @@ test('killed again and again nobody is written to twice, and who may be missing 
     const child = startSender()
     const sent = Math.floor((count * turn) / (kills + 2))
     await eventually(`${sent} are sent`, () => numberOf(bot) >= sent)
-    // In the middle of a group: the answers of the next ones never come.
+    // In the middle of a group: the next answers never arrive.
     ground.telegram.faults.always('sendMessage', turn % 2 === 0 ? 'hang' : 'accept_then_drop', bot.fake.token)
     const before = calls(bot).length
     if (turn % 2 === 0) await eventually('some are on their way', () => calls(bot).length > before)
@@ -88,7 +88,7 @@ test('killed again and again nobody is written to twice, and who may be missing 
   startSender()
   const { counts, recipients } = await at.until(id, 'done')
   const chats = at.chats(bot)
-  assert.equal(new Set(chats).size, chats.length, 'somebody was written to twice')
+  assert.equal(new Set(chats).size, chats.length, 'somebody got a message twice')
   assert.ok(counts.unknown <= 3 * kills && counts.unknown > 0, `${counts.unknown} are unknown`)
   assert.deepEqual([recipients, counts.sent + counts.unknown], [count, count])
   const [sent, unknown] = [await inState(id, 'sent'), await inState(id, 'unknown')]
@@ -101,7 +101,7 @@ test('killed again and again nobody is written to twice, and who may be missing 
   assert.deepEqual(new Set(at.chats(bot)), new Set(people))
 })
 
-test('a process that sleeps past its lease sends nothing afterwards, and what it says late changes nothing', async () => {
+test('a process that sleeps past its lease sends nothing afterwards, and its late writes change nothing', async () => {
   const bot = await at.bot()
   await at.people(bot, 40)
   const id = await at.started(bot, 40, { per_second: 28 })
@@ -117,7 +117,7 @@ test('a process that sleeps past its lease sends nothing afterwards, and what it
   const unknown = await inState(id, 'unknown')
   ground.telegram.faults.clear()
   sleeper.kill('SIGCONT')
-  // It is awake when it sends for another bot; by then it has said what it had to say.
+  // It is awake once it sends for another bot; by then its late writes are done.
   await kill([...children].find(child => child !== sleeper) ?? assert.fail())
   const other = await at.bot()
   await at.people(other, 3)
@@ -128,7 +128,7 @@ test('a process that sleeps past its lease sends nothing afterwards, and what it
   assert.equal(numberOf(bot), 37)
 })
 
-test('the silence that Telegram has asked for is kept over a restart', async () => {
+test('a wait that Telegram demands is kept across a restart', async () => {
   const bot = await at.bot()
   await at.people(bot, 12)
   const retry_after = IS_LONG ? 30 : 4
@@ -137,7 +137,7 @@ test('the silence that Telegram has asked for is kept over a restart', async () 
   const id = await at.started(bot, 12)
   const asked = () => calls(bot).find(({ status }) => status === 429)
   await eventually('Telegram has asked', () => asked() !== undefined)
-  await eventually('it is written down', async () => {
+  await eventually('it is stored', async () => {
     const { rows } = await fresh.database.reads.query(`select 1 from bots where id = $1 and send_after > now()`, [
       bot.uuid,
     ])
@@ -148,7 +148,7 @@ test('the silence that Telegram has asked for is kept over a restart', async () 
   const { counts } = await at.until(id, 'done')
   assert.equal(counts.sent + counts.unknown, 12)
   const from = asked()?.at ?? 0
-  // Behind the three that leave side by side, the first of which is refused.
+  // After the three parallel calls, the first of which is refused.
   const later = calls(bot).slice(3)
   assert.deepEqual(
     later.filter(({ at: when }) => when < from + retry_after * 1000),
@@ -156,7 +156,7 @@ test('the silence that Telegram has asked for is kept over a restart', async () 
   )
 })
 
-test('killed while the recipients are written down it goes on behind them: everybody has one row', async () => {
+test('killed while recipients are prepared it continues after them: everybody has one row', async () => {
   const bot = await at.bot()
   const shut = { from: '00:00', to: '00:01', time_zone: new Date().getUTCHours() === 0 ? 'Asia/Tokyo' : 'UTC' }
   await seedSubscribers(
@@ -167,7 +167,7 @@ test('killed while the recipients are written down it goes on behind them: every
   const id = await at.started(bot, 3000, { window: shut })
   for (const least of [100, 1000]) {
     const child = startSender()
-    await eventually(`${least} are written down`, async () => (await at.read(id)).recipients >= least)
+    await eventually(`${least} are prepared`, async () => (await at.read(id)).recipients >= least)
     await kill(child)
   }
   startSender()
@@ -180,7 +180,7 @@ test('killed while the recipients are written down it goes on behind them: every
   await at.call('POST', `/api/broadcasts/${id}/stop`)
 })
 
-test('while the database is away nothing is sent but what was on its way, and nobody is written to twice', async () => {
+test('while the database is down only messages in flight are sent, and nobody gets a message twice', async () => {
   const proxy = await startProxy(fresh.connection)
   const log = pino({ level: 'silent' })
   const database = connect([proxy.connection], { log })
@@ -194,7 +194,7 @@ test('while the database is away nothing is sent but what was on its way, and no
     await eventually('some are sent', () => numberOf(bot) >= before + 6)
     proxy.set(mode)
     const then = numberOf(bot)
-    // As long as fifty messages would take.
+    // The duration of fifty messages.
     const other = await at.bot()
     await at.people(other, 30)
     const second = openBroadcastWorker(ground.house.ground, { poll_ms: 50 })

@@ -1,4 +1,4 @@
-// Caps on clicks while processes are killed: what a dead process held is given to nobody, and the limit is never passed.
+// Caps on clicks while processes are killed: places of a dead process are not used, and the limit is never exceeded.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { toUuid } from '../../src/contract/ids.ts'
@@ -35,7 +35,7 @@ const LIMIT = 1000
 const VISITS = 5000
 const VISITORS = 24
 
-test('of five thousand visits by two processes, killed in between, never more than a thousand go to the offer', async () => {
+test('of five thousand visits to two processes that are killed again and again, at most a thousand go to the offer', async () => {
   const at = capsAs(house, await seedSignedIn(house))
   const offer = await at.offer('slots')
   const cap = await at.cap(offer.id, { metric: 'clicks', limit: LIMIT })
@@ -56,13 +56,13 @@ test('of five thousand visits by two processes, killed in between, never more th
   let done = 0
   const walk = async (n: number) => {
     for (let visits = n; visits < VISITS; visits += VISITORS) {
-      // Else they would all be spent while a process starts.
+      // Otherwise all places would be used while a process starts.
       for (let other = visits; !(await visit(other)); other += 1);
       done += 1
     }
   }
   const walking = Promise.all(Array.from({ length: VISITORS }, (_, n) => walk(n)))
-  // While there are places left in the row, and each process holds some.
+  // While the row has places left, and each process holds some.
   for (const [number, after_] of [
     [0, 150],
     [1, 500],
@@ -79,7 +79,7 @@ test('of five thousand visits by two processes, killed in between, never more th
   const clicks = rows[0]?.clicks ?? 0
   const { reserved } = await at.read(cap.id)
   assert.ok(clicks <= LIMIT && (hosts.get('slots.example') ?? 0) <= LIMIT, `${clicks} clicks`)
-  // Nothing but what the dead held is missing: a sixteenth of what was left, and of that less than a half twice over.
+  // Only places of dead processes are missing: a sixteenth of the remaining ones each.
   assert.ok(clicks >= LIMIT - 4 * (LIMIT / 16), `${clicks} clicks, ${reserved} reserved`)
   await Promise.all(processes.map(one => one.stop()))
   const told = await at.read(cap.id)

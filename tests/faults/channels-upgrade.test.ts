@@ -1,4 +1,4 @@
-// Beside the version before, which knows no channels: its visitors get there by the link that their campaign shares.
+// Beside the previous version without channels: its visitors use the campaign's shared link.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { pino } from 'pino'
@@ -27,7 +27,7 @@ before(async () => {
   const name = `${fresh.connection.database}_before`
   await fresh.database.worker.query(`create database ${name}`)
   database = connect([{ ...fresh.connection, database: name }], { log: pino({ level: 'silent' }) })
-  // The database of the version before is made by that version.
+  // The previous version creates its own database.
   ground = await faultGround(database, fresh.url.replace(String(fresh.connection.database), name), 0)
 })
 after(async () => {
@@ -39,7 +39,7 @@ after(async () => {
   before_.end()
 })
 
-test('the version before leads visitors into a channel by the shared link, beside this one that gives each his own', {
+test('the previous version sends visitors to a channel by the shared link, beside this one that gives each their own', {
   skip,
 }, async () => {
   const old = await ground.start(0, {}, { main: before_.main })
@@ -57,10 +57,10 @@ test('the version before leads visitors into a channel by the shared link, besid
     const answer = await fetch(`${address}/c/${campaign.key}`, { headers: BROWSER, redirect: 'manual' })
     return answer.headers.get('location')
   }
-  await eventually('the version before leads there', async () => (await visit(old)) === shared?.url)
+  await eventually('the previous version redirects there', async () => (await visit(old)) === shared?.url)
   const own: (string | null)[] = []
-  // Who waits too long for a link of his own gets the shared one.
-  await eventually('three have links of their own', async () => {
+  // A visitor who waits too long for their own link gets the shared one.
+  await eventually('three have their own links', async () => {
     const url = await visit(next)
     if (url !== shared?.url) own.push(url)
     return own.length === 3

@@ -61,7 +61,7 @@ async function signedIn(): Promise<string> {
   return cookie
 }
 
-test('the clock of a process jumps and swings under load: nothing waits for it, sessions stay, and the audit is exact', async () => {
+test('the clock of a process jumps and swings under load: nothing waits for it, sessions remain, and the audit is exact', async () => {
   const cookie = await signedIn()
   const load = new Load({ address: () => sluice.address })
   const target = ground.targets[0] ?? assert.fail()

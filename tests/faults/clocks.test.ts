@@ -142,15 +142,15 @@ async function assertExact(process: Sluice, other: Sluice) {
   )
 }
 
-test('what changes by a clock that is an hour behind has its place among the conversions all the same', async () => {
+test('a change at a process an hour behind is ordered correctly among the conversions', async () => {
   await assertExact(behind, ahead)
 })
 
-test('what changes by a clock that is an hour ahead has its place among the conversions all the same', async () => {
+test('a change at a process an hour ahead is ordered correctly among the conversions', async () => {
   await assertExact(ahead, behind)
 })
 
-test('what traffic is led by was changed at the database’s moment, so that each process that looks for changes finds it', async () => {
+test('changes of traffic’s objects have the database’s time, so that every process finds them', async () => {
   const place = await seedOrganizationWithKey()
   for (const process of [behind, ahead]) {
     const dashboard = dashboardAt(process, place.cookie)
@@ -179,7 +179,7 @@ test('what traffic is led by was changed at the database’s moment, so that eac
   }
 })
 
-test('a run over the past that a process an hour behind begins is over all that was before it', async () => {
+test('a run over past conversions begun by a process an hour behind includes all conversions before it', async () => {
   const { worker } = fresh.database
   const place = await seedOrganizationWithKey()
   const [click = ''] = await seedClicks(fresh.database, place.org_id, 1)
@@ -197,7 +197,7 @@ test('a run over the past that a process an hour behind begins is over all that 
     await change('POST', path, { dry_run: false })
     while ((await continueRuns(worker, [postbackLane])) > 0);
     const { rows } = await worker.query('select from delivery_runs where finished_at is null')
-    assert.equal(rows.length, 0, 'the run is over')
+    assert.equal(rows.length, 0, 'the run has ended')
   }
   await run(`/api/postbacks/${rule}/backfill`)
   assert.equal(await inState('pending'), 3)
@@ -207,7 +207,7 @@ test('a run over the past that a process an hour behind begins is over all that 
   assert.equal(await inState('pending'), 4)
 })
 
-test('an account that a worker an hour ahead breaks was changed at that moment, not in an hour', async t => {
+test('an account that a worker an hour ahead marks as broken was changed at the database’s time, not in an hour', async t => {
   const place = await seedOrganizationWithKey()
   const account = toUuid(await dashboardAt(ahead, place.cookie)('POST', '/api/ad-accounts', ACCOUNT))
   const [click = ''] = await seedClicks(fresh.database, place.org_id, 1, { platform: 'meta' })

@@ -30,7 +30,7 @@ async function auditAfter(load: Load, during: (until: number) => Promise<void>):
   await during(until)
   await running
   await untilReady()
-  assert.equal(child.exitCode, null, 'the process has outlived it')
+  assert.equal(child.exitCode, null, 'the process survived')
   await untilSettled(load)
   await load.enough(ground.targets)
   // A claim whose commit is unknown is due again after its lease. No process works while leases are made to expire.
@@ -78,7 +78,7 @@ async function untilSettled(load: Load): Promise<void> {
 
 const load = new Load({ address: () => sluice.address })
 
-test('PostgreSQL crashes and comes back, again and again under load: the audit is exact', async () => {
+test('PostgreSQL crashes and comes back again and again under load: the audit is exact', async () => {
   await auditAfter(load, async until => {
     for (let turn = 0; performance.now() < until - CRASH_EVERY_MS; turn += 1) {
       await sleep(CRASH_EVERY_MS)
@@ -88,12 +88,12 @@ test('PostgreSQL crashes and comes back, again and again under load: the audit i
   })
 })
 
-test('PostgreSQL freezes under load: visitors get on with an id, nobody waits for ever, and the audit is exact', async () => {
+test('PostgreSQL freezes under load: visitors are redirected with an id, no request waits for ever, and the audit is exact', async () => {
   await auditAfter(load, async until => {
     await sleep(500)
     postgres.freeze()
     const [target] = ground.targets
-    assert.ok(await load.click(target ?? assert.fail()), 'a visitor gets on with an id')
+    assert.ok(await load.click(target ?? assert.fail()), 'a visitor is redirected with an id')
     await sleep(Math.max(0, until - performance.now() - 1000))
     postgres.thaw()
   })

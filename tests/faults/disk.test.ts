@@ -101,7 +101,7 @@ async function auditAfter({ ground, database, start, mature }: Scene, during: (a
   await during({ load, target, sluice, database })
   await until('reports are accepted again', async () => typeof (await reported(load, target)) === 'object')
   await running
-  assert.equal(sluice.child.exitCode, null, 'the process has outlived it')
+  assert.equal(sluice.child.exitCode, null, 'the process survived')
   // An attempt whose outcome could not be written is due again after its lease. No process works while leases are made to expire.
   await sluice.stop()
   await until('the tests reach the database again', async () => (await mature()) === undefined)
@@ -147,9 +147,9 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
 const getsOn =
   ({ load, target }: Scope) =>
   async () =>
-    assert.ok(await load.click(target), 'a visitor gets on with an id')
+    assert.ok(await load.click(target), 'a visitor is redirected with an id')
 
-test('the disk of the database is full: reports are told to come again, visitors get on, and it goes on by itself', {
+test('the database’s disk is full: conversions get a Retry-After, visitors are redirected, and Sluice recovers by itself', {
   skip,
 }, async t => {
   const disk = smallDisk()
@@ -159,7 +159,7 @@ test('the disk of the database is full: reports are told to come again, visitors
   })
 })
 
-test('the disk of PostgreSQL’s log is full, which ends PostgreSQL: it is started again and again until there is room', {
+test('the disk of PostgreSQL’s write-ahead log is full, which ends PostgreSQL: it is restarted until there is room', {
   skip,
 }, async t => {
   const disk = smallDisk()
@@ -169,7 +169,7 @@ test('the disk of PostgreSQL’s log is full, which ends PostgreSQL: it is start
   })
 })
 
-test('the one disk of an installation is full: visitors get on, if need be without an id, and it goes on by itself', {
+test('the only disk is full: visitors are redirected, if necessary without an id, and Sluice recovers by itself', {
   skip,
 }, async t => {
   const disk = smallDisk()
@@ -185,7 +185,7 @@ test('the one disk of an installation is full: visitors get on, if need be witho
   })
 })
 
-test('the disk of Sluice’s own log is full: nothing else notices', async () => {
+test('the disk of Sluice’s log is full: nothing else is affected', async () => {
   const full = openSync('/dev/full', 'w')
   ends.push(() => closeSync(full))
   const place = await scene({}, { stderr: full })

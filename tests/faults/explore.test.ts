@@ -1,4 +1,4 @@
-// Explore under faults: whatever is killed in the midst of sealing, merging and answering, the next answers are exact.
+// Explore under faults: after kills during sealing, merging and answering, the next answers are exact.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,11 +16,11 @@ import type { Sluice } from '../support/sluice.ts'
 
 const isWhole = process.env['SLUICE_FAULT_SECONDS'] !== undefined
 const KILLS = isWhole ? 50 : 2
-/** A process lives so long at most, once it is open. */
+/** The longest life of a process once it is open. */
 const LIFE_MS = 1500
 const SENDERS = 8
 const QUESTIONS = isWhole ? 4 : 2
-/** Of a burst: process after process, at moments of chance. */
+/** Kills per burst, one process after another at random moments. */
 const KILLS_OF_A_BURST = isWhole ? 4 : 2
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-explore-faults-'))
@@ -46,7 +46,7 @@ const start = (number: number) =>
 const any = () => Math.floor(Math.random() * processes.length)
 const address = () => processes[any()]?.address ?? assert.fail()
 
-/** Both processes have come back, with what they stand on. */
+/** Waits until both processes and PostgreSQL are back. */
 async function untilReady(): Promise<void> {
   const deadline = performance.now() + 60_000
   const isReady = async () => {
@@ -70,10 +70,10 @@ async function untilReady(): Promise<void> {
   }
 }
 
-/** Takes the files away from under a process, in whatever it does. */
+/** Deletes the files of a running process. */
 const takeFiles = (number: number) => rmSync(filesOf(number), { recursive: true, force: true, maxRetries: 20 })
 
-test(`${KILLS} times a process is killed under load, with PostgreSQL and the files: each answer that follows is exact`, async t => {
+test(`${KILLS} times a process is killed under load, with PostgreSQL and the local files: every later answer is exact`, async t => {
   const { database } = postgres
   const secrets = await secretsOf(database)
   const cookies = await Promise.all(ground.targets.map(target => cookieOf(database, secrets, target)))
@@ -129,7 +129,7 @@ async function loadUntil(load: Load, isOver: () => boolean): Promise<void> {
   while (!isOver())
 }
 
-/** Questions while processes die: whoever is there to answer does so, or says that he cannot. */
+/** Questions while processes die: a running process answers or refuses. */
 async function askOn(cookies: readonly string[], isOn: () => boolean): Promise<void> {
   const levels = [{ dimension: 'sub1' }, { dimension: 'os' }]
   const now = Date.now()
@@ -147,7 +147,7 @@ async function askOn(cookies: readonly string[], isOn: () => boolean): Promise<v
       return
     }
     const told = await answer.text().catch(() => 'cut off')
-    // As slow as a machine is on which processes start all the time.
+    // Long, because starting processes all the time makes the machine slow.
     if (!told.includes('question_too_wide')) assert.equal(answer.status, 200, told)
   }
   const go = async (cookie: string) => {

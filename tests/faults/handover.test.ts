@@ -119,9 +119,9 @@ async function idsOf(table: 'clicks' | 'events'): Promise<Set<string>> {
   return new Set(rows.map(({ id }) => id))
 }
 
-describe('with a socket that outlives them', () => {
+describe('with a socket that outlives its processes', () => {
   for (const count of IS_LONG ? [1, 3] : [2])
-    test(`${count === 1 ? 'one process is' : `${count} processes are`} restarted under visitors: nobody is refused or cut off, no click is there twice`, async () => {
+    test(`${count === 1 ? 'one process is' : `${count} processes are`} restarted under traffic: nobody is refused or cut off, no click is stored twice`, async () => {
       const socket = new BoundSocket({ port: 0, host: '127.0.0.1' })
       ends.push(() => socket.close())
       const { port } = socket.address()
@@ -181,13 +181,13 @@ describe('sockets of systemd', () => {
     return { port, https_port, said: () => said }
   }
 
-  test('are taken over: the visitor whose coming starts Sluice is answered by it', { skip }, async () => {
+  test('are taken over: the visitor who starts Sluice gets an answer from it', { skip }, async () => {
     const { port, said } = await activated(['plain'])
     const { status } = await ask(port, `/c/${ground.targets[0]?.campaign}`)
     assert.equal(status, 302)
     // Waiting visitors are answered before this line is printed.
     const open = new RegExp(`^Sluice is open at http://localhost:${port}$`, 'm')
-    await eventually('it says that it is open', () => open.test(said()))
+    await eventually('it prints that it is open', () => open.test(said()))
   })
 
   test('are taken over for http and https', { skip }, async () => {
@@ -211,7 +211,7 @@ describe('sockets of systemd', () => {
     await eventually('it says that it is open', () => said().includes('Sluice is open at https://main.test\n'))
   })
 
-  test('of another name are left alone: one line says so, and Sluice listens by itself', { skip }, async () => {
+  test('with other names are not used: one line says so, and Sluice opens its own', { skip }, async () => {
     const { port, said } = await activated(['elsewhere'])
     const waiting = ask(port, '/healthz')
     waiting.catch(() => {})
@@ -223,7 +223,7 @@ describe('sockets of systemd', () => {
   })
 })
 
-test('a socket that was handed on is not handed on to PostgreSQL, which outlives a killed Sluice', async () => {
+test('an inherited socket is not passed on to PostgreSQL, which outlives a killed Sluice', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-handover-'))
   const socket = new BoundSocket({ port: 0, host: '127.0.0.1' })
   let sluice: Sluice | undefined

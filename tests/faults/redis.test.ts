@@ -25,7 +25,7 @@ after(async () => {
   await fresh.drop()
 })
 
-test('Redis dies and freezes under load: reports are refused and not stored, reads and visitors pass, the audit is exact', async () => {
+test('Redis dies and freezes under load: conversions are refused and not stored, reads and redirects work, the audit is exact', async () => {
   const load = new Load({ address: () => sluice.address, isRefusalCertain: true })
   const until = performance.now() + SECONDS * 1000
   const running = load.run(until, 8, ground.targets)
@@ -53,7 +53,7 @@ let nonces = 0
 
 /** Asserts that without Redis conversions are refused, while visitors are redirected and the feed is read. */
 async function refused(load: Load): Promise<void> {
-  await eventually('reports are refused', async () => {
+  await eventually('conversions are refused', async () => {
     const clickId = (await load.click(target())) ?? assert.fail('a visitor gets on')
     const nonce = `refused ${(nonces += 1)}`
     return (await load.report(target(), { clickId, type: 'lead', nonce })) === 'refused'
@@ -63,7 +63,7 @@ async function refused(load: Load): Promise<void> {
 }
 
 async function accepted(load: Load): Promise<void> {
-  await eventually('reports are accepted again', async () => {
+  await eventually('conversions are accepted again', async () => {
     const clickId = (await load.click(target())) ?? assert.fail('a visitor gets on')
     const nonce = `accepted ${(nonces += 1)}`
     return typeof (await load.report(target(), { clickId, type: 'lead', nonce })) === 'object'

@@ -26,7 +26,7 @@ after(() => {
   if (isAsked) rmSync(copy, { recursive: true, force: true })
 })
 
-type TestRun = { passed: number; failed: number; said: string }
+type TestRun = { passed: number; failed: number; output: string }
 
 /** Runs the named test in the copy. A test that does not end counts as failed. */
 async function run({ test: file, named }: Seeded): Promise<TestRun> {
@@ -39,10 +39,10 @@ async function run({ test: file, named }: Seeded): Promise<TestRun> {
     detached: true,
   })
   const timer = setTimeout(() => process.kill(-(child.pid ?? 0), 'SIGKILL'), LIMIT_MS)
-  const [said] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  const [output] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   clearTimeout(timer)
-  const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(said)?.[1] ?? 0)
-  return { passed: count('pass'), failed: count('fail') + Number(child.exitCode !== 0), said }
+  const count = (what: string) => Number(new RegExp(`^# ${what} (\\d+)$`, 'm').exec(output)?.[1] ?? 0)
+  return { passed: count('pass'), failed: count('fail') + Number(child.exitCode !== 0), output }
 }
 
 /** Puts the fault into the copy; the returned function removes it. */
@@ -58,11 +58,11 @@ function seed({ file, changes }: Seeded): () => void {
   return () => writeFileSync(path, sound)
 }
 
-describe('each of the eleven seeded faults turns a test red, which is green without it', { skip: !isAsked }, () => {
+describe('each of the eleven seeded faults makes a test fail that passes without it', { skip: !isAsked }, () => {
   for (const seeded of SEEDED) {
     test(seeded.fault, async t => {
       const sound = await run(seeded)
-      assert.ok(sound.passed > 0 && sound.failed === 0, `without the fault ${seeded.test} fails:\n${sound.said}`)
+      assert.ok(sound.passed > 0 && sound.failed === 0, `without the fault ${seeded.test} fails:\n${sound.output}`)
       const heal = seed(seeded)
       const faulty = await run(seeded)
       heal()
@@ -72,7 +72,7 @@ describe('each of the eleven seeded faults turns a test red, which is green with
   }
 })
 
-test('the seeded faults are eleven, and each fits the source as it is', () => {
+test('there are eleven seeded faults, and each applies to the current source', () => {
   assert.equal(SEEDED.length, 11)
   for (const { file, changes, test: by, named } of SEEDED) {
     const source = readFileSync(join(ROOT, file), 'utf8')

@@ -69,7 +69,7 @@ after(async () => {
   await fresh.drop()
 })
 
-test('five sick rules among two hundred take nothing from the others, their breakers open, and the audit is exact', {
+test('five sick rules among two hundred do not slow down the others, their breakers open, and the audit is exact', {
   skip,
 }, async t => {
   const load = new Load({ address: () => sluice.address })

@@ -40,7 +40,7 @@ function slope(samples: readonly Sample[]): number {
 
 const median = (list: readonly number[]) => list.toSorted((a, b) => a - b)[list.length >> 1] ?? Number.NaN
 
-test('two hours of traffic leave memory and handles as they were, the outbox empty and the books exact', {
+test('after two hours of traffic memory and handles have not grown, the outbox is empty and the books are exact', {
   skip,
 }, async t => {
   const fresh = await freshDatabase()

@@ -65,7 +65,7 @@ async function convertStock(address: () => string, { key }: Target, ids: readonl
   }
 }
 
-test('beside the version before answers are exact or name their days, and all is whole a minute after its end', {
+test('beside the previous version answers are exact or name the incomplete days, and everything is complete a minute after its end', {
   skip,
 }, async t => {
   const old = await ground.start(0, {}, { main: before_.main })
@@ -131,7 +131,7 @@ test('beside the version before answers are exact or name their days, and all is
   await old.stop()
   const ended = performance.now()
   addresses.shift()
-  await eventually('all is whole', async () => (await namedDays()).length === 0)
+  await eventually('everything is complete', async () => (await namedDays()).length === 0)
   const seconds = ((performance.now() - ended) / 1000).toFixed(1)
   t.diagnostic(`days named after each burst: ${named.join(' ')}; whole after ${seconds} s; ${load.clicks.size} clicks`)
   await load.run(performance.now() + BURST_MS, 6, [target])
