@@ -25,7 +25,8 @@ export async function startServer(file: string, settings: Settings = {}): Promis
 }
 
 export const startLoad = (): Promise<MeasuringChild<Job, Measured>> => startMeasuringChild('load.ts')
-export const startPlain = (): Promise<MeasuringChild<PlainJob, { per_second: number }>> => startMeasuringChild('plain.ts')
+export const startPlain = (): Promise<MeasuringChild<PlainJob, { per_second: number }>> =>
+  startMeasuringChild('plain.ts')
 
 async function startMeasuringChild<Question, Answer>(file: string): Promise<MeasuringChild<Question, Answer>> {
   const { child } = await start(file, {})

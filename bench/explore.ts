@@ -71,7 +71,11 @@ export async function measureExplore(
   ]
 }
 
-async function ask(client: Client, { cookie, origin }: { cookie: string; origin: string }, { name, question }: BenchQuestion) {
+async function ask(
+  client: Client,
+  { cookie, origin }: { cookie: string; origin: string },
+  { name, question }: BenchQuestion,
+) {
   const started = performance.now()
   const answer = await client.request({
     method: 'POST',
@@ -88,7 +92,12 @@ async function ask(client: Client, { cookie, origin }: { cookie: string; origin:
 }
 
 /** The same question in plain SQL. */
-async function count(client: pg.Client, org_id: number, { sql }: BenchQuestion, { from, to }: { from: number; to: number }) {
+async function count(
+  client: pg.Client,
+  org_id: number,
+  { sql }: BenchQuestion,
+  { from, to }: { from: number; to: number },
+) {
   const started = performance.now()
   const { rows } = await client.query<{ all_clicks: string; all_revenue: string | null }>(sql, [
     org_id,

@@ -118,7 +118,9 @@ async function fillStock(ground: BenchGround, bare: Child, { parts, ...plan }: P
   const quiet = await createOrganization(ground, owner, { postback })
   const now = Date.now()
   if (parts.has('report') || parts.has('feed') || parts.has('start')) {
-    tell(`inserting ${plan.clicks.toLocaleString('en-US')} clicks of ${DAYS} days, and a tenth of that for the small organization`)
+    tell(
+      `inserting ${plan.clicks.toLocaleString('en-US')} clicks of ${DAYS} days, and a tenth of that for the small organization`,
+    )
     await fillClicks(ground, large, Math.round(plan.clicks / DAYS), now)
     await fillClicks(ground, small, Math.round(plan.clicks / DAYS / 10), now)
   }

@@ -70,8 +70,20 @@ export type ReportedConversion = {
 }
 
 /** A call as the log of attempts stores it. */
-export type CallAttempt = { ms: number; method: string; url: string; body: string | null; status: number; answer: string }
-type ReportOutcome = { tries: CallAttempt[]; state: 'delivered' | 'failed'; reason: string | null; failure: 'rejected' | null }
+export type CallAttempt = {
+  ms: number
+  method: string
+  url: string
+  body: string | null
+  status: number
+  answer: string
+}
+type ReportOutcome = {
+  tries: CallAttempt[]
+  state: 'delivered' | 'failed'
+  reason: string | null
+  failure: 'rejected' | null
+}
 
 /** Returns a function that composes the calls for a conversion and judges their answers, like the lane. */
 export function openReporting({ config, secrets }: Pick<Ground, 'config' | 'secrets'>, chance: Chance) {

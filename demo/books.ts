@@ -186,7 +186,9 @@ function recordedEvent(event: DemoEvent, terms: BookTerms) {
     source,
     money: foreign === undefined ? null : { original_amount: foreign.amount, currency: foreign.currency, ...rate },
     once: undefined,
-    ...(type === 'channel_join' && telegram_user_id !== undefined ? joinFields(event, terms.org_id, telegram_user_id) : {}),
+    ...(type === 'channel_join' && telegram_user_id !== undefined
+      ? joinFields(event, terms.org_id, telegram_user_id)
+      : {}),
   }
 }
 

@@ -14,7 +14,10 @@ import { type PlacedAccount } from './world.ts'
 export type PlacedRule = { id: string; event_type: EventType; url: string; campaign_id: string | null }
 
 /** A conversion recorded at `ms`. */
-export type RecordedConversion = Omit<ReportedConversion, 'led_to'> & { campaign_id: string | null; nonce: string | null }
+export type RecordedConversion = Omit<ReportedConversion, 'led_to'> & {
+  campaign_id: string | null
+  nonce: string | null
+}
 
 type Delivery = {
   id: string

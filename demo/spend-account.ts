@@ -71,7 +71,12 @@ const nameOf = (external_id: string): string =>
   external_id === STRAY.external_id ? STRAY.name : `SolarSave · lookalike 2 % · video ${external_id.slice(-1)}`
 
 /** The spend of each ad of a campaign on each day with clicks of it. */
-function spentOf({ campaign, campaign_id }: Place, seed: string, clicks: readonly DemoClick[], from: number): AdSpendOfDay[] {
+function spentOf(
+  { campaign, campaign_id }: Place,
+  seed: string,
+  clicks: readonly DemoClick[],
+  from: number,
+): AdSpendOfDay[] {
   const own = clicks.filter(click => click.campaign_id === campaign_id && click.ms >= from && click.sub1 !== null)
   return [...Map.groupBy(own, ({ ms, sub1 }) => `${dayOf(ms)} ${sub1}`)].map(([place, of]) => {
     const [day = '', external_id = ''] = place.split(' ')

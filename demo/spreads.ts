@@ -37,7 +37,12 @@ export async function insertSpreads(
 
 type Bill = { campaign_id: string; span: { from: number; to: number }; amount: string }
 
-async function bill(trx: Trx, { org_id, user_id }: SpreadSeed, { campaign_id, span, amount }: Bill, clicks: DemoClick[]) {
+async function bill(
+  trx: Trx,
+  { org_id, user_id }: SpreadSeed,
+  { campaign_id, span, amount }: Bill,
+  clicks: DemoClick[],
+) {
   const cells = [...Map.groupBy(clicks, ({ ms, sub1 }) => JSON.stringify([dayOf(ms), sub1 ?? '']))].toSorted(
     ([a], [b]) => (a < b ? -1 : 1),
   )

@@ -23,7 +23,11 @@ type SubscriberSeed = { org_id: number; seed: string; now: number }
 type Subscriber = Partial<Tables['subscribers']> & { telegram_user_id: string; bot_id: string; ms: number }
 
 /** Inserts them, and the bot's welcome message. */
-export async function insertSubscribers(trx: Transaction<Tables>, { org_id, seed, now }: SubscriberSeed, { events }: Books) {
+export async function insertSubscribers(
+  trx: Transaction<Tables>,
+  { org_id, seed, now }: SubscriberSeed,
+  { events }: Books,
+) {
   const chance = chanceOf(seed, 'subscribers')
   const starts = events.filter(({ type, bot_id }) => type === 'bot_start' && bot_id !== null)
   const [first] = starts
@@ -85,7 +89,10 @@ function asRow(org_id: number, { ms, ...person }: Subscriber, { chance, now }: D
 }
 
 /** Monthly or single payments; some were refunded. */
-function paymentsOf({ org_id, bot_id, telegram_user_id, created_at }: ReturnType<typeof asRow>, { chance, now }: DrawnAt) {
+function paymentsOf(
+  { org_id, bot_id, telegram_user_id, created_at }: ReturnType<typeof asRow>,
+  { chance, now }: DrawnAt,
+) {
   if (chance() > 0.5) return []
   const isMonthly = chance() < 0.6
   const total_amount = pick(chance, [

@@ -30,7 +30,11 @@ const REFUSED: readonly [below: number, status: EventStatus, reason: string][] =
 const OF_HUNDRED_HELD = 40
 
 /** The revisions of a conversion of the network, drawn from its transaction id, so that the demo is the same each time. */
-export function revisionsOf({ id, nonce, payout, ms }: NetworkConversion, network_id: string, now: number): DemoRevision[] {
+export function revisionsOf(
+  { id, nonce, payout, ms }: NetworkConversion,
+  network_id: string,
+  now: number,
+): DemoRevision[] {
   if (payout === null || Number(payout) === 0) return []
   const chance = Number(nonce?.slice(-2))
   const said = (seq: number, status: EventStatus, reason: string, at: number): DemoRevision => {

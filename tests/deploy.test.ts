@@ -108,7 +108,7 @@ test('the container starts Sluice like npm start, from files that exist and are 
   assert.ok(kept.includes('node_modules') && kept.includes('data'), 'no data of this machine gets into it')
 })
 
-test('the container's health check asks /readyz', async t => {
+test('the container’s health check asks /readyz', async t => {
   const [node, ...words] = instruction('HEALTHCHECK')
   assert.equal(node, 'node')
   const house = await startHouse()

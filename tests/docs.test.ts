@@ -52,10 +52,16 @@ test('the glossary is alphabetical, and each word links to the page that explain
   const rows = [...read('docs/glossary.md').matchAll(/^\| ([^|]+) \| ([^|]+) \|$/gm)].slice(1)
   const words = rows.map(([, word = '']) => word)
   assert.ok(words.length > 80, 'the glossary was read')
-  assert.deepEqual(words, words.toSorted((one, other) => one.localeCompare(other, 'en')))
+  assert.deepEqual(
+    words,
+    words.toSorted((one, other) => one.localeCompare(other, 'en')),
+  )
   const isExplained = (meaning = '') =>
     /\]\(.+\)/.test(meaning) || words.includes(/^See (.+)\.$/.exec(meaning)?.[1] ?? '')
-  assert.deepEqual(rows.filter(([, , meaning]) => !isExplained(meaning)).map(([line]) => line), [])
+  assert.deepEqual(
+    rows.filter(([, , meaning]) => !isExplained(meaning)).map(([line]) => line),
+    [],
+  )
 })
 
 test('the table of fixtures names only what they export', () => {
@@ -72,7 +78,10 @@ test('a fixture has a name of its own', () => {
     [...read(file).matchAll(/^export (?:async )?(?:function|const|class|type) (\w+)/gm)].map(([, name = '']) => name),
   )
   assert.ok(names.length > 200, 'the fixtures were read')
-  assert.deepEqual(names.filter((name, at) => names.indexOf(name) !== at), [])
+  assert.deepEqual(
+    names.filter((name, at) => names.indexOf(name) !== at),
+    [],
+  )
 })
 
 test('files that comments and texts of the source name exist', () => {

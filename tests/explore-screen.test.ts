@@ -268,7 +268,7 @@ describe('figures', () => {
     assert.equal(roi?.text({ cost: '10.00', roi: -0.5 }), '−50.0%')
   })
 
-  test('money comes first, on a phone profit and ROI; without columns in the address a person's choice counts', () => {
+  test('money comes first, on a phone profit and ROI; without columns in the address a person’s choice counts', () => {
     const ids = (columns: ReturnType<typeof columnsOf>) => columns.map(({ id }) => id)
     const usual = columnsOf({})
     assert.deepEqual(ids(usual).slice(0, 8), ['clicks', 'conversions', 'cr', 'epc', 'revenue', 'cost', 'profit', 'roi'])

@@ -117,7 +117,11 @@ describe('domains behind proxies', () => {
       assert.equal(visit.status, 302)
       assert.match(visit.cookies[0] ?? '', /; Secure$/)
       assert.equal((await proxy.ask('go.example', '/tls-ask?domain=go.example')).status, 404)
-      assert.equal((await proxy.ask(MAIN_HOST, '/tls-ask?domain=go.example')).status, 404, 'what was proxied cannot ask')
+      assert.equal(
+        (await proxy.ask(MAIN_HOST, '/tls-ask?domain=go.example')).status,
+        404,
+        'what was proxied cannot ask',
+      )
       assert.equal((await proxy.ask('go.example', '/api/setup', { 'X-Forwarded-Host': MAIN_HOST })).status, 404)
       await domains.call('DELETE', `/api/domains/${id}`, { cookie: owner.cookie })
       assert.equal((await domains.visit('127.0.0.1', '/tls-ask?domain=go.example')).status, 404)

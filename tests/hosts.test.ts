@@ -197,7 +197,7 @@ describe('the Inspector', () => {
     assert.doesNotMatch(strict.output, /warning/i)
   })
 
-  test('calls tools in both versions, and distinguishes a tool's refusal from a refused key', async () => {
+  test('calls tools in both versions, and distinguishes a tool’s refusal from a refused key', async () => {
     for (const era of ['auto', 'modern']) {
       const made = await call(era, 'service_create_offer', OFFER)
       assert.equal(made.code, 0, made.output)

@@ -74,7 +74,7 @@ function repeats(): number {
   return all.length - new Set(all).size
 }
 
-test('killed during a stream of updates: the bot's program misses none, and every start is recorded once', async () => {
+test('killed during a stream of updates: the bot’s program misses none, and every start is recorded once', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'sluice-bots-'))
   const env = { BASE_URL: PUBLIC, TELEGRAM_API_ROOT: telegram.origin, SECRET, ALLOW_PRIVATE_TARGETS: 'true' }
   const people = Array.from({ length: 40 }, () => telegram.person())
@@ -114,7 +114,7 @@ test('killed during a stream of updates: the bot's program misses none, and ever
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-test('while the database is down the bot's program gets each update once, and afterwards everything is recorded', async () => {
+test('while the database is down the bot’s program gets each update once, and afterwards everything is recorded', async () => {
   const proxy = await startProxy(fresh.connection)
   const database = connect([proxy.connection], { log: pino({ level: 'silent' }) })
   const house = await openTestHouse(database, { BASE_URL: PUBLIC, TELEGRAM_API_ROOT: telegram.origin, SECRET })

@@ -158,7 +158,11 @@ const hasten = ({ house }: AdPlatforms, id: string) =>
   )
 
 /** Waits until the delivery of an event is in a state. */
-export async function untilDelivery(place: Advertiser, event_id: string, isReached: (one: Delivery) => boolean): Promise<Delivery> {
+export async function untilDelivery(
+  place: Advertiser,
+  event_id: string,
+  isReached: (one: Delivery) => boolean,
+): Promise<Delivery> {
   const deadline = performance.now() + 60_000
   for (;;) {
     const [one, ...others] = await deliveriesOf(place, event_id)

@@ -49,7 +49,13 @@ export function newAuthenticator(length = 32) {
     /** The result of `navigator.credentials.create`. */
     make(
       options: Options,
-      { isVerified = true, origin = 'http://localhost:8080', host, challenge, transports = ['internal'] }: Deviation = {},
+      {
+        isVerified = true,
+        origin = 'http://localhost:8080',
+        host,
+        challenge,
+        transports = ['internal'],
+      }: Deviation = {},
     ) {
       const key = new Map<number, unknown>([
         [1, 2],

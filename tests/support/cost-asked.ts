@@ -62,7 +62,11 @@ export async function askCosts({ house, cookie }: CostStock, dimensions: readonl
   return answer
 }
 
-export async function assertCostsRecounted(stock: CostStock, dimension: ExploreDimension, rest: Rest = {}): Promise<void> {
+export async function assertCostsRecounted(
+  stock: CostStock,
+  dimension: ExploreDimension,
+  rest: Rest = {},
+): Promise<void> {
   const { rows, totals } = await askCosts(stock, [dimension], rest)
   const found = await costsOf(stock.house.database.worker, stock.org_id, dimension, {
     from: Date.parse(rest.date_from ?? ALL_SPEND_DAYS.date_from),

@@ -47,7 +47,11 @@ export function flowCalls(house: TestHouse, owner: SignedIn) {
     landing: (name: string, as: Login = owner) =>
       made('/api/landings', { name, url: `https://land.example/${name}?c={click_id}` }, as),
     /** A campaign that leads to a flow, with a fallback. */
-    async campaign(click_flow_id: string, fields: object = {}, as: Login = owner): Promise<{ id: string; key: string }> {
+    async campaign(
+      click_flow_id: string,
+      fields: object = {},
+      as: Login = owner,
+    ): Promise<{ id: string; key: string }> {
       const destination = { type: 'click_flow', click_flow_id }
       const body = { name: 'C', destination, fallback_url: 'https://fallback.example/?c={click_id}', ...fields }
       const reply = await house.call('POST', '/api/campaigns', { ...as, body })

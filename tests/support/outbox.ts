@@ -126,7 +126,10 @@ export async function useOutbox() {
     receiver: async (...options: Parameters<typeof startReceiver>): Promise<Receiver> =>
       closing(await startReceiver(...options)),
     /** Opens a worker of these lanes (default: postbacks). It may call private addresses unless `env` says otherwise. */
-    work: (options: DeliveryWorkerOptions = {}, { lanes = [postbackLane], env = {} }: WorkerParts = {}): DeliveryWorker => {
+    work: (
+      options: DeliveryWorkerOptions = {},
+      { lanes = [postbackLane], env = {} }: WorkerParts = {},
+    ): DeliveryWorker => {
       const config = readConfig({ ALLOW_PRIVATE_TARGETS: 'true', ...env })
       return closing(openDeliveryWorker({ config, database, log: pino({ level: 'silent' }) }, lanes, options))
     },

@@ -103,9 +103,6 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/traffic/caps/caps.test.ts',
     'src/traffic/open-hours/open-hours.test.ts',
   ],
-  'it checks rows of the whole database': [
-    'src/money/ad-spend/spreads.test.ts',
-    'src/traffic/sources/sources.test.ts',
-  ],
+  'it checks rows of the whole database': ['src/money/ad-spend/spreads.test.ts', 'src/traffic/sources/sources.test.ts'],
   'it opens a port': ['tests/readme.test.ts'],
 }

@@ -355,7 +355,8 @@ describe('a fault', () => {
   test('keeps what was booked before, and another account goes on', async () => {
     const [place, other] = [await seedSpendPlace(house), await seedSpendPlace(house)]
     const day = new Date().toISOString().slice(0, 10)
-    for (const one of [place, other]) await seedClicksWithSubs(house.database, one, { sub2: '100200' }, { at: Date.now() })
+    for (const one of [place, other])
+      await seedClicksWithSubs(house.database, one, { sub2: '100200' }, { at: Date.now() })
     platforms.books.hours = [adHour(day, 0, '100200', '5.00')]
     const id = await connectSpendAccount(house, place)
     await syncDueAccounts(house.ground)

@@ -47,8 +47,11 @@ beforeEach(() => {
   for (const fake of [platforms.meta, platforms.tiktok]) fake.taken.length = 0
 })
 
-const carry = (place: SpendPlace, subs: Parameters<typeof seedClicksWithSubs>[2], when: Parameters<typeof seedClicksWithSubs>[3]) =>
-  seedClicksWithSubs(house.database, place, subs, when)
+const carry = (
+  place: SpendPlace,
+  subs: Parameters<typeof seedClicksWithSubs>[2],
+  when: Parameters<typeof seedClicksWithSubs>[3],
+) => seedClicksWithSubs(house.database, place, subs, when)
 
 /** Connects an account and reads it for the first time. */
 async function connected(place: SpendPlace, draft: object = {}): Promise<string> {

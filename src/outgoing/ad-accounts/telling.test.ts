@@ -198,7 +198,11 @@ describe('what an answer means', () => {
     const event_id = await convert(place, await visit(place, 'gclid=x'))
     const { reason } = await untilDelivery(place, event_id, inState('failed'))
     assert.match(reason, /INVALID_CONVERSION_ACTION_ID.*product_destination_id/)
-    await untilDelivery(place, await convert(place, await visit(place, 'gclid=y'), { type: 'ftd' }), inState('delivered'))
+    await untilDelivery(
+      place,
+      await convert(place, await visit(place, 'gclid=y'), { type: 'ftd' }),
+      inState('delivered'),
+    )
     assert.equal((await accountOf(place, id))['state'], 'active')
   })
 
@@ -214,9 +218,17 @@ describe('what an answer means', () => {
     assert.match(String(state_reason), /^Meta 190\/463: .*Session has expired/)
     platforms.tokens['meta-token-good'] = [PIXEL]
     const second = await convert(place, await visit(place, 'fbclid=two'))
-    await untilDelivery(neighbour, await convert(neighbour, await visit(neighbour, 'fbclid=three')), inState('delivered'))
+    await untilDelivery(
+      neighbour,
+      await convert(neighbour, await visit(neighbour, 'fbclid=three')),
+      inState('delivered'),
+    )
     assert.equal((await accountOf(neighbour, healthy))['state'], 'active')
-    assert.equal((await untilDelivery(place, second, () => true)).attempts, 0, 'nothing is tried over a dead connection')
+    assert.equal(
+      (await untilDelivery(place, second, () => true)).attempts,
+      0,
+      'nothing is tried over a dead connection',
+    )
     const renewed = await house.call('PATCH', `/api/ad-accounts/${broken}`, {
       cookie: place.cookie,
       body: { platform: 'meta', credentials: { access_token: 'meta-token-next' } },
@@ -270,7 +282,11 @@ describe('what an answer means', () => {
       const error_description = `Invalid JWT Signature: ${statement}.`
       return url === '/token' ? { status: 400, body: { error: 'invalid_grant', error_description } } : undefined
     })
-    await untilDelivery(place, await convert(place, await visit(place, 'gclid=c')), one => one.failure === 'disconnected')
+    await untilDelivery(
+      place,
+      await convert(place, await visit(place, 'gclid=c')),
+      one => one.failure === 'disconnected',
+    )
     const { state, state_reason } = await accountOf(place, id)
     assert.deepEqual(
       [state, state_reason],
@@ -331,7 +347,11 @@ test('Google is asked later what became of a conversion; nobody else is, and nob
   google.answer(({ url }) => (url === '/token' ? undefined : googleStatus(503, 'UNAVAILABLE', 'Try later.')))
   assert.deepEqual(await said(), { state: 'unknown', reasons: ['Try later.'] })
   assert.equal((await accountOf(place, account))['state'], 'active')
-  const other = await untilDelivery(place, await convert(place, await visit(place, 'fbclid=later')), inState('delivered'))
+  const other = await untilDelivery(
+    place,
+    await convert(place, await visit(place, 'fbclid=later')),
+    inState('delivered'),
+  )
   assert.equal((await outcome(meta_account, other.id)).statusCode, 400)
   assert.equal((await outcome(meta_account, one.id)).statusCode, 404)
   assert.equal((await outcome(account, 'nonsense')).statusCode, 404)
@@ -398,7 +418,11 @@ describe('a test event', () => {
   test('is sent under its test code, shown with its answer, and recorded nowhere', async () => {
     const place = await settle()
     const codes = { test_event_code: 'TEST123' }
-    const accounts = [await connectAdAccount(place, 'meta'), await connectAdAccount(place, 'tiktok'), await connectAdAccount(place, 'google')]
+    const accounts = [
+      await connectAdAccount(place, 'meta'),
+      await connectAdAccount(place, 'tiktok'),
+      await connectAdAccount(place, 'google'),
+    ]
     for (const id of accounts) {
       const reply = await testEvent(place, id, { event_type: 'lead', ...codes })
       assert.equal(reply.statusCode, 200, reply.body)

@@ -4,7 +4,14 @@ import test from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { seedOrganization } from '../../../tests/support/house.ts'
 import { openMailbox } from '../../../tests/support/mailbox.ts'
-import { deliveryOf, ORG, seedDelivery, seedOutboxRule, untilInState, useOutbox } from '../../../tests/support/outbox.ts'
+import {
+  deliveryOf,
+  ORG,
+  seedDelivery,
+  seedOutboxRule,
+  untilInState,
+  useOutbox,
+} from '../../../tests/support/outbox.ts'
 import { HOUR_MS } from '../../contract/days.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { BREAKER } from './breaker.ts'

@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { attemptsOf, deliveryOf, ORG, seedDelivery, seedOutboxRule, untilInState, useOutbox } from '../../../tests/support/outbox.ts'
+import {
+  attemptsOf,
+  deliveryOf,
+  ORG,
+  seedDelivery,
+  seedOutboxRule,
+  untilInState,
+  useOutbox,
+} from '../../../tests/support/outbox.ts'
 import { postbackLane } from '../postbacks/lane.ts'
 import { claimDeliveries } from './claim.ts'
 import { finishDeliveries } from './finish.ts'

@@ -8,7 +8,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { type FreshDatabase, freshDatabase } from '../../../tests/support/database.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
-import { attemptsOf, deliveryOf, ORG, seedDelivery, seedOutboxRule, untilInState } from '../../../tests/support/outbox.ts'
+import {
+  attemptsOf,
+  deliveryOf,
+  ORG,
+  seedDelivery,
+  seedOutboxRule,
+  untilInState,
+} from '../../../tests/support/outbox.ts'
 import { startProxy } from '../../../tests/support/proxy.ts'
 import { startReceiver } from '../../../tests/support/receiver.ts'
 import { readConfig } from '../../ground/config.ts'
@@ -49,7 +56,9 @@ test('workers killed in the middle of their calls lose nothing, and repeat only 
     await sleep(15)
     response.end('ok')
   })
-  const rules = await Promise.all([1, 2, 3, 4].map(n => seedOutboxRule(db, { url: `${receiver.origin}/${n}?e={event_id}` })))
+  const rules = await Promise.all(
+    [1, 2, 3, 4].map(n => seedOutboxRule(db, { url: `${receiver.origin}/${n}?e={event_id}` })),
+  )
   const seeded = []
   for (let i = 0; i < 240; i += 1) seeded.push(await seedDelivery(db, { target_id: rules[i % 4] ?? '' }))
   for (let kill = 1; kill <= 6; kill += 1) {

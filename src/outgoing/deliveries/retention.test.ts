@@ -98,7 +98,10 @@ test('a delivery and a trace say how many attempts are no longer in the log', as
 })
 
 test('a delivery whose log has gone is sent again, and its attempts are counted on', async () => {
-  const target_id = await seedOutboxRule(house.database.kysely, { org_id: owner.org_id, url: `${receiver.origin}/again` })
+  const target_id = await seedOutboxRule(house.database.kysely, {
+    org_id: owner.org_id,
+    url: `${receiver.origin}/again`,
+  })
   const { id } = await seedPast({ target_id, attempts: 2, state: 'failed' })
   await dropOldAttempts(house.database.worker, 90)
   const reply = await house.call('POST', `/api/deliveries/${toWireId(id)}/resend`, owner)

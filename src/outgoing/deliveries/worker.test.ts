@@ -171,7 +171,10 @@ test('an organization with many slow targets leaves places to the others', async
   const slow = await Promise.all(Array.from({ length: 20 }, () => receiver(() => {})))
   const quick = await receiver()
   for (const { origin } of slow) await seedDelivery(db, { target_id: await seedOutboxRule(db, { url: origin }) })
-  const { id } = await seedDelivery(db, { org_id: 8, target_id: await seedOutboxRule(db, { org_id: 8, url: quick.origin }) })
+  const { id } = await seedDelivery(db, {
+    org_id: 8,
+    target_id: await seedOutboxRule(db, { org_id: 8, url: quick.origin }),
+  })
   // The slow ones keep their call slots for the whole test.
   const deadlines = { headers_ms: 40_000, total_ms: 40_000 }
   work({ limits: { all: 20, origin: 4, organization: 16 }, deadlines, closing_ms: 50 })

@@ -69,7 +69,10 @@ test('a click has exactly the 21 fields, in the order of the interface and of th
     geo: 'DE',
     sub1: 'ad "1"',
   }
-  const [one, two] = await seedCountedClicks(house.database, org_id, [full, { at: NOON, geo: null, revenue: '10.000000' }])
+  const [one, two] = await seedCountedClicks(house.database, org_id, [
+    full,
+    { at: NOON, geo: null, revenue: '10.000000' },
+  ])
   await house.database.worker.query(
     `update clicks set device = 'mobile', os = 'iOS', browser = 'Safari', ref_id = 'r', sub2 = '2', sub3 = '3', sub4 = '4', sub5 = '5',
       sub6 = '6', sub7 = '7', sub8 = '8', sub9 = '9' where org_id = $1 and id = $2`,
@@ -395,7 +398,13 @@ describe('who asks', () => {
     ]
     const theirs = await seedPlainCampaign(house.database, other.org_id)
     const of = (campaign_id: string | null, at: number) => ({ at: NOON + at, campaign_id })
-    await seedCountedClicks(house.database, place.org_id, [of(live, 1), of(gone, 2), of(gone, 3), of(theirs, 4), of(null, 5)])
+    await seedCountedClicks(house.database, place.org_id, [
+      of(live, 1),
+      of(gone, 2),
+      of(gone, 3),
+      of(theirs, 4),
+      of(null, 5),
+    ])
     await seedCountedClicks(house.database, place.org_id, [{ at: NOON - 30 * DAY, campaign_id: idle }])
     const named = async () => {
       const seen = await house.call('GET', `/api/clicks?${WEEK}`, { cookie: place.cookie })

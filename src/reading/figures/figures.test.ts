@@ -90,7 +90,11 @@ test('landings are counted from the first day whose clicks are still kept', asyn
 
 test('with too many clicks nothing is counted, instead of a part', async () => {
   const { org_id } = await seedSignedIn(house)
-  const clicks = await seedCountedClicks(house.database, org_id, [{ at: NOON }, { at: NOON }, { at: NOON, tracked: false }])
+  const clicks = await seedCountedClicks(house.database, org_id, [
+    { at: NOON },
+    { at: NOON },
+    { at: NOON, tracked: false },
+  ])
   await land(
     org_id,
     newId(),

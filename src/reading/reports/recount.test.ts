@@ -5,7 +5,12 @@ import { randomInt } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { pino } from 'pino'
-import { type ClickSeed, changeClick, type CountedClick, seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
+import {
+  type ClickSeed,
+  changeClick,
+  type CountedClick,
+  seedCountedClicks,
+} from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import { newId, timeOfId, toWireId } from '../../contract/ids.ts'

@@ -203,7 +203,8 @@ test('changes that a process of the previous version makes during a rebuild are 
   let asked = 0
   // Right after the rebuild as many clicks come again, so that the day differs by as much as before.
   const query = async (text: string, values: unknown[]) => {
-    if (text === DIFFERING && values[0] === org_id && ++asked === 2) await seedCountedClicks(fresh.database, org_id, [{}, {}])
+    if (text === DIFFERING && values[0] === org_id && ++asked === 2)
+      await seedCountedClicks(fresh.database, org_id, [{}, {}])
     return fresh.database.worker.query(text, values)
   }
   const worker = Object.create(fresh.database.worker, { query: { value: query } })

@@ -1,7 +1,14 @@
 // What proves a name, and what does not: each check asks DNS of our own and knocks at servers of this machine.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type DomainHouse, HERE, MAIN_HOST, NOBODY, startDomainHouse, startOther } from '../../../tests/support/domains.ts'
+import {
+  type DomainHouse,
+  HERE,
+  MAIN_HOST,
+  NOBODY,
+  startDomainHouse,
+  startOther,
+} from '../../../tests/support/domains.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'

@@ -123,7 +123,12 @@ test('only Host says where a request came to', async () => {
   assert.equal((await house.visit('D1.TEST.:5001', '/api/setup')).status, 404)
   assert.equal((await house.visit('D1.TEST.:5001', '/spring', { headers: BROWSER })).status, 302)
   const absolute = (path: string) =>
-    sendLines(house.port, [`GET http://${MAIN_HOST}${path} HTTP/1.1`, `Host: ${D1}`, 'Connection: close', 'User-Agent: x'])
+    sendLines(house.port, [
+      `GET http://${MAIN_HOST}${path} HTTP/1.1`,
+      `Host: ${D1}`,
+      'Connection: close',
+      'User-Agent: x',
+    ])
   assert.equal((await absolute('/api/setup')).status, 404)
   assert.equal((await absolute('/c/theirs')).status, 404)
   assert.equal((await absolute('/')).status, 404)
