@@ -6,9 +6,9 @@ import { connect as connectSecurely, createSecureContext } from 'node:tls'
 import { type Recipe, requestsOf } from './requests.ts'
 
 /**
- * For `seconds` over `connections`. Without `rate` each connection sends as soon as it was answered. With it (requests a second)
- * they are due evenly, and time is counted from when a request was due: a server that falls behind is not spared. `tls`: by https, each request
- * over a connection of its own (`fresh`), as visitors come, or over those that are kept.
+ * Runs for `seconds` over `connections`. Without `rate` each connection sends its next request after each answer. With a rate (requests a second)
+ * requests are due at even intervals, and times count from then, so that a slow server's backlog is measured too. `tls`: HTTPS, with each request
+ * over a new connection (`fresh`), like real visitors, or over kept ones.
  */
 export type Job = {
   port: number

@@ -73,7 +73,7 @@ test('the table of fixtures names only what they export', () => {
     assert.ok(existsSync(join(ROOT, 'tests/support', file)), file)
 })
 
-test('a fixture has a name of its own', () => {
+test('every exported name of a fixture is unique', () => {
   const names = globSync('tests/support/**/*.ts', { cwd: ROOT }).flatMap(file =>
     [...read(file).matchAll(/^export (?:async )?(?:function|const|class|type) (\w+)/gm)].map(([, name = '']) => name),
   )

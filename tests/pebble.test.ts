@@ -128,7 +128,7 @@ test('an added domain is proven, gets a certificate from Pebble and opens links 
   const read = () => did('GET', `/api/domains/${id}`)
   await eventually('it is active', async () => (await read()).status === 'active')
   await certified(undefined, 'go.shop.test')
-  await eventually('that is told', async () => (await read()).certificate.state === 'active')
+  await eventually('the domain shows it', async () => (await read()).certificate.state === 'active')
   const ca = await pebble.root()
   for (const path of ['/c/summer', '/summer']) {
     const visit = await readAnswer(

@@ -36,7 +36,7 @@ async function call({ token }: { token: string }, method: string, params: object
   return (await reply.json()) as Answer
 }
 
-/** A bot whose program listens. */
+/** A bot with a webhook. */
 function hooked(about: Parameters<FakeBot['setHook']>[1] = {}): FakeBot {
   const bot = telegram.bot()
   bot.setHook('https://owner.example/hook', { secret_token: 'owners', ...about })
@@ -72,7 +72,7 @@ test('Retry-After is obeyed, a query is given up after 150 seconds, and 410 for 
   ann.checkout(bot, { payload: 'x', total_amount: 1 })
   const [from, began] = [telegram.now(), performance.now()]
   await telegram.settled()
-  // What the machine took itself is in both clocks.
+  // The test's own duration is in both clocks.
   const took = performance.now() - began
   const [first = NaN, second = NaN, ...others] = bot.attempts.map(({ at }) => at - from)
   assert.deepEqual(others, [])
@@ -183,7 +183,7 @@ test('more than one message a second to a chat, or thirty to all, is 429; faults
   telegram.faults.next('sendMessage', 'accept_then_drop')
   const before = telegram.messages.length
   await assert.rejects(send(people[1]))
-  assert.equal(telegram.messages.length, before + 1, 'it was sent all the same')
+  assert.equal(telegram.messages.length, before + 1, 'it was sent anyway')
   telegram.faults.next('sendMessage', { retry_after: 30 })
   assert.deepEqual((await send(people[2])).parameters, { retry_after: 30 })
   telegram.faults.next('sendMessage', 502)

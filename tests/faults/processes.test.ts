@@ -99,7 +99,7 @@ test('without Redis an Idempotency-Key sent to two processes at once is one even
       JSON.stringify(told),
     )
     const ids = new Set(told.flatMap(([status, { id }]) => (status === 201 ? [id] : [])))
-    assert.equal(ids.size, 1, 'somebody has recorded it, and nobody another one')
+    assert.equal(ids.size, 1, 'there is exactly one event')
     const { rows } = await fresh.database.reads.query(
       `select (select count(*)::int from events where org_id = $1 and nonce = $2) as events,
         (select count(*)::int from ledger l join events e on e.org_id = l.org_id and e.id = l.event_id

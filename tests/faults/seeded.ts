@@ -45,7 +45,7 @@ export const SEEDED: readonly Seeded[] = [
     named: 'stays taken while its work goes on',
   },
   {
-    fault: 'no fence: whoever finishes last is right',
+    fault: 'no fence: the last to finish wins',
     file: 'src/outgoing/deliveries/finish.ts',
     changes: [['and lease_token = $8', 'and $8::uuid is not null']],
     test: 'src/outgoing/deliveries/claim.test.ts',
