@@ -1,6 +1,7 @@
 // The fake Bot API is as strict as Telegram; every test of bots, channels and broadcasts relies on that.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from './support/eventually.ts'
 import { type Arrival, type Receiver, startReceiver } from './support/receiver.ts'
 import { type FakeBot, startTelegram, type TelegramFake } from './support/telegram-fake/telegram-fake.ts'
 

@@ -12,7 +12,7 @@ export type Seeded = {
 
 export const SEEDED: readonly Seeded[] = [
   {
-    fault: 'commits are not waited for',
+    fault: 'commits are not durable',
     file: 'src/ground/db/embedded.ts',
     changes: [["  'jit=off',", "  'jit=off',\n  'synchronous_commit=off',"]],
     test: 'tests/faults/database.test.ts',
@@ -62,7 +62,7 @@ export const SEEDED: readonly Seeded[] = [
     named: 'a redirect is a failure',
   },
   {
-    fault: 'addresses are checked when names are looked up, and not else',
+    fault: 'addresses are checked only when names are looked up',
     file: 'src/ground/guard.ts',
     changes: [
       [
@@ -75,14 +75,14 @@ export const SEEDED: readonly Seeded[] = [
     named: 'no address inside is connected to',
   },
   {
-    fault: 'nobody listens to errors of a connection in use',
+    fault: 'errors of a connection in use have no listener',
     file: 'src/ground/db/connect.ts',
     changes: [["pool.on('connect', client => client.on('error', () => away.note()))", '']],
     test: 'src/ground/db/connect.test.ts',
     named: 'between two statements of its user',
   },
   {
-    fault: 'the Redis client waits as it does by default',
+    fault: 'the Redis client has its default timeouts',
     file: 'src/gate/redis.ts',
     changes: [
       ['    enableOfflineQueue: false,\n', ''],
@@ -95,14 +95,14 @@ export const SEEDED: readonly Seeded[] = [
     named: 'while Redis hangs or is gone',
   },
   {
-    fault: 'one statement forgets whose rows it means',
+    fault: 'one statement lacks its organization',
     file: 'src/outgoing/ad-accounts/breaking.ts',
     changes: [['from ad_accounts where org_id = $1 and', 'from ad_accounts where $1::int is not null and']],
     test: 'tests/architecture.test.ts',
     named: 'every statement on rows of an organization',
   },
   {
-    fault: 'errors are answered as they were thrown',
+    fault: 'errors are answered with their internals',
     file: 'src/gate/gate.ts',
     changes: [
       ['app.setErrorHandler((error, request, reply) => {', 'void ((error: never, request: never, reply: never) => {'],
