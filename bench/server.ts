@@ -12,6 +12,8 @@ const log = pino({ level: config.logLevel, base: {} }, pino.destination(2))
 const host = new URL(config.databaseUrl[0] ?? '').searchParams.get('host') ?? ''
 const database = connect([{ host, port: 5432, user: 'sluice', database: 'postgres' }], { log })
 const house = await openHouse(config, database, log, {
+  // On a busy machine a question may take longer than Sluice allows; the budget judges the time.
+  explore: { question_ms: 60_000 },
   quotas: { events: UNREACHED, clicks: UNREACHED, report: UNREACHED, writes: UNREACHED },
 })
 console.log(`open at ${await house.listen()}`)
