@@ -1,7 +1,6 @@
 // The fake Bot API is as strict as Telegram; every test of bots, channels and broadcasts relies on that.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually } from './support/eventually.ts'
 import { type Arrival, type Receiver, startReceiver } from './support/receiver.ts'
 import { type FakeBot, startTelegram, type TelegramFake } from './support/telegram-fake/telegram-fake.ts'
 
@@ -37,7 +36,7 @@ async function call({ token }: { token: string }, method: string, params: object
   return (await reply.json()) as Answer
 }
 
-/** A bot with a webhook. */
+/** A bot whose program listens. */
 function hooked(about: Parameters<FakeBot['setHook']>[1] = {}): FakeBot {
   const bot = telegram.bot()
   bot.setHook('https://owner.example/hook', { secret_token: 'owners', ...about })
@@ -73,7 +72,7 @@ test('Retry-After is obeyed, a query is given up after 150 seconds, and 410 for 
   ann.checkout(bot, { payload: 'x', total_amount: 1 })
   const [from, began] = [telegram.now(), performance.now()]
   await telegram.settled()
-  // The test's own duration is in both clocks.
+  // What the machine took itself is in both clocks.
   const took = performance.now() - began
   const [first = NaN, second = NaN, ...others] = bot.attempts.map(({ at }) => at - from)
   assert.deepEqual(others, [])
@@ -184,7 +183,7 @@ test('more than one message a second to a chat, or thirty to all, is 429; faults
   telegram.faults.next('sendMessage', 'accept_then_drop')
   const before = telegram.messages.length
   await assert.rejects(send(people[1]))
-  assert.equal(telegram.messages.length, before + 1, 'it was sent anyway')
+  assert.equal(telegram.messages.length, before + 1, 'it was sent all the same')
   telegram.faults.next('sendMessage', { retry_after: 30 })
   assert.deepEqual((await send(people[2])).parameters, { retry_after: 30 })
   telegram.faults.next('sendMessage', 502)
