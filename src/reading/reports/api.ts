@@ -6,7 +6,7 @@ import { EventType } from '../../contract/event-types.ts'
 import { Instant, Money } from '../../contract/fields.ts'
 import { FIGURES, type FigureKey, figureOf } from '../../contract/figures.ts'
 import { STAGES } from '../../contract/ladder.ts'
-import { date_from, date_to, sent, WindowWarnings } from '../../contract/window.ts'
+import { date_from, date_to, rawParameter, WindowWarnings } from '../../contract/window.ts'
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type ReportDimension = (typeof DIMENSIONS)[number]

@@ -367,7 +367,7 @@ describe('a day of a time zone', () => {
 })
 
 /** Stores clicks like a process of the previous version, without half hours. */
-function seedAsOfBefore(org_id: number, seeds: Parameters<typeof seedClicks>[2]) {
+function seedAsOfBefore(org_id: number, seeds: Parameters<typeof seedCountedClicks>[2]) {
   return seedCountedClicks(database, org_id, seeds, { slots: false })
 }
 

@@ -24,7 +24,7 @@ const record = async (body: object) => {
 }
 
 test('a trace has the click, its events, charges, every delivery with its attempts, and refusals', async () => {
-  const campaign_id = await seedCampaign(house.database, owner.org_id)
+  const campaign_id = await seedPlainCampaign(house.database, owner.org_id)
   const click = await seedClick(house.database, owner.org_id, { campaign_id, sub1: 'video-3' })
   const wire = toWireId(click)
   await seedRule(house.database, owner.org_id, { event_type: 'lead' })
