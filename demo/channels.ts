@@ -6,7 +6,7 @@ import type { Tables } from '../src/ground/db/tables.ts'
 import { nameSharedLink } from '../src/traffic/campaigns/shared-link.ts'
 import { chanceOf } from './chance.ts'
 import { BATCH } from '../src/traffic/invite-links/making.ts'
-import { wordsOf } from '../src/traffic/invite-links/words.ts'
+import { linkWordsOf } from '../src/traffic/invite-links/words.ts'
 import type { Founding, Standing } from './objects.ts'
 import type { DemoClick, Place } from './traffic.ts'
 
@@ -75,7 +75,7 @@ export async function insertLinks(
       const size = { made: links.length, left_over: links.length }
       await trx
         .insertInto('link_batches')
-        .values({ org_id, id: newId(now), channel_id, ...size, words: wordsOf(links), state: 'free', expires_at })
+        .values({ org_id, id: newId(now), channel_id, ...size, words: linkWordsOf(links), state: 'free', expires_at })
         .execute()
     }
   for (const { campaign_id, channel_id } of places) {

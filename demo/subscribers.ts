@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { DAY_MS } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
-import { amountOf, payoutOf, STARS } from '../src/telegram/payments/amounts.ts'
+import { paidAmountOf, payoutOf, STARS } from '../src/telegram/payments/amounts.ts'
 import type { Books } from './books.ts'
 import { chanceOf, pick } from './chance.ts'
 
@@ -112,7 +112,7 @@ function paymentsOf(
       id: newId(Math.floor(Math.min(paid, now))),
       charge_id: `demo-${telegram_user_id}-${month}`,
       currency: STARS,
-      total_amount: amountOf(STARS, total_amount),
+      total_amount: paidAmountOf(STARS, total_amount),
       payout: payoutOf(STARS, total_amount, RATE),
       kind: !isMonthly ? 'one_off' : month === 0 ? 'first' : 'renewal',
       payload_hash,

@@ -9,7 +9,7 @@ import { openOnce } from './gate/once.ts'
 import { servePages } from './gate/pages.ts'
 import { stillAllowed } from './gate/permit.ts'
 import { openPublicServers, type PublicServers } from './gate/public-servers.ts'
-import { openQuotas, type QuotaName, type Quotas } from './gate/quota.ts'
+import { openQuotas, type CountedQuota, type Quotas } from './gate/quota.ts'
 import { openRedis } from './gate/redis.ts'
 import type { RefusedIntake } from './gate/refused-intake.ts'
 import type { Config } from './ground/config.ts'
@@ -49,7 +49,7 @@ export type House = {
 /** Settings that only tests and the bench change. */
 export type HouseOptions = IntakeOptions &
   ReadingOptions &
-  TelegramOptions & { quotas?: Partial<Record<QuotaName, number>>; budget_ms?: number }
+  TelegramOptions & { quotas?: Partial<Record<CountedQuota, number>>; budget_ms?: number }
 
 /** Opens everything on a migrated database. If a part fails to open, the parts before it are closed again. */
 export async function openHouse(

@@ -41,6 +41,19 @@ const WRITES_FOR_OTHERS: Readonly<Record<string, readonly string[]>> = {
   subscribers: ['payments', 'bot_tasks', 'channel_members', 'join_requests', 'broadcast_sends', 'shared_grants'],
 }
 
+/** Exported names that stand for one thing in several files, and why. */
+const SAME_NAME: Readonly<Record<string, string>> = {
+  EventStatus: 'the type, and the schema of a field with it',
+  Role: 'the type, and the schema of a field with it',
+}
+
+const exported = sources.flatMap(({ path, text }) =>
+  [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|type) (\w+)/gm)].map(([, name = '']) => ({
+    path,
+    name,
+  })),
+)
+
 const none = (wrong: string[]): void => assert.deepEqual([...new Set(wrong)], [])
 
 /** The imports of these files that are not allowed. */
@@ -153,18 +166,32 @@ describe('who may import whom', () => {
       }
       for (const [, from = ''] of text.matchAll(LAZY)) wholes.add(join(dirname(path), from))
     }
-    const exported = sources.flatMap(({ path, text }) =>
-      [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|type) (\w+)/gm)].map(([, name = '']) => ({
-        path,
-        name,
-      })),
-    )
     // If a file is imported as a whole, such as a room's api.ts, the name must occur in another file.
     const isNamed = ({ path, name }: (typeof exported)[number]) =>
       wholes.has(path)
         ? [...texts].some(([other, text]) => other !== path && new RegExp(`\\b${name}\\b`).test(text))
         : names.has(`${path} ${name}`)
     none(exported.filter(one => !isNamed(one)).map(({ path, name }) => `${path} ${name}`))
+  })
+
+  test('an exported name means one thing in the server, and one in the dashboard', () => {
+    const isWeb = (path: string) => path.startsWith('src/web/')
+    const places = Map.groupBy(
+      // The table types have the tables' names.
+      exported.filter(({ path }) => path !== 'src/ground/db/tables.ts'),
+      ({ path, name }) => `${isWeb(path) ? 'dashboard' : 'server'} ${name}`,
+    )
+    // An endpoint has the name of its deed.
+    const isOfDeed = (paths: string[]) =>
+      paths.length === 2 &&
+      new Set(paths.map(wingOf)).size === 1 &&
+      paths.filter(path => path.endsWith('/api.ts')).length === 1
+    none(
+      [...places]
+        .map(([name, files]) => ({ name, paths: [...new Set(files.map(({ path }) => path))] }))
+        .filter(({ name, paths }) => paths.length > 1 && !isOfDeed(paths) && !((name.split(' ')[1] ?? '') in SAME_NAME))
+        .map(({ name, paths }) => `${name}: ${paths.join(', ')}`),
+    )
   })
 
   test('src/README.md lists the wings from the top, and each wing has a line that lists its rooms', () => {

@@ -48,7 +48,7 @@ const MOST_NODES = 100
 const MOST_EDGES = 200
 export const LONGEST_PATH = 32
 /** The most weight of one branch of a split. */
-export const MOST_WEIGHT = 1000
+export const MOST_EDGE_WEIGHT = 1000
 
 /** How long a visit is remembered for uniqueness, at most: thirty days. */
 export const MOST_HOURS = 720
@@ -131,7 +131,7 @@ export const FlowEdge = z.object({
   weight: z
     .int()
     .min(0)
-    .max(MOST_WEIGHT)
+    .max(MOST_EDGE_WEIGHT)
     .nullish()
     .meta({ description: 'From a split: the share of visitors relative to its other edges' }),
 })

@@ -79,7 +79,7 @@ export type Message = z.output<typeof Message>
 export type MessageButton = z.output<typeof MessageButton>
 
 /** Its text or caption. */
-export function wordsOf(message: Message): string {
+export function messageText(message: Message): string {
   if ('text' in message) return message.text
   return 'copy' in message ? '' : (message.caption ?? '')
 }
@@ -118,7 +118,7 @@ export function broadcastFault(message: Message): string | undefined {
 }
 
 function wordsFault(message: Message): string | undefined {
-  const words = wordsOf(message)
+  const words = messageText(message)
   const isText = 'text' in message
   const [what, most] = isText ? ['text', LONGEST_TEXT] : ['caption', LONGEST_CAPTION]
   if (isText && words.trim() === '') return 'the text is empty'

@@ -31,7 +31,7 @@ import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { corrected } from './spelling.ts'
 import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
-import { openVisits, sendAnswer, type Visits } from './visit.ts'
+import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -254,7 +254,7 @@ function idempotencyKeyOf(request: FastifyRequest): string | undefined {
 function receiveVisits(
   app: FastifyInstance,
   { ground, identities }: GateParts,
-  { domains, visitOf }: Visits,
+  { domains, visitOf }: HostAdmission,
   { endpoint, deed }: Furnished,
 ): void {
   const { method, path } = routeOf(endpoint)

@@ -9,10 +9,10 @@ import { refuse, retryInAMinute } from '../contract/refusals.ts'
 import { inTime } from './redis.ts'
 
 /** The quotas that endpoints declare, `writes` shared by all other writes by key, and `launches` of Mini Apps. */
-export type QuotaName = DeclaredQuota | 'writes' | 'launches'
+export type CountedQuota = DeclaredQuota | 'writes' | 'launches'
 
 /** `perMinute` is the number of requests; `outage` says what happens while Redis cannot be reached. */
-const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }> = {
+const QUOTAS: Record<CountedQuota, { perMinute: number; outage: 'refuse' | 'pass' }> = {
   events: { perMinute: 1800, outage: 'refuse' },
   clicks: { perMinute: 300, outage: 'pass' },
   report: { perMinute: 60, outage: 'pass' },
@@ -22,12 +22,12 @@ const QUOTAS: Record<QuotaName, { perMinute: number; outage: 'refuse' | 'pass' }
 const WINDOW_SECONDS = 60
 
 type Headers = { header(name: string, value: string): void }
-export type Quotas = { spend(quota: QuotaName, whose: number | string, answer: Headers): Promise<void> }
+export type Quotas = { spend(quota: CountedQuota, whose: number | string, answer: Headers): Promise<void> }
 
 /** Opens the counters. `spend` counts a request and sets X-RateLimit-* on its answer. It refuses 429 when the quota is used up. */
-export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<QuotaName, number>> = {}): Quotas {
+export function openQuotas(redis: Redis | undefined, perMinute: Partial<Record<CountedQuota, number>> = {}): Quotas {
   const limiters = new Map(
-    (Object.keys(QUOTAS) as QuotaName[]).map(name => {
+    (Object.keys(QUOTAS) as CountedQuota[]).map(name => {
       const options = {
         keyPrefix: `quota:${name}`,
         points: perMinute[name] ?? QUOTAS[name].perMinute,

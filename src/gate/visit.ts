@@ -13,7 +13,7 @@ const NO_DOMAINS: Domains = {
   noteVisit: () => {},
 }
 
-export type Visits = {
+export type HostAdmission = {
   readonly domains: Domains
   /** Step 0 of the gate: finds the host of a request. Refuses, or returns an answer if no route is to run. */
   readonly admit: (request: FastifyRequest) => { host: Host; answer?: Answer | Promise<Answer> }
@@ -24,7 +24,7 @@ export type Visits = {
 export function openVisits(
   config: Pick<Config, 'baseUrl' | 'alsoHosts' | 'trustProxy' | 'tls'>,
   domains: Domains = NO_DOMAINS,
-): Visits {
+): HostAdmission {
   const hostOf = openHosts(config, domains.find)
   const isByHttps = openSecurity(config)
   const isBaseSecure = config.baseUrl?.startsWith('https:') ?? false

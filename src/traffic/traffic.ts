@@ -18,7 +18,7 @@ import * as clickFlows from './click-flows/click-flows.ts'
 import * as flowTrial from './click-flows/try.ts'
 import * as flowVersions from './click-flows/versions.ts'
 import * as domainsApi from './domains/api.ts'
-import { checkSoon, openDomainChecks } from './domains/checker.ts'
+import { checkDomainSoon, openDomainChecks } from './domains/checker.ts'
 import { openDomainNotices } from './domains/notices.ts'
 import { openDomains } from './domains/open.ts'
 import { openReputation } from './domains/reputation.ts'
@@ -65,5 +65,5 @@ export async function openCertificates(ground: Ground, take: TakePart) {
   const files = await openCertificateFiles(ground)
   if (files !== undefined) take(files)
   const live = take(await openLiveCertificates(ground, files))
-  return { live, openWorker: () => openCertificateWorker(ground, files, name => checkSoon(ground, name)) }
+  return { live, openWorker: () => openCertificateWorker(ground, files, name => checkDomainSoon(ground, name)) }
 }

@@ -12,3 +12,6 @@ export async function databaseTimeIn(db: Kysely<Tables>, ms: number): Promise<st
   if (clock === undefined) throw new Error('the database returned no time')
   return clock.at
 }
+
+/** The time of a change, as a column's value: processes poll for rows that changed since. */
+export const CHANGED_NOW = sql<string>`now()`

@@ -1,7 +1,7 @@
 // The types of a decision: the compiled campaign, the visitor, and where the visit goes.
 
 import type { Visit } from '../../ground/room.ts'
-import type { Template } from '../../traffic/addresses/macros.ts'
+import type { AddressTemplate } from '../../traffic/addresses/macros.ts'
 import type { ChannelPlace } from '../../traffic/addresses/into-channel.ts'
 import type { LiveCampaign, LiveChannel, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
 import type { Agent } from './agent.ts'
@@ -18,10 +18,10 @@ export type CompiledCampaign = {
   readonly read: ParameterReader
   /** Undefined without a cost model. */
   readonly costOf: CostReader | undefined
-  readonly redirect: Template | undefined
+  readonly redirect: AddressTemplate | undefined
   /** Whether visitors go to the URL of the campaign's offer, and to `redirect` only while no offer is known. */
   readonly is_following: boolean
-  readonly fallback: Template | undefined
+  readonly fallback: AddressTemplate | undefined
 }
 
 /** The visitor, with what a decision depends on. */
@@ -46,7 +46,7 @@ export type IntoChannel = { readonly channel: LiveChannel; readonly place: Chann
 /** Where a visit goes. Without a template it has no destination, unless it goes into a channel. */
 export type Course = {
   /** The destination; for a visit into a channel, the destination if there is no invite link. */
-  readonly template: Template | undefined
+  readonly template: AddressTemplate | undefined
   readonly into?: IntoChannel | undefined
   /** If a page opens Telegram's app instead of a redirect: the link it opens, up to the click id. */
   readonly app_link?: string | undefined

@@ -3,7 +3,7 @@
 import { toWireId } from '../../contract/ids.ts'
 import { stableHashOf } from '../../ground/stable-hash.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
-import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
+import { compileTemplate, type AddressTemplate } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import { type ChannelDestination, isFollowing, type TelegramDestination } from '../../traffic/campaigns/destination.ts'
 import { namesOf } from '../../traffic/campaigns/link.ts'
@@ -145,7 +145,10 @@ function toChannel(
 }
 
 /** The offer's current URL if the campaign follows it, else the campaign's own URL. */
-function addressOf({ is_following, redirect }: CompiledCampaign, offer: LiveOffer | undefined): Template | undefined {
+function addressOf(
+  { is_following, redirect }: CompiledCampaign,
+  offer: LiveOffer | undefined,
+): AddressTemplate | undefined {
   return is_following && offer !== undefined ? (templateOf(offer) ?? redirect) : redirect
 }
 

@@ -30,7 +30,7 @@ import type { UsdPerUnit } from './rate.ts'
 import { redirectIntoChannel, redirectTo } from './redirect-answer.ts'
 import { isTestVisit } from './test-visits.ts'
 import type { Unfilled } from './unfilled.ts'
-import { linkCookie, onwardCookie, type Visitor, type Visits, visitorOf, visitsOf } from './visitor.ts'
+import { linkCookie, onwardCookie, type Visitor, type VisitHistory, visitorOf, visitsOf } from './visitor.ts'
 import { CLOSED, COME_BACK, PAUSED_PATH } from './while-paused.ts'
 
 type RedirectParts = {
@@ -222,7 +222,7 @@ function visitsHere(
   { campaign }: CompiledCampaign,
   visitor: Visitor,
   { url, headers, is_secure }: Visit,
-): Visits {
+): VisitHistory {
   return visitsOf(
     secrets,
     { campaign_id: campaign.id, visitor_id: visitor.id },

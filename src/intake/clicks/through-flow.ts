@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache'
 import type { TelegramPlace } from '../../contract/telegram.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
-import { compileTemplate, type Template } from '../../traffic/addresses/macros.ts'
+import { compileTemplate, type AddressTemplate } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import type { LiveCampaign, LiveChannel, LiveFlow } from '../../traffic/campaigns/live.ts'
 import { type Live, offerTaking } from '../../traffic/caps/closed.ts'
@@ -19,7 +19,7 @@ type CompiledVersion = {
   readonly version: number
   readonly flow: CompiledFlow
   readonly asksLastSeen: boolean
-  readonly redirects: ReadonlyMap<FlowNode, Template | undefined>
+  readonly redirects: ReadonlyMap<FlowNode, AddressTemplate | undefined>
 }
 
 /** More flows than this rarely have traffic at once. A flow that was evicted is compiled again. */
@@ -85,7 +85,7 @@ export function openOfferOf(offer_id: string | null | undefined, live: Pick<Live
 /** The channel if visitors can be sent into it. A channel that the bot can no longer reach takes visitors only if there is no fallback. */
 export function openChannel(
   id: string | null | undefined,
-  fallback: Template | undefined,
+  fallback: AddressTemplate | undefined,
   live: Pick<Live, 'object'>,
 ): LiveChannel | undefined {
   const channel = id == null ? undefined : live.object('channel', id)
@@ -96,7 +96,7 @@ export function openChannel(
 type End = Pick<Course, 'template' | 'app_link' | 'into' | 'offer_id' | 'landing_id' | 'bot_id'>
 
 /** Where a visitor goes if their path is closed: to the fallback, else to the landing of the path, even if its offer is closed. */
-function endWithout({ landing }: Walk, fallback: Template | undefined, live: Live): End {
+function endWithout({ landing }: Walk, fallback: AddressTemplate | undefined, live: Live): End {
   const page = landing?.landing_id == null ? undefined : live.object('landing', landing.landing_id)
   if (fallback !== undefined || !isOpen(page))
     return { template: fallback, offer_id: null, landing_id: null, bot_id: null }
@@ -107,7 +107,7 @@ function endWithout({ landing }: Walk, fallback: Template | undefined, live: Liv
 function endOf(
   { landing, end }: Walk,
   { redirects }: CompiledVersion,
-  fallback: Template | undefined,
+  fallback: AddressTemplate | undefined,
   live: Live,
   ms: number,
 ): End | undefined {

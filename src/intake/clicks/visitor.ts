@@ -41,7 +41,7 @@ const SEEN_SECONDS = MOST_HOURS * 3600
 const SEEN = named(['vis_seen', 'sluice_t'], '[0-9a-z]{1,9}\\.[\\w-]{16}')
 
 /** The cookie with the last visit, signed for the campaign and the visitor, so that it is valid for no other. */
-export type Visits = {
+export type VisitHistory = {
   /** The time of the visitor's last visit, Unix milliseconds; null without a cookie. */
   readonly lastSeen: () => number | null
   /** The Set-Cookie header with the time of this visit. The browser sends it back only to the same campaign link. */
@@ -53,7 +53,7 @@ export function visitsOf(
   secrets: Pick<Secrets, 'mac'>,
   of: { campaign_id: string; visitor_id: string },
   { cookies, url, isSecure }: { cookies: string | string[] | undefined; url: string; isSecure: boolean },
-): Visits {
+): VisitHistory {
   const sign = (seconds: string) =>
     secrets.mac('last seen', `${of.campaign_id} ${of.visitor_id} ${seconds}`).toString('base64url').slice(0, 16)
   return {

@@ -25,7 +25,7 @@ export type ClickState = {
 }
 
 /** The order of the fields of `click_change`, which has each before and after. Conversions are columns beside it. */
-export const STATES = [
+export const CLICK_STATE_FIELDS = [
   'stages',
   'tracked',
   'bot_id',
@@ -66,7 +66,7 @@ export class ClickSheet {
   addChange(org_id: number, id: string, before: ClickState, after: ClickState): void {
     const row = this.#rowOf(org_id)
     let fields = id
-    for (const state of STATES) fields += `,${before[state] ?? ''},${after[state] ?? ''}`
+    for (const state of CLICK_STATE_FIELDS) fields += `,${before[state] ?? ''},${after[state] ?? ''}`
     const comma = row.changes === '' ? '' : ','
     row.changes += `${comma}"(${fields})"`
     row.were += `${comma}${quoted(before.conversions)}`

@@ -13,7 +13,7 @@ export type StatusCounts = readonly [
 ]
 
 /** Counts by event type. */
-export type Conversions = ReadonlyMap<string, StatusCounts>
+export type StatusCountsByType = ReadonlyMap<string, StatusCounts>
 
 export function readConversions(text: string | null): Map<string, StatusCounts> {
   const found = new Map<string, StatusCounts>()
@@ -26,7 +26,7 @@ export function readConversions(text: string | null): Map<string, StatusCounts> 
   return found
 }
 
-export function writeConversions(conversions: Conversions): string | null {
+export function writeConversions(conversions: StatusCountsByType): string | null {
   const types = [...conversions].filter(
     ([, [approved, pending, rejected]]) => approved !== 0 || pending !== 0 || rejected !== 0,
   )
@@ -38,7 +38,12 @@ export function writeConversions(conversions: Conversions): string | null {
 }
 
 /** A copy with one conversion of a type more or fewer; `at` is 0 for approved, 1 for pending, 2 for rejected. */
-export function withOne(conversions: Conversions, type: string, at: 0 | 1 | 2, more: 1 | -1): Conversions {
+export function withOne(
+  conversions: StatusCountsByType,
+  type: string,
+  at: 0 | 1 | 2,
+  more: 1 | -1,
+): StatusCountsByType {
   const [approved, pending, rejected, millionths] = conversions.get(type) ?? NONE
   const counts: [number, number, number] = [approved, pending, rejected]
   counts[at] += more
@@ -46,7 +51,7 @@ export function withOne(conversions: Conversions, type: string, at: 0 | 1 | 2, m
 }
 
 /** A copy in which the approved conversions of a type pay `more` millionths more. */
-export function withAmount(conversions: Conversions, type: string, more: bigint): Conversions {
+export function withAmount(conversions: StatusCountsByType, type: string, more: bigint): StatusCountsByType {
   const [approved, pending, rejected, millionths = 0n] = conversions.get(type) ?? NONE
   return new Map(conversions).set(type, [approved, pending, rejected, millionths + more])
 }

@@ -74,7 +74,7 @@ export type Verdicts = {
   readonly rejected: number
   readonly revenue_pending: string
 }
-export const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected'] as const
+export const STATUS_COUNTERS = ['revenue_pending', 'approved', 'pending', 'rejected'] as const
 
 /** The columns of a click that hold its cost. Clicks of a version without costs lack them. */
 type Priced = { readonly cost?: string | null; readonly cost_counts?: boolean | null }
@@ -162,4 +162,4 @@ function numbersOf({ counts, revenue, cost, unread_costs, revenue_pending, verdi
 }
 
 const money = (units: bigint): string => (units === 0n ? '' : fromUnits(units, DECIMALS))
-const NO_NUMBERS = ','.repeat(COUNTERS.length + 3 + VERDICTS.length - 1)
+const NO_NUMBERS = ','.repeat(COUNTERS.length + 3 + STATUS_COUNTERS.length - 1)

@@ -10,7 +10,7 @@ type CountedConversion = {
 }
 
 /** An active cap on conversions, with the count of its latest period; null if it has none. */
-export type CapRow = {
+export type ConversionCap = {
   id: string
   object_id: string
   event_types: string[]
@@ -26,12 +26,12 @@ type FilledCap = { org_id: number; id: string; closed_until: string }
 
 /** The count of one cap in the period of the batch. */
 class Tally {
-  readonly #cap: CapRow
+  readonly #cap: ConversionCap
   readonly #period: CapPeriodSpan
   readonly #before: number
   #used: number
 
-  constructor(cap: CapRow, at_ms: number) {
+  constructor(cap: ConversionCap, at_ms: number) {
     this.#cap = cap
     this.#period = periodAt(cap, at_ms)
     const isSame = cap.period_start !== null && msOf(cap.period_start) === this.#period.start_ms
@@ -67,7 +67,7 @@ export class CapCounts {
   readonly #tallies = new Map<number, Tally[]>()
 
   /** Adds the caps of an organization; `at` is the time of its conversions. */
-  addOrganization(org_id: number, caps: readonly CapRow[], at: string): void {
+  addOrganization(org_id: number, caps: readonly ConversionCap[], at: string): void {
     if (caps.length === 0) return
     const at_ms = msOf(at)
     this.#tallies.set(

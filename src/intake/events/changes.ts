@@ -10,7 +10,7 @@ import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
 import { writeConversions } from '../counters/conversions.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
 import { CapCounts } from './caps.ts'
-import type { Revision, Source } from './items.ts'
+import type { Revision, ConversionSource } from './items.ts'
 import type { KnownClick, StandingCounts, StoredEvent } from './organization-state.ts'
 import type { People } from './people.ts'
 import type { Forms } from './reads.ts'
@@ -20,7 +20,7 @@ type NewEvent = StoredEvent & {
   person_id: string
   bot_id: string | null
   telegram_user_id: string | null
-  source: Source
+  source: ConversionSource
   test: boolean
 }
 

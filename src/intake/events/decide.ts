@@ -21,7 +21,7 @@ import {
   botOf,
   type OrganizationState,
   type KnownClick,
-  type Person,
+  type ConvertingPerson,
   type EventStanding,
   type StoredEvent,
   startOf,
@@ -180,7 +180,7 @@ export class Decisions {
     if (money !== undefined) this.#state.booked.put(event.id, money.currency, money.usd_per_unit)
   }
 
-  #eventOf(item: Conversion, click: KnownClick, id: string, person: Person, payout: Paid['payout']) {
+  #eventOf(item: Conversion, click: KnownClick, id: string, person: ConvertingPerson, payout: Paid['payout']) {
     return {
       org_id: this.#org_id,
       id,

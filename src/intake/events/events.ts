@@ -13,7 +13,7 @@ import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import type * as api from './api.ts'
 import type { Conversions } from './conversions.ts'
 import { readConversion } from './intake.ts'
-import type { Source } from './items.ts'
+import type { ConversionSource } from './items.ts'
 import type { StoredEvent } from './organization-state.ts'
 import { EVENT_COLUMNS } from './reads.ts'
 
@@ -31,7 +31,7 @@ const STANDING = `coalesce(r.status, 'approved') as status,
   trim_scale(case when r.status is null then coalesce(e.payout, 0) else r.amount end)::text as amount, coalesce(r.seq, 0)::int as revisions`
 
 type LoggedEventRow = StoredEvent & { status: EventStatus; amount: string; revisions: number } & {
-  source: Source
+  source: ConversionSource
   test: boolean
   original: OriginalMoney | null
 }

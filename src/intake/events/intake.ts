@@ -5,13 +5,13 @@ import { refuse } from '../../contract/refusals.ts'
 import { clickOfStart } from '../../contract/telegram.ts'
 import type { ConversionDraft } from './api.ts'
 import { eventId } from './identity.ts'
-import type { Conversion, NamedBot, Source, UsedKey } from './items.ts'
+import type { Conversion, NamedBot, ConversionSource, UsedKey } from './items.ts'
 import { telegramUserId } from './person.ts'
 
 /** The organization it is recorded for, and how it arrived. */
 export type Sender = {
   readonly org_id: number
-  readonly source: Source
+  readonly source: ConversionSource
   /** The campaigns the sender is restricted to, or null. */
   readonly campaigns: readonly string[] | null
   readonly key: UsedKey | undefined

@@ -11,7 +11,7 @@ export type UsedKey = Pick<Key, 'key_id' | 'through' | 'read_at'>
 /** The bot a bot_start names, by name (lower case, without @) or by id. */
 export type NamedBot = { readonly username: string } | { readonly id: string }
 
-export type Source = 'api' | 'dashboard' | 'service' | 'network'
+export type ConversionSource = 'api' | 'dashboard' | 'service' | 'network'
 
 /** A conversion to record, checked as far as possible without the database. */
 export type Conversion = {
@@ -37,7 +37,7 @@ export type Conversion = {
   readonly bot: NamedBot | undefined
   /** For joins, which happen once on whatever click: the identity without the click, and the key that finds events of older versions. */
   readonly once?: { readonly id: string; readonly found_by: string }
-  readonly source: Source
+  readonly source: ConversionSource
   /** The campaigns the sender is restricted to, or null. */
   readonly campaigns: readonly string[] | null
   readonly key: UsedKey | undefined

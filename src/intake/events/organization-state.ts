@@ -1,10 +1,10 @@
 /** The state of an organization that a batch decides by and changes; `read-state.ts` reads it. */
 import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
-import type { Conversions } from '../counters/conversions.ts'
+import type { StatusCountsByType } from '../counters/conversions.ts'
 import type { RatesRead } from '../../money/rates/rate-of-day.ts'
 import type { BookedRates } from './booked-rates.ts'
-import type { CapRow } from './caps.ts'
+import type { ConversionCap } from './caps.ts'
 import { startId } from './identity.ts'
 import type { Conversion } from './items.ts'
 import type { Account, Rule } from './targets.ts'
@@ -57,7 +57,7 @@ export type KnownClick = {
   /** Its conversions by status; null: none was counted by status. */
   standing: StandingCounts | null
   /** All its conversions by type and status, also those that pay nothing. */
-  conversions: Conversions
+  conversions: StatusCountsByType
   offer_payout: string | null
   /** The currency of the offer's payout; null is US dollars. */
   payout_currency: string | null
@@ -75,7 +75,7 @@ export type EventStanding = {
   readonly was_held: boolean
 }
 
-export type Person = { id: string; telegram_user_id: string | null; is_charged: boolean }
+export type ConvertingPerson = { id: string; telegram_user_id: string | null; is_charged: boolean }
 export type Balance = { balance: string; price_per_person: string; hold_when_empty: boolean }
 
 export type OrganizationState = {
@@ -89,13 +89,13 @@ export type OrganizationState = {
   revised: Map<string, EventStanding>
   clicks: Map<string, KnownClick>
   /** By person key. */
-  people: Map<string, Person>
-  peopleById: Map<string, Person>
+  people: Map<string, ConvertingPerson>
+  peopleById: Map<string, ConvertingPerson>
   rules: Rule[]
   accounts: Account[]
   /** The ad accounts each event was delivered to, for the events in `ofClick`. */
   deliveredTo: Map<string, string[]>
-  caps: CapRow[]
+  caps: ConversionCap[]
   /** Ids of live bots, by id and by name. */
   bots: Map<string, string>
   /** The rates of days, for offers' payouts and for revisions in other currencies. */

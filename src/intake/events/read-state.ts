@@ -12,7 +12,7 @@ import type { Value } from '../../ground/db/statement.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 import { readConversions } from '../counters/conversions.ts'
 import { BookedRates } from './booked-rates.ts'
-import type { CapRow } from './caps.ts'
+import type { ConversionCap } from './caps.ts'
 import type { Conversion, Item } from './items.ts'
 import {
   type Balance,
@@ -141,7 +141,7 @@ function questionsOf(batch: BatchItems) {
       ? ofKeys<WithOrg<EventOfClickRow>>(batch, reads.READ_EVENTS_OF_CLICKS, revisedClicks)
       : undefined,
     events: hasConversions ? ofKeys<WithOrg<StoredEvent>>(batch, reads.READ_EVENTS, events) : undefined,
-    caps: hasConversions ? ofOrganizations<WithOrg<CapRow>>(batch, reads.READ_CAPS) : undefined,
+    caps: hasConversions ? ofOrganizations<WithOrg<ConversionCap>>(batch, reads.READ_CAPS) : undefined,
     // A revised conversion may be of any type.
     targets:
       hasConversions || mayReviseAny

@@ -26,7 +26,7 @@ type PostbackCall = { readonly org_id: number; readonly network_id: string; read
  * The refusal to keep for a postback that was refused with `error`. It is `Differing` if the status is ignored and this network's conversion of the
  * same click and transaction id is recorded with another status; else the error itself. Throws the database's error.
  */
-export async function refusalOf(
+export async function ignoredCallRefusal(
   pool: Pick<pg.Pool, 'query'>,
   { org_id, network_id, fields }: PostbackCall,
   maps: NetworkMaps,

@@ -9,7 +9,7 @@ export function faultOfIps(list: readonly string[]): string | undefined {
 }
 
 /** Whether a caller is on the list; an empty list allows every caller. */
-export function isListed(list: readonly string[], ip: string): boolean {
+export function isListedIp(list: readonly string[], ip: string): boolean {
   if (list.length === 0) return true
   if (!ipaddr.isValid(ip)) return false
   // Unwraps an IPv4 address that a dual-stack socket shows as IPv6.

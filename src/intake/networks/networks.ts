@@ -17,7 +17,7 @@ import { wantRates } from '../../money/rates/wanted.ts'
 import type * as api from './api.ts'
 import { faultOfIps } from './ips.ts'
 import type { NetworkMaps } from './read-call.ts'
-import { TEMPLATES, type Template } from './templates.ts'
+import { TEMPLATES, type NetworkTemplate } from './templates.ts'
 import { hashToken, newToken } from './token.ts'
 
 const COLUMNS = [
@@ -272,7 +272,7 @@ async function networksOf(
 }
 
 /** The query of the postback URL: the first name of each field, with the network's macro. */
-function queryOf({ macros, also }: Template, parameters: api.ParameterMap): string {
+function queryOf({ macros, also }: NetworkTemplate, parameters: api.ParameterMap): string {
   const pairs = Object.entries(macros).flatMap(([field, macro]) => {
     const name = parameters[field as api.Field][0]
     return name === undefined ? [] : [`${name}=${macro}`]

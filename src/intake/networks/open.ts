@@ -4,7 +4,7 @@ import type { Ground, Visit } from '../../ground/room.ts'
 import type { Conversion, Revision } from '../events/items.ts'
 import { payoutConverter } from './in-dollars.ts'
 import { openLastReceived } from './last-received.ts'
-import { refusalOf } from './ignored.ts'
+import { ignoredCallRefusal } from './ignored.ts'
 import * as networks from './networks.ts'
 import { type Fields, readCall } from './read-call.ts'
 import { type PostbackTools, receiveCall, runner } from './receive.ts'
@@ -15,7 +15,7 @@ import { openWaitingCalls } from './waiting-calls.ts'
 export function openNetworks(ground: Ground, given: Omit<PostbackTools, 'lastReceived' | 'refusalOf' | 'inDollars'>) {
   const lastReceived = openLastReceived(ground.database.worker, ground.log)
   const refusalToKeep: PostbackTools['refusalOf'] = (call, maps, refusal) =>
-    refusalOf(ground.database.keys, call, maps, refusal)
+    ignoredCallRefusal(ground.database.keys, call, maps, refusal)
   const inDollars = payoutConverter(ground)
   const tools = { ...given, lastReceived, refusalOf: refusalToKeep, inDollars }
   const mapsOf = (org_id: number, network_id: string) => networks.mapsOf(ground.db, org_id, network_id)

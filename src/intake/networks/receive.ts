@@ -15,7 +15,7 @@ import { Differing, requireSame } from '../refused-events/difference.ts'
 import { type Keeper, withoutSecrets } from '../refused-events/keep.ts'
 import { type Unearned, unearnedOf } from '../refused-events/unearned.ts'
 import type { LastReceived } from './last-received.ts'
-import { isListed } from './ips.ts'
+import { isListedIp } from './ips.ts'
 import { Ignored } from './meaning.ts'
 import {
   type CallRead,
@@ -182,7 +182,7 @@ async function record(
 const isEarly = (error: unknown): boolean => error instanceof Refusal && error.refusal === 'conversion_unknown'
 
 function requireAllowed({ ips, active }: Network, ip: string): void {
-  if (!isListed(ips, ip)) throw new Diagnosed('ip_not_listed', `${ip} is not one of the network's allowed IPs`)
+  if (!isListedIp(ips, ip)) throw new Diagnosed('ip_not_listed', `${ip} is not one of the network's allowed IPs`)
   if (!active) throw new Diagnosed('network_off', 'the network is switched off')
 }
 

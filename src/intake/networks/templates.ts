@@ -13,7 +13,7 @@ import {
 } from './api.ts'
 import type { NetworkMaps } from './read-call.ts'
 
-export type Template = Omit<NetworkMaps, 'currency' | 'convert'> & {
+export type NetworkTemplate = Omit<NetworkMaps, 'currency' | 'convert'> & {
   /** The network's macro for each field that it can send. */
   readonly macros: Partial<Record<Field, string>>
   /** A further parameter of the postback URL. */
@@ -99,7 +99,7 @@ const STEPS: StatusMap = {
   ...statusesFor('deposit', ['deposit', 'dep', 'redeposit', 'rd']),
 }
 
-export const TEMPLATES: Readonly<Record<TemplateName, Template>> = {
+export const TEMPLATES: Readonly<Record<TemplateName, NetworkTemplate>> = {
   keitaro: {
     parameters: parametersOf({ click_id: ['subid'], transaction_id: ['tid'] }),
     macros: {

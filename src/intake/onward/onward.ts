@@ -8,7 +8,7 @@ import { toUuid, toWireId } from '../../contract/ids.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
 import { publicChat } from '../../contract/telegram.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
-import type { Template } from '../../traffic/addresses/macros.ts'
+import type { AddressTemplate } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { isOpen } from '../../traffic/funnels/choose.ts'
@@ -142,7 +142,7 @@ async function toChannel(
   return redirectIntoChannel(open, place)
 }
 
-function ledTo(template: Template | undefined, click: FoundClick, app_link?: string): Answer | undefined {
+function ledTo(template: AddressTemplate | undefined, click: FoundClick, app_link?: string): Answer | undefined {
   const location = template?.fill(valuesOfClick(click))
   if (location === undefined) return undefined
   if (app_link !== undefined) return openingPage(location, app_link + toWireId(click.id))

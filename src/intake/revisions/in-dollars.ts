@@ -18,7 +18,7 @@ import type { RevisionFileLine, WrongLine } from './revision-file.ts'
 type AmountInCurrency = Pick<RevisionDraft, 'amount' | 'currency'>
 
 /** The amount in dollars, or the foreign amount to convert. */
-export function amountOf({ amount, currency }: AmountInCurrency): {
+export function revisedAmountOf({ amount, currency }: AmountInCurrency): {
   readonly amount: string | undefined
   readonly foreign: ForeignAmount | undefined
 } {
@@ -34,7 +34,7 @@ export async function wantRatesFor(
   { database, config }: Omit<RatesReader, 'actor'>,
   amounts: readonly AmountInCurrency[],
 ): Promise<void> {
-  if (amounts.some(one => amountOf(one).foreign !== undefined)) await wantRates({ pool: database.reads, config })
+  if (amounts.some(one => revisedAmountOf(one).foreign !== undefined)) await wantRates({ pool: database.reads, config })
 }
 
 /** The lines with their amounts in dollars, as they would be booked now. A line without a rate is wrong. */
@@ -43,7 +43,7 @@ export async function linesInDollars<FoundLine extends RevisionFileLine>(
   lines: readonly (FoundLine | WrongLine)[],
 ): Promise<((FoundLine & { dollars: string | undefined }) | WrongLine)[]> {
   const day = dayOf(Date.now())
-  const foreign = lines.flatMap(line => ('error' in line ? [] : (amountOf(line).foreign ?? [])))
+  const foreign = lines.flatMap(line => ('error' in line ? [] : (revisedAmountOf(line).foreign ?? [])))
   const events = lines.flatMap(line => ('error' in line || line.event_id === null ? [] : line.event_id))
   const places = foreign.map(({ currency }) => ({ currency, day }))
   const pool = database.reads
@@ -53,7 +53,7 @@ export async function linesInDollars<FoundLine extends RevisionFileLine>(
   const booked = new BookedRates(rows)
   return lines.map(line => {
     if ('error' in line) return line
-    const { amount, foreign: foreignAmount } = amountOf(line)
+    const { amount, foreign: foreignAmount } = revisedAmountOf(line)
     if (foreignAmount === undefined) return { ...line, dollars: amount }
     const worth = amountInDollars(line.event_id ?? '', foreignAmount, { booked, rateOf }, day)
     return worth instanceof Refusal ? { line: line.line, error: worth.message } : { ...line, dollars: worth.dollars }

@@ -14,7 +14,7 @@ import type { Revision } from '../events/items.ts'
 import { countedAmount, isStandingChange, nextStanding } from '../events/judge.ts'
 import type { EventStanding } from '../events/organization-state.ts'
 import type * as api from './api.ts'
-import { amountOf, linesInDollars, wantRatesFor } from './in-dollars.ts'
+import { revisedAmountOf, linesInDollars, wantRatesFor } from './in-dollars.ts'
 import { findEvents, type FoundEvent, readStandings } from './find-events.ts'
 import { type RevisionFileLine, readRevisionFile, type WrongLine } from './revision-file.ts'
 
@@ -144,7 +144,7 @@ function revisionOf(
     org_id,
     of: { event_id },
     status: draft.status,
-    ...amountOf(draft),
+    ...revisedAmountOf(draft),
     reason: draft.reason || null,
     network_id: null,
     actor: user_id,

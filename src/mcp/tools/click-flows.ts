@@ -72,7 +72,7 @@ const edge = {
     from: { type: 'string' },
     to: { type: 'string' },
     branch: { type: 'string', enum: [...flows.BRANCHES], description: 'From a condition: one edge per branch' },
-    weight: { type: 'integer', minimum: 0, maximum: flows.MOST_WEIGHT, description: 'From a split: share' },
+    weight: { type: 'integer', minimum: 0, maximum: flows.MOST_EDGE_WEIGHT, description: 'From a split: share' },
   },
 }
 

@@ -12,7 +12,7 @@ const Day = z.iso
 
 /** Below a billion, and small enough for a unit of the weakest currency. */
 const PLAIN = /^\d{1,9}(\.\d{1,18})?$/
-export const UsdPerUnit = z
+export const RateInUsd = z
   .string({ error: 'must be a decimal string, such as 1.08' })
   .trim()
   .refine(text => PLAIN.test(text) && /[1-9]/.test(text), {
@@ -87,7 +87,7 @@ export const setOwnRate = endpoint({
     'change. Each own rate is kept with the member who saved it. null makes the sources’ rates apply again.',
   body: z.object({
     from_day: Day,
-    usd_per_unit: UsdPerUnit.nullable(),
+    usd_per_unit: RateInUsd.nullable(),
     note: z
       .string()
       .trim()

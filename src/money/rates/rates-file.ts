@@ -5,7 +5,7 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type pg from 'pg'
 import { isCurrencyCode, USD } from '../../contract/currencies.ts'
-import { UsdPerUnit } from './api.ts'
+import { RateInUsd } from './api.ts'
 import type { Quote } from './source.ts'
 
 const TITLES = ['day', 'currency', 'usd_per_unit'] as const
@@ -61,7 +61,7 @@ function errorOf({ day, currency, usd_per_unit }: RateLine): string | undefined 
   if (!isDay) return `“${day.slice(0, 20)}” is not a day: write it as 2026-03-31`
   if (!isCurrencyCode(currency) || currency === USD)
     return `“${currency.slice(0, 20)}” is not the code of a currency other than USD, such as EUR`
-  const rate = UsdPerUnit.safeParse(usd_per_unit)
+  const rate = RateInUsd.safeParse(usd_per_unit)
   return rate.success ? undefined : `usd_per_unit ${rate.error.issues[0]?.message}`
 }
 

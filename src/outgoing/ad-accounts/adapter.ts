@@ -14,7 +14,7 @@ export type Adapter<Settings> = {
   /** Whether a test event needs a test code to stay out of the advertiser's figures. */
   readonly needsTestCode: boolean
   /** The event in the platform's format, or why it is not sent. `now` in Unix ms. */
-  render(settings: Settings, mapped: MappedEvent, conversion: Conversion, now: number): RenderedEvent
+  render(settings: Settings, mapped: MappedEvent, conversion: ConversionToSend, now: number): RenderedEvent
   /** The call that sends an event, with the judgement of its answer. */
   call(sending: EventToSend<Settings>): Outgoing
 }
@@ -48,7 +48,7 @@ export type AccessTokens = {
 export type TestCode = { readonly test_event_code?: string | undefined }
 
 /** A conversion with the data of its click that an adapter may report. Nothing in it is hashed yet. */
-export type Conversion = {
+export type ConversionToSend = {
   /** The same for every attempt and every account. Platforms detect duplicates by it. */
   readonly event_id: string
   readonly type: EventType

@@ -6,9 +6,9 @@ import { metaError } from '../../../tests/support/meta-fake.ts'
 import type { Reply } from '../../../tests/support/platform-fake.ts'
 import { tiktokReply } from '../../../tests/support/tiktok-fake.ts'
 import type { CallAnswer } from '../deliveries/lane.ts'
-import type { Conversion, RenderedEvent } from './adapter.ts'
+import type { ConversionToSend, RenderedEvent } from './adapter.ts'
 import type { GoogleSettings, MetaSettings, TikTokSettings } from './api.ts'
-import { pageOf } from './conversion.ts'
+import { pageUrlOf } from './conversion.ts'
 import { judgeGoogle, renderGoogle } from './google.ts'
 import { sha256 } from './hashing.ts'
 import { judgeMeta, renderMeta } from './meta.ts'
@@ -28,7 +28,7 @@ const click = {
   user_agent: 'Mozilla/5.0',
   ip: '203.0.114.9',
 }
-const conversion = (fields: Partial<Conversion> = {}): Conversion => ({
+const conversion = (fields: Partial<ConversionToSend> = {}): ConversionToSend => ({
   event_id: '01h455vb4pex5vsknk084sn02q',
   type: 'ftd',
   happened_ms: HAPPENED_MS,
@@ -106,7 +106,7 @@ describe('Meta', () => {
   })
 
   test('is told nothing of a person that was not asked for, and no click id that has expired', () => {
-    const user = (one: Conversion, changed = {}) => eventOf(render(one, changed))['user_data']
+    const user = (one: ConversionToSend, changed = {}) => eventOf(render(one, changed))['user_data']
     assert.deepEqual(Object.keys(user(conversion(), { sends_contact: false }) as object), [
       'external_id',
       'client_ip_address',
@@ -121,7 +121,7 @@ describe('Meta', () => {
   })
 
   test('hears where it happened: on a website only with its page and browser', () => {
-    const source = (one: Conversion, changed = {}) => eventOf(render(one, changed))['action_source']
+    const source = (one: ConversionToSend, changed = {}) => eventOf(render(one, changed))['action_source']
     assert.equal(source(conversion({ is_chat: true })), 'chat')
     assert.equal(source(conversion({ type: 'subscription_renewed' })), 'system_generated')
     assert.equal(source(without('user_agent')), 'system_generated')
@@ -263,8 +263,8 @@ describe('Google', () => {
 })
 
 test('the page of an address has neither query nor macros, and Telegram’s links are no page', () => {
-  assert.equal(pageOf('https://shop.example/{geo}/x?c={click_id}#y'), 'https://shop.example//x')
-  assert.equal(pageOf('https://shop.example/?c={click_id}'), 'https://shop.example/')
+  assert.equal(pageUrlOf('https://shop.example/{geo}/x?c={click_id}#y'), 'https://shop.example//x')
+  assert.equal(pageUrlOf('https://shop.example/?c={click_id}'), 'https://shop.example/')
   for (const none of ['https://t.me/bot?start={click_id}', 'https://x.telegram.me/y', 'nonsense', null])
-    assert.equal(pageOf(none), null)
+    assert.equal(pageUrlOf(none), null)
 })

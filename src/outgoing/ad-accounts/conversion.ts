@@ -4,10 +4,10 @@ import type { EventType } from '../../contract/event-types.ts'
 import { timeOfId, toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import { isPublicAddress } from '../../ground/guard.ts'
-import type { Conversion } from './adapter.ts'
+import type { ConversionToSend } from './adapter.ts'
 
 /** The columns of a click `c`, and the address it led to: its campaign's redirect `p`, or its offer's address `o`. */
-export const CLICK_COLUMNS = `c.id as click_id, c.fbclid, c.gclid, c.gbraid, c.wbraid, c.ttclid, c.user_agent, c.ip_encrypted,
+export const PLATFORM_CLICK_COLUMNS = `c.id as click_id, c.fbclid, c.gclid, c.gbraid, c.wbraid, c.ttclid, c.user_agent, c.ip_encrypted,
   coalesce(p.destination ->> 'url', o.url) as led_to`
 /** `$1` is the organization. */
 export const JOIN_PAGE = `
@@ -42,7 +42,7 @@ export function conversionOf(
   row: ConversionRow,
   website_url: string | null,
   secrets: Pick<Secrets, 'open'>,
-): Conversion {
+): ConversionToSend {
   const { event_id, type, happened_ms, payout, person_id, source, email, phone, click_id } = row
   const { fbclid, gclid, gbraid, wbraid, ttclid, user_agent } = row
   return {
@@ -52,7 +52,7 @@ export function conversionOf(
     payout,
     person_id: toWireId(person_id),
     is_chat: source === 'service' || IN_CHAT.has(type),
-    page_url: pageOf(website_url ?? row.led_to),
+    page_url: pageUrlOf(website_url ?? row.led_to),
     contact: { email, phone },
     click: {
       // The time of a deleted click is unknown, so the conversion's is used.
@@ -80,7 +80,7 @@ const IN_CHAT: ReadonlySet<EventType> = new Set<EventType>([
 const TELEGRAM = /(^|\.)(t\.me|telegram\.(me|org))$/
 
 /** The page of an address, without its query and macros, which platforms need not know. */
-export function pageOf(address: string | null): string | null {
+export function pageUrlOf(address: string | null): string | null {
   const url = address === null ? null : URL.parse(address.replace(/\{[^{}]*\}/g, ''))
   return url === null || TELEGRAM.test(url.hostname) ? null : url.origin + url.pathname
 }

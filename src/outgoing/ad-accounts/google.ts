@@ -7,7 +7,7 @@ import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import {
   type Adapter,
-  type Conversion,
+  type ConversionToSend,
   type EventToSend,
   jsonOf,
   judgeUnreadable,
@@ -21,7 +21,7 @@ const MAX_AGE_DAYS = 90
 const MAX_AGE_MS = MAX_AGE_DAYS * DAY_MS
 
 /** A conversion as an event of the Data Manager API, or why it is not sent. `now` in Unix ms decides whether it is too old. */
-export function renderGoogle(settings: GoogleSettings, conversion: Conversion, now: number): RenderedEvent {
+export function renderGoogle(settings: GoogleSettings, conversion: ConversionToSend, now: number): RenderedEvent {
   const { click, payout, happened_ms, event_id } = conversion
   const adIdentifiers = identifierOf(click)
   const userIdentifiers = settings.sends_contact ? contactOf(conversion.contact) : []
@@ -42,13 +42,13 @@ export function renderGoogle(settings: GoogleSettings, conversion: Conversion, n
 }
 
 /** Exactly one id: Google's earlier API refused gbraid and wbraid together. */
-function identifierOf({ gclid, wbraid, gbraid }: Conversion['click']) {
+function identifierOf({ gclid, wbraid, gbraid }: ConversionToSend['click']) {
   if (gclid !== null) return { gclid }
   if (wbraid !== null) return { wbraid }
   return gbraid === null ? undefined : { gbraid }
 }
 
-function contactOf({ email, phone }: Conversion['contact']): object[] {
+function contactOf({ email, phone }: ConversionToSend['contact']): object[] {
   const [address, digits] = [googleEmail(email), phoneDigits(phone)]
   return [
     ...(address === null ? [] : [{ emailAddress: sha256(address) }]),

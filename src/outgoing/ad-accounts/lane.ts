@@ -10,7 +10,7 @@ import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { ComposedDelivery, Judgement, Lane, DeliveryTarget } from '../deliveries/lane.ts'
 import { breakAccount, nameAccount } from './breaking.ts'
-import { CLICK_COLUMNS, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
+import { PLATFORM_CLICK_COLUMNS, type ConversionRow, conversionOf, JOIN_PAGE } from './conversion.ts'
 import { openGoogleTokens } from './google-token.ts'
 import type { PlatformAccess } from './adapter.ts'
 import { type ReportingAccount, reportingCall } from './platforms.ts'
@@ -32,7 +32,7 @@ const READ = `
   select d.id, d.target_id, d.seq, v.status, coalesce(v.amount > 0, false) as is_worth, f.state as first_state, f.is_under_way, a.restate, a.platform, a.settings, a.event_map, a.credential, a.state, a.deleted_at is not null as is_deleted,
     e.id as event_id, e.type,
     case when v.status = 'approved' then nullif(v.amount, 0) else e.payout end as payout, e.person_id, e.source, e.payload -> 'email' as email, e.payload -> 'phone' as phone,
-    floor(extract(epoch from e.created_at) * 1000)::float8 as happened_ms, ${CLICK_COLUMNS}
+    floor(extract(epoch from e.created_at) * 1000)::float8 as happened_ms, ${PLATFORM_CLICK_COLUMNS}
   from unnest($2::uuid[]) as due (id)
   cross join lateral (select * from deliveries where org_id = $1 and id = due.id limit 1) d
   cross join lateral (select * from ad_accounts where org_id = $1 and id = d.target_id limit 1) a

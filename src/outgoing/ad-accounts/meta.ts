@@ -8,7 +8,7 @@ import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import {
   type Adapter,
-  type Conversion,
+  type ConversionToSend,
   type EventToSend,
   jsonOf,
   type MappedEvent,
@@ -29,7 +29,7 @@ const CLICK_ID_LIFETIME_MS = 90 * DAY_MS
 export function renderMeta(
   settings: MetaSettings,
   mapped: MappedEvent,
-  conversion: Conversion,
+  conversion: ConversionToSend,
   now: number,
 ): RenderedEvent {
   if (now - conversion.happened_ms > MAX_AGE_MS) return { skip: 'older than the 7 days that Meta accepts' }
@@ -49,7 +49,7 @@ export function renderMeta(
 }
 
 /** A website event must have a page and a user agent; without them it is reported as system_generated. */
-function actionSourceOf({ action_source }: MetaSettings, { type, is_chat, page_url, click }: Conversion) {
+function actionSourceOf({ action_source }: MetaSettings, { type, is_chat, page_url, click }: ConversionToSend) {
   const isRenewal = type === 'subscription_renewed' || type === 'subscription_cancelled'
   const fitting = isRenewal ? 'system_generated' : is_chat ? 'chat' : 'website'
   const source = action_source === 'automatic' ? fitting : action_source
@@ -58,7 +58,7 @@ function actionSourceOf({ action_source }: MetaSettings, { type, is_chat, page_u
   return { action_source: source, event_source_url: page_url }
 }
 
-function userOf(settings: MetaSettings, { person_id, contact, click }: Conversion, now: number) {
+function userOf(settings: MetaSettings, { person_id, contact, click }: ConversionToSend, now: number) {
   const email = settings.sends_contact ? hashed(normalEmail(contact.email)) : null
   const phone = settings.sends_contact ? hashed(phoneDigits(contact.phone)) : null
   return withoutNulls({
@@ -72,14 +72,14 @@ function userOf(settings: MetaSettings, { person_id, contact, click }: Conversio
 }
 
 /** In the format of Meta's own cookie: the click's time in milliseconds, and its id unchanged. */
-function fbcOf({ fbclid, made_ms }: Conversion['click'], now: number): string | null {
+function fbcOf({ fbclid, made_ms }: ConversionToSend['click'], now: number): string | null {
   return fbclid === null || now - made_ms > CLICK_ID_LIFETIME_MS ? null : `fb.1.${made_ms}.${fbclid}`
 }
 
 function customDataOf(
   { use_payout_as_value }: MetaSettings,
   mapped: MappedEvent,
-  { payout }: Conversion,
+  { payout }: ConversionToSend,
 ): Record<string, unknown> {
   const { value, predicted_ltv, ...block } = mapped.custom_data ?? {}
   const custom = {

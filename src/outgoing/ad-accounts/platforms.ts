@@ -4,7 +4,7 @@
  */
 import type { AdPlatform } from '../../contract/ad-platforms.ts'
 import type { Judgement, Outgoing } from '../deliveries/lane.ts'
-import type { Adapter, Conversion, PlatformAccess, TestCode } from './adapter.ts'
+import type { Adapter, ConversionToSend, PlatformAccess, TestCode } from './adapter.ts'
 import type { EventMap, GoogleSettings, MetaSettings, TikTokSettings } from './api.ts'
 import { googleAdapter } from './google.ts'
 import { metaAdapter } from './meta.ts'
@@ -49,7 +49,7 @@ type ReportingTerms = {
 export function reportingCall(
   account: ReportingAccount,
   credential: string,
-  conversion: Conversion,
+  conversion: ConversionToSend,
   { access, now, test, onJudgement = () => {} }: ReportingTerms,
 ): { readonly call: Outgoing } | { readonly skip: string } {
   const mapped = account.event_map[conversion.type]

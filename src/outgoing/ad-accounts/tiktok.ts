@@ -4,7 +4,7 @@ import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import {
   type Adapter,
-  type Conversion,
+  type ConversionToSend,
   type EventToSend,
   jsonOf,
   type MappedEvent,
@@ -23,7 +23,7 @@ const MAX_AGE_MS = MAX_AGE_DAYS * DAY_MS
 export function renderTikTok(
   settings: TikTokSettings,
   mapped: MappedEvent,
-  conversion: Conversion,
+  conversion: ConversionToSend,
   now: number,
 ): RenderedEvent {
   if (now - conversion.happened_ms > MAX_AGE_MS) return { skip: 'older than the 7 days that are sent to TikTok' }
@@ -44,7 +44,7 @@ export function renderTikTok(
 }
 
 /** Phone numbers are hashed with a `+`, unlike at Meta. */
-function userOf(settings: TikTokSettings, { person_id, contact, click }: Conversion) {
+function userOf(settings: TikTokSettings, { person_id, contact, click }: ConversionToSend) {
   const digits = settings.sends_contact ? phoneDigits(contact.phone) : null
   return withoutNulls({
     ttclid: click.ttclid,

@@ -8,12 +8,18 @@ import type { Judgement, Outgoing } from '../deliveries/lane.ts'
 import { redact } from '../deliveries/redact.ts'
 import type * as api from './api.ts'
 import { callAtOnce } from './asking.ts'
-import { CLICK_COLUMNS, type ClickRow, type ConversionRow, conversionOf, JOIN_PAGE } from '../ad-accounts/conversion.ts'
+import {
+  PLATFORM_CLICK_COLUMNS,
+  type ClickRow,
+  type ConversionRow,
+  conversionOf,
+  JOIN_PAGE,
+} from '../ad-accounts/conversion.ts'
 import { openGoogleTokens } from '../ad-accounts/google-token.ts'
 import { adapterOf, type ReportingAccount, reportingCall } from '../ad-accounts/platforms.ts'
 
 const READ_CLICK = `
-  select ${CLICK_COLUMNS}
+  select ${PLATFORM_CLICK_COLUMNS}
   from clicks c${JOIN_PAGE}
   where c.org_id = $1 and c.id = $2`
 

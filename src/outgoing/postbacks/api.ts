@@ -32,7 +32,7 @@ export type PostbackMacro = (typeof POSTBACK_MACROS)[number]
 export const MACRO = /(?:\{|%7b){1,2}([a-z][a-z0-9_.]{0,63})(?:\}|%7d){1,2}|\{[^{}]*\}/gi
 
 /** The unknown macros of an address, which are left out of calls: each once, as written between the braces. */
-export function unknownMacros(url: string): string[] {
+export function unknownPostbackMacros(url: string): string[] {
   const names = Array.from(url.matchAll(MACRO), ([text, name]) => name?.toLowerCase() ?? text.slice(1, -1))
   const known: readonly string[] = POSTBACK_MACROS
   return [...new Set(names)].filter(name => !known.includes(name))

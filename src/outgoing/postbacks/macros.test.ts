@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POSTBACK_MACROS } from './api.ts'
-import { fillMacros, type MacroValues } from './macros.ts'
+import { fillMacros, type PostbackMacroValues } from './macros.ts'
 
 /** The value of every macro. */
 const values = (value: string | null) =>
   Object.fromEntries(POSTBACK_MACROS.map(name => [name, value])) as Record<
     (typeof POSTBACK_MACROS)[number],
     string | null
-  > satisfies MacroValues
+  > satisfies PostbackMacroValues
 
 test('every macro is filled in percent-encoded, missing and unknown ones leave nothing', () => {
   const all = POSTBACK_MACROS.map(name => `{${name}}`).join('')

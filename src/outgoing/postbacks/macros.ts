@@ -5,13 +5,13 @@
 import { MACRO, type PostbackMacro } from './api.ts'
 
 /** The values of the macros; null fills in nothing. */
-export type MacroValues = Readonly<Record<PostbackMacro, string | null>>
+export type PostbackMacroValues = Readonly<Record<PostbackMacro, string | null>>
 
 const encoded = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, letter => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)
 
 /** The address with its macros filled in; unknown ones are removed. Undefined if it would leave the rule's origin. */
-export function fillMacros(template: string, values: MacroValues): string | undefined {
+export function fillMacros(template: string, values: PostbackMacroValues): string | undefined {
   const pathEnd = `${template}?`.search(/[?#]/)
   const filled = template.replace(MACRO, (_, name: string | undefined, at: number) => {
     const value = encoded(valueOf(values, name?.toLowerCase() ?? '') ?? '')
@@ -23,6 +23,6 @@ export function fillMacros(template: string, values: MacroValues): string | unde
   return url !== null && url.origin === origin && url.username === '' && url.password === '' ? url.href : undefined
 }
 
-function valueOf(values: MacroValues, name: string): string | null | undefined {
+function valueOf(values: PostbackMacroValues, name: string): string | null | undefined {
   return Object.hasOwn(values, name) ? values[name as PostbackMacro] : undefined
 }

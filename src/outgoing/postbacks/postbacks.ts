@@ -159,7 +159,8 @@ export async function updatePostbackRule(
 
 type RuleChanges = Call<typeof api.updatePostbackRule>['body']
 
-const warningsOn = ({ url }: RuleChanges) => macroWarnings('url', url === undefined ? [] : api.unknownMacros(url))
+const warningsOn = ({ url }: RuleChanges) =>
+  macroWarnings('url', url === undefined ? [] : api.unknownPostbackMacros(url))
 
 /** The columns to change. Switching a rule on clears the notice that Sluice had switched it off. */
 const changesOf = (body: RuleChanges) => ({
@@ -213,7 +214,7 @@ const ruleShown = ({ told_on, told_campaign_id, ...row }: RuleRow): api.Postback
   ...row,
   on: told_on ?? 'recorded',
   campaign_id: told_on !== null ? told_campaign_id : row.traffic_source_id === null ? row.campaign_id : null,
-  unknown_macros: api.unknownMacros(row.url),
+  unknown_macros: api.unknownPostbackMacros(row.url),
 })
 
 /** A placeholder in the address of a source's template for a value of the operator's account, such as `YOUR_AID`. */

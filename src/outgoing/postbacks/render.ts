@@ -5,9 +5,9 @@ import { toWireId } from '../../contract/ids.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Outgoing } from '../deliveries/lane.ts'
 import { MACRO } from './api.ts'
-import { fillMacros, type MacroValues } from './macros.ts'
+import { fillMacros, type PostbackMacroValues } from './macros.ts'
 
-type Subs = Pick<MacroValues, Sub>
+type Subs = Pick<PostbackMacroValues, Sub>
 
 /** The macros with values from the click. */
 const CLICK_MACROS = ['ref_id', 'geo', ...SUBS] as const

@@ -117,7 +117,7 @@ export const activateOrganization = endpoint({
 })
 
 /** A member of the active organization. `is_you` marks the caller. */
-export const Member = z
+export const TeamMember = z
   .object({
     id: Id,
     user_id: Id,
@@ -137,7 +137,7 @@ export const listMembers = endpoint({
   route: 'GET /api/members',
   access: { session: 'member' },
   summary: 'List the members of the active organization, the oldest first',
-  reply: Page(Member),
+  reply: Page(TeamMember),
 })
 
 export const setMemberRole = endpoint({
@@ -145,7 +145,7 @@ export const setMemberRole = endpoint({
   access: { session: 'admin' },
   summary: "Change a member's role. Only owners may appoint or change owners",
   body: z.object({ role: Role }),
-  reply: Member,
+  reply: TeamMember,
   refuses: ['object_not_found', 'role_forbidden', 'last_owner'],
 })
 

@@ -9,7 +9,8 @@ import { LADDER, REACHED, rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { SPEND_CHECKS } from './spend-checks.ts'
 import { CONVERSION_CHECKS, CONVERSIONS } from './conversions.ts'
-import { NUMBERS, slotChecks, VERDICTS } from './slot-checks.ts'
+import { NUMBERS, slotChecks } from './slot-checks.ts'
+import { STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 import { tellings } from './tellings.ts'
 
 type Finding = { check: string; wrong: string }
@@ -25,13 +26,13 @@ const STAGES = EVENT_TYPES.flatMap(type => {
 }).join(', ')
 
 /** SQL of the UTC day of an id, whose first 48 bits are its milliseconds. */
-export const dayOf = (id: string) =>
+export const dayOfIdSql = (id: string) =>
   `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
 
 /** Months whose clicks are no longer kept have only counters, which cannot be compared with anything. */
 const FIRST_KEPT = `coalesce(
     (select before_id from dropped_clicks order by before_id desc limit 1), '${NIL_ID}'::uuid)`
-export const FIRST_DAY = `(select ${dayOf(FIRST_KEPT)})`
+export const FIRST_DAY = `(select ${dayOfIdSql(FIRST_KEPT)})`
 const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
 const withStage = (rung: (typeof LADDER)[number]) =>
   `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
@@ -199,7 +200,7 @@ const CHECKS: Readonly<Record<string, string>> = {
       group by day
     ) report
     full join (
-      select ${dayOf('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)), ${COST}, ${UNREAD}, ${summed(VERDICTS)})::text as counted
+      select ${dayOfIdSql('id')} as day, row(count(*), ${RUNGS}, trim_scale(coalesce(sum(revenue), 0)), ${COST}, ${UNREAD}, ${summed(STATUS_COUNTERS)})::text as counted
       from clicks
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
       group by 1
@@ -207,7 +208,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     where coalesce(told, '${NOTHING}') <> coalesce(counted, '${NOTHING}')`,
 
   ...CONVERSION_CHECKS,
-  ...slotChecks({ dayOf, FIRST_KEPT, FIRST_DAY, UNFOLDED }),
+  ...slotChecks({ dayOf: dayOfIdSql, FIRST_KEPT, FIRST_DAY, UNFOLDED }),
 }
 
 /** The figures that owners compare. Both columns are PostgreSQL's text. */
@@ -247,7 +248,7 @@ const FIGURES = `
   union all
   ${CONVERSIONS}`
 
-const CLICKS_FROM = `select (${dayOf('before_id')})::text as clicks_from from dropped_clicks order by before_id desc limit 1`
+const CLICKS_FROM = `select (${dayOfIdSql('before_id')})::text as clicks_from from dropped_clicks order by before_id desc limit 1`
 
 const MOST_SHOWN = 5
 

@@ -3,7 +3,7 @@
  * rebuilt, so no answer is wrong; but where the periodic check runs, no day may differ for long.
  */
 import type pg from 'pg'
-import { dayOf, FIRST_DAY, UNFOLDED } from './audit.ts'
+import { dayOfIdSql, FIRST_DAY, UNFOLDED } from './audit.ts'
 import { IS_ANY, NUMBERS, TAKEN } from './slot-checks.ts'
 
 /** `days`: days whose segments differ, with kept clicks and no unsealed ones. `is_checked`: the periodic check has handled all days once. */
@@ -26,7 +26,7 @@ const STANDING = `
     union all
     select day, ${TAKEN}, 0, 0, 0, 0 from (${UNFOLDED}) unfolded
     union all
-    select ${dayOf('click_id')}, ${NUMBERS.map(() => '0').join(', ')}, -1, -(coalesce(status, '') = 'pending')::int,
+    select ${dayOfIdSql('click_id')}, ${NUMBERS.map(() => '0').join(', ')}, -1, -(coalesce(status, '') = 'pending')::int,
       -(coalesce(status, '') in ('rejected', 'refunded', 'chargeback'))::int, 0
     from events e
     left join (
@@ -38,7 +38,7 @@ const STANDING = `
     exists (select from explore_turns where org_id = $1 and checked_at is not null) as is_checked,
     array(
       select day::text from compared
-      where day >= ${FIRST_DAY} and not day = any(array(select ${dayOf('id')} from waiting))
+      where day >= ${FIRST_DAY} and not day = any(array(select ${dayOfIdSql('id')} from waiting))
       group by day having ${IS_ANY} or sum(events) <> 0 or sum(events_pending) <> 0 or sum(events_rejected) <> 0 or sum(without_amounts) <> 0
       order by day desc limit ${MOST_DAYS}
     ) as days`

@@ -4,6 +4,7 @@
  */
 import { NIL_ID } from '../../contract/ids.ts'
 import { REACHED, STAGES } from '../../contract/ladder.ts'
+import { STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 
 /** SQL of the audit: the day of an id, the first kept click and its day, and the counters that are not folded yet. */
 type Parts = {
@@ -13,9 +14,8 @@ type Parts = {
   readonly UNFOLDED: string
 }
 
-export const VERDICTS = ['revenue_pending', 'approved', 'pending', 'rejected']
 /** All counters, in the order of every comparison of the audit. */
-export const NUMBERS = ['clicks', ...STAGES, 'revenue', 'cost', 'unread_costs', ...VERDICTS]
+export const NUMBERS = ['clicks', ...STAGES, 'revenue', 'cost', 'unread_costs', ...STATUS_COUNTERS]
 export const IS_ANY = NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')
 export const TAKEN = NUMBERS.map(name => `-${name}`).join(', ')
 const slotOf = (id: string) =>
@@ -52,7 +52,7 @@ export const slotChecks = ({ dayOf, FIRST_KEPT, FIRST_DAY, UNFOLDED }: Parts): R
       union all
       select coalesce(campaign_id, '${NIL_ID}'), ${dayOf('id')}, ${slotOf('id')}, -count(*), ${REACHED.map(bit => `-count(*) filter (where stages & ${bit} > 0)`).join(', ')},
         -coalesce(sum(revenue), 0), -coalesce(sum(cost) filter (where cost_counts), 0), -count(*) filter (where cost_counts and cost is null),
-        ${VERDICTS.map(name => `-coalesce(sum(${name}), 0)`).join(', ')}
+        ${STATUS_COUNTERS.map(name => `-coalesce(sum(${name}), 0)`).join(', ')}
       from clicks
       where org_id = $1 and tracked and id >= ${FIRST_KEPT}
       group by 1, 2, 3

@@ -10,7 +10,7 @@ import { campaign_id } from '../reports/api.ts'
 const Text = z.string().nullable()
 
 /** The 21 fields of a click, no more: everything else about it is withheld by design. */
-export const Click = z
+export const FeedClick = z
   .object({
     id: Id,
     created_at: Instant,
@@ -29,7 +29,7 @@ export const Click = z
     revenue: Text.meta({ description: 'US dollars as a decimal string, as summed; null without a paying conversion' }),
   })
   .meta({ id: 'Click' })
-export type Click = z.output<typeof Click>
+export type FeedClick = z.output<typeof FeedClick>
 
 export const TRACKED = ['true', 'false', 'all'] as const
 
@@ -47,7 +47,7 @@ const declared = {
     cursor: rawParameter({ description: 'next_cursor of the page before, unchanged' }),
     limit: rawParameter({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
   }),
-  reply: Page(Click).extend({ warnings: WindowWarnings }),
+  reply: Page(FeedClick).extend({ warnings: WindowWarnings }),
   replyIsShaped: true,
   refuses: ['invalid_window', 'window_too_wide', 'invalid_status', 'invalid_tracked', 'invalid_cursor'],
 } as const

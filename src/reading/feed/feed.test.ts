@@ -6,7 +6,7 @@ import { newId, seedKey, seedOrganization, startHouse, type TestHouse, toWireId 
 import { seedPlainCampaign } from '../../../tests/support/intake.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { LADDER } from '../../contract/ladder.ts'
-import type { Click } from './api.ts'
+import type { FeedClick } from './api.ts'
 
 let house: TestHouse
 before(async () => {
@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => house.end())
 
-type Feed = { data: Click[]; next_cursor: string | null }
+type Feed = { data: FeedClick[]; next_cursor: string | null }
 
 const NOON = Date.UTC(2026, 2, 2, 12)
 const WEEK = 'date_from=2026-03-01&date_to=2026-03-07T23:59:59.999Z'

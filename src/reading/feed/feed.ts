@@ -224,7 +224,7 @@ function wireIds(): (id: string | null) => string | null {
 }
 
 /** A click for the API, with its fields in the order of the interface, because the gate sends it as it is. */
-function wireClick(row: ClickRow, wire: (id: string | null) => string | null): api.Click {
+function wireClick(row: ClickRow, wire: (id: string | null) => string | null): api.FeedClick {
   return {
     id: toWireId(row.id),
     created_at: new Date(timeOfId(row.id)).toISOString(),

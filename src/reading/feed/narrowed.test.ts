@@ -7,7 +7,7 @@ import { newId, seedKey, useHouse, type TestHouse, toWireId } from '../../../tes
 import { seedSignedIn } from '../../../tests/support/people.ts'
 import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { openFolder } from '../reports/fold.ts'
-import type { Click } from './api.ts'
+import type { FeedClick } from './api.ts'
 import { stretchesOf } from './days.ts'
 import { type FeedPage, feedStatement } from './feed.ts'
 
@@ -17,7 +17,7 @@ before(async () => {
 })
 after(() => house.end())
 
-type Feed = { data: Click[]; next_cursor: string | null }
+type Feed = { data: FeedClick[]; next_cursor: string | null }
 
 const DAY = 86_400_000
 const START = Date.UTC(2026, 2, 1)

@@ -30,7 +30,7 @@ export const FiguresRow = z.object({ key: Id, ...counters }).meta({ id: 'Figures
 export type FiguresRow = z.output<typeof FiguresRow>
 
 /** A question reads at most so many clicks: two thirds of a second on a small server, several times that with cold caches. */
-export const MOST_LOOKED_AT = 2_000_000
+export const MOST_CLICKS_READ = 2_000_000
 
 export const readLandingFigures = endpoint({
   route: 'GET /api/figures/landings',
@@ -38,7 +38,7 @@ export const readLandingFigures = endpoint({
   summary: 'Read the figures of each landing',
   description:
     'Counts the tracked clicks of these days by the landing that visitors were sent to, with their conversions and revenue so far. They are counted one by ' +
-    `one, so nothing is counted where the days have more than ${MOST_LOOKED_AT.toLocaleString('en-US')} clicks. Landings without clicks are left out.`,
+    `one, so nothing is counted where the days have more than ${MOST_CLICKS_READ.toLocaleString('en-US')} clicks. Landings without clicks are left out.`,
   query: z.object(days),
   reply: z.object({
     is_counted: z.boolean().meta({ description: 'False where the days have too many clicks: choose fewer days' }),

@@ -10,7 +10,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { possible, type Window, windowWarnings } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground } from '../../ground/room.ts'
-import { COUNTERS, VERDICTS } from '../../intake/counters/deltas.ts'
+import { COUNTERS, STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import type * as api from './api.ts'
 import { BY_KEY, CONVERTED, conversionsOf, convertedOf, IN_ALL } from './converted.ts'
@@ -151,7 +151,7 @@ export function reportStatement(org_id: number, question: QuestionWithGoals, now
   const counters = COUNTERS.map(name => `coalesce(sum(${name}), 0)::bigint as ${name}`).join(', ')
   const isApart = asMember !== undefined && dimension === 'sub1'
   const cover = coverOf(window, now)
-  const judged = asMember ? VERDICTS : []
+  const judged = asMember ? STATUS_COUNTERS : []
   const listed = (of: (name: string) => string) => judged.map(name => `, ${of(name)}`).join('')
   const order = `${isApart ? 'key is not null, ' : ''}${dimension === 'day' ? 'key' : 'clicks desc, key collate "C"'}`
   const names = dimension === 'campaign' ? 'campaigns' : dimension === 'offer' ? 'offers' : undefined

@@ -8,7 +8,7 @@
  */
 import { DAY_MS } from '../../contract/days.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
-import { NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
+import { NO_ID, STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 import { ALL_CAMPAIGNS, ALL_COUNTERS, UNITS } from './units.ts'
 
 export const SLOT_MS = DAY_MS / 48
@@ -25,7 +25,7 @@ const OF_CLICKS: Readonly<Record<string, string>> = {
   revenue: 'coalesce(sum(revenue), 0)',
   cost: 'coalesce(sum(cost) filter (where cost_counts), 0)',
   unread_costs: 'count(*) filter (where cost_counts and cost is null)',
-  ...Object.fromEntries(VERDICTS.map(name => [name, `coalesce(sum(${name}), 0)`])),
+  ...Object.fromEntries(STATUS_COUNTERS.map(name => [name, `coalesce(sum(${name}), 0)`])),
 }
 
 /** The counters of half hours. */

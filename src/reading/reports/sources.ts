@@ -3,7 +3,7 @@ import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { REACHED } from '../../contract/ladder.ts'
 import type { Value } from '../../ground/db/statement.ts'
-import { COUNTERS, NO_ID, VERDICTS } from '../../intake/counters/deltas.ts'
+import { COUNTERS, NO_ID, STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 import type { ReportDimension } from './api.ts'
 import { type Cover, type DayRange, isAny, type Stretch, weeksOf } from './cover.ts'
 import { ALL_CAMPAIGNS, UNITS, WEEK } from './units.ts'
@@ -40,7 +40,7 @@ const NUMBERS = [...COUNTERS, 'revenue', 'cost', 'unread_costs']
  * `$1`.
  */
 export function sourcesOf({ dimension, campaigns, cover, verdicts }: Slice, put: Put): string {
-  const judged = verdicts ? VERDICTS : []
+  const judged = verdicts ? STATUS_COUNTERS : []
   const numbers = [...NUMBERS, ...judged].join(', ')
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const key = dimension === 'day' ? { counted: 'day::text', unfolded: 'day::text' } : KEYS[dimension]

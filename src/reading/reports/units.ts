@@ -1,5 +1,5 @@
 /** The report's counters: their names, units and levels, and how they are read from a row. */
-import { COUNTERS, VERDICTS } from '../../intake/counters/deltas.ts'
+import { COUNTERS, STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 
 /** The unit of a row of `report_day`. Its `dimension` is the sum of the unit and of the level's two constants below. */
 export const UNITS = { campaign: 1, geo: 2, sub1: 3, offer: 4 } as const
@@ -7,7 +7,7 @@ export const ALL_CAMPAIGNS = 10
 export const WEEK = 20
 
 /** All counters of a `report_change2`, so that folding loses none that a process of a later version writes. */
-export const ALL_COUNTERS = [...COUNTERS, 'revenue', 'cost', 'unread_costs', ...VERDICTS]
+export const ALL_COUNTERS = [...COUNTERS, 'revenue', 'cost', 'unread_costs', ...STATUS_COUNTERS]
 
 type CounterRow = Readonly<Record<string, string | null | undefined>>
 

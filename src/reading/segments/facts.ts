@@ -7,7 +7,7 @@ import { toUnits } from '../../contract/decimals.ts'
 import type { SUBS } from '../../contract/fields.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED } from '../../contract/ladder.ts'
-import { type ClickState, STATES } from '../../intake/counters/click-sheet.ts'
+import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click-sheet.ts'
 import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 
@@ -80,9 +80,10 @@ export const FIXED = `c.id, c.campaign_id as campaign, c.offer_id as offer, c.la
   c.sub9, c.ref_id, c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced`
 
 /** The mutable columns of a click `c` of the organization in `$1`, for a select. */
-export const STANDING = [...STATES.map(name => `c.${name}`), `${CONVERSIONS_OF('$1', 'c.id')} as conversions`].join(
-  ', ',
-)
+export const STANDING = [
+  ...CLICK_STATE_FIELDS.map(name => `c.${name}`),
+  `${CONVERSIONS_OF('$1', 'c.id')} as conversions`,
+].join(', ')
 
 /** An entry of a sheet: the state of a click before and after a change; `was_stages` is null for a new click. */
 export type SheetEntry = { readonly id: string } & ClickState & {
@@ -91,19 +92,19 @@ export type SheetEntry = { readonly id: string } & ClickState & {
 
 /** SQL of the entries in the rows `from` of `click_sheet`. */
 export const entriesOf = (from: string) => `
-  select b as id, ${STATES.map(name => `${OF_BORN[name] ?? NONE[name]} as ${name}, ${NONE[name]} as was_${name}`).join(', ')},
+  select b as id, ${CLICK_STATE_FIELDS.map(name => `${OF_BORN[name] ?? NONE[name]} as ${name}, ${NONE[name]} as was_${name}`).join(', ')},
     null::text as conversions, null::text as was_conversions
   from ${from}, unnest(born) as b
   union all
-  select b.id, ${STATES.map(name => `${name === 'tracked' || name === 'bot_id' ? `b.${name}` : (OF_BORN[name] ?? NONE[name])}, ${NONE[name]}`).join(', ')}, null, null
+  select b.id, ${CLICK_STATE_FIELDS.map(name => `${name === 'tracked' || name === 'bot_id' ? `b.${name}` : (OF_BORN[name] ?? NONE[name])}, ${NONE[name]}`).join(', ')}, null, null
   from ${from}, unnest(born_otherwise) as b
   union all
-  select c.id, ${STATES.map(name => `c.${name}${AS_TEXT[name] ?? ''}, c.was_${name}${AS_TEXT[name] ?? ''}`).join(', ')},
+  select c.id, ${CLICK_STATE_FIELDS.map(name => `c.${name}${AS_TEXT[name] ?? ''}, c.was_${name}${AS_TEXT[name] ?? ''}`).join(', ')},
     c.conversions, c.was_conversions
-  from ${from}, unnest(changes, conversions_were, conversions) as c (id, ${STATES.map(name => `was_${name}, ${name}`).join(', ')}, was_conversions, conversions)`
+  from ${from}, unnest(changes, conversions_were, conversions) as c (id, ${CLICK_STATE_FIELDS.map(name => `was_${name}, ${name}`).join(', ')}, was_conversions, conversions)`
 
 const OF_BORN: Partial<Record<keyof ClickState, string>> = { stages: `${CLICKED}::smallint`, tracked: 'true' }
-const NONE: Record<(typeof STATES)[number], string> = {
+const NONE: Record<(typeof CLICK_STATE_FIELDS)[number], string> = {
   stages: 'null::smallint',
   tracked: 'null::boolean',
   bot_id: 'null::uuid',

@@ -3,7 +3,7 @@ import { type Kysely, sql, type Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { databaseTimeIn } from '../../ground/db/clock.ts'
+import { CHANGED_NOW, databaseTimeIn } from '../../ground/db/clock.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
@@ -15,7 +15,7 @@ import { insertBot } from './bots.ts'
 import { isOurHook, hookSecret, readHook, type HookInfo, UNREACHABLE } from './hooks.ts'
 import { announceBots, secretHash } from './live.ts'
 import { requireRelayUrl } from './relay-url.ts'
-import { BOT_COLUMNS, formerHook, type FormerHook, liveBot, NOW, type StoredBot, botReply } from './rows.ts'
+import { BOT_COLUMNS, formerHook, type FormerHook, liveBot, type StoredBot, botReply } from './rows.ts'
 import { AWAY, AWAY_MS, isReachable } from './telegram.ts'
 import { numberHolder, type TelegramBot, numberInToken, requireIdentified, identifyToken } from './tokens.ts'
 import { nextCheckTime, takeHook, updateBotRow } from './write.ts'
@@ -191,7 +191,7 @@ async function restoreBot(
       deleted_at: null,
       // The cache that serves campaigns finds new bots by this time.
       created_at: await readMoment(trx, org_id),
-      updated_at: NOW,
+      updated_at: CHANGED_NOW,
     })
     .where('org_id', '=', org_id)
     .where('id', '=', id)

@@ -3,6 +3,7 @@
  * and never shown. Usernames of live bots are unique in an organization, because conversions name bots by username. A bot is identified by its
  * number at Telegram: deleted and added again it is the same bot, so that nobody is counted twice. Deletion is soft and restores the webhook.
  */
+import { CHANGED_NOW } from '../../ground/db/clock.ts'
 import type { Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -18,7 +19,7 @@ import type * as api from './api.ts'
 import { hookSecret } from './hooks.ts'
 import { announceBots, secretHash } from './live.ts'
 import { restoreOwedHook } from './owed.ts'
-import { anyBot, BOT_COLUMNS, liveBot, liveBots, NOW, type StoredBot, botReply } from './rows.ts'
+import { anyBot, BOT_COLUMNS, liveBot, liveBots, type StoredBot, botReply } from './rows.ts'
 import { releaseNumber } from './tokens.ts'
 
 /** Bots of the organization, newest first. */
@@ -63,7 +64,7 @@ export async function insertBot(
       username_key: botName(username),
       token: secrets.seal(token),
       created_at,
-      updated_at: NOW,
+      updated_at: CHANGED_NOW,
       ...rest,
     })
     .execute()
@@ -93,7 +94,7 @@ export async function deleteBot(context: Context<typeof api.deleteBot>, { params
         give_back: mode === 'copy' ? null : 'owed',
         hook_check_at: null,
         notice: null,
-        updated_at: NOW,
+        updated_at: CHANGED_NOW,
       })
       .where('org_id', '=', org_id)
       .where('id', '=', id)

@@ -7,7 +7,7 @@ import type { BotId } from './rows.ts'
 export const CHECK_NOW = '1970-01-01T00:00:00Z'
 
 /** The watch then checks the bot within seconds, even during a rate limit, and mails the owners what it finds. */
-export async function checkSoon(db: Kysely<Tables>, { org_id, id }: BotId): Promise<void> {
+export async function checkBotSoon(db: Kysely<Tables>, { org_id, id }: BotId): Promise<void> {
   await sql`update bots set hook_check_at = ${CHECK_NOW} where org_id = ${org_id} and id = ${id} and token_state = 'ok'`.execute(
     db,
   )

@@ -2,6 +2,7 @@
  * Restores former webhooks: of bots that were deleted or changed to copy, and of bots whose organization was deleted. If that organization is restored,
  * its bots' webhooks are set again. Retried until Telegram answers.
  */
+import { CHANGED_NOW } from '../../ground/db/clock.ts'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
@@ -9,7 +10,7 @@ import type { Ground } from '../../ground/room.ts'
 import { claimCheck, type CheckGround } from './claims.ts'
 import { restoreHook, isOurHook, readHook } from './hooks.ts'
 import { announceBots } from './live.ts'
-import { anyBot, type BotId, formerHook, NOW, openSealed, type StoredBot } from './rows.ts'
+import { anyBot, type BotId, formerHook, openSealed, type StoredBot } from './rows.ts'
 import { releaseNumber } from './tokens.ts'
 import { takeHook, updateBotRow } from './write.ts'
 
@@ -86,7 +87,7 @@ export async function restoreOwedHook(
         give_back: next,
         hook_set_at: null,
         hook_check_at: null,
-        updated_at: NOW,
+        updated_at: CHANGED_NOW,
         ...(next === null ? { former_hook: null } : {}),
       })
       .where('org_id', '=', org_id)

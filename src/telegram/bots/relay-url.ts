@@ -6,7 +6,7 @@ import { isPrivateHost } from '../../ground/guard.ts'
 type RelayRules = Pick<Config, 'allowPrivateTargets' | 'relayPrivateHosts' | 'baseUrl'>
 
 /** Whether the operator allows forwarding to this host and port inside their network. */
-export function isListed(
+export function isListedHost(
   { allowPrivateTargets, relayPrivateHosts }: RelayRules,
   { protocol, hostname, port }: URL,
 ): boolean {
@@ -22,7 +22,7 @@ export function requireRelayUrl(rules: RelayRules, address: string | undefined, 
   }
   const url = URL.parse(address) ?? refuse('invalid_request', { error: 'relay_url: is not a URL' })
   const { protocol, hostname, origin, username } = url
-  const isInside = isListed(rules, url)
+  const isInside = isListedHost(rules, url)
   if (isPrivateHost(hostname) && !isInside)
     refuse('invalid_request', {
       error: 'relay_url: its host is private, and updates are not forwarded there',

@@ -9,7 +9,7 @@ import type { LiveBot } from './live.ts'
 import { type Breaker, openBreaker } from './breaker.ts'
 import { type ProgramReply, openMarks } from './marks.ts'
 import { openRelayLog } from './relay-log.ts'
-import { isListed } from './relay-url.ts'
+import { isListedHost } from './relay-url.ts'
 
 const DEADLINE_MS = 30_000
 const MOST_ANSWER_BYTES = 64 * 1024
@@ -53,7 +53,7 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
     const begun = performance.now()
     try {
       const url = URL.parse(bot.relay_url ?? '')
-      const answer = await post(url !== null && isListed(config, url) ? plain : guarded, bot, bytes)
+      const answer = await post(url !== null && isListedHost(config, url) ? plain : guarded, bot, bytes)
       log.note(bot, { type, status: answer.status, ms: Math.round(performance.now() - begun), reason: answer.reason })
       breaker.report(answer.reason === null)
       return answer.reason === null ? { body: answer.body } : 'failed'

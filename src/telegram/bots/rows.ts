@@ -112,9 +112,6 @@ export async function anyBot(db: Kysely<Tables>, { org_id, id }: BotId): Promise
 
 export type BotId = { readonly org_id: number; readonly id: string }
 
-/** The time of a change, by the database's clock: processes poll for rows that changed since. */
-export const NOW = sql<string>`now()`
-
 const HOUR_MS = 3_600_000
 
 /** The times within the last hour. */

@@ -6,7 +6,7 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { startReceiver } from '../../../tests/support/receiver.ts'
 import { toUuid } from '../../contract/ids.ts'
-import { checkSoon } from './check-soon.ts'
+import { checkBotSoon } from './check-soon.ts'
 
 let mailbox: Mailbox
 let ground: BotGround
@@ -117,7 +117,7 @@ test('a webhook that could not be set at first is set later, another program’s
     ids.push(id)
   }
   telegram.faults.clear()
-  for (const id of ids) await checkSoon(house.database.kysely, { org_id: owner.org_id, id: toUuid(id) ?? '' })
+  for (const id of ids) await checkBotSoon(house.database.kysely, { org_id: owner.org_id, id: toUuid(id) ?? '' })
   const [one, two, three] = ids.map(id => () => read(id))
   await eventually('the first is set', async () => (await one?.())?.['hook_state'] === 'set')
   await eventually('the second as well', async () => (await two?.())?.['hook_state'] === 'set')

@@ -1,13 +1,13 @@
 /** Writes bots' rows, and announces the changes to every process. */
 import { MINUTE_MS } from '../../contract/days.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { databaseTimeIn } from '../../ground/db/clock.ts'
+import { CHANGED_NOW, databaseTimeIn } from '../../ground/db/clock.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Kysely, Updateable } from 'kysely'
 import { setHook } from './hooks.ts'
 import { announceBots } from './live.ts'
-import { BOT_COLUMNS, formerHook, NOW, type StoredBot } from './rows.ts'
+import { BOT_COLUMNS, formerHook, type StoredBot } from './rows.ts'
 import { AWAY_MS, type Failure, isAway } from './telegram.ts'
 
 /** The longest time between two checks of a bot, including the poll for due checks. */
@@ -32,7 +32,7 @@ export async function updateBotRow(
 ): Promise<StoredBot> {
   const row = await db
     .updateTable('bots')
-    .set({ ...changes, updated_at: NOW })
+    .set({ ...changes, updated_at: CHANGED_NOW })
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)

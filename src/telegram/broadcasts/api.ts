@@ -6,8 +6,8 @@ import { paging } from '../../contract/paging.ts'
 import { Audience, AudienceAsked, HoursOfDay } from '../../contract/telegram-audience.ts'
 import { Message } from '../../contract/telegram-message.ts'
 
-export const STATES = ['draft', 'scheduled', 'preparing', 'sending', 'paused', 'done', 'stopped'] as const
-export type BroadcastState = (typeof STATES)[number]
+const BROADCAST_STATES = ['draft', 'scheduled', 'preparing', 'sending', 'paused', 'done', 'stopped'] as const
+export type BroadcastState = (typeof BROADCAST_STATES)[number]
 export const SEND_STATES = ['queued', 'sending', 'sent', 'blocked', 'gone', 'failed', 'unknown', 'skipped'] as const
 export type SendState = (typeof SEND_STATES)[number]
 
@@ -41,7 +41,7 @@ const fields = {
   }),
 }
 
-export const Counts = z
+const SendCounts = z
   .object({
     recipients: z.number().int().meta({ description: 'All of them' }),
     queued: z.number().int().meta({ description: 'Not sent yet, or being sent' }),
@@ -71,11 +71,11 @@ export const Broadcast = z
     id: Id,
     bot_id: Id,
     ...fields,
-    state: z.enum(STATES),
+    state: z.enum(BROADCAST_STATES),
     pause_reason: z.string().nullable(),
     message_fault: z.string().nullable().meta({ description: 'Why the message cannot be sent' }),
     recipients: z.number().int().meta({ description: 'Number of recipients; while preparing, the number so far' }),
-    counts: Counts,
+    counts: SendCounts,
     pace: z.number().int().meta({ description: 'Messages per second it aims for' }),
     started_by: z.string().nullable().meta({ description: 'The name of the person who started it' }),
     afterwards: Afterwards.nullable(),
@@ -107,7 +107,7 @@ export const listBroadcasts = endpoint({
   route: 'GET /api/broadcasts',
   access: { session: 'member' },
   summary: 'List broadcasts, newest first',
-  query: z.object({ ...paging, bot_id: Id.optional(), state: z.enum(STATES).optional() }),
+  query: z.object({ ...paging, bot_id: Id.optional(), state: z.enum(BROADCAST_STATES).optional() }),
   reply: Page(Broadcast),
 })
 

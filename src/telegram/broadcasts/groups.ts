@@ -4,7 +4,7 @@ import type { Message } from '../../contract/telegram-message.ts'
 import type { Ground } from '../../ground/room.ts'
 import { markSubscriber, reachabilityAfter } from '../subscribers/reachability.ts'
 import type { ActiveBroadcast } from './sending-state.ts'
-import type { Pace, Speed } from './pace.ts'
+import type { SendingPace, Speed } from './pace.ts'
 import type { Probe } from './probe.ts'
 import type { SenderLease } from './senders.ts'
 import {
@@ -23,7 +23,7 @@ import type { SendTerms } from './terms.ts'
 type Sending = Pick<Ground, 'db' | 'database' | 'config' | 'log'>
 
 type GroupParts = {
-  readonly pace: Pace
+  readonly pace: SendingPace
   readonly probe: Probe
   readonly terms: SendTerms
   readonly signal: AbortSignal

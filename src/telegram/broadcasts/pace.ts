@@ -15,7 +15,7 @@ const SLOWEST = 0.05
 /** `rate`: the wanted messages per second; `most`: Telegram's limit in any second. */
 export type Speed = { readonly rate: number; readonly most: number }
 
-export type Pace = {
+export type SendingPace = {
   /** How long a group of `count` messages must wait from `now`. */
   wait(count: number, speed: Speed, now: number): number
   /** A group of `count` messages starts. */
@@ -28,7 +28,7 @@ export type Pace = {
   factor(now: number): number
 }
 
-export function openPace(): Pace {
+export function openSendingPace(): SendingPace {
   let next = Number.NEGATIVE_INFINITY
   let answers: number[] = []
   let slowed = 1

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import type { Ground } from '../../ground/room.ts'
-import { checkSoon } from '../bots/check-soon.ts'
+import { checkBotSoon } from '../bots/check-soon.ts'
 import { silenceBot } from '../bots/silence.ts'
 import { MOST_FREE, MOST_PAID } from './api.ts'
 import { beginScheduled, endIfDone, type BroadcastKey, pauseFor } from './counts.ts'
@@ -18,7 +18,7 @@ import {
   type SendingState,
   type ActiveBroadcast,
 } from './sending-state.ts'
-import type { Pace, Speed } from './pace.ts'
+import type { SendingPace, Speed } from './pace.ts'
 import { preparePortion } from './preparing.ts'
 import { openProbe, type Probe } from './probe.ts'
 import { releaseBot, renewBot, restBot, type SenderLease } from './senders.ts'
@@ -39,7 +39,7 @@ const MOST_REST_MS = 600_000
 type RunParts = {
   readonly terms: SendTerms
   readonly signal: AbortSignal
-  readonly pace: Pace
+  readonly pace: SendingPace
   /** Resolves when a broadcast has changed. */
   readonly woken: () => Promise<void>
 }
@@ -76,7 +76,7 @@ class Run {
   readonly #ground: SendGround
   readonly #sender: SenderLease
   readonly #terms: SendTerms
-  readonly #pace: Pace
+  readonly #pace: SendingPace
   readonly #probe: Probe
   readonly #groups: GroupSender
   #swept = Number.NEGATIVE_INFINITY
@@ -195,7 +195,7 @@ class Run {
 
   async #refuseToken(seen: SendingState): Promise<void> {
     await this.#halt(seen, TOKEN_REVOKED)
-    await checkSoon(this.#ground.db, { org_id: this.#sender.org_id, id: this.#sender.bot_id })
+    await checkBotSoon(this.#ground.db, { org_id: this.#sender.org_id, id: this.#sender.bot_id })
   }
 
   async #send(seen: SendingState, broadcast: ActiveBroadcast): Promise<Pause> {

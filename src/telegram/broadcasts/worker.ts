@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
 import { openRounds } from '../../ground/rounds.ts'
-import { openPace, type Pace } from './pace.ts'
+import { openSendingPace, type SendingPace } from './pace.ts'
 import { runBot, type SendGround } from './run.ts'
 import { type BotKey, wakeBot, claimBot } from './senders.ts'
 import { type SendTerms, TERMS } from './terms.ts'
@@ -41,7 +41,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
   const { signal } = closing
   const running = new Map<string, Promise<void>>()
   // Paces outlive rests, because Telegram's limits do too.
-  const paces = new Map<string, Pace>()
+  const paces = new Map<string, SendingPace>()
   let woken = Promise.withResolvers<void>()
   const wake = () => {
     woken.resolve()
@@ -53,7 +53,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
     try {
       const sender = await claimBot(database.worker, place, terms)
       if (sender === undefined) return
-      const pace = paces.get(place.bot_id) ?? openPace()
+      const pace = paces.get(place.bot_id) ?? openSendingPace()
       paces.set(place.bot_id, pace)
       const end = await runBot(ground, sender, { terms, signal, pace, woken: () => woken.promise })
       if (end === 'over') paces.delete(place.bot_id)

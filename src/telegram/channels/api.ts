@@ -25,13 +25,9 @@ const joinMode = z.enum(['open', 'request']).meta({
 const onRequest = z
   .enum(['leave', 'approve'])
   .meta({ description: 'leave: requests wait for an admin. approve: the bot approves them' })
-const approveAfter = z
-  .int()
-  .min(0)
-  .max(86_400)
-  .meta({
-    description: 'With on_request approve: seconds from the request to the approval, which also waits for the message',
-  })
+const approveAfter = z.int().min(0).max(86_400).meta({
+  description: 'With on_request approve: seconds from the request to the approval, which also waits for the message',
+})
 const linkDays = z.int().min(1).max(30).meta({ description: 'After how many days an unused link expires' })
 const poolMin = z.int().min(10).max(5000).meta({ description: 'The minimum of links kept ready' })
 const sharedJoins = z.enum(['attribute', 'organic']).meta({

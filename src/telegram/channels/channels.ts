@@ -7,6 +7,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { messageFault } from '../../contract/telegram-message.ts'
+import { CHANGED_NOW } from '../../ground/db/clock.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -14,7 +15,7 @@ import { type Context, type Deed, type Ground, idOf } from '../../ground/room.ts
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { campaignsOnFallback } from '../../traffic/campaigns/on-fallback.ts'
 import { giveUpLinks } from '../../traffic/invite-links/making.ts'
-import { checkSoon } from '../bots/check-soon.ts'
+import { checkBotSoon } from '../bots/check-soon.ts'
 import type { checkBot } from '../bots/api.ts'
 import { type Failure, isAway } from '../bots/telegram.ts'
 import { numberInToken, refuseAway } from '../bots/tokens.ts'
@@ -25,7 +26,6 @@ import {
   liveChannel,
   liveChannels,
   moveChannel,
-  NOW,
   type StoredChannel,
   channelReplies,
   writeAndGiveUpLinks,
@@ -70,7 +70,7 @@ export async function createChannel(
     (await botCredentials(context, org_id, body.bot_id)) ?? refuse('object_not_found', { error: 'bot_id: no such bot' })
   const seen = await readChatState(context, bot, String(body.chat_id))
   if ('ok' in seen) {
-    if (seen.kind === 'token') await checkSoon(db, { org_id, id: body.bot_id })
+    if (seen.kind === 'token') await checkBotSoon(db, { org_id, id: body.bot_id })
     refuseFailure(seen)
   }
   const { chat, state, reason } = seen
@@ -110,7 +110,7 @@ async function storeChannel(
           .executeTakeFirstOrThrow()
       return await trx
         .updateTable('channels')
-        .set({ ...columns, ...noticeColumns('ready'), ...(orphan && { waiting_until: null }), updated_at: NOW })
+        .set({ ...columns, ...noticeColumns('ready'), ...(orphan && { waiting_until: null }), updated_at: CHANGED_NOW })
         .where('org_id', '=', org_id)
         .where('id', '=', before.id)
         .returning(CHANNEL_COLUMNS)
@@ -232,7 +232,7 @@ export async function refreshChannel(
         }
       : await readChatState(ground, bot, row.chat_id)
   if ('ok' in seen) {
-    if (seen.kind === 'token') await checkSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
+    if (seen.kind === 'token') await checkBotSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
     return seen
   }
   const { chat } = seen

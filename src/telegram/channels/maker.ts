@@ -17,7 +17,7 @@ import {
   campaignsWithoutLink,
   countFree,
 } from '../../traffic/invite-links/making.ts'
-import { checkSoon } from '../bots/check-soon.ts'
+import { checkBotSoon } from '../bots/check-soon.ts'
 import type { Failure } from '../bots/telegram.ts'
 import { setFreeLinks } from './figures.ts'
 import { type LinkPaces, makeLink, slowDown } from './make.ts'
@@ -219,7 +219,7 @@ async function pauseAfterFailure(
     return await pauseOtherChannels(ground, row, limit_ms)
   }
   if (failure.kind === 'token') {
-    await checkSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
+    await checkBotSoon(ground.db, { org_id: row.org_id, id: row.bot_id })
     return await wait(AWAY_MS)
   }
   if (failure.kind === 'unsent' || failure.kind === 'unknown') {

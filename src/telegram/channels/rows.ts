@@ -2,6 +2,7 @@
 import { type Kysely, type RawBuilder, type Selectable, sql, type Updateable } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { CHANGED_NOW } from '../../ground/db/clock.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
 import { giveUpLinks, poolsOf } from '../../traffic/invite-links/making.ts'
 import type { Channel, ChannelKind, ChannelState } from './api.ts'
@@ -71,9 +72,6 @@ export async function channelOfChat(
     .executeTakeFirst()
 }
 
-/** The time of a change, by the database's clock: processes poll for newer rows. */
-export const NOW = sql<string>`now()`
-
 type ChannelUpdate = Omit<Updateable<Tables['channels']>, 'waiting_until'> & {
   waiting_until?: string | null | RawBuilder<string>
 }
@@ -136,7 +134,7 @@ async function updateRow(
 ): Promise<StoredChannel | undefined> {
   return await db
     .updateTable('channels')
-    .set({ ...changes, updated_at: NOW })
+    .set({ ...changes, updated_at: CHANGED_NOW })
     .where('org_id', '=', org_id)
     .where('id', '=', id)
     .where('deleted_at', 'is', null)

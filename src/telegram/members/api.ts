@@ -171,7 +171,7 @@ export const ChannelReport = z
   })
   .meta({ id: 'ChannelReport' })
 export type ChannelReport = z.output<typeof ChannelReport>
-export type ReportDimension = ChannelReport['dimension']
+export type ChannelReportDimension = ChannelReport['dimension']
 
 export const readChannelReport = endpoint({
   route: 'GET /api/channels/:id/report',

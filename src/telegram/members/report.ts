@@ -49,7 +49,7 @@ type ChannelReportQuestion = {
   readonly channel_id: string
   /** When the channel was added: departures after earlier joins are unknown. */
   readonly since: string
-  readonly dimension: api.ReportDimension
+  readonly dimension: api.ChannelReportDimension
   readonly window: Window
 }
 
@@ -76,7 +76,7 @@ type PeopleCounts = {
   left: number
 } & { [Days in (typeof api.STAYS)[number] as `matured_${Days}` | `stayed_${Days}`]: number }
 
-const KEYS: Record<api.ReportDimension, { key: string; asked: string; isOfClick: boolean }> = {
+const KEYS: Record<api.ChannelReportDimension, { key: string; asked: string; isOfClick: boolean }> = {
   day: {
     key: `to_char(m.joined_at at time zone 'UTC', 'YYYY-MM-DD')`,
     asked: `to_char(m.asked_at at time zone 'UTC', 'YYYY-MM-DD')`,
@@ -216,7 +216,7 @@ function reportRows(
   return rows.toSorted((a, b) => b.joins - a.joins || (b.clicks ?? 0) - (a.clicks ?? 0) || (a.key < b.key ? -1 : 1))
 }
 
-const costless = (dimension: api.ReportDimension) => (dimension === 'geo' ? null : '0.00')
+const costless = (dimension: api.ChannelReportDimension) => (dimension === 'geo' ? null : '0.00')
 
 function figuresOf(counts: PeopleCounts | undefined, { clicks, cost }: ClicksAndCost): ReportFigures {
   const of = (name: Exclude<keyof PeopleCounts, 'key'>) => counts?.[name] ?? 0

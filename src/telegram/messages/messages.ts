@@ -7,7 +7,7 @@ import {
   MESSAGE_MACRO,
   type MessageButton,
   type MessageMacro,
-  wordsOf,
+  messageText,
 } from '../../contract/telegram-message.ts'
 import { callTelegram } from '../bots/telegram.ts'
 
@@ -95,7 +95,7 @@ function buttonFor(
 
 function filledWords(message: Message, { values, is_test }: MessageDelivery): string {
   const isPlain = 'format' in message && message.format === 'plain'
-  const words = filled(wordsOf(message), values, isPlain ? value => value : escapedHtml)
+  const words = filled(messageText(message), values, isPlain ? value => value : escapedHtml)
   return is_test === true ? `[Test] ${words}` : words
 }
 

@@ -8,7 +8,7 @@ export const STARS = 'XTR'
 const PLACES = 6
 
 /** The amount in its currency, a decimal string. */
-export function amountOf(currency: string, total_amount: number): string {
+export function paidAmountOf(currency: string, total_amount: number): string {
   return fromUnits(BigInt(total_amount), currency === STARS ? 0 : placesOf(currency))
 }
 

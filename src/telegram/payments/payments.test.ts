@@ -6,7 +6,7 @@ import { type BotGround, botGround } from '../../../tests/support/bots.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { startReceiver } from '../../../tests/support/receiver.ts'
 import { toUuid } from '../../contract/ids.ts'
-import { amountOf, payoutOf } from './amounts.ts'
+import { paidAmountOf, payoutOf } from './amounts.ts'
 
 let ground: BotGround
 let call: BotGround['call']
@@ -351,7 +351,13 @@ test('a subscription that ended three days ago is cancelled once; a renewed or c
 
 test('amounts are exact: Stars are whole, currencies have their own decimals, and no payout exceeds a conversion’s limit', () => {
   assert.deepEqual(
-    [amountOf('XTR', 250), amountOf('USD', 1999), amountOf('JPY', 500), amountOf('KWD', 1234), amountOf('', 5)],
+    [
+      paidAmountOf('XTR', 250),
+      paidAmountOf('USD', 1999),
+      paidAmountOf('JPY', 500),
+      paidAmountOf('KWD', 1234),
+      paidAmountOf('', 5),
+    ],
     ['250', '19.99', '500', '1.234', '0.05'],
   )
   assert.equal(payoutOf('XTR', 9_007_199_254_740_991, '0.000001'), null)

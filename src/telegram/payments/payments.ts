@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Context } from '../../ground/room.ts'
-import { amountOf } from './amounts.ts'
+import { paidAmountOf } from './amounts.ts'
 import type * as api from './api.ts'
 
 /** Payments of the organization in the order they were recorded, newest first. */
@@ -37,7 +37,7 @@ export async function listPayments(
       ...row,
       kind: row.kind as (typeof api.KINDS)[number],
       found_by: row.found_by as 'update' | 'look',
-      amount: amountOf(row.currency, Number(total_amount)),
+      amount: paidAmountOf(row.currency, Number(total_amount)),
       total_amount: Number(total_amount),
     })),
     next_cursor,

@@ -10,15 +10,15 @@ const REACHABILITIES = ['reachable', 'blocked', 'gone', 'unreachable'] as const
 export type Reachability = (typeof REACHABILITIES)[number]
 
 /** `opted_out` replaces `reachable` for people who want no broadcasts. */
-export const STATES = [...REACHABILITIES, 'opted_out'] as const
-const State = z.enum(STATES).meta({
+export const SUBSCRIBER_STATES = [...REACHABILITIES, 'opted_out'] as const
+const State = z.enum(SUBSCRIBER_STATES).meta({
   description:
     'reachable: the bot may message them. opted_out: they want no more broadcasts. blocked: they have blocked the bot. gone: the account is deleted. unreachable: Telegram does not let the bot message them',
 })
 
 export const SOURCES = ['start', 'message', 'payment', 'mini_app', 'import'] as const
-const Source = z.enum(SOURCES).meta({ description: 'What made the person a subscriber' })
-export type Source = z.output<typeof Source>
+const SubscriberSource = z.enum(SOURCES).meta({ description: 'What made the person a subscriber' })
+export type SubscriberSource = z.output<typeof SubscriberSource>
 
 const PersonNumber = z.string().meta({ description: 'The person’s user id at Telegram' })
 
@@ -36,7 +36,7 @@ export const Subscriber = z
         'The start of the state as far as it is known: the opt-out, the last report of the state, or else created_at',
     }),
     opted_out_at: Instant.nullable(),
-    source: Source,
+    source: SubscriberSource,
     created_at: Instant.meta({ description: 'When the person became a subscriber' }),
     started_at: Instant.nullable().meta({ description: 'The newest start' }),
     last_seen_at: Instant.nullable(),
@@ -56,7 +56,7 @@ export const listSubscribers = endpoint({
   query: z.object({
     ...paging,
     bot_id: Id.optional(),
-    state: z.enum(STATES).optional(),
+    state: z.enum(SUBSCRIBER_STATES).optional(),
     source: z.enum(SOURCES).optional(),
     campaign_id: Id.optional(),
     language: z.string().min(1).max(35).optional(),

@@ -3,8 +3,8 @@ import { type Kysely, sql } from 'kysely'
 import type { EventType } from '../../contract/event-types.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { amountOf } from '../payments/amounts.ts'
-import type { STATES } from './api.ts'
+import { paidAmountOf } from '../payments/amounts.ts'
+import type { SUBSCRIBER_STATES } from './api.ts'
 
 const MOST = 100
 
@@ -12,7 +12,7 @@ type Person = { readonly org_id: number; readonly telegram_user_id: string; read
 
 const botsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (
-    await sql<{ id: string; subscriber_id: string; username: string; state: (typeof STATES)[number] }>`
+    await sql<{ id: string; subscriber_id: string; username: string; state: (typeof SUBSCRIBER_STATES)[number] }>`
           select b.id, s.id as subscriber_id, b.username,
             case when s.state = 'reachable' and s.opted_out_at is not null then 'opted_out' else s.state end as state
           from subscribers s
@@ -64,7 +64,7 @@ const paymentsOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Pers
           select id, paid_at as at, bot_id, currency, total_amount, trim_scale(payout)::text as payout, refunded_at
           from payments where org_id = ${org_id} and telegram_user_id = ${telegram_user_id}
           order by paid_at desc limit ${sql.lit(MOST)}`.execute(db)
-  ).rows.map(({ total_amount, ...row }) => ({ ...row, amount: amountOf(row.currency, Number(total_amount)) }))
+  ).rows.map(({ total_amount, ...row }) => ({ ...row, amount: paidAmountOf(row.currency, Number(total_amount)) }))
 
 const tasksOf = async (db: Kysely<Tables>, { org_id, telegram_user_id }: Person) =>
   (

@@ -8,7 +8,7 @@ import type { Ground } from '../../ground/room.ts'
 import type { UpdateListener, MethodCall } from '../bots/hook.ts'
 import type { LiveBot } from '../bots/live.ts'
 import { telegramTime, clickIdIn, personId, storableText } from '../bots/update.ts'
-import type { Source } from './api.ts'
+import type { SubscriberSource } from './api.ts'
 import {
   clickOfOrganization,
   type PersonActivity,
@@ -43,7 +43,7 @@ async function recordMessage(db: Ground['db'], bot: LiveBot, message: Fields): P
   const invoice = fieldsOf(successful_payment)['invoice_payload']
   const click_id = start === null ? clickIdIn(invoice) : clickOfStart(start[1] ?? '')
   const { language_code, first_name } = fieldsOf(from)
-  const source: Source =
+  const source: SubscriberSource =
     start !== null
       ? 'start'
       : successful_payment !== undefined

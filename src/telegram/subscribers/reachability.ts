@@ -9,7 +9,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type { Deed } from '../../ground/room.ts'
 import type { updateBot } from '../bots/api.ts'
 import type { Failure } from '../bots/telegram.ts'
-import type { Source, Reachability } from './api.ts'
+import type { SubscriberSource, Reachability } from './api.ts'
 
 const REFUSALS: readonly (readonly [RegExp, Exclude<Reachability, 'reachable'>])[] = [
   [/bot was blocked by the user/i, 'blocked'],
@@ -90,7 +90,7 @@ export async function optOut(
 /** An action of a person. `at` is Telegram's time of it, ISO 8601. */
 export type PersonActivity = SubscriberKey & {
   readonly at: string
-  readonly source: Source
+  readonly source: SubscriberSource
   readonly is_start?: boolean
   readonly opts_out?: boolean
   readonly language?: string | null

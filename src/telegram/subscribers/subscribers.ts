@@ -26,8 +26,8 @@ const COLUMNS = [
 ] as const
 
 type SubscriberRow = Pick<Tables['subscribers'], Exclude<(typeof COLUMNS)[number], 'source'>> & {
-  readonly source: api.Source
-  readonly state: (typeof api.STATES)[number]
+  readonly source: api.SubscriberSource
+  readonly state: (typeof api.SUBSCRIBER_STATES)[number]
   readonly state_at: string | null
   readonly since: string
 }
@@ -91,7 +91,7 @@ export async function listSubscribers(
   return await newestFirst(rows, query)
 }
 
-type SubscriberCounts = { bot_id: string } & Record<(typeof api.STATES)[number] | 'started_7d', number>
+type SubscriberCounts = { bot_id: string } & Record<(typeof api.SUBSCRIBER_STATES)[number] | 'started_7d', number>
 
 /** The counts of every bot that has subscribers and is not deleted. */
 export async function countSubscribers({ db, actor: { org_id } }: Context<typeof api.countSubscribers>) {

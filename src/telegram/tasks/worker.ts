@@ -7,7 +7,7 @@ import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
-import { checkSoon } from '../bots/check-soon.ts'
+import { checkBotSoon } from '../bots/check-soon.ts'
 import { silenceBot } from '../bots/silence.ts'
 import { type TaskRunners, onWake, type TaskOutcome, type Task, type TaskBot } from './tasks.ts'
 
@@ -160,7 +160,7 @@ async function runTasks(
     await recordWithRetries(ground.db, task, outcome)
     if (!isFirst) return
     await silenceBot(ground.db, bot, await databaseTimeIn(ground.db, outcome.after_s * 1000))
-    if (outcome.isRevoked === true) await checkSoon(ground.db, bot)
+    if (outcome.isRevoked === true) await checkBotSoon(ground.db, bot)
   }
   const ends = await Promise.allSettled(tasks.map(runTask))
   for (const end of ends)

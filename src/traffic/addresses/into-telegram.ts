@@ -1,9 +1,9 @@
 // Links into Telegram, compiled once per place and version of its bot, so that a redirect needs only look-ups in memory.
 import { type TelegramPlace, telegramLink } from '../../contract/telegram.ts'
-import { compileTemplate, type Template } from './macros.ts'
+import { compileTemplate, type AddressTemplate } from './macros.ts'
 
 /** A compiled link. `app_link` is the link that the page opens in the app, without the click id at its end; undefined if no page is wanted. */
-type IntoTelegram = { readonly template: Template | undefined; readonly app_link: string | undefined }
+type IntoTelegram = { readonly template: AddressTemplate | undefined; readonly app_link: string | undefined }
 
 type NamedBot = { readonly username: string }
 

@@ -24,7 +24,7 @@ type Macro = (typeof MACROS)[number]
 export type MacroValues = { readonly [M in Macro]: string | null }
 
 /** A compiled address. `fill` returns an address fit for a Location header; `unknown` are the macros that it removes. */
-export type Template = {
+export type AddressTemplate = {
   readonly macros: readonly Macro[]
   readonly unknown: readonly string[]
   fill(values: MacroValues): string
@@ -39,7 +39,7 @@ const MACRO = /(?:\{|%7b){1,2}([a-z][a-z0-9_.]{0,63})(?:\}|%7d){1,2}/gi
 const UNSAFE = /[^\x21-\x7e]+/g
 
 /** Compiles an address. Returns undefined if it is not http or https, or has no plain host. */
-export function compileTemplate(address: string): Template | undefined {
+export function compileTemplate(address: string): AddressTemplate | undefined {
   const [, scheme = '', authority = '', rest = ''] = PARTS.exec(address.trim()) ?? []
   const host = asciiAuthority(authority)
   if (host === undefined) return undefined

@@ -23,7 +23,7 @@ export class AuthorityRefusal extends Error {
 type ProblemDocument = { type?: unknown; detail?: unknown; subproblems?: unknown }
 
 /** The refusal of an authority's problem document: its details in one line, including those of each name. */
-export function refusalOf(status: number, problem: ProblemDocument, retry_ms?: number): AuthorityRefusal {
+export function authorityRefusalOf(status: number, problem: ProblemDocument, retry_ms?: number): AuthorityRefusal {
   const parts = Array.isArray(problem.subproblems) ? (problem.subproblems as ProblemDocument[]) : []
   const words = [problem, ...parts].map(({ detail }) => (typeof detail === 'string' ? detail : '')).filter(Boolean)
   const type = typeof problem.type === 'string' ? problem.type.replace('urn:ietf:params:acme:error:', '') : ''
@@ -36,7 +36,7 @@ const ANSWER_MS = 30_000
 const MOST_BYTES = 1024 * 1024
 
 /** The abort signal of all requests that are made inside `run`. */
-export const within = new AsyncLocalStorage<AbortSignal>()
+export const authoritySignal = new AsyncLocalStorage<AbortSignal>()
 
 /** How long to wait before asking for an object again, if the authority said so in its answer. */
 const pauses = new WeakMap<object, number>()
@@ -58,7 +58,7 @@ async function load(): Promise<typeof acme> {
   interceptors.request.clear()
   interceptors.response.clear()
   interceptors.request.use(config => {
-    const signal = within.getStore()
+    const signal = authoritySignal.getStore()
     return signal === undefined ? config : { ...config, signal }
   })
   interceptors.response.use(response => {
@@ -67,7 +67,7 @@ async function load(): Promise<typeof acme> {
     const isObject = typeof data === 'object' && data !== null
     if (isObject && retry_ms !== undefined) pauses.set(data, retry_ms)
     if (status < 400) return response
-    const refusal = refusalOf(status, isObject ? data : {}, retry_ms)
+    const refusal = authorityRefusalOf(status, isObject ? data : {}, retry_ms)
     // The library repeats the request with a new nonce.
     if (refusal.type === 'badNonce') return response
     throw refusal

@@ -1,7 +1,7 @@
 /** Certificates that need attention, for the list on the dashboard. Owns no table. Reads `certificates` and `domain_names`. */
 import { sql } from 'kysely'
 import type { Ground, Member } from '../../ground/room.ts'
-import { firstOrganization, mainNames } from './names.ts'
+import { firstOrganization, certifiableMainNames } from './names.ts'
 
 /** The same rule as `expiryWarningAt` in renewal.ts: seven days before the expiry, or a fifth of a shorter lifetime. */
 const WARNING_AT = sql`not_after - least(interval '7 days', (not_after - not_before) / 5)`
@@ -28,7 +28,7 @@ export async function listDueCertificates(
   const { rows: held } = await sql<{ name: string; domain_id: string }>`
     select name, domain_id from domain_names where org_id = ${org_id}`.execute(db)
   const isOurs = role === 'owner' && (await firstOrganization(db)) === org_id
-  const domains = new Map<string, string | null>(isOurs ? mainNames(config).map(name => [name, null]) : [])
+  const domains = new Map<string, string | null>(isOurs ? certifiableMainNames(config).map(name => [name, null]) : [])
   for (const { name, domain_id } of held) domains.set(name, domain_id)
   const { rows } = await sql<Omit<DueCertificate, 'domain_id'>>`
     select name, not_after, problem from certificates

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type * as acme from 'acme-client'
 import { request } from 'undici'
 import type { Ground } from '../../ground/room.ts'
-import { AuthorityRefusal, loadLibrary, pauseOf, refusalOf, within } from './acme-library.ts'
-import type { Window } from './renewal.ts'
+import { AuthorityRefusal, loadLibrary, pauseOf, authorityRefusalOf, authoritySignal } from './acme-library.ts'
+import type { Window } from '../../contract/window.ts'
 import { retryAfter_ms } from './retry-after.ts'
 
 /** An order. `replaces` is the chain that the new certificate replaces, for an authority that wants to know. */
@@ -81,7 +81,7 @@ export function openAuthority({ config, secrets }: Pick<Ground, 'config' | 'secr
 
   return {
     issue: (order, signal) =>
-      within.run(signal, async () => {
+      authoritySignal.run(signal, async () => {
         const replaces =
           order.replaces !== undefined && (await renewalAt(signal)) !== undefined ? order.replaces : undefined
         try {
@@ -99,7 +99,7 @@ export function openAuthority({ config, secrets }: Pick<Ground, 'config' | 'secr
       if (id === undefined) return undefined
       const { status, body, retry_ms } = await get(`${address}/${id}`, signal)
       if (status === 404) return undefined
-      if (status !== 200) throw refusalOf(status, body ?? {}, retry_ms)
+      if (status !== 200) throw authorityRefusalOf(status, body ?? {}, retry_ms)
       return readWindow(body, retry_ms)
     },
   }
@@ -155,7 +155,7 @@ async function issue(
     order = await pollUntilDone(() => client.getOrder(order), ['processing', 'ready'], signal, order)
   }
   if (order.status !== 'valid' || order.certificate === undefined)
-    throw refusalOf(400, order.error ?? { detail: `its order is ${order.status}` })
+    throw authorityRefusalOf(400, order.error ?? { detail: `its order is ${order.status}` })
   return client.getCertificate(order)
 }
 
@@ -196,7 +196,7 @@ async function prove(
   const ended = await pollUntilDone(read, ['pending', 'processing'], signal)
   if (ended.status === 'valid') return
   const error = ended.challenges.find(({ type }) => type === 'http-01')?.error
-  throw refusalOf(400, error ?? { detail: `its authorization is ${ended.status}` })
+  throw authorityRefusalOf(400, error ?? { detail: `its authorization is ${ended.status}` })
 }
 
 /** Polls until the status is none of `passing`. Waits between polls as long as the authority says. */

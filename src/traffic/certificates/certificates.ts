@@ -103,7 +103,7 @@ export async function noteFailure(
 }
 
 /** Releases the lease without any other change. */
-export async function giveBack(db: Kysely<Tables>, { name, lease_token }: ClaimedCertificate): Promise<void> {
+export async function releaseCertificate(db: Kysely<Tables>, { name, lease_token }: ClaimedCertificate): Promise<void> {
   await sql`
     update certificates set leased_until = null, lease_token = null
     where name = ${name} and lease_token = ${lease_token}`.execute(db)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeAuthority } from '../../../tests/support/certificates.ts'
-import { requireIssued, requireKey, WrongChain } from './chain.ts'
+import { requireIssued, requireMatchingKey, WrongChain } from './chain.ts'
 
 const authority = await makeAuthority()
 const other = await makeAuthority()
@@ -45,5 +45,5 @@ test('anything else is refused, in words', async () => {
 
 test('a certificate of files may stand alone', () => {
   const [leaf = ''] = given.chain.split(/(?<=END CERTIFICATE-----\n)/)
-  assert.equal(requireKey(leaf, given.key).certificate.checkHost('z.b.test'), '*.b.test')
+  assert.equal(requireMatchingKey(leaf, given.key).certificate.checkHost('z.b.test'), '*.b.test')
 })

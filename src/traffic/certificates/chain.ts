@@ -35,7 +35,7 @@ function keyOf(pem: string): KeyObject {
 }
 
 /** The first certificate of a chain. @throws WrongChain if the key does not belong to it */
-export function requireKey(chain: string, key: string): Leaf {
+export function requireMatchingKey(chain: string, key: string): Leaf {
   const [certificate] = certificatesOf(chain)
   if (certificate === undefined) throw new WrongChain('there is no certificate in it')
   if (!certificate.checkPrivateKey(keyOf(key))) throw new WrongChain('the key belongs to another certificate')
@@ -52,7 +52,7 @@ export function requireKey(chain: string, key: string): Leaf {
  * certificate is required, because browsers that have not seen it elsewhere would refuse the chain. @throws WrongChain
  */
 export function requireIssued(chain: string, key: string, name: string, now: number): Leaf {
-  const leaf = requireKey(chain, key)
+  const leaf = requireMatchingKey(chain, key)
   if (leaf.certificate.checkHost(name) === undefined) throw new WrongChain(`it is not for ${name}`)
   if (leaf.not_after <= now) throw new WrongChain('it has expired')
   const certificates = certificatesOf(chain)

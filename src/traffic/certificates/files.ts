@@ -7,9 +7,9 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { StartError } from '../../ground/start-error.ts'
-import { type Leaf, requireKey, WrongChain } from './chain.ts'
+import { type Leaf, requireMatchingKey, WrongChain } from './chain.ts'
 import type { CountedCertificate } from './figures.ts'
-import { mainNames } from './names.ts'
+import { certifiableMainNames } from './names.ts'
 
 /** Must be equal in all processes and for all names, so that a TLS session can be resumed with any of them. */
 export const CONTEXT_ID = 'sluice'
@@ -62,14 +62,14 @@ export async function openCertificateFiles({
   return {
     covers,
     contextOf: name => (covers(name) ? loaded.context : undefined),
-    counted: () => ({ ...loaded.leaf, is_main: mainNames(config).some(covers), has_failed: false }),
+    counted: () => ({ ...loaded.leaf, is_main: certifiableMainNames(config).some(covers), has_failed: false }),
     refresh,
     close: () => rounds.close(),
   }
 }
 
 function load({ cert, key }: Pick<Loaded, 'cert' | 'key'>): Loaded {
-  const leaf = requireKey(cert, key)
+  const leaf = requireMatchingKey(cert, key)
   try {
     return { cert, key, leaf, context: createSecureContext({ cert, key, sessionIdContext: CONTEXT_ID }) }
   } catch (error) {

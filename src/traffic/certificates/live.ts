@@ -13,7 +13,7 @@ import { openRounds } from '../../ground/rounds.ts'
 import { CHANNEL } from './certificates.ts'
 import { type CountedCertificate, countCertificates } from './figures.ts'
 import { type CertificateFiles, CONTEXT_ID } from './files.ts'
-import { mainNames } from './names.ts'
+import { certifiableMainNames } from './names.ts'
 
 const POLL_MS = 5000
 /** A context takes 46 KiB. One that was evicted is created again at the next handshake, in 0.3 ms. */
@@ -64,7 +64,7 @@ export async function openLiveCertificates(
 }
 
 function openMemory({ config, db, log, secrets }: Pick<Ground, 'config' | 'db' | 'log' | 'secrets'>) {
-  const main = mainNames(config)
+  const main = certifiableMainNames(config)
   const served = new Map<string, ServedCertificate>()
   const contexts = new LRUCache<string, SecureContext>({ max: MOST_CONTEXTS })
   let counted: CountedCertificate[] = []

@@ -10,7 +10,7 @@ import type { Ground } from '../../ground/room.ts'
 type ServedNames = { readonly names: string[]; readonly obstacles: ReadonlyMap<string, string> }
 
 /** The names of the main host for which an authority issues certificates: no IP addresses and no local names. */
-export function mainNames({ baseUrl = '', alsoHosts }: Ground['config']): string[] {
+export function certifiableMainNames({ baseUrl = '', alsoHosts }: Ground['config']): string[] {
   const names = [URL.parse(baseUrl)?.hostname ?? '', ...alsoHosts]
   return names.filter(name => /^[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z][a-z0-9-]*$/.test(name))
 }
@@ -46,7 +46,7 @@ export async function namesToServe({
   database,
 }: Pick<Ground, 'config' | 'db' | 'database'>): Promise<ServedNames> {
   const { rows: held } = await sql<HeldName>`select name, org_id, domain_id from domain_names`.execute(db)
-  const main = mainNames(config)
+  const main = certifiableMainNames(config)
   const names = [...new Set([...main, ...held.map(({ name }) => name)])]
   if (held.length === 0) return { names, obstacles: new Map() }
   const { rows: found } = await askEverywhere<DomainProblems>(database.worker, PROBLEMS)

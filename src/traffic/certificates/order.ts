@@ -2,7 +2,7 @@
 import type { Ground } from '../../ground/room.ts'
 import { AuthorityRefusal } from './acme-library.ts'
 import { type Authority, newKey } from './authority.ts'
-import { type ClaimedCertificate, giveBack, holdAccount, noteFailure, putInService } from './certificates.ts'
+import { type ClaimedCertificate, releaseCertificate, holdAccount, noteFailure, putInService } from './certificates.ts'
 import { requireIssued, WrongChain } from './chain.ts'
 import { closeChallenges, openChallenge } from './challenges.ts'
 import { orders } from './figures.ts'
@@ -32,7 +32,7 @@ export async function orderFor(ordering: Ordering, claimed: ClaimedCertificate, 
     log.info({ name }, 'a certificate was put in service')
     await ordering.onServed(name).catch(() => {})
   } catch (error) {
-    if (closing.aborted) return await giveBack(db, claimed)
+    if (closing.aborted) return await releaseCertificate(db, claimed)
     await fail(ordering, claimed, error)
   } finally {
     await closeChallenges(db, tokens).catch(() => {})

@@ -1,10 +1,10 @@
 /** When a certificate is renewed, and when a failed order is tried again. Pure; all times in Unix milliseconds. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
+import type { Window } from '../../contract/window.ts'
 
 /** A random number from 0 to 1. It spreads the renewals of certificates that were issued in the same hour. */
 type Chance = () => number
 
-export type Window = { readonly from: number; readonly to: number }
 export type Validity = { readonly not_before: number; readonly not_after: number }
 
 /** A uniformly random time in the window that the authority gives (RFC 9773). A time in the past means that the renewal is due. */

@@ -6,7 +6,7 @@ import { openAuthority } from './authority.ts'
 import { noteObstacles, wantNames } from './certificates.ts'
 import { claimDue } from './claim.ts'
 import type { CertificateFiles } from './files.ts'
-import { mainNames, namesToServe } from './names.ts'
+import { certifiableMainNames, namesToServe } from './names.ts'
 import { sendCertificateNotices } from './notices.ts'
 import { type Ordering, orderFor } from './order.ts'
 import { askWhenToRenew } from './questions.ts'
@@ -34,7 +34,7 @@ export function openCertificateWorker(
     if (closing.signal.aborted) return
     for (const claimed of await claimDue(db, {
       directory: config.acmeDirectory,
-      main: mainNames(config),
+      main: certifiableMainNames(config),
       except: obstructed,
     })) {
       // When an order ends, the next one starts at once.

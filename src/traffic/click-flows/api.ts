@@ -17,13 +17,13 @@ export const FlowStatus = z.enum(FLOW_STATUSES)
 export type FlowStatus = z.infer<typeof FlowStatus>
 
 /** A reason why a graph cannot be published. `node_id` is null if it concerns the whole graph. */
-export const Problem = z
+export const FlowProblem = z
   .object({
     node_id: z.string().nullable(),
     message: z.string().meta({ description: 'Names the node and how to fix it' }),
   })
   .meta({ id: 'Problem' })
-export type Problem = z.output<typeof Problem>
+export type FlowProblem = z.output<typeof FlowProblem>
 
 const UsingCampaign = z.object({ id: Id, name: z.string() })
 
@@ -47,7 +47,7 @@ export const ClickFlow = ListedFlow.extend({
     description:
       'Changes with the draft’s graph. Send it with a change, so that two people do not overwrite each other',
   }),
-  problems: z.array(Problem).meta({ description: 'Why the draft cannot be published; empty if it can' }),
+  problems: z.array(FlowProblem).meta({ description: 'Why the draft cannot be published; empty if it can' }),
 }).meta({ id: 'ClickFlow' })
 export type ClickFlow = z.output<typeof ClickFlow>
 
@@ -125,7 +125,7 @@ export const Tried = z
     ends: z
       .array(z.object({ leads_to: z.string(), draft: z.int(), published: z.int() }))
       .meta({ description: 'The number of visitors per destination, by the draft and by the published version' }),
-    problems: z.array(Problem),
+    problems: z.array(FlowProblem),
   })
   .meta({ id: 'Tried' })
 export type Tried = z.output<typeof Tried>

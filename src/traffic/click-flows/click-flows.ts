@@ -16,7 +16,7 @@ import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
-import type { ClickFlow, FlowStatus, Graph, Problem, WrittenFlow } from './api.ts'
+import type { ClickFlow, FlowStatus, Graph, FlowProblem, WrittenFlow } from './api.ts'
 import { objectProblems, readObjects } from './objects.ts'
 import { problemsOf } from './validate.ts'
 import { fallbackWarnings, graphWarnings } from './warnings.ts'
@@ -272,11 +272,11 @@ async function shown(db: Kysely<Tables>, org_id: number, flow: Flow): Promise<Cl
   return { ...flow, campaigns, problems }
 }
 
-async function allProblems(db: Kysely<Tables>, org_id: number, graph: Graph): Promise<Problem[]> {
+async function allProblems(db: Kysely<Tables>, org_id: number, graph: Graph): Promise<FlowProblem[]> {
   return [...problemsOf(graph), ...objectProblems(graph, await readObjects(db, org_id, [graph]))]
 }
 
-function requireComplete(problems: readonly Problem[]): void {
+function requireComplete(problems: readonly FlowProblem[]): void {
   if (problems.length === 0) return
   refuse('click_flow_incomplete', {
     error: `the click flow cannot be published: ${problems.map(({ message }) => message).join(' ')}`,

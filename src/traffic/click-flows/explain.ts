@@ -201,7 +201,7 @@ export function describe(visitor: FlowVisitor): string {
 }
 
 /** The visitor someone describes, with what they leave open: a new person, now. Who is not new was here a moment ago. */
-export function visitorOf(described: TriedVisitor, now_ms: number, seed: string): FlowVisitor {
+export function flowVisitorOf(described: TriedVisitor, now_ms: number, seed: string): FlowVisitor {
   const at_ms = described.at == null ? now_ms : Date.parse(described.at)
   return {
     ...eachSub(sub => described[sub] || null),

@@ -2,7 +2,7 @@
 import type { Kysely } from 'kysely'
 import { chatLink, EXAMPLE_LINK, publicChat, telegramLink } from '../../contract/telegram.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { type FlowNode, type Graph, isInTelegram, type Problem } from './api.ts'
+import { type FlowNode, type Graph, isInTelegram, type FlowProblem } from './api.ts'
 import { nameOf } from './validate.ts'
 
 type ObjectKind = 'landing' | 'offer' | 'bot' | 'channel'
@@ -88,7 +88,7 @@ async function readChannels(db: Kysely<Tables>, org_id: number, ids: string[]) {
 }
 
 /** Problems of nodes whose object does not exist or is archived. An object of another organization counts as missing. */
-export function objectProblems({ nodes }: Graph, objects: FlowObjects): Problem[] {
+export function objectProblems({ nodes }: Graph, objects: FlowObjects): FlowProblem[] {
   return nodes.flatMap(node =>
     namedBy(node).flatMap(({ kind, id, field }) => {
       const found = objects.get(id)

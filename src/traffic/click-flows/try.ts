@@ -10,7 +10,7 @@ import type * as api from './api.ts'
 import type { Graph, Tried } from './api.ts'
 import { flowOf, usersOf, versionOf } from './click-flows.ts'
 import type { FlowVisitor } from './conditions.ts'
-import { describe, type Told, type Trial, tell, visitorOf } from './explain.ts'
+import { describe, type Told, type Trial, tell, flowVisitorOf } from './explain.ts'
 import { objectProblems, readObjects } from './objects.ts'
 import { problemsOf } from './validate.ts'
 import { compileFlow } from './walk.ts'
@@ -28,7 +28,7 @@ export async function tryClickFlow(
   const trials =
     body.visitor == null
       ? await lastClicks(db, org_id, await campaignsFor(db, org_id, flow.id, body.campaign_id), body.last_clicks ?? 1)
-      : [{ ...NO_CLICK, visitor: visitorOf(body.visitor, Date.now(), newId()) }]
+      : [{ ...NO_CLICK, visitor: flowVisitorOf(body.visitor, Date.now(), newId()) }]
   const published =
     flow.published_version === null ? null : await versionOf(db, org_id, flow.id, flow.published_version)
   const graphs = published === null ? [flow.graph] : [flow.graph, published]

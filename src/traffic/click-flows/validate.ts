@@ -2,7 +2,15 @@
 // what to do. Pure; whether the objects it names are there is asked in objects.ts.
 import { faultOfAddress } from '../../contract/address.ts'
 import { faultOfApp, faultOfStart } from '../../contract/telegram.ts'
-import { DEVICES, type FlowEdge, type FlowNode, type Graph, isInTelegram, LONGEST_PATH, type Problem } from './api.ts'
+import {
+  DEVICES,
+  type FlowEdge,
+  type FlowNode,
+  type Graph,
+  isInTelegram,
+  LONGEST_PATH,
+  type FlowProblem,
+} from './api.ts'
 import { zoneClock } from './conditions.ts'
 
 /** The edges of a graph by where they leave and where they arrive; only those between nodes that exist. */
@@ -21,7 +29,7 @@ export function nameOf({ id, label }: Pick<FlowNode, 'id' | 'label'>): string {
 const ENDS: ReadonlySet<string> = new Set(['offer', 'bot', 'mini_app', 'channel', 'redirect'])
 
 /** Everything that keeps the graph from being published, in the order of its nodes; empty when nothing does. */
-export function problemsOf(graph: Graph): Problem[] {
+export function problemsOf(graph: Graph): FlowProblem[] {
   const net = netOf(graph)
   const own = graph.nodes.flatMap(node => [
     ...faultsOfNode(node).map(fault => at(node, fault)),
@@ -33,7 +41,7 @@ export function problemsOf(graph: Graph): Problem[] {
   return [...whole, ...own, ...unreachable(graph, net), ...behindLandings(graph, net), ...tooLong(graph, net)]
 }
 
-const at = (node: FlowNode, fault: string): Problem => ({
+const at = (node: FlowNode, fault: string): FlowProblem => ({
   node_id: node.id,
   message: `Node ${nameOf(node)}: ${fault}`,
 })
@@ -48,7 +56,7 @@ function netOf({ nodes, edges }: Graph): Net {
   }
 }
 
-function entryProblems(nodes: readonly FlowNode[], { arriving }: Net): Problem[] {
+function entryProblems(nodes: readonly FlowNode[], { arriving }: Net): FlowProblem[] {
   const entries = nodes.filter(({ type }) => type === 'entry')
   if (entries.length === 0)
     return [{ node_id: null, message: 'There is no entry. Add a node of type entry and connect it to the first step.' }]
@@ -60,7 +68,7 @@ function entryProblems(nodes: readonly FlowNode[], { arriving }: Net): Problem[]
   ]
 }
 
-function strayEdges({ edges }: Graph, { nodes }: Net): Problem[] {
+function strayEdges({ edges }: Graph, { nodes }: Net): FlowProblem[] {
   return edges.flatMap(({ from, to }) => {
     const node = nodes.get(from)
     if (node === undefined)
@@ -182,7 +190,7 @@ function circleOf({ nodes, leaving }: Net): FlowNode[] {
   return []
 }
 
-function circleProblem(circle: readonly FlowNode[]): Problem {
+function circleProblem(circle: readonly FlowNode[]): FlowProblem {
   const names = [...circle, circle[0]].flatMap(node => (node === undefined ? [] : nameOf(node)))
   return {
     node_id: circle[0]?.id ?? null,
@@ -190,7 +198,7 @@ function circleProblem(circle: readonly FlowNode[]): Problem {
   }
 }
 
-function unreachable({ nodes }: Graph, { leaving }: Net): Problem[] {
+function unreachable({ nodes }: Graph, { leaving }: Net): FlowProblem[] {
   const entries = nodes.filter(({ type }) => type === 'entry').map(({ id }) => id)
   if (entries.length === 0) return []
   const reached = reachedFrom(entries, leaving)
@@ -207,7 +215,7 @@ function reachedFrom(roots: readonly string[], leaving: Net['leaving']): Set<str
 }
 
 /** A visitor sees one landing, and its link leads to the offer or the bot that was chosen for the click. */
-function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): Problem[] {
+function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): FlowProblem[] {
   return nodes
     .filter(({ type }) => type === 'landing')
     .flatMap(landing => {
@@ -226,7 +234,7 @@ function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): Proble
 }
 
 /** Only for graphs without a circle. */
-function tooLong({ nodes }: Graph, { leaving }: Net): Problem[] {
+function tooLong({ nodes }: Graph, { leaving }: Net): FlowProblem[] {
   const longest = new Map<string, number>()
   const lengthOf = (id: string): number => {
     const known = longest.get(id)

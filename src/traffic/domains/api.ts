@@ -58,14 +58,14 @@ const PROBLEMS = [
 ] as const
 export type ProblemCode = (typeof PROBLEMS)[number]
 
-const Problem = z
+const DomainProblem = z
   .object({
     code: z.enum(PROBLEMS),
     text: z.string().meta({ description: 'What is wrong' }),
     cure: z.string().meta({ description: 'How to fix it' }),
   })
   .meta({ id: 'DomainProblem' })
-export type Problem = z.output<typeof Problem>
+export type DomainProblem = z.output<typeof DomainProblem>
 
 const DnsRecord = z
   .object({
@@ -85,7 +85,7 @@ const Check = z.object({
   next_at: Instant.nullable().meta({ description: 'null: there is no further automatic check' }),
   arrived: z.boolean().meta({ description: 'Whether a request for the name reached Sluice' }),
   addresses: z.array(z.string()),
-  problems: z.array(Problem),
+  problems: z.array(DomainProblem),
 })
 
 const Certificate = z

@@ -5,7 +5,7 @@
 import { isIP } from 'node:net'
 import type { Config } from '../../ground/config.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
-import type { DnsRecord, Problem } from './api.ts'
+import type { DnsRecord, DomainProblem } from './api.ts'
 import { mainNames } from './name.ts'
 import { probe, type ProbeResult, readCertificate, type SeenCertificate } from './probe.ts'
 import { CERTIFICATE_AUTHORITY, problem } from './problems.ts'
@@ -24,7 +24,7 @@ export type CheckResult = {
   /** Whether the resolver did not answer, so that nothing is known. */
   readonly isSilent: boolean
   readonly addresses: string[]
-  readonly problems: Problem[]
+  readonly problems: DomainProblem[]
   readonly records: DnsRecord[]
   readonly certificate: SeenCertificate | undefined
   /** The TXT records of `_sluice.<name>`. */
@@ -100,7 +100,7 @@ async function isSameAsBase(
   return ours.every(({ is }) => is === 'closed')
 }
 
-function pointingProblems(name: string, addresses: readonly string[], probes: readonly ProbeResult[]): Problem[] {
+function pointingProblems(name: string, addresses: readonly string[], probes: readonly ProbeResult[]): DomainProblem[] {
   const of = (...kinds: ProbeResult['is'][]) => addresses.filter((_, at) => kinds.includes(probes[at]?.is ?? 'closed'))
   const here = of('here')
   if (of('renamed').length > 0) return [problem('host_not_forwarded', { name })]
@@ -120,7 +120,11 @@ function pointingProblems(name: string, addresses: readonly string[], probes: re
 }
 
 /** Problems that prevent https, if the name has no valid certificate. */
-function httpsProblems(name: string, certificate: SeenCertificate | undefined, issuers: DnsAnswer<string>): Problem[] {
+function httpsProblems(
+  name: string,
+  certificate: SeenCertificate | undefined,
+  issuers: DnsAnswer<string>,
+): DomainProblem[] {
   if (certificate?.problem === null) return []
   const allowed = valuesOf(issuers)
   const isForbidden = issuers.state === 'found' && !allowed.includes(CERTIFICATE_AUTHORITY)

@@ -80,7 +80,7 @@ async function claimDomain({ db }: CheckerGround, { org_id, id }: DomainRef): Pr
 }
 
 /** Makes the domain of a name due for a check, because its certificate has changed. */
-export async function checkSoon({ db }: Pick<Ground, 'db'>, name: string): Promise<void> {
+export async function checkDomainSoon({ db }: Pick<Ground, 'db'>, name: string): Promise<void> {
   const { rows } = await sql<{ org_id: number; domain_id: string; now: string }>`
     select org_id, domain_id, now() as now from domain_names where name = ${name}`.execute(db)
   for (const { org_id, domain_id, now } of rows)

@@ -1,5 +1,5 @@
 /** The texts of the problems of domains, each with its fix. */
-import type { Problem, ProblemCode } from './api.ts'
+import type { DomainProblem, ProblemCode } from './api.ts'
 
 /** The values in the texts. */
 type ProblemValues = {
@@ -81,7 +81,7 @@ const WORDS: Readonly<Record<ProblemCode, (values: ProblemValues) => [text: stri
 }
 
 /** A problem with its texts. */
-export function problem(code: ProblemCode, values: ProblemValues): Problem {
+export function problem(code: ProblemCode, values: ProblemValues): DomainProblem {
   const [text, cure] = WORDS[code](values)
   return { code, text, cure }
 }

@@ -9,7 +9,7 @@ import type { Config } from '../../ground/config.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import type { DomainStatus, Problem } from './api.ts'
+import type { DomainStatus, DomainProblem } from './api.ts'
 import type { CheckResult } from './check.ts'
 import { problem } from './problems.ts'
 import { lockZone, proofValue, reasonForProof, sharedZone } from './proof.ts'
@@ -47,7 +47,7 @@ type DomainBefore = {
   created_at: string
   notice: string | null
 }
-type Decision = { status: DomainStatus; problems: Problem[]; isTakenOver?: true }
+type Decision = { status: DomainStatus; problems: DomainProblem[]; isTakenOver?: true }
 
 /**
  * Writes the result of a check. Returns the domains whose serving has changed, with their organizations; none if the domain was deleted in the
@@ -133,7 +133,7 @@ async function decideUnheld(context: DecisionContext, holder: NameHolder | undef
   return { status: 'active', problems: result.problems, isTakenOver: true }
 }
 
-function textProblem({ result, domain: { name }, reason = sharedZone(name) }: DecisionContext): Problem {
+function textProblem({ result, domain: { name }, reason = sharedZone(name) }: DecisionContext): DomainProblem {
   return problem(result.texts.state === 'found' ? 'txt_wrong' : 'txt_missing', { name, reason })
 }
 

@@ -7,16 +7,16 @@ import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
 /** Large enough for percents with two decimals, written as whole numbers. */
-export const MOST_WEIGHT = 10_000
+const MOST_MEMBER_WEIGHT = 10_000
 /** Limited because every visit computes a hash per member. */
 const MOST_MEMBERS = 50
 
-const error = `must be a whole number from 1 to ${MOST_WEIGHT.toLocaleString('en-US')}`
+const error = `must be a whole number from 1 to ${MOST_MEMBER_WEIGHT.toLocaleString('en-US')}`
 const Weight = z
   .int({ error })
   .min(1, { error })
-  .max(MOST_WEIGHT, { error })
-  .meta({ description: `The member's share of visitors, relative to the other weights: 1 to ${MOST_WEIGHT}` })
+  .max(MOST_MEMBER_WEIGHT, { error })
+  .meta({ description: `The member's share of visitors, relative to the other weights: 1 to ${MOST_MEMBER_WEIGHT}` })
 
 const MemberState = {
   name: z.string(),

@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { publicChat } from '../../contract/telegram.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { linksOf, wordsOf } from './words.ts'
+import { linksOf, linkWordsOf } from './words.ts'
 
 /** A visitor has two days to use a link, or half of the link's lifetime if that is shorter. */
 const KEPT_MS = 48 * HOUR_MS
@@ -175,7 +175,7 @@ async function giveFrom(
     on conflict do nothing`.execute(trx)
   if (granted.numAffectedRows !== 1n) return 'elsewhere'
   await sql`
-    update link_batches set left_over = ${rest.length}, words = ${wordsOf(rest)}, state = ${rest.length === 0 ? 'spent' : 'free'}
+    update link_batches set left_over = ${rest.length}, words = ${linkWordsOf(rest)}, state = ${rest.length === 0 ? 'spent' : 'free'}
     where org_id = ${org_id} and id = ${batch.id}`.execute(trx)
   await sql`
     insert into links_given (org_id, channel_id, minute, given)

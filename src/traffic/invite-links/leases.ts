@@ -1,6 +1,6 @@
 // The statements by which a process takes batches of free links ahead of visitors, keeps them, and says what has become of them.
 import type pg from 'pg'
-import { type BatchLink, wordsOf } from './words.ts'
+import { type BatchLink, linkWordsOf } from './words.ts'
 
 /** A batch that is leased; `expires_ms` is when the first of its links ends, Unix. */
 export type LinkBatch = {
@@ -69,7 +69,7 @@ export async function spendBatches(pool: Pool, { org_id, by }: Of, ids: readonly
 }
 
 /** Batches of which not all was given, with what is left of them: what was given may be known to nothing but a journal yet. */
-export async function giveBack(
+export async function releaseLinks(
   pool: Pool,
   { org_id, by }: Of,
   rest: readonly { readonly id: string; readonly links: readonly BatchLink[] }[],
@@ -80,7 +80,7 @@ export async function giveBack(
     by,
     rest.map(({ id }) => id),
     rest.map(({ links }) => links.length),
-    rest.map(({ links }) => wordsOf(links)),
+    rest.map(({ links }) => linkWordsOf(links)),
   ])
 }
 

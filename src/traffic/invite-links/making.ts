@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt, newId, toUuid } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { lifeNeeded } from './invite-links.ts'
-import { type BatchLink, linksOf, wordsOf } from './words.ts'
+import { type BatchLink, linksOf, linkWordsOf } from './words.ts'
 
 type Db = Kysely<Tables>
 type Of = { readonly org_id: number; readonly channel_id: string }
@@ -54,7 +54,7 @@ async function putIntoBatch(
   { org_id, channel_id, expires_at, ...link }: Pooled,
   of_batch: number,
 ): Promise<void> {
-  const words = wordsOf([link])
+  const words = linkWordsOf([link])
   const { numAffectedRows } = await sql`
     update link_batches set made = made + 1, left_over = left_over + 1, words = ltrim(words || ' ' || ${words}::text),
       expires_at = least(expires_at, ${expires_at}::timestamptz)
@@ -109,7 +109,7 @@ async function takeOutOfBatch(trx: Db, { org_id, channel_id }: Of, link_id: stri
     where org_id = ${org_id} and channel_id = ${channel_id} and state = 'free' and words like ${`%${link_id}%`}
     for update`.execute(trx)
   for (const { id, words } of rows) {
-    const rest = wordsOf(linksOf(words).filter(link => link.id !== link_id))
+    const rest = linkWordsOf(linksOf(words).filter(link => link.id !== link_id))
     await sql`
       update link_batches set words = ${rest}, left_over = left_over - 1 where org_id = ${org_id} and id = ${id}`.execute(
       trx,

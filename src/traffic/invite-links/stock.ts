@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { LiveChannel } from '../campaigns/live.ts'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { lifeNeeded } from './invite-links.ts'
-import { countGiven, giveBack, type LinkBatch, renewBatches, spendBatches, takeBatches } from './leases.ts'
+import { countGiven, releaseLinks, type LinkBatch, renewBatches, spendBatches, takeBatches } from './leases.ts'
 import { BATCH } from './making.ts'
 import { type BatchLink, linksOf } from './words.ts'
 
@@ -145,7 +145,7 @@ export class Stock {
     await spendBatches(this.#pool, this.#of, spent)
     this.#spent = this.#spent.slice(spent.length)
     const rest = this.#over.map(batch => ({ id: batch.id, links: linksOf(batch.words).slice(0, batch.left) }))
-    await giveBack(this.#pool, this.#of, rest)
+    await releaseLinks(this.#pool, this.#of, rest)
     this.#over = this.#over.slice(rest.length)
   }
 

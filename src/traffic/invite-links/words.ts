@@ -2,7 +2,7 @@
 
 export type BatchLink = { readonly id: string; readonly url: string }
 
-export const wordsOf = (links: readonly BatchLink[]): string => links.map(({ id, url }) => `${id} ${url}`).join(' ')
+export const linkWordsOf = (links: readonly BatchLink[]): string => links.map(({ id, url }) => `${id} ${url}`).join(' ')
 
 export function linksOf(words: string): BatchLink[] {
   if (words === '') return []

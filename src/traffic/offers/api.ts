@@ -84,14 +84,14 @@ export const readOffer = endpoint({
 })
 
 /** How many conversions are searched for repeated payouts. It takes a third of a second if all of them belong to the offer. */
-export const MOST_LOOKED_AT = 50_000
+export const MOST_CONVERSIONS_READ = 50_000
 
 export const readRepeatedPayouts = endpoint({
   route: 'GET /api/offers/:id/repeated-payouts',
   access: { session: 'member' },
   summary: 'Count the clicks that earned an offer’s payout more than once, and conversions that did not earn it',
   description:
-    `Searches the conversions of the last 30 days, at most the newest ${MOST_LOOKED_AT.toLocaleString('en-US')} of the workspace, for clicks on which conversions of ` +
+    `Searches the conversions of the last 30 days, at most the newest ${MOST_CONVERSIONS_READ.toLocaleString('en-US')} of the workspace, for clicks on which conversions of ` +
     'two or more types earned the payout of the offer. Payouts that came with a conversion and test clicks do not count.',
   reply: z.object({
     from: Instant.meta({ description: 'Conversions recorded since then were searched' }),

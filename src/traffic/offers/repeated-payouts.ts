@@ -40,10 +40,10 @@ export async function readRepeatedPayouts(
     from (select count(*) as looked, min(created_at) as oldest from looked) all_of
       left join (select types, count(*) as clicks from repeated group by types) counted on true
     order by counted.clicks desc, counted.types`,
-    [actor.org_id, since, offer.id, api.MOST_LOOKED_AT],
+    [actor.org_id, since, offer.id, api.MOST_CONVERSIONS_READ],
   )
   const [first] = rows
-  const isCut = Number(first?.looked) === api.MOST_LOOKED_AT
+  const isCut = Number(first?.looked) === api.MOST_CONVERSIONS_READ
   const together = rows.flatMap(({ types, clicks }) =>
     types === null ? [] : [{ types: EVENT_TYPES.filter(type => types.includes(type)), clicks: Number(clicks) }],
   )

@@ -1,8 +1,8 @@
 /** The statuses of a click, in order, and the names of statuses and event types, which the workspace may choose. */
 import { EVENT_TYPE_LABELS } from '../../contract/event-types.ts'
-import { Click } from '../../reading/feed/api.ts'
+import { FeedClick } from '../../reading/feed/api.ts'
 
-export const CLICK_STATUSES = Click.shape.status.options
+export const CLICK_STATUSES = FeedClick.shape.status.options
 
 const LABELS: Readonly<Record<string, string>> = EVENT_TYPE_LABELS
 let names: Readonly<Record<string, string>> = {}

@@ -94,7 +94,7 @@ export function daysBefore(days: Days): Days {
 }
 
 /** Whether the days include today. */
-export const isRunning = ({ from, to }: Days, today: string): boolean => from <= today && today <= to
+export const includesToday = ({ from, to }: Days, today: string): boolean => from <= today && today <= to
 
 /**
  * The bounds of the same number of days before. If the days include today, they end at the current time of day, so that a morning is
@@ -103,7 +103,7 @@ export const isRunning = ({ from, to }: Days, today: string): boolean => from <=
 export function boundsBefore(days: Days, now: number): Bounds {
   const before = daysBefore(days)
   const today = dayAt(now)
-  if (!isRunning(days, today)) return boundsOf(before)
+  if (!includesToday(days, today)) return boundsOf(before)
   const clock = Math.floor((now - dayBegins(today)) / 600_000) * 600_000
   const to = dayBegins(shift(today, -daysIn(days))) + clock
   return isUtc()

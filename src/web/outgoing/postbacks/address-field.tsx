@@ -1,6 +1,6 @@
 /** The address of a postback rule: macros to insert, an example call, and macros that are left out. */
 import { useRef } from 'react'
-import { MACRO, POSTBACK_MACROS, type PostbackMacro, unknownMacros } from '../../../outgoing/postbacks/api.ts'
+import { MACRO, POSTBACK_MACROS, type PostbackMacro, unknownPostbackMacros } from '../../../outgoing/postbacks/api.ts'
 import { TextField } from '../../ground/ui/field.tsx'
 import { exampleOf } from './example.ts'
 
@@ -53,7 +53,7 @@ export function AddressField({ url, error, onChange }: AddressFieldProps) {
           Replace each YOUR_… with the value of your account at the source, then switch the rule on.
         </p>
       )}
-      <LeftOutMacros unknown={unknownMacros(url)} onReplace={() => onChange(withRevenue(url))} />
+      <LeftOutMacros unknown={unknownPostbackMacros(url)} onReplace={() => onChange(withRevenue(url))} />
     </div>
   )
 }

@@ -10,7 +10,7 @@ import {
   listInvitations,
   listMembers,
   listOrganizations,
-  type Member,
+  type TeamMember,
   setMemberRole,
 } from '../../../people/organizations/api.ts'
 import { onlyFor, reasonAgainst, useActive } from '../../ground/active.ts'
@@ -27,7 +27,7 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { InvitationList, InviteDialog } from './invitations.tsx'
 
-type MemberRow = z.input<typeof Member>
+type MemberRow = z.input<typeof TeamMember>
 
 export function TeamPage() {
   const { role } = useActive()

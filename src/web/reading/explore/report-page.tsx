@@ -3,7 +3,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { WIDEST_EXPLORE_DAYS } from '../../../contract/explore.ts'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { useToday } from '../../ground/figures/now.ts'
-import { boundsOf, daysOf, isRunning } from '../../ground/figures/window.ts'
+import { boundsOf, daysOf, includesToday } from '../../ground/figures/window.ts'
 import { GoalChoice, LongDaysChoice } from '../../ground/figures/window-controls.tsx'
 import { PageHeader } from '../../ground/ui/page.tsx'
 import { zoneNow } from '../../ground/zone.ts'
@@ -115,13 +115,18 @@ export function ReportPage() {
         <Tools search={search} question={question} types={types} name={`${days.from}-${days.to}`} onChange={change} />
       </div>
       {isHours ? (
-        <HeatMap question={question} shade={search.shade ?? 'clicks'} isRunning={isRunning(days, today)} days={days} />
+        <HeatMap
+          question={question}
+          shade={search.shade ?? 'clicks'}
+          isRunning={includesToday(days, today)}
+          days={days}
+        />
       ) : (
         <TreeTable
           question={shown.question}
           note={shown.words}
           search={search}
-          isRunning={isRunning(days, today)}
+          isRunning={includesToday(days, today)}
           words={words}
           onChange={change}
         />

@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import type { z } from 'zod'
-import type { Click } from '../../../reading/feed/api.ts'
+import type { FeedClick } from '../../../reading/feed/api.ts'
 import { CampaignCell, type CampaignNames } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { CLICK_STATUSES } from '../../ground/rungs.ts'
@@ -10,7 +10,7 @@ import { zoneWords } from '../../ground/zone.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 
-type ClickRow = z.input<typeof Click>
+type ClickRow = z.input<typeof FeedClick>
 
 type TableProps = { caption: string; clicks: readonly ClickRow[]; campaigns: CampaignNames }
 

@@ -17,7 +17,7 @@ import {
   daysIn,
   daysOf,
   everyDay,
-  isRunning,
+  includesToday,
   shift,
   utcBoundsOf,
 } from '../../ground/figures/window.ts'
@@ -114,7 +114,7 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
             <Tiles
               totals={report.totals}
               before={{ alike: countingIn(before.alike, pending), whole: countingIn(before.whole, pending) }}
-              running={isRunning(days, today)}
+              running={includesToday(days, today)}
               goal={goal}
               goalWords={goalWords}
               chart={chart}

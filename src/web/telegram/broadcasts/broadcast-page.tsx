@@ -7,7 +7,7 @@ import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Loaded } from '../../ground/ui/page.tsx'
 import { EditPart } from './edit-part.tsx'
 import { RunPart } from './run-part.tsx'
-import { isOpen, isRunning } from './state.tsx'
+import { isOpen, isUnderWay } from './state.tsx'
 
 const route = getRouteApi('/inside/broadcasts/$id')
 const RUNNING_POLL_MS = 1500
@@ -20,7 +20,7 @@ export function BroadcastPage() {
     ...ask(readBroadcast, { params: { id } }),
     refetchInterval: query => {
       const { data } = query.state
-      return data === undefined || data.state === 'draft' ? false : isRunning(data) ? RUNNING_POLL_MS : IDLE_POLL_MS
+      return data === undefined || data.state === 'draft' ? false : isUnderWay(data) ? RUNNING_POLL_MS : IDLE_POLL_MS
     },
   })
   return (

@@ -15,20 +15,20 @@ import { ListPage } from '../../ground/ui/list-page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
-import { type BroadcastRow, isOpen, isRunning, Progress, StateBadge } from './state.tsx'
+import { type BroadcastRow, isOpen, isUnderWay, Progress, BroadcastStateBadge } from './state.tsx'
 
 const route = getRouteApi('/inside/broadcasts')
 const RUNNING_POLL_MS = 3000
 const MOST_BOTS = 200
 
-export const useBots = () => useQuery(ask(listBots, { query: { limit: MOST_BOTS } }))
+export const useBroadcastBots = () => useQuery(ask(listBots, { query: { limit: MOST_BOTS } }))
 
 export function BroadcastsPage() {
   const address = useListAddress(route.useSearch())
   const broadcasts = useQuery({
     ...ask(listBroadcasts, { query: address.search }),
     placeholderData: keepPreviousData,
-    refetchInterval: query => (query.state.data?.data.some(isRunning) === true ? RUNNING_POLL_MS : false),
+    refetchInterval: query => (query.state.data?.data.some(isUnderWay) === true ? RUNNING_POLL_MS : false),
   })
   return (
     <ListPage
@@ -60,7 +60,7 @@ function NewForm({ onClose }: { onClose: () => void }) {
   const { role } = useActive()
   const refresh = useRefresh()
   const navigate = useNavigate()
-  const bots = useBots().data?.data ?? []
+  const bots = useBroadcastBots().data?.data ?? []
   const [name, setName] = useState('')
   const [chosen, setChosen] = useState<string>()
   const bot_id = chosen ?? bots[0]?.id ?? ''
@@ -112,7 +112,7 @@ function NewForm({ onClose }: { onClose: () => void }) {
 }
 
 function BroadcastTable({ broadcasts }: { broadcasts: readonly BroadcastRow[] }) {
-  const bots = new Map(useBots().data?.data.map(({ id, username }) => [id, `@${username}`]))
+  const bots = new Map(useBroadcastBots().data?.data.map(({ id, username }) => [id, `@${username}`]))
   return (
     <Table caption="Broadcasts">
       <thead>
@@ -155,7 +155,7 @@ function BroadcastLine({ broadcast, bot }: { broadcast: BroadcastRow; bot: strin
         </Link>
       </RowHead>
       <Cell>
-        <StateBadge broadcast={broadcast} />
+        <BroadcastStateBadge broadcast={broadcast} />
       </Cell>
       <Cell faint={isOpen(broadcast)}>{isOpen(broadcast) ? NONE : <Progress broadcast={broadcast} />}</Cell>
       {figure(counts.sent)}

@@ -27,9 +27,9 @@ import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { MessageEditor } from '../messages/editor.tsx'
 import { MessagePreview } from '../messages/preview.tsx'
 import { AudiencePart } from './audience-part.tsx'
-import { useBots } from './broadcasts-page.tsx'
+import { useBroadcastBots } from './broadcasts-page.tsx'
 import { changesOf, type Draft, draftOf } from './draft.ts'
-import { type BroadcastRow, SHOW_BROADCASTS, span, StateBadge } from './state.tsx'
+import { type BroadcastRow, SHOW_BROADCASTS, span, BroadcastStateBadge } from './state.tsx'
 import { TestPart } from './test-part.tsx'
 import { WhenPart } from './when-part.tsx'
 
@@ -50,7 +50,7 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
   const isChanged = Object.keys(changes).length > 0
   useUnsaved(isChanged, 'the broadcast')
   const reason = reasonAgainst(updateBroadcast, role)
-  const bot = useBots().data?.data.find(one => one.id === bot_id)
+  const bot = useBroadcastBots().data?.data.find(one => one.id === bot_id)
   const others = useOtherBroadcasts(broadcast)
   const channels = useQuery(ask(listChannels, { query: { limit: 200 } })).data?.data ?? []
   const audience = useQuery({
@@ -79,7 +79,7 @@ export function EditPart({ broadcast }: { broadcast: BroadcastRow }) {
         title={name}
         words={
           <span className="flex flex-wrap items-center gap-2">
-            <StateBadge broadcast={broadcast} />
+            <BroadcastStateBadge broadcast={broadcast} />
             {facts.join(' · ')}
           </span>
         }

@@ -16,14 +16,14 @@ import { PageHeader, Section } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { MessagePreview } from '../messages/preview.tsx'
-import { useBots } from './broadcasts-page.tsx'
+import { useBroadcastBots } from './broadcasts-page.tsx'
 import { useRate } from './rate.ts'
 import { RecipientsPart } from './recipients-part.tsx'
-import { type BroadcastRow, isRunning, Progress, SHOW_BROADCASTS, span, StateBadge } from './state.tsx'
+import { type BroadcastRow, isUnderWay, Progress, SHOW_BROADCASTS, span, BroadcastStateBadge } from './state.tsx'
 
 export function RunPart({ broadcast, outcome }: { broadcast: BroadcastRow; outcome: SendState | undefined }) {
   const { name, state, bot_id, pause_reason, started_at, started_by, ended_at, message } = broadcast
-  const bot = useBots().data?.data.find(({ id }) => id === bot_id)
+  const bot = useBroadcastBots().data?.data.find(({ id }) => id === bot_id)
   const facts = [
     bot === undefined ? undefined : `@${bot.username}`,
     started_at === null ? undefined : `started ${moment(started_at)}`,
@@ -36,7 +36,7 @@ export function RunPart({ broadcast, outcome }: { broadcast: BroadcastRow; outco
         title={name}
         words={
           <span className="flex flex-wrap items-center gap-2">
-            <StateBadge broadcast={broadcast} />
+            <BroadcastStateBadge broadcast={broadcast} />
             {facts.filter(part => part !== undefined).join(' · ')}
           </span>
         }
@@ -131,7 +131,7 @@ function Afterwards({ broadcast }: { broadcast: BroadcastRow }) {
       words="Recipients who blocked the bot within 24 hours or converted within 72, whatever the reason."
     >
       {afterwards === null ? (
-        <p className="text-ink-faint">{isRunning(broadcast) ? 'Counted while it runs.' : 'Counted within minutes.'}</p>
+        <p className="text-ink-faint">{isUnderWay(broadcast) ? 'Counted while it runs.' : 'Counted within minutes.'}</p>
       ) : (
         <dl className="flex flex-wrap gap-x-10 gap-y-3">
           <FigureTerm

@@ -19,7 +19,7 @@ const STATES: Record<BroadcastState, [tone: Tone, words: string]> = {
   stopped: ['plain', 'Stopped'],
 }
 
-export function StateBadge({ broadcast: { state, pause_reason } }: { broadcast: BroadcastRow }) {
+export function BroadcastStateBadge({ broadcast: { state, pause_reason } }: { broadcast: BroadcastRow }) {
   const [tone, words] = STATES[state]
   return (
     <Badge tone={pause_reason === null ? tone : 'bad'} {...(pause_reason === null ? {} : { title: pause_reason })}>
@@ -28,7 +28,7 @@ export function StateBadge({ broadcast: { state, pause_reason } }: { broadcast: 
   )
 }
 
-export const isRunning = ({ state }: Pick<BroadcastRow, 'state'>): boolean =>
+export const isUnderWay = ({ state }: Pick<BroadcastRow, 'state'>): boolean =>
   state === 'preparing' || state === 'sending'
 
 /** Whether it can still be changed. */

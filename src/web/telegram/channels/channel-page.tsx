@@ -17,7 +17,7 @@ import { ChannelFigures } from './figures.tsx'
 import { ChannelMembers } from './members.tsx'
 import { JoinPart, LeavePart, PoolPart } from './parts.tsx'
 import { ChannelRequests } from './requests.tsx'
-import { type ChannelRow, KIND_WORDS, PoolGauge, SHOW_CHANNELS, StateBadge } from './state.tsx'
+import { type ChannelRow, KIND_WORDS, PoolGauge, SHOW_CHANNELS, ChannelStateBadge } from './state.tsx'
 
 const route = getRouteApi('/inside/channels/$id')
 
@@ -47,7 +47,7 @@ function ChannelDetail({ channel }: { channel: ChannelRow }) {
         title={title}
         words={
           <span className="flex flex-wrap items-center gap-2">
-            <StateBadge channel={channel} />
+            <ChannelStateBadge channel={channel} />
             {facts.filter(fact => fact !== undefined).join(' · ')}
           </span>
         }

@@ -15,7 +15,7 @@ import { ListPage } from '../../ground/ui/list-page.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { costPerPerson } from './figures.tsx'
 import { AddChannelDialog } from './add-dialog.tsx'
-import { type ChannelRow, KIND_WORDS, PoolGauge, StateBadge } from './state.tsx'
+import { type ChannelRow, KIND_WORDS, PoolGauge, ChannelStateBadge } from './state.tsx'
 
 const route = getRouteApi('/inside/channels')
 
@@ -108,7 +108,7 @@ function ChannelLine({ channel, figures }: LineProps) {
         </Link>
       </RowHead>
       <Cell>
-        <StateBadge channel={channel} />
+        <ChannelStateBadge channel={channel} />
       </Cell>
       <Cell>
         <PoolGauge channel={channel} />

@@ -16,7 +16,7 @@ const STATES: Record<ChannelRow['state'], [tone: Tone, words: string]> = {
   gone: ['bad', 'Gone'],
 }
 
-export function StateBadge({ channel: { state, state_reason } }: { channel: ChannelRow }) {
+export function ChannelStateBadge({ channel: { state, state_reason } }: { channel: ChannelRow }) {
   const [tone, words] = STATES[state]
   return (
     <Badge tone={tone} {...(state_reason === null ? {} : { title: state_reason })}>

@@ -1,6 +1,6 @@
 /** The editor of a message that a bot sends: kind, text, buttons, and delivery options. */
 import { Plus, Trash2 } from 'lucide-react'
-import { MEDIA, mediumOf, MESSAGE_MACROS, messageFault, wordsOf } from '../../../contract/telegram-message.ts'
+import { MEDIA, mediumOf, MESSAGE_MACROS, messageFault, messageText } from '../../../contract/telegram-message.ts'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { Checkbox, SelectField, TextArea, TextField } from '../../ground/ui/field.tsx'
 import { sentence } from '../../ground/ui/plain-words.ts'
@@ -36,9 +36,9 @@ function asKind(message: MessageDraft, kind: Kind): MessageDraft {
   const format = formatOf(message)
   const formatField = format === undefined ? {} : { format }
   if (kind === 'copy') return { copy: { chat_id: 0, message_id: 1 }, ...shared }
-  if (kind === 'text') return { text: wordsOf(message), ...formatField, ...shared }
+  if (kind === 'text') return { text: messageText(message), ...formatField, ...shared }
   const file = mediumOf(message)?.file ?? ''
-  return { [kind]: file, caption: wordsOf(message), ...formatField, ...shared } as MessageDraft
+  return { [kind]: file, caption: messageText(message), ...formatField, ...shared } as MessageDraft
 }
 
 type EditorProps = {
@@ -84,7 +84,7 @@ export function MessageEditor({ message, onChange, channels, showsFaults }: Edit
             label={kind === 'text' ? 'Text' : 'Caption'}
             rows={7}
             hint={<Macros isHtml={formatOf(message) !== 'plain'} />}
-            value={wordsOf(message)}
+            value={messageText(message)}
             onChange={event => set(kind === 'text' ? { text: event.target.value } : { caption: event.target.value })}
           />
         </>

@@ -3,7 +3,7 @@ import { FileText, Image, Lock, Play, Video } from 'lucide-react'
 import { Fragment, type ReactNode } from 'react'
 import type { z } from 'zod'
 import { type Piece, readHtml } from '../../../contract/telegram-html.ts'
-import { mediumOf, type Medium, type Message, MESSAGE_MACRO, wordsOf } from '../../../contract/telegram-message.ts'
+import { mediumOf, type Medium, type Message, MESSAGE_MACRO, messageText } from '../../../contract/telegram-message.ts'
 
 export type MessageDraft = z.input<typeof Message>
 
@@ -17,7 +17,7 @@ const MEDIA: Record<Medium, { icon: typeof Image; words: string }> = {
 /** With `withOptOut` an Unsubscribe button is added if the message has none. */
 export function MessagePreview({ message, withOptOut }: { message: MessageDraft; withOptOut: boolean }) {
   const medium = mediumOf(message)
-  const words = wordsOf(message)
+  const words = messageText(message)
   const isHtml = !('format' in message) || message.format !== 'plain'
   const buttons = message.buttons ?? []
   const hasOptOut = buttons.flat().some(button => 'opt_out' in button)

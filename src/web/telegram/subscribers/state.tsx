@@ -1,10 +1,10 @@
 /** The state and source of a subscriber in words. */
 import type { z } from 'zod'
-import type { SOURCES, STATES, Subscriber } from '../../../telegram/subscribers/api.ts'
+import type { SOURCES, SUBSCRIBER_STATES, Subscriber } from '../../../telegram/subscribers/api.ts'
 import { Badge, type Tone } from '../../ground/ui/badge.tsx'
 
 export type SubscriberRow = z.input<typeof Subscriber>
-type State = (typeof STATES)[number]
+type State = (typeof SUBSCRIBER_STATES)[number]
 
 const STATE_WORDS: Record<State, [tone: Tone, words: string, title: string]> = {
   reachable: ['good', 'Reachable', 'The bot can message them'],

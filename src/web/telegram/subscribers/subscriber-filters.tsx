@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { COUNTRIES } from '../../../contract/countries.ts'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { listChannels } from '../../../telegram/channels/api.ts'
-import { SOURCES, STATES } from '../../../telegram/subscribers/api.ts'
+import { SOURCES, SUBSCRIBER_STATES } from '../../../telegram/subscribers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { CampaignChoice } from '../../ground/campaign-choice.tsx'
 import { country as nameOf } from '../../ground/figures/figures.ts'
@@ -36,7 +36,7 @@ export function SubscriberFilters({ address: { search, narrow, clear } }: Filter
       <Choice
         label="State"
         any="Any state"
-        options={STATES}
+        options={SUBSCRIBER_STATES}
         words={stateWords}
         value={search.state}
         onChange={state => narrow({ state })}

@@ -1,6 +1,6 @@
 /** Selects for the next steps of a node: how to draw edges without a pointer. */
 import { X } from 'lucide-react'
-import { MOST_WEIGHT, NODE_TYPES } from '../../../traffic/click-flows/api.ts'
+import { MOST_EDGE_WEIGHT, NODE_TYPES } from '../../../traffic/click-flows/api.ts'
 import { Button, IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import {
@@ -101,7 +101,7 @@ function Shares(props: Props) {
   const edges = graph.edges.filter(({ from }) => from === node.id)
   const total = edges.reduce((sum, { weight }) => sum + (weight ?? 0), 0)
   const weigh = (to: string, text: string) => {
-    const weight = Math.min(MOST_WEIGHT, Math.max(0, Math.round(Number(text)) || 0))
+    const weight = Math.min(MOST_EDGE_WEIGHT, Math.max(0, Math.round(Number(text)) || 0))
     onChange(
       leading(
         graph,
@@ -125,7 +125,7 @@ function Shares(props: Props) {
               hideLabel
               type="number"
               min={0}
-              max={MOST_WEIGHT}
+              max={MOST_EDGE_WEIGHT}
               className="w-20"
               value={weight ?? 0}
               onChange={event => weigh(to, event.target.value)}

@@ -1,6 +1,6 @@
 /** The cells of a rule: its landings, and its offers or other destination, with weights. */
 import { X } from 'lucide-react'
-import { MOST_WEIGHT } from '../../../traffic/click-flows/api.ts'
+import { MOST_EDGE_WEIGHT } from '../../../traffic/click-flows/api.ts'
 import { IconButton } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import type { Choices } from './choices.ts'
@@ -84,7 +84,7 @@ export function PartsField({ type, parts, choices, onChange }: PartsProps) {
   )
 }
 
-const weightOf = (text: string): number => Math.min(MOST_WEIGHT, Math.max(0, Math.round(Number(text)) || 0))
+const weightOf = (text: string): number => Math.min(MOST_EDGE_WEIGHT, Math.max(0, Math.round(Number(text)) || 0))
 
 type EndsProps = {
   ends: readonly RulePart[]

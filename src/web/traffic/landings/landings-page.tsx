@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { AppWindow, Pencil } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
-import { MOST_LOOKED_AT, readLandingFigures } from '../../../reading/figures/api.ts'
+import { MOST_CLICKS_READ, readLandingFigures } from '../../../reading/figures/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createLanding,
@@ -91,7 +91,7 @@ function CountedDaysNote({ counted, from }: { counted: Counted; from: string }) 
     <p className="mb-3 text-sm text-ink-soft">
       {counted.is_counted
         ? `Clicks before ${day(counted.date_from)} are no longer stored, so figures of landings begin there.`
-        : `These days have more than ${count(MOST_LOOKED_AT)} clicks, too many to count by landing. Choose fewer days to see figures.`}
+        : `These days have more than ${count(MOST_CLICKS_READ)} clicks, too many to count by landing. Choose fewer days to see figures.`}
     </p>
   )
 }
