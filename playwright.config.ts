@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { defineConfig } from '@playwright/test'
 import { findProgram } from './tests/support/programs.ts'
 
-const chromium = process.env['CHROMIUM'] ?? findProgram('chromium')
+const chromium = process.env['CHROMIUM'] ?? findProgram('chromium-headless-shell') ?? findProgram('chromium')
 
 /** Specs whose Sluice has its own settings. */
 const WITH_TELEGRAM = ['bots', 'broadcasts', 'channels', 'joins', 'subscribers'].map(name => `**/${name}.spec.ts`)

@@ -99,10 +99,17 @@ function placeOfRun(): string {
   return bavail * bsize < MEMORY_NEEDED ? tmpdir() : SHARED_MEMORY
 }
 
+/** The headless shell takes two thirds of the processor time of the whole browser. */
+function requireBrowser(): void {
+  wantPrograms(['chromium-headless-shell'])
+  if (findProgram('chromium-headless-shell') === undefined) requirePrograms(['chromium'])
+}
+
 async function main(): Promise<Outcome & { costs: Map<string, number> }> {
   const files = selectTests()
   const browserFiles = faults || seeded || soak || citus ? [] : select('tests/browser/*.spec.ts')
-  requirePrograms(browserFiles.length > 0 ? ['redis-server', 'chromium'] : ['redis-server'])
+  requirePrograms(['redis-server'])
+  if (browserFiles.length > 0) requireBrowser()
   if (files.some(file => file.includes('pebble'))) wantPrograms(['pebble'])
   const folder = mkdtempSync(join(placeOfRun(), 'sluice-run-'))
   const keeper = startKeeper(folder, '--remove')
@@ -121,7 +128,6 @@ async function main(): Promise<Outcome & { costs: Map<string, number> }> {
     process.env[CLUSTER] = folder
     process.env[COSTS] = join(folder, 'costs')
     process.env['NODE_COMPILE_CACHE'] ??= join(ROOT, 'node_modules/.cache/node-compile')
-    process.env['SLUICE_CHROMIUM'] ??= findProgram('chromium') ?? ''
     if (all) process.env['SLUICE_TEST_ALL'] = '1'
     if (all || filters.length > 0) process.env['SLUICE_DETAILS'] = '1'
     if (seeded) process.env['SLUICE_SEEDED'] = '1'

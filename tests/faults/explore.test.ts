@@ -19,6 +19,8 @@ const KILLS = isWhole ? 50 : 2
 /** The longest life of a process once it is open. */
 const LIFE_MS = 1500
 const SENDERS = 8
+/** Between two questions of a person; the long form does not pause. */
+const PAUSE_MS = isWhole ? 0 : 100
 const QUESTIONS = isWhole ? 4 : 2
 /** Kills per burst, one process after another at random moments. */
 const KILLS_OF_A_BURST = isWhole ? 4 : 2
@@ -149,6 +151,7 @@ async function askOn(cookies: readonly string[], isOn: () => boolean): Promise<v
     const told = await answer.text().catch(() => 'cut off')
     // Long, because starting processes all the time makes the machine slow.
     if (!told.includes('question_too_wide')) assert.equal(answer.status, 200, told)
+    await sleep(PAUSE_MS)
   }
   const go = async (cookie: string) => {
     while (isOn()) await one(cookie)

@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 
 export type Program =
   | 'chromium'
+  | 'chromium-headless-shell'
   | 'redis-server'
   | 'systemd-analyze'
   | 'systemd-socket-activate'
@@ -14,6 +15,7 @@ export type Program =
   | 'pebble'
 
 const names: Record<Program, string[]> = {
+  'chromium-headless-shell': ['chromium-headless-shell'],
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
   'redis-server': ['redis-server', 'valkey-server'],
   'systemd-analyze': ['systemd-analyze'],
