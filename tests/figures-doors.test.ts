@@ -186,7 +186,8 @@ async function costTruth(dimension: ExploreDimension): Promise<Told> {
   }
 }
 
-const cents = (amount: string) => Math.round(Number(amount) * 100)
+/** Half a cent is rounded up also where the share of one click is a trillionth short of it. */
+const cents = (amount: string) => Math.round(Number(amount) * 100 + 1e-6)
 /** NaN for an unknown figure. */
 const millionths = (figure: number | string | null | undefined) =>
   figure == null ? Number.NaN : Math.round(Number(figure) * 1_000_000)
