@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
+import { MINUTE_MS } from '../contract/days.ts'
 import type { Tables } from '../ground/db/tables.ts'
 import type { Ground } from '../ground/room.ts'
 import { openRounds, type Rounds } from '../ground/rounds.ts'
@@ -13,7 +14,7 @@ import { openRounds, type Rounds } from '../ground/rounds.ts'
 /** Node's format: 16 bytes of name, 16 for the HMAC, 16 for AES. */
 const KEY_BYTES = 48
 /** The longest time for which a key is used after its day. */
-const POLL_MS = 60_000
+const POLL_MS = MINUTE_MS
 
 type TicketGround = Pick<Ground, 'db' | 'log' | 'secrets'>
 type TicketKey = { readonly day: string; readonly key: Buffer }

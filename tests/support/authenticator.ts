@@ -30,6 +30,16 @@ function cbor(value: unknown): Buffer {
   return Buffer.concat([head(5, map.size), ...[...map].flatMap(([name, one]) => [cbor(name), cbor(one)])])
 }
 
+/** An ES256 public key in COSE's numbers. */
+const coseKey = (x: string, y: string) =>
+  new Map<number, unknown>([
+    [1, 2],
+    [3, -7],
+    [-1, 1],
+    [-2, Buffer.from(x, 'base64url')],
+    [-3, Buffer.from(y, 'base64url')],
+  ])
+
 /** A new passkey, with an id of `length` bytes. */
 export function newAuthenticator(length = 32) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -57,13 +67,7 @@ export function newAuthenticator(length = 32) {
         transports = ['internal'],
       }: Deviation = {},
     ) {
-      const key = new Map<number, unknown>([
-        [1, 2],
-        [3, -7],
-        [-1, 1],
-        [-2, Buffer.from(x, 'base64url')],
-        [-3, Buffer.from(y, 'base64url')],
-      ])
+      const key = coseKey(x, y)
       const size = Buffer.from([id.length >> 8, id.length & 255])
       const authData = Buffer.concat([
         seen(host ?? options.rp?.id ?? '', isVerified ? 0x45 : 0x41),

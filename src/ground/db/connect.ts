@@ -5,6 +5,7 @@ import { setPriority } from 'node:os'
 import { Kysely, PostgresDialect } from 'kysely'
 import pg from 'pg'
 import type { Logger } from 'pino'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { type Absence, openAbsence } from './absence.ts'
 import { clientOf, openAddresses, retryOnOtherNodes } from './addresses.ts'
 import { Prepared } from './prepared.ts'
@@ -147,7 +148,7 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
       pipeline ? Prepared : pg.Client,
     )
     const pool = new pg.Pool({
-      idleTimeoutMillis: 60_000,
+      idleTimeoutMillis: MINUTE_MS,
       ...(nodes.length > 1 && { maxLifetimeSeconds: LIFE_S }),
       idle_in_transaction_session_timeout: 10_000,
       pipeline,

@@ -3,10 +3,11 @@
  * database analyzes them, traffic would use the wrong index for minutes. So each connection discards its plans, soon at first and then once a minute.
  */
 import type pg from 'pg'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { ask, type FlightStatement } from './flight.ts'
 
 const FIRST_MS = 500
-const LAST_MS = 60_000
+const LAST_MS = MINUTE_MS
 
 const due = new WeakMap<pg.PoolClient, { at: number; gap_ms: number }>()
 

@@ -5,7 +5,7 @@
 import type pg from 'pg'
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { USD } from '../../contract/currencies.ts'
-import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { DAY_MS, HOUR_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
@@ -23,7 +23,7 @@ import { bookSpend, unbookSpend } from './booked.ts'
 import { rowsToBook, divideByWeights } from './share.ts'
 
 /** 92 days, and an hour more for a time zone that turns its clocks back. */
-const WIDEST_MS = 92 * DAY_MS + 3_600_000
+const WIDEST_MS = 92 * DAY_MS + HOUR_MS
 /** More would slow down the reports that read them. */
 const MOST_CELLS = 50_000
 const MOST_NAMED = 10

@@ -1,10 +1,11 @@
 /** Requests platforms' reports. The addresses come from the operator's settings, so the guarded client is not needed. Redirects are not followed. */
 import { getGlobalDispatcher, request } from 'undici'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import { type RequestPlatform, SpendFault } from './reader.ts'
 
 /** Platforms compute a report during the request. */
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = MINUTE_MS
 /** Ten times the size of a page of a report. */
 const MOST_BYTES = 8 * 1024 * 1024
 

@@ -3,6 +3,7 @@
  * process whose lease another one has taken over changes nothing. Writes `spend_accounts`.
  */
 import { type Kysely, sql, type UpdateObject } from 'kysely'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
@@ -12,7 +13,7 @@ import type { SpendAccount } from './api.ts'
 import type { SpendFault } from './reader.ts'
 
 /** Longer than a page of a report may take. The claim is kept while pages arrive. */
-export const ACCOUNT_LEASE_MS = 3 * 60_000
+export const ACCOUNT_LEASE_MS = 3 * MINUTE_MS
 /** The most due accounts read at a time, those due longest first. */
 const MOST_DUE = 50
 

@@ -2,10 +2,10 @@
  * Maps hours of a time zone to UTC days. Platforms report by hours of the account's time zone; Sluice books by UTC day. In a zone that is off the
  * full hour, or when clocks are turned back, an hour may span two UTC days. It is then divided by quarters of an hour, and marked as estimated.
  */
-import { DAY_MS, dayOf, HOUR_MS } from '../../contract/days.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS, dayOf } from '../../contract/days.ts'
 
 /** Today's offsets from UTC are multiples of this. */
-const QUARTER_MS = 15 * 60_000
+const QUARTER_MS = 15 * MINUTE_MS
 /** The largest offset from UTC, with some reserve. */
 const FARTHEST_MS = 15 * HOUR_MS
 

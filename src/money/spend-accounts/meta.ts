@@ -2,6 +2,7 @@
  * Meta's Ads Insights: spend by ad (ad set, campaign) and hour of the account's time zone. The filter names every status, because the report
  * leaves out deleted objects and their spend otherwise.
  */
+import { MINUTE_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import {
   type PlatformAnswer,
@@ -120,7 +121,7 @@ function waitIn(headers: PlatformAnswer['headers']): number | undefined {
   try {
     const uses = Object.values(fieldsOf(JSON.parse(String(headers['x-business-use-case-usage'])))).flat()
     const minutes = Math.max(...uses.map(use => Number(fieldsOf(use)['estimated_time_to_regain_access'] ?? 0)))
-    return Number.isFinite(minutes) && minutes > 0 ? minutes * 60_000 : undefined
+    return Number.isFinite(minutes) && minutes > 0 ? minutes * MINUTE_MS : undefined
   } catch {
     return undefined
   }

@@ -3,7 +3,7 @@
  * event map's custom data, or from the payout if the account says so.
  */
 import { META_PURCHASE } from '../../contract/ad-platforms.ts'
-import { DAY_MS } from '../../contract/days.ts'
+import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { CallAnswer, Judgement, Outgoing } from '../deliveries/lane.ts'
 import {
@@ -21,7 +21,7 @@ import { hashed, normalEmail, phoneDigits, sha256 } from './hashing.ts'
 
 const MAX_AGE_DAYS = 7
 /** Meta refuses older events. The minute is for the request itself. */
-const MAX_AGE_MS = MAX_AGE_DAYS * DAY_MS - 60_000
+const MAX_AGE_MS = MAX_AGE_DAYS * DAY_MS - MINUTE_MS
 /** Meta calls an older click id expired. */
 const CLICK_ID_LIFETIME_MS = 90 * DAY_MS
 

@@ -4,6 +4,7 @@
  * attempt is written before the call, so that it is visible after a crash.
  */
 import type pg from 'pg'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import { ask, flightOf, type FlightStatement } from '../../ground/db/flight.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
@@ -14,7 +15,7 @@ import type { ComposedDelivery, Lane } from './lane.ts'
 import { loggedCall } from './redact.ts'
 
 /** Longer than any call may take, with time to write the outcome. */
-export const DELIVERY_LEASE_MS = 60_000
+export const DELIVERY_LEASE_MS = MINUTE_MS
 
 /** The most deliveries to claim for a target. */
 type TargetShare = { readonly org_id: number; readonly target_id: string; readonly most: number }

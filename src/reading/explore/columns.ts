@@ -1,5 +1,5 @@
 /** The SQL of each dimension over the local files, and its keys in answers. */
-import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { type ExploreDimension, isObjectDimension, isTextDimension } from '../../contract/explore-dimensions.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
@@ -74,7 +74,7 @@ const STEP_MS = 6 * HOUR_MS
 
 /** SQL of a click's local time in a zone, in milliseconds as if it were UTC. It holds for the clicks of `window`. */
 export function localTime(zone: string, { from, to }: Window): string {
-  const offset = (ms: number) => Math.round((minutesAhead(zone, ms) ?? 0) * 60_000)
+  const offset = (ms: number) => Math.round((minutesAhead(zone, ms) ?? 0) * MINUTE_MS)
   let current = offset(from)
   const whens: string[] = []
   for (let ms = from; ms < to; ) {

@@ -7,6 +7,7 @@ import { rmSync } from 'node:fs'
 import { availableParallelism, constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import type { ScanValue } from './columns.ts'
 import { openTurns } from './turns.ts'
@@ -35,7 +36,7 @@ export class ScanFailed extends Error {}
 /** The local files of a question were missing or broken. */
 export class FilesGone extends Error {}
 
-const IDLE_MS = 5 * 60_000
+const IDLE_MS = 5 * MINUTE_MS
 
 /** The child's: enough for a scan of ten million clicks, and no more than a small server can spare. */
 const MEMORY = '300MB'

@@ -1,5 +1,5 @@
 /** SQL over the local files of a question's clicks with the keys of its levels, and of spend without clicks. */
-import { DAY_MS } from '../../contract/days.ts'
+import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import {
   type ExploreDimension,
   isObjectDimension,
@@ -158,7 +158,6 @@ function unclickedWithin({ from, to }: Window): string[] {
   const endOfToday = now - (now % DAY_MS) + DAY_MS - 1
   return withinWindow({ from, to: to < now - MINUTE_MS ? to : Math.max(to, endOfToday) })
 }
-const MINUTE_MS = 60_000
 
 /** SQL of the value of this dimension (or the number of its word) that stands for an unknown one. */
 export function unknownIn({ numbered }: LocalFacts, dimension: ExploreDimension): string {

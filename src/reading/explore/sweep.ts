@@ -5,16 +5,17 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { copyNamed } from './copy-file.ts'
 
-const PAUSE_MS = 30 * 60_000
+const PAUSE_MS = 30 * MINUTE_MS
 /** Clocks of processes differ by less than this. */
-const ABOUT_MS = 60_000
+const ABOUT_MS = MINUTE_MS
 /** Staged files are needed for less than this. */
-const STAGED_MS = 10 * 60_000
+const STAGED_MS = 10 * MINUTE_MS
 
 const IS_THERE = 'select 1 from organizations where org_id = $1 and deleted_at is null'
 /** Ids of segments hold their time. */

@@ -3,7 +3,7 @@
  * Reads `dropped_clicks`.
  */
 import type pg from 'pg'
-import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { DAY_MS, MINUTE_MS, dayOf } from '../../contract/days.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Window } from '../../contract/window.ts'
@@ -25,7 +25,7 @@ export function mayBeGone({ ends }: Cover, now: number): boolean {
 }
 
 /** People end a day at 23:59:59, at 23:59, or at midnight, and mean the same. */
-const NEAR_MS = 60_000
+const NEAR_MS = MINUTE_MS
 
 /**
  * The window in whole days, or other counted periods of `size_ms`, where its clicks are no longer kept; the same object where nothing changes. A bound

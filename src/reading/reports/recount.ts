@@ -3,7 +3,7 @@
  * it is too slow to serve anyone, and it cannot count months whose clicks are no longer kept.
  */
 import type pg from 'pg'
-import { DAY_MS } from '../../contract/days.ts'
+import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import type { Counts, Verdicts } from '../../intake/counters/deltas.ts'
@@ -68,7 +68,7 @@ export type RecountedCost = { readonly key: string; readonly cost: string; reado
 /** A window that reaches to the present contains all of the current day. */
 function endOfRunningDay(to: number): number {
   const now = Date.now()
-  return to < now - 60_000 ? to : now - (now % DAY_MS) + DAY_MS - 1
+  return to < now - MINUTE_MS ? to : now - (now % DAY_MS) + DAY_MS - 1
 }
 
 const isUncovered = (row: string, by: string, which?: string) =>

@@ -4,7 +4,7 @@
  * Nothing is rewritten, so deleting a row restores what it covered. A cell is replaced whole, even where the window cuts its day. On such a day keys
  * get the whole amounts, and members the shares of the clicks within the window, as in Explore. `recount.ts` computes the same from plain rows.
  */
-import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { DAY_MS, MINUTE_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { ReportDimension } from './api.ts'
 import { type Cover, type DayRange, isAny, type Stretch } from './cover.ts'
@@ -162,7 +162,6 @@ function sharedOf(
       left join cut_cells c on c.day = a.day and c.campaign_id = a.campaign_id and c.sub1 = a.sub1
     ) shared where part is not null`
 }
-const MINUTE_MS = 60_000
 const shareOf = (clicks: string, held: string) =>
   `case when ${clicks}.of_day > 0 then case when ${clicks}.inside > 0 then a.amount * ${clicks}.inside / ${clicks}.of_day end when a.day = any(${held}::date[]) then a.amount end`
 

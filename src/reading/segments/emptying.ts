@@ -4,7 +4,7 @@
  * spend stays, so that its clicks still share the spend. Reads `ad_spend` and `booked_spend`.
  */
 import type pg from 'pg'
-import { dayOf } from '../../contract/days.ts'
+import { MINUTE_MS, dayOf } from '../../contract/days.ts'
 import { SUBS } from '../../contract/fields.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Among } from '../../ground/db/everywhere.ts'
@@ -16,7 +16,7 @@ import { mergeSegments, readBodies } from './merge.ts'
 import { decode, MOST_ROWS } from './parquet.ts'
 
 /** No question is wrong in the meantime. */
-const PAUSE_MS = 30 * 60_000
+const PAUSE_MS = 30 * MINUTE_MS
 /** In a month. Zones, creatives and keywords have fewer values. */
 const MOST_WORDS = 100_000
 /** A sub with more values than this share of its clicks names the clicks themselves, not what they came from. */

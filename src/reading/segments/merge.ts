@@ -3,6 +3,7 @@
  * needs no clicks, so it also works for days whose clicks are gone.
  */
 import type pg from 'pg'
+import { MINUTE_MS } from '../../contract/days.ts'
 import type { Among } from '../../ground/db/everywhere.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openPace, type Pace } from '../../ground/pace.ts'
@@ -12,7 +13,7 @@ import { decode, MOST_ROWS } from './parquet.ts'
 import { type SegmentPart, partsOf } from './parts.ts'
 import { insertSegments, withSegmentsLock } from './store.ts'
 
-const PAUSE_MS = 60_000
+const PAUSE_MS = MINUTE_MS
 /** So many segments of about one size become one. So each row is rewritten only a few times, and a day has at most some dozens of segments. */
 const OF_A_SIZE = 8
 /** With a larger share of rows of the sign -1, merging is worth it, because they and the rows that they cancel are read with every question. */

@@ -1,6 +1,7 @@
 /** A circuit breaker per bot: after ten failures within a minute it blocks calls to the bot's program for 15 seconds, then lets one through as a test. */
+import { MINUTE_MS } from '../../contract/days.ts'
 const FAILURES = 10
-const WITHIN_MS = 60_000
+const WITHIN_MS = MINUTE_MS
 const PAUSE_MS = 15_000
 
 export type Breaker = {

@@ -1,5 +1,6 @@
 /** A bot's row, and the bot as the API shows it: without its token, and with only the host of other programs' URLs. */
-import { type Kysely, sql } from 'kysely'
+import type { Kysely } from 'kysely'
+import { HOUR_MS } from '../../contract/days.ts'
 import { startLink } from '../../contract/address.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -111,8 +112,6 @@ export async function anyBot(db: Kysely<Tables>, { org_id, id }: BotId): Promise
 }
 
 export type BotId = { readonly org_id: number; readonly id: string }
-
-const HOUR_MS = 3_600_000
 
 /** The times within the last hour. */
 export const withinLastHour = (times: readonly string[]): string[] =>

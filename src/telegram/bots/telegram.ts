@@ -1,6 +1,7 @@
 /** Calls the Bot API. The token is part of its URLs, so errors of a call are never returned unchanged. */
 import type { ApiMethods } from '@grammyjs/types'
 import { request } from 'undici'
+import { MINUTE_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import { isPrivateHost } from '../../ground/guard.ts'
 
@@ -23,7 +24,7 @@ type TelegramAnswer = { readonly ok: true; readonly result: unknown } | Failure
 
 const DEADLINE_MS = 10_000
 /** The pause before a retry if Telegram did not answer. */
-export const AWAY_MS = 60_000
+export const AWAY_MS = MINUTE_MS
 export const AWAY = 'Telegram could not be reached'
 
 /** Errors before a connection is established. */

@@ -3,13 +3,14 @@
  * every ten minutes until three days after the end, and stored when the recipients are deleted.
  */
 import type pg from 'pg'
+import { MINUTE_MS } from '../../contract/days.ts'
 import type { Ground } from '../../ground/room.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { readGoals } from '../../traffic/event-settings/goals.ts'
 import type { BroadcastKey } from './counts.ts'
 
-const PAUSE_MS = 60_000
+const PAUSE_MS = MINUTE_MS
 const MOST_AT_ONCE = 20
 
 // 73 hours instead of 72, so that the last count includes the last conversion.

@@ -1,4 +1,5 @@
 /** When a broadcast may be sent: inside its window and outside its quiet hours, in their time zones. */
+import { MINUTE_MS } from '../../contract/days.ts'
 import { weekClock } from '../../contract/time-zones.ts'
 import type { HoursOfDay } from '../../contract/telegram-audience.ts'
 
@@ -23,8 +24,6 @@ type Timed = {
 export function mayBeSent({ window, audience: { quiet_hours } }: Timed, ms: number): boolean {
   return (window === null || isInHours(window, ms)) && (quiet_hours === undefined || !isInHours(quiet_hours, ms))
 }
-
-const MINUTE_MS = 60_000
 
 /** How long from a time (Unix ms) it may not be sent, in ms, at most `most`. */
 export function closedFor(timed: Timed, ms: number, most: number): number {

@@ -3,6 +3,7 @@
  * same row pending again. The bot acts by tasks: first the message, which Telegram allows for five minutes, then the decision.
  */
 import { type Kysely, type Selectable, sql } from 'kysely'
+import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { CHANNEL_COLUMNS, type StoredChannel } from '../channels/rows.ts'
@@ -26,11 +27,11 @@ type NewRequest = PersonInChat & {
 }
 
 /** Telegram allows a message for five minutes. */
-const MESSAGE_MS = 4 * 60_000
+const MESSAGE_MS = 4 * MINUTE_MS
 /** Telegram waits ten seconds for the answer to its query. */
 const QUERY_MS = 9_000
 /** How long a decision is retried: long enough to outlast a day without Telegram. */
-export const DECISION_MS = 25 * 3_600_000
+export const DECISION_MS = 25 * HOUR_MS
 
 /** Records a request to join and creates its tasks. */
 export async function recordRequest(

@@ -3,14 +3,14 @@
  * (core.telegram.org/bots/webapps#validating-data-received-via-the-mini-app). Pure: the result depends only on the text, the token and the time.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { DAY_MS } from '../../contract/days.ts'
+import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 
 const LONGEST_BYTES = 8192
 /** An app may be open for a day before it posts; a stolen initData is useless afterwards. */
 const OLDEST_MS = DAY_MS
 /** Tolerates that Telegram's clock is ahead of ours. */
-const AHEAD_MS = 60_000
+const AHEAD_MS = MINUTE_MS
 
 /** A launch whose signature is not verified yet: `isSignedBy` does that. */
 export type Launch = {

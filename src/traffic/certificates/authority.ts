@@ -6,6 +6,7 @@ import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type * as acme from 'acme-client'
 import { request } from 'undici'
+import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import type { Ground } from '../../ground/room.ts'
 import { AuthorityRefusal, loadLibrary, pauseOf, authorityRefusalOf, authoritySignal } from './acme-library.ts'
 import type { Window } from '../../contract/window.ts'
@@ -42,7 +43,7 @@ export function newKey(): string {
   return privateKey
 }
 
-const DIRECTORY_MS = 60 * 60_000
+const DIRECTORY_MS = HOUR_MS
 const ANSWER_MS = 30_000
 /** The first and the longest pause between looks at an order, if the authority does not give one. */
 const FIRST_PAUSE_MS = 250
@@ -237,13 +238,12 @@ function readWindow(body: unknown, retry_ms: number | undefined): RenewalInfo | 
   return { window: { from, to }, again_ms: againAfter(retry_ms), why }
 }
 
-const HOURS_6 = 6 * 60 * 60_000
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
+const HOURS_6 = 6 * HOUR_MS
+const DAY = 24 * 60 * MINUTE_MS
 
 /** The wait before asking again: as the authority says, between a minute and a day (RFC 9773, 4.3.3). */
 export const againAfter = (retry_ms: number | undefined): number =>
-  retry_ms === undefined ? HOURS_6 : Math.min(Math.max(retry_ms, MINUTE), DAY)
+  retry_ms === undefined ? HOURS_6 : Math.min(Math.max(retry_ms, MINUTE_MS), DAY)
 
 type JsonAnswer = { readonly status: number; readonly body: object | undefined; readonly retry_ms: number | undefined }
 

@@ -1,4 +1,5 @@
 /** One order, from its claimed row to a certificate in service or to the time of the next try. Owns no table. */
+import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import type { Ground } from '../../ground/room.ts'
 import { AuthorityRefusal } from './acme-library.ts'
 import { type Authority, newKey } from './authority.ts'
@@ -9,9 +10,9 @@ import { orders } from './figures.ts'
 import { pauseAfter, renewalTimeOf } from './renewal.ts'
 
 /** The time limit of an order. Authorities look at a name from several locations. Shorter than the lease. */
-const ORDER_MS = 5 * 60_000
+const ORDER_MS = 5 * MINUTE_MS
 /** How long the account is on hold if the authority refuses all orders and does not say for how long. */
-const HOLD_MS = 60 * 60_000
+const HOLD_MS = HOUR_MS
 
 export type Ordering = Pick<Ground, 'db' | 'config' | 'log' | 'secrets'> & {
   readonly authority: Authority

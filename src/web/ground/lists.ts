@@ -9,10 +9,7 @@ import { LedgerEntry } from '../../money/billing/api.ts'
 import { DeliveryFailure, DeliveryState } from '../../outgoing/deliveries/api.ts'
 import { SEND_STATES } from '../../telegram/broadcasts/api.ts'
 import { KINDS as PAYMENT_KINDS } from '../../telegram/payments/api.ts'
-import {
-  SOURCES as SUBSCRIBER_SOURCES,
-  SUBSCRIBER_STATES as SUBSCRIBER_STATES,
-} from '../../telegram/subscribers/api.ts'
+import { SOURCES as SUBSCRIBER_SOURCES, SUBSCRIBER_STATES } from '../../telegram/subscribers/api.ts'
 import { CAMPAIGN_STATUSES } from '../../traffic/campaigns/api.ts'
 import { FlowStatus } from '../../traffic/click-flows/api.ts'
 import { DOMAIN_STATUSES } from '../../traffic/domains/api.ts'

@@ -3,6 +3,7 @@
  * and mounts the page again after a change. Days here are dates as YYYY-MM-DD, moments are Unix milliseconds. Only calendar dates and
  * data counted or booked by UTC day are shown without it.
  */
+import { DAY_MS } from '../../contract/days.ts'
 import { dayBeginsIn, isTimeZone, localDay } from '../../contract/time-zones.ts'
 
 let zone = 'UTC'
@@ -29,4 +30,4 @@ export const dayBegins = (day: string): number => dayBeginsIn(zone, day)
 /** The first moment of the date after it. */
 export const dayEnds = (day: string): number => dayBeginsIn(zone, nextDay(day))
 
-const nextDay = (day: string) => new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10)
+const nextDay = (day: string) => new Date(Date.parse(`${day}T00:00:00Z`) + DAY_MS).toISOString().slice(0, 10)

@@ -10,6 +10,7 @@ import {
   syncSpendAccount,
   updateSpendAccount,
 } from '../../../money/spend-accounts/api.ts'
+import { MINUTE_MS } from '../../../contract/days.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
@@ -31,7 +32,7 @@ export function SpendAccountPage() {
   const { id } = route.useParams()
   const account = useQuery({
     ...ask(readSpendAccount, { params: { id } }),
-    refetchInterval: ({ state }) => (state.data !== undefined && isReadSoon(state.data) ? POLL_MS : 60_000),
+    refetchInterval: ({ state }) => (state.data !== undefined && isReadSoon(state.data) ? POLL_MS : MINUTE_MS),
   })
   return (
     <>

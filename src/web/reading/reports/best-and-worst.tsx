@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
+import { MINUTE_MS } from '../../../contract/days.ts'
 import { SPEND_KEY } from '../../../contract/explore.ts'
 import { SUBS, type Sub } from '../../../contract/fields.ts'
 import { explore } from '../../../reading/explore/api.ts'
@@ -41,7 +42,7 @@ const useRows = (question: Question) =>
     queryKey: [explore.route, question],
     queryFn: () => call(explore, { body: question }),
     placeholderData: keepPreviousData,
-    refetchInterval: 60_000,
+    refetchInterval: MINUTE_MS,
   })
 
 /** Rows with a known profit, without the row of spend without clicks. */

@@ -2,7 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { dayOf } from '../../../contract/days.ts'
+import { MINUTE_MS, dayOf } from '../../../contract/days.ts'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
 import { useHasCampaigns } from '../../ground/campaign-choice.tsx'
@@ -89,7 +89,7 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
   const byDay = useQuery({
     ...ask(readReportAsMember, { query: { dimension: 'day', ...boundsOf(days), ...narrowed } }),
     placeholderData: keptIn(reporting.currency),
-    refetchInterval: 60_000,
+    refetchInterval: MINUTE_MS,
   })
   const before = useDaysBefore(days, now, narrowed)
   // The chart draws UTC days: in another zone the whole UTC days of the same dates.

@@ -1,6 +1,7 @@
 /** One bot: its webhook, link, mode, welcome, subscribers, payments and token. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { MINUTE_MS } from '../../../contract/days.ts'
 import { BotChanges, checkBot, deleteBot, readBot, setBotHook, updateBot } from '../../../telegram/bots/api.ts'
 import { countSubscribers } from '../../../telegram/subscribers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
@@ -34,7 +35,7 @@ const route = getRouteApi('/inside/bots/$id')
 
 export function BotPage() {
   const { id } = route.useParams()
-  const bot = useQuery({ ...ask(readBot, { params: { id } }), refetchInterval: 60_000 })
+  const bot = useQuery({ ...ask(readBot, { params: { id } }), refetchInterval: MINUTE_MS })
   return (
     <>
       <BackLink to="/bots">Bots</BackLink>

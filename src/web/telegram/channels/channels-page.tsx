@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { MessagesSquare } from 'lucide-react'
 import type { z } from 'zod'
-import { DAY_MS, dayOf } from '../../../contract/days.ts'
+import { DAY_MS, MINUTE_MS, dayOf } from '../../../contract/days.ts'
 import { createChannel, listChannels } from '../../../telegram/channels/api.ts'
 import { type ChannelFigures, readChannelFigures } from '../../../telegram/members/api.ts'
 import { ask } from '../../ground/call.ts'
@@ -57,7 +57,7 @@ function ChannelTable({ channels }: { channels: readonly ChannelRow[] }) {
   const figures = useQuery({
     ...ask(readChannelFigures, { query: { date_from, date_to } }),
     placeholderData: keepPreviousData,
-    refetchInterval: 60_000,
+    refetchInterval: MINUTE_MS,
   })
   return (
     <>

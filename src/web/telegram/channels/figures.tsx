@@ -9,7 +9,7 @@ import { count, country, money, NONE, percent, perUnit, ratio, shortDay } from '
 import { useNow } from '../../ground/figures/now.ts'
 import { daysOf, type Range } from '../../ground/figures/window.ts'
 import { DaysChoice } from '../../ground/figures/window-controls.tsx'
-import { dayOf } from '../../../contract/days.ts'
+import { MINUTE_MS, dayOf } from '../../../contract/days.ts'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { Loaded, Section, Waiting } from '../../ground/ui/page.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
@@ -42,7 +42,7 @@ export function ChannelFigures({ channel }: ChannelProps) {
       query: { dimension, date_from: days.from, date_to: days.to },
     }),
     placeholderData: keepPreviousData,
-    refetchInterval: 60_000,
+    refetchInterval: MINUTE_MS,
   })
   return (
     <Section

@@ -1,5 +1,6 @@
 /** Badges for the state of a domain and its certificate. */
 import type { z } from 'zod'
+import { DAY_MS } from '../../../contract/days.ts'
 import { type Domain, listDomains, readDomain } from '../../../traffic/domains/api.ts'
 import { listCampaigns, readCampaign, readCampaignLink } from '../../../traffic/campaigns/api.ts'
 import { readTestLink } from '../../../intake/clicks/api.ts'
@@ -44,7 +45,6 @@ export function PointingBadge({ domain: { status, check } }: { domain: DomainRow
   )
 }
 
-const DAY_MS = 86_400_000
 const SOON_DAYS = 14
 
 /** Names Google as the source, because its list may be wrong. */

@@ -1,6 +1,7 @@
 /** Warns if one click earned an offer's payout twice, which the network may pay only once; or notes that no conversion earned it. */
 import { useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
+import { DAY_MS } from '../../../contract/days.ts'
 import { type Offer, readRepeatedPayouts } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { count, day } from '../../ground/figures/figures.ts'
@@ -10,7 +11,7 @@ import { Note } from '../../ground/ui/refusal.tsx'
 
 /** Combinations beyond these are rare. */
 const MOST_NAMED = 4
-const NEARLY_30_DAYS_MS = 29.9 * 86_400_000
+const NEARLY_30_DAYS_MS = 29.9 * DAY_MS
 
 type OfferRow = Pick<z.input<typeof Offer>, 'id' | 'payout_types'>
 
