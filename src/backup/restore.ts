@@ -30,7 +30,7 @@ type BackupContents = {
   readonly journals: readonly string[]
 }
 
-/** The bounds of a month of clicks. Any other text could be a harmful statement. */
+/** The bounds of a month of clicks. Any other text could inject SQL. */
 const BOUND = /^(DEFAULT|FOR VALUES FROM \('[0-9a-f-]{36}'\) TO \('[0-9a-f-]{36}'\))$/
 
 /**

@@ -29,7 +29,7 @@ type Answers<Q> = {
 type RowsOf<Q> = NonNullable<Q> extends FlightStatement<infer Row> ? Row[] : []
 
 /**
- * Sends all statements at once, in the order of their names, and returns the rows under the same names; an undefined statement has no rows. After a
+ * Sends all statements at once, in the order in which they are listed, and returns the rows under their names; an undefined one has no rows. After a
  * statement that fails, the server skips the rest, including a `commit`.
  * @param client of a pool with `pipeline: true`.
  * @throws the error of the statement that failed, or of the connection.
@@ -109,7 +109,7 @@ class Flight extends pg.Query {
     this.#begin()
   }
 
-  /** Prepares for the rows of the next statement. Its columns are described only the first time. */
+  /** Prepares to receive the rows of the next statement. The server describes its columns only the first time. */
   #begin(): void {
     const next = this.#questions[this.#answers.length]
     this.#columns = next === undefined ? [] : (this.#known.get(nameOf(next.text)) ?? [])
@@ -147,14 +147,14 @@ class Flight extends pg.Query {
     this.#answered()(error)
   }
 
-  /** Drops the statements: what a query still holds when it ends lives until the next full garbage collection, and visitors wait for those. */
+  /** Drops the statements. Otherwise they would stay in memory until the next full garbage collection, which visitors have to wait for. */
   #answered(): Done {
     this.#questions = []
     return this.callback
   }
 }
 
-/** The connection with its messages collected: one write costs a third of writing them to the socket one by one. */
+/** The connection, but collecting its messages: one write of all costs a third of writing each to the socket. */
 function gathering(connection: pg.Connection): { wire: pg.Connection; sent: Uint8Array[] } {
   const sent: Uint8Array[] = []
   const stream = { writable: true, write: (message: Uint8Array) => sent.push(message) > 0 }

@@ -76,7 +76,7 @@ async function find(db: Kysely<Tables>, name: string): Promise<string | undefine
   return (await db.selectFrom('installation').select('value').where('name', '=', name).executeTakeFirst())?.value
 }
 
-/** The value by which a database recognizes its SECRET. */
+/** The fingerprint by which a database recognizes its SECRET. */
 const fingerprintOf = (secret: string): string =>
   Buffer.from(hkdfSync('sha256', secret, 'sluice', 'fingerprint', 16)).toString('hex')
 

@@ -147,7 +147,7 @@ async function record(parts: RedirectParts, arrival: Arrival, course: Course): P
   const click = clickOf(parts, arrival, course)
   noteSpending(parts, click, ms)
   const chosen = course.into && chooseLink(parts.links, arrival, course.into, click.tracked)
-  // Without a wait for the link, the click is in the same batch as clicks that need none.
+  // Awaits only a promise: any other wait could move the click to a later batch than clicks without a link.
   const link = chosen instanceof Promise ? await chosen : chosen
   if (link?.own_id !== undefined) click.link_id = link.own_id
   if (link?.shared !== undefined) click.shared = link.shared

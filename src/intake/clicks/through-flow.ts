@@ -71,7 +71,10 @@ export function throughFlow(
   return { ...end, offer_id, taken_by: isTaken ? offer_id : null, is_click: true, is_paused: false, asksLastSeen, path }
 }
 
-/** The campaign's offer. Behind a landing it is the offer that takes its visitors while it is full; behind a bot, the offer itself. */
+/**
+ * The campaign's offer if it takes traffic. Behind a landing, a full offer is replaced by the offer that takes its visitors; without a landing it is
+ * not replaced.
+ */
 function offerOfCampaign({ landing }: Walk, offer_id: string | null, live: Live, ms: number): string | null {
   if (landing === undefined || offer_id === null) return openOfferOf(offer_id, live)
   return offerTaking(live, live.object('offer', offer_id), ms)?.id ?? null
@@ -132,7 +135,7 @@ function endOf(
 const PLAIN_BOT: TelegramPlace = { type: 'bot' }
 
 /**
- * Where in Telegram a click leads, as its campaign or the last node of its path says now. The click stores only its bot; if the campaign or node
+ * The place in Telegram that a click leads to, by the present campaign or last node of its path. The click stores only its bot; if the campaign or node
  * now names another bot, the click's bot is opened without further settings.
  */
 export function placeOfPath(

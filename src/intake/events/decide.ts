@@ -42,7 +42,7 @@ export type Recorded = {
   paid_instead?: readonly string[] | undefined
 }
 
-/** The outcome of an item; of a rise, whether its click is known. */
+/** The outcome of an item. For a rise, which marks a stage that a click has reached, it is whether the click is known. */
 export type Outcome = Recorded | Revised | Refusal | boolean
 
 /** Whether a click that is not in the database may be in the journal of some process. */
@@ -124,7 +124,7 @@ export class Decisions {
     if (started !== undefined) return this.#merge(item, click, started)
     const paid = payoutOf(item, click, this.#state.rateOf, this.#at)
     if (paid instanceof Refusal) return paid
-    // If the network reported this type before it was paid, the event keeps the call's own type, so that the type is counted once.
+    // If the network reported the offer's type before, unpaid, this event keeps the type of its call, so that the offer's type is counted once.
     const keepsType = type === item.type || this.#judge.wasUnpaid(item, type)
     return this.#add(keepsType ? item : { ...item, type }, click, start_id ?? item.id, paid)
   }
@@ -215,13 +215,13 @@ export class Decisions {
     this.#bind(item, click)
   }
 
-  /** A person who had started the bot before came over another click: the event stays one, the click is linked to the person and bot. */
+  /** A recorded start came again, perhaps over another click: there is no second event, but the click is linked to the person and the bot. */
   #meetAgain(item: Conversion, click: KnownClick): void {
     this.#people.of(click, item.telegram_user_id)
     this.#bind(item, click)
   }
 
-  /** Stores the click's bot from Sluice's own event. */
+  /** Stores the bot of an event that Sluice itself reported as the click's bot, unless the click has one. */
   #bind(item: Conversion, click: KnownClick): void {
     if (item.source !== 'service' || item.bot === undefined || !('id' in item.bot) || click.bot_id !== null) return
     this.#changes.touch(this.#org_id, click)

@@ -149,8 +149,8 @@ export class Judge {
   }
 
   /**
-   * The event under which a network's conversion of a type is already recorded: by its own id, else one of the same transaction that was held, else one
-   * of the same transaction with this type, because a call that named no event may have recorded it.
+   * The event that already records a network's conversion of a type: the event with its id, else an event of the same transaction that was held, else
+   * one of the same transaction with this type, because a call that named no event may have recorded it.
    */
   recorded(item: Conversion, type: EventType): StoredEvent | undefined {
     const own = this.#state.events.get(item.id)
@@ -160,7 +160,7 @@ export class Judge {
     return held ?? events.find(event => event.type === type && this.#isWorth(event))
   }
 
-  /** Whether the network already reported this type of the transaction, worth nothing. */
+  /** Whether the network already reported this type for the transaction, as worth nothing. */
   wasUnpaid(item: Conversion, type: EventType): boolean {
     return this.#ofTransaction(item).some(event => event.type === type && !this.#isWorth(event))
   }
@@ -217,7 +217,7 @@ export class Judge {
     const next = nextStanding(event, present, { status: terms.status, amount: worth?.dollars ?? terms.amount })
     const click = this.#state.clicks.get(event.click_id)
     if (!isStandingChange(present, next)) {
-      // Counts what a process of the previous version recorded without the counts by status.
+      // A process of the previous version may have recorded the event without counts by status; this adds them.
       this.count(click, event.type, present, present)
       return { event, before: present, present, isNew: false }
     }
@@ -268,7 +268,9 @@ export class Judge {
     click.standing = standing
   }
 
-  /** The previous version did not count conversions by status. If all events of the click were read, they are counted anew. */
+  /**
+   * The click's counts by status. They are counted anew if all events of the click were read, because the previous version did not count by status.
+   */
   #countsAfter(click: KnownClick, before: EventStanding | null, now: EventStanding): StandingCounts | null {
     const all = this.#state.ofClick.get(click.id)
     if (all !== undefined) {

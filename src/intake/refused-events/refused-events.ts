@@ -150,7 +150,7 @@ function runnable(context: Pick<RunContext, 'db' | 'actor'>, { from, to, ...filt
   let rows = filtered(rowsOf(context), filters)
     .where('state', '=', 'refused')
     .where('is_whole', '=', true)
-    // A difference from a recorded conversion can never be recorded.
+    // A row with a difference repeats a recorded conversion with other values, so it can never be recorded.
     .where('difference', 'is', null)
   if (from != null) rows = rows.where('received_at', '>=', from)
   if (to != null) rows = rows.where('received_at', '<=', to)
@@ -172,8 +172,8 @@ async function nextPortion(
 }
 
 /**
- * Runs one row and writes the result. A database error is thrown and changes nothing. After a crash between the two, the row can be run again, and its
- * event is found instead of recorded.
+ * Runs one row, then writes the result. A database error is thrown and changes nothing. After a crash between the two steps, the row can be run again:
+ * its event is found and not recorded twice.
  */
 async function run(tools: RunTools, context: RunContext, row: RefusedRow): Promise<RefusedRow> {
   const attempt = { run_at: new Date().toISOString(), run_by: context.actor.user_id }
@@ -245,7 +245,7 @@ async function conversionOf(
   return { ...conversion, received_at }
 }
 
-/** The diagnosis of the new refusal. A click of another workspace stays one. */
+/** The diagnosis of the new refusal. A row whose click was found to be another workspace's keeps that diagnosis. */
 async function diagnosisNow({ secrets, actor }: RunContext, refusal: Refusal, row: RefusedRow): Promise<Diagnosis> {
   const found = diagnose(refusal, JSON.parse(row.body ?? 'null'))
   if (found !== 'click') return found

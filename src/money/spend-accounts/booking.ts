@@ -13,7 +13,7 @@ import { sourceOrder, type Rate, readRates } from '../rates/rate-of-day.ts'
 import { type ClaimedAccount, lockClaim } from './claims.ts'
 import { rememberMatches, matchDay } from './matching.ts'
 
-/** The spend of an id on a UTC day: `amount` in US dollars, at the rate of the day if the account bills in another currency. */
+/** The spend of one of the platform's ids on a UTC day: `amount` in US dollars, at the rate of the day if the account bills in another currency. */
 type SpentId = {
   readonly external_id: string
   readonly name: string
@@ -29,7 +29,7 @@ const NO_RATE: RateColumns = { currency: null, usd_per_unit: null, rate_day: nul
 
 export const originOf = (account_id: string) => `account:${account_id}` as const
 
-/** The spend of an id in the account's currency. */
+/** The spend of one of the platform's ids in the account's currency. */
 export type BilledId = Omit<SpentId, 'original_amount'>
 
 /**

@@ -123,7 +123,7 @@ export class Dispatch {
     try {
       while (organizations.length > 0) await this.#claim(organizations.splice(0, atOnce))
     } finally {
-      // Organizations left over after a failure.
+      // After a failure, frees the slots of the organizations that were not reached.
       for (const [target, most] of organizations.flat()) this.#free(target, most)
     }
   }

@@ -12,8 +12,8 @@ import { loggedCall } from './redact.ts'
 import { MOST_PER_RUN, requireRunSize, SAMPLE, startRun } from './runs.ts'
 
 /**
- * Makes one delivery due at once, whatever its state; also one that waits for a retry. It is held if the organization's deliveries are held. Refuses
- * `object_not_found`, `delivery_under_way` while it is being sent or held.
+ * Makes one delivery due at once: a finished one, or one that waits for a retry. It becomes held if the organization's deliveries are held. Refuses
+ * `object_not_found`, and `delivery_under_way` if it is being sent or already held.
  */
 export async function resendDelivery(
   { db, actor: { org_id } }: Context<typeof api.resendDelivery>,

@@ -222,7 +222,10 @@ const PLACEHOLDER = /\bYOUR_[A-Z_]+/
 
 type RuleTerms = Pick<api.PostbackRule, 'on' | 'campaign_id' | 'traffic_source_id'>
 
-/** The columns of a rule. A rule that an older version would call wrongly gets a campaign_id that matches none. */
+/**
+ * The columns of a rule. An older version would call a rule with another `on` or a traffic source wrongly, so such a rule gets a campaign_id that matches
+ * no campaign.
+ */
 function storedColumns({ on, campaign_id, traffic_source_id }: RuleTerms) {
   const isPlain = on === 'recorded'
   return {

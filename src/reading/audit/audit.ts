@@ -1,6 +1,6 @@
 /**
- * Checks the books of an organization: each check is a query of something that must hold at every moment, and returns no rows where it does. The
- * screen's recount, `npm run reconcile` every night, and tests after every race and fault use it.
+ * Checks the books of an organization. Each check is a query that returns a row for every violation of an invariant. The screen's recount, the
+ * nightly `npm run reconcile`, and the tests of races and faults use it.
  */
 import type pg from 'pg'
 import { EVENT_TYPES } from '../../contract/event-types.ts'
@@ -14,9 +14,9 @@ import { STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 import { tellings } from './tellings.ts'
 
 type Finding = { check: string; wrong: string }
-/** A running figure (`kept`), and the same counted from its rows. */
+/** A figure as it is stored (`kept`), and as counted from its rows (`counted`). */
 type Figure = { name: string; kept: string; counted: string }
-/** `clicks_from`: clicks made before this day, YYYY-MM-DD, are no longer kept and were not counted; null where all are. */
+/** `clicks_from`: clicks made before this day, YYYY-MM-DD, are no longer kept and were not counted; null if all are kept. */
 export type Audit = { figures: Figure[]; findings: Finding[]; clicks_from: string | null }
 
 /** The stage's bit of each event type that raises a click, as a table for SQL. */
@@ -29,14 +29,14 @@ const STAGES = EVENT_TYPES.flatMap(type => {
 export const dayOfIdSql = (id: string) =>
   `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
 
-/** Months whose clicks are no longer kept have only counters, which cannot be compared with anything. */
+/** The first id that is kept. Earlier months have only counters, and no clicks to compare them with. */
 const FIRST_KEPT = `coalesce(
     (select before_id from dropped_clicks order by before_id desc limit 1), '${NIL_ID}'::uuid)`
 export const FIRST_DAY = `(select ${dayOfIdSql(FIRST_KEPT)})`
 const RUNGS = REACHED.map(bit => `count(*) filter (where stages & ${bit} > 0)`).join(', ')
 const withStage = (rung: (typeof LADDER)[number]) =>
   `(count(*) filter (where stages & ${stageOf(LADDER.indexOf(rung))} > 0))::text as ${rung}`
-/** A day whose counters are all 0 equals a day without any. */
+/** The counters of a day without any, which equals a day whose counters are all 0. */
 const NOTHING = `(${NUMBERS.map(() => 0).join(',')})`
 const summed = (names: readonly string[]) => names.map(name => `trim_scale(coalesce(sum(${name}), 0))`).join(', ')
 /** The counters of the report as one text. */
@@ -46,7 +46,7 @@ export const UNFOLDED = `select day, ${NUMBERS.join(', ')} from report_delta whe
 const COST = 'trim_scale(coalesce(sum(cost) filter (where cost_counts), 0))'
 const UNREAD = 'count(*) filter (where cost_counts and cost is null)'
 
-/** The last revision of an event, and the amount that the event counts with: its payout where it has none. */
+/** Joins the last revision of an event `e` as `r`. `COUNTS_FOR` is the amount that the event counts for; without a revision, its payout. */
 const LAST_REVISION = `
       left join (
         select distinct on (event_id) event_id, status, amount from event_revisions
@@ -55,9 +55,9 @@ const LAST_REVISION = `
 const COUNTS_FOR = `case when r.status is null then e.payout when r.status = 'approved' then r.amount else 0 end`
 
 /**
- * Each takes the organization as $1 and returns a row `wrong` for each fault. The SQL here is shared with no code that writes the books, else a mistake
- * there would be one of the audit too. Deliveries are checked against the present rules, accounts and campaigns, so only for conversions since
- * their last change; these change between conversions (balance.ts).
+ * Each check takes the organization as $1 and returns a row `wrong` for each fault. Code that writes the books does not share this SQL, because the audit
+ * would then repeat its mistakes. Deliveries are checked against the present rules, accounts and campaigns, so only for conversions after the last
+ * change of these, which happens between conversions (balance.ts).
  */
 const CHECKS: Readonly<Record<string, string>> = {
   'the ledger adds up to the balance': `

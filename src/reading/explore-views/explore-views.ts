@@ -1,7 +1,8 @@
 /**
  * Saved views of Explore: named questions. Owns `explore_views`. A private view is visible to the person who saved it alone, not even to owners and
- * admins. A shared view is visible to the workspace; owners and admins share views, and change and delete shared ones, whoever saved them. At most one
- * private view of a person, and one shared view, is the start page: two unique indexes. Deletion is final, because nothing refers to a view.
+ * admins. A shared view is visible to the workspace; owners and admins share views, and change and delete shared ones, whoever saved them. A person
+ * has at most one private start page, and the workspace one shared start page; two unique indexes ensure it. Deletion is final, because nothing refers
+ * to a view.
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
@@ -103,7 +104,7 @@ export async function deleteExploreView(
   return { ok: true as const }
 }
 
-/** One change at a time in an organization, so that two changes cannot both choose a start page or take the last place. */
+/** One change at a time in an organization, so that two changes cannot both set a start page or exceed the limit of views. */
 const oneAtATime = betweenConversions
 
 const textOf = (screen: api.ExploreView['screen']) => (screen === null ? null : JSON.stringify(screen))
@@ -122,7 +123,7 @@ const visibleViews = (db: Kysely<Tables>, { org_id, user_id }: Member) =>
     .where(on => on.or([on('is_shared', '=', true), on('created_by', '=', user_id)]))
     .$castTo<ViewRow>()
 
-/** A view that the member may change. Refuses `object_not_found` for what they do not see, `role_forbidden`. */
+/** A view that the member may change. Refuses `object_not_found` if they cannot see it, and `role_forbidden` if only admins may change it. */
 async function changeable(db: Kysely<Tables>, actor: Member, id: string): Promise<ViewRow> {
   const row = (await visibleViews(db, actor).where('id', '=', id).executeTakeFirst()) ?? refuse('object_not_found')
   if (row.is_shared) requireAdmin(actor)
@@ -137,7 +138,7 @@ function requireAdmin({ role }: Member): void {
     })
 }
 
-/** Refuses `invalid_request` where the member or the workspace has as many views as allowed. */
+/** Refuses `invalid_request` if the member or the workspace has reached the limit of views. */
 async function requireRoom(trx: Kysely<Tables>, { org_id, user_id }: Member, is_shared: boolean): Promise<void> {
   let views = trx.selectFrom('explore_views').where('org_id', '=', org_id).where('is_shared', '=', is_shared)
   if (!is_shared) views = views.where('created_by', '=', user_id)
@@ -152,7 +153,7 @@ async function requireRoom(trx: Kysely<Tables>, { org_id, user_id }: Member, is_
 
 type Whose = Pick<Tables['explore_views'], 'org_id' | 'created_by' | 'is_shared'>
 
-/** Ends the present start page. */
+/** Makes the present start page an ordinary view. */
 async function clearStartPage(trx: Kysely<Tables>, { org_id, created_by, is_shared }: Whose): Promise<void> {
   let views = trx
     .updateTable('explore_views')
@@ -169,7 +170,7 @@ async function readView(db: Kysely<Tables>, actor: Member, id: string): Promise<
   return (await viewsOf(db, actor, [row]))[0] ?? refuse('object_not_found')
 }
 
-/** Views for the API. The question is null where this version cannot read it. */
+/** Views for the API. The question is null if this version cannot read it. */
 async function viewsOf(db: Kysely<Tables>, { user_id }: Member, rows: readonly ViewRow[]): Promise<api.ExploreView[]> {
   const ids = [...new Set(rows.map(({ created_by }) => created_by))]
   const people =

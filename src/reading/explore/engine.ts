@@ -12,7 +12,7 @@ import { Refusal } from '../../contract/refusals.ts'
 import type { ScanValue } from './columns.ts'
 import { openTurns } from './turns.ts'
 
-/** A statement sent to the process; `is_first` of its question. */
+/** A statement sent to the process; `is_first` marks the first one of its question. */
 export type ScanStatement = { readonly id: number; readonly sql: string; readonly is_first: boolean }
 export type ScanRow = { readonly [column: string]: ScanValue }
 export type ScanAnswer = { readonly id: number; readonly rows: readonly ScanRow[]; readonly failed?: string }
@@ -38,7 +38,7 @@ export class FilesGone extends Error {}
 
 const IDLE_MS = 5 * MINUTE_MS
 
-/** The child's: enough for a scan of ten million clicks, and no more than a small server can spare. */
+/** The memory of the child: enough for a scan of ten million clicks, and no more than a small server can spare. */
 const MEMORY = '300MB'
 const MOST_THREADS = 2
 
@@ -95,7 +95,7 @@ export function openEngine(
   return {
     run(org_id, question, goesOn) {
       const mine = turns.run(org_id, () => runNow(question), goesOn)
-      // Without the results, which would otherwise stay in memory as long as questions keep coming.
+      // Drops the results, which would otherwise stay in memory as long as questions keep coming.
       all = Promise.allSettled([all, mine]).then(() => undefined)
       return mine
     },
@@ -108,7 +108,7 @@ export function openEngine(
   }
 }
 
-/** The error for a statement that failed with this message, or whose process ended. */
+/** The error for a statement that failed with this message or whose process ended. */
 function refused(failed: string): Error {
   if (failed === 'late') return new Refusal('question_too_wide', TOO_LONG)
   if (/Out of Memory|max_temp_directory_size/i.test(failed)) return new Refusal('question_too_wide', TOO_MUCH)

@@ -45,12 +45,12 @@ export type Explorer = {
 export type ExploreLimits = WideLimits &
   VisitorLimits &
   WordLimits & {
-    /** A question reads at most so many unsealed clicks and changes; with more, the answer names their days as incomplete. */
+    /** The most unsealed clicks and changes that a question reads. If there are more, the answer names their days as incomplete. */
     readonly waiting: number
     /** In milliseconds. A question that takes longer is refused. */
     readonly question_ms: number
   }
-/** To read 150,000 unsealed clicks has taken five seconds. */
+/** Reading 150,000 unsealed clicks took five seconds. */
 export const EXPLORE_LIMITS: ExploreLimits = {
   ...WIDE_LIMITS,
   ...VISITOR_LIMITS,
@@ -62,7 +62,7 @@ export const EXPLORE_LIMITS: ExploreLimits = {
 /** A segment may be replaced between the statement that names it and the one that fetches it, and local files may be removed at any time. */
 const MOST_TRIES = 4
 
-/** The deeds, over what they scan with. */
+/** The deeds of the room, bound to the scanning process, files and limits of `explorer`. */
 export const exploreDeeds = (explorer: Explorer) => ({
   /** Refuses `invalid_question`, `window_required`, `invalid_window`, `window_too_wide`, `question_too_wide`, `explore_busy`, `rate_unknown`. */
   async explore(context: Context<typeof api.explore>, { body }: Call<typeof api.explore>): Promise<ExploreAnswer> {
@@ -171,7 +171,7 @@ function withFacts<T>(
   })
 }
 
-/** Does `work` in the scanning process with a snapshot of the window, and again with a new one where segments or local files were missing. */
+/** Runs `work` in the scanning process with a snapshot of the window. If segments or local files are missing, repeats it with a new snapshot. */
 async function withSnapshot<T>(
   { engine, limits }: Explorer,
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
@@ -189,7 +189,7 @@ async function withSnapshot<T>(
     try {
       const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)), goesOn)
       if (typeof answered === 'object') return answered.told
-      // 'more' is no failed try: a portion was copied, and others may have their turn in between.
+      // 'more' is no failed try: a portion was copied, and other questions may have their turn before the next portion.
       if (answered === 'gone') tries += 1
     } catch (error) {
       if (!isGone(error)) throw error
@@ -200,7 +200,7 @@ async function withSnapshot<T>(
   return refuse('explore_busy', { headers: { 'retry-after': '5' } })
 }
 
-/** Forgets the local copy where its files were removed, which may happen at any time, even while they are written. */
+/** Runs `work`, and forgets the local copy if its files were removed, which may happen at any time, even while they are written. */
 async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -238,7 +238,7 @@ async function answerInCurrency(explorer: Explorer, context: Context<typeof api.
 const countingBy = <F extends LocalFacts>({ goal }: ParsedQuestion, facts: F): F =>
   goal === undefined ? facts : { ...facts, goals: { goal: [goal], own: [] } }
 
-/** By level, the names of the objects that were found. */
+/** The names of the objects that were found, by level. */
 async function namesOfFound({ database }: Ground, org_id: number, { levels }: FoundLevels, question: ParsedQuestion) {
   const first = question.within?.length ?? 0
   return Promise.all(

@@ -7,7 +7,7 @@ import { madeIn, type Sums } from './sums.ts'
 import { sampleFor, type VisitorLimits, type Visitors, visitorsBelow, visitorsIn, visitorsOf } from './visitors.ts'
 import { refuseTooWide, type WideLimits } from './wide.ts'
 
-/** What a level is computed from in one window: its groups from `rows`, the levels below from `source`. `totals` are those of all rows. */
+/** The rows that a level is computed from in one window: its groups from `rows`, the levels below from `source`. `totals` sums all rows. */
 export type LevelGround = {
   readonly asking: Asking
   readonly rows: LevelRows
@@ -16,7 +16,7 @@ export type LevelGround = {
   readonly totals: Sums
 }
 
-/** Sums in the question's window, and in the period before where the question compares. */
+/** Sums in the question's window, and in the period before if the question compares. */
 export type ComparedSums = { readonly sums: Sums; readonly before: Sums | undefined }
 
 type Grounds = {
@@ -24,7 +24,7 @@ type Grounds = {
   readonly past: LevelGround | undefined
   /** One visitor in `every` is counted. */
   readonly every: number
-  /** The sums without filters on figures, where there are any. */
+  /** The sums without the filters on figures; undefined if the question has none. */
   readonly whole: ComparedSums | undefined
 }
 
@@ -84,7 +84,7 @@ async function groundOf(asking: Asking, { rows, all, totals }: FirstRows, every:
   return { asking, rows, source: all, visitors, totals: { ...totals, ...(await visitorsOf(asking, visitors)) } }
 }
 
-/** What the level below `at` is computed from. */
+/** The rows that the level below `at` is computed from. */
 export async function groundBelow(ground: LevelGround, at: number, kept: readonly Sums[]): Promise<LevelGround> {
   const { asking, source } = ground
   const rows = await rowsBelow(asking, source, at, kept)

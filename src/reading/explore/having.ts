@@ -10,7 +10,7 @@ import { type AskedLevel, selectFacts, keyName } from './scan.ts'
 import { haveCost, holds, madeIn, named, summed } from './sums.ts'
 import { countVisitors, visitorsIn } from './visitors.ts'
 
-/** The levels whose rows decide which clicks are left: all levels below the opened row, whether or not they are in the answer. */
+/** The levels whose rows decide which clicks remain: all levels below the opened row, even those that are not in the answer. */
 export const levelsOfRows = ({ levels, within = [] }: ParsedQuestion): AskedLevel[] =>
   levels.slice(within.length).map(({ dimension }, place) => ({ dimension, at: within.length + place }))
 
@@ -48,7 +48,7 @@ export async function findRows(asking: Asking, every: number): Promise<LevelRows
 const havingOf = (question: ParsedQuestion, at: number) => (question.levels[at] as ParsedLevel).having
 const isOfVisitors = (measure: Measure) => measure === UNIQUE_VISITORS
 
-/** Adds the visitors to the figures. Where they are not counted they are null, which passes no filter. */
+/** Adds the visitors to the figures. If they are not counted they are null, which passes no filter. */
 function withVisitors(figures: string, keys: readonly string[], counted: string | undefined): string {
   if (counted === undefined) return `select *, null as ${UNIQUE_VISITORS} from (${figures}) f`
   const on = keys.map(key => `v.id.${key} is not distinct from f.${key}`).join(' and ')
@@ -70,7 +70,7 @@ export async function rowsThen(asking: Asking): Promise<LevelRows> {
 }
 
 /**
- * SQL of the clicks of the remaining rows. Clicks match by the keys down to the last level with a filter, so a row has all its clicks of the period
+ * SQL of the clicks of the remaining rows. Clicks match by the keys down to the last level with a filter, so a row keeps all its clicks of the period
  * before, also those whose keys on lower levels have no clicks now.
  */
 export function clicksOfRows({

@@ -23,7 +23,7 @@ const NAMES: Record<ObjectDimension, { readonly table: string; readonly name: st
 
 export type ObjectNames = ReadonlyMap<string, string>
 
-/** By id (uuid), the names of these objects. */
+/** The names of these objects, by id (uuid). */
 export async function objectNames(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,

@@ -1,6 +1,6 @@
 /**
- * Answers a question level by level: below each row that was kept of one level, the first groups of the next by its sort. `other` is not scanned for:
- * it is the row above less the groups that were kept.
+ * Answers a question level by level. Each level has, below each row kept on the level above, the first groups in the order of its sort. `other` needs
+ * no scan: it is the row above minus the groups that were kept.
  */
 import type { ExploreSort } from '../../contract/explore.ts'
 import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
@@ -18,24 +18,24 @@ export type Group = {
   readonly id: number
   readonly parent: number
   readonly value: ScanRow[string]
-  /** It holds spend whose value in this dimension is not known. */
+  /** Whether it is the group of spend whose value in this dimension is unknown. */
   readonly isSpend: boolean
   readonly sums: Sums
   readonly before: Sums | undefined
 }
-/** `other` of a parent row: `keys` is how many groups it stands for. */
+/** `other` of a parent row: `keys` is the number of groups that it sums up. */
 type Rest = { readonly keys: number; readonly sums: Sums; readonly before: Sums | undefined }
 
 type FoundLevel = {
   readonly groups: ReadonlyMap<number, readonly Group[]>
   readonly rest: ReadonlyMap<number, Rest>
-  /** How many groups there are below all rows that were opened. */
+  /** The number of groups below all rows that were opened. */
   readonly distinct: number
 }
 
 export type FoundLevels = {
   readonly totals: ComparedSums
-  /** The sums without filters on figures, where there are any. */
+  /** The sums without the filters on figures; undefined if the question has none. */
   readonly whole: ComparedSums | undefined
   readonly levels: readonly FoundLevel[]
   readonly is_estimate: boolean
@@ -96,7 +96,7 @@ async function askLevel(
   const { ask, question, sums } = ground.asking
   const level = question.levels[at] as ParsedLevel
   const until = question.after + level.top
-  // Visitors that are not counted cannot be sorted by.
+  // A level cannot be sorted by visitors that are not counted.
   const isUnsorted = level.sort.by === UNIQUE_VISITORS && ground.visitors === undefined
   const sort: ExploreSort = isUnsorted ? { ...level.sort, by: 'clicks' } : level.sort
   await ask(`create temp table g${at} as ${groupsOf(ground, at, sort)}`)
@@ -143,7 +143,7 @@ async function askLevel(
   return { groups: visible, rest, distinct: Number(rows[0]?.['distinct_keys'] ?? 0) }
 }
 
-/** The groups after the first `after`. The row of spend with an unknown value comes last in the first page. */
+/** The groups without the first `after` ones. On the first page, the row of spend with an unknown value comes last. */
 function shownOf<T extends { readonly rn: number }>(inside: readonly T[], after: number): T[] {
   const spend = after === 0 ? inside.filter(({ rn }) => rn === SPEND_PLACE) : []
   return [...inside.filter(({ rn }) => rn !== SPEND_PLACE && rn > after), ...spend]
@@ -185,7 +185,7 @@ function firstGroupsOf(
 ): string {
   const order = `${orderOf(sort.by, count_pending)} ${sort.descending ? 'desc' : 'asc'} nulls last${sort.by === 'key' ? '' : ', word asc nulls last'}`
   const clicks = `(from g${at} where not is_spend)`
-  // Below a single parent a limit spares sorting all groups.
+  // With a single parent, a limit avoids sorting all groups.
   const first = isOne
     ? `select *, row_number() over (order by ${order}) as rn from (from ${clicks} order by ${order} limit ${until})`
     : `select * from (select *, row_number() over (partition by p order by ${order}) as rn from ${clicks}) where rn <= ${until}`

@@ -17,9 +17,9 @@ import type { Segment, Snapshot } from './snapshot.ts'
 import { FACT_COLUMNS, fromFiles } from './table.ts'
 import { learnWords, numberedBy, numberedIn, withNumbers } from './words.ts'
 
-/** So many rows are copied at a time, within a second and the process's memory; then another workspace has its turn. */
+/** The most rows copied in one turn, which takes less than a second and fits into memory. Then another workspace has its turn. */
 const ROWS_AT_ONCE = 60_000
-/** A copy that grows by so many rows is checkpointed at once, which makes it faster to read. */
+/** After adding this many rows a copy is checkpointed, which makes it faster to read. */
 const MANY_ROWS = 20_000
 
 /** A copy that a process has open. */
@@ -30,9 +30,9 @@ type Copy = {
   readonly segments: Map<string, { readonly number: number; readonly day: string }>
   next: number
   values: ReadonlyMap<string, number>
-  /** The columns whose words have numbers. */
+  /** The columns whose texts have numbers (words.ts). */
   readonly numbered: Set<TextColumn>
-  /** The marks of the spend by which its clicks are priced. */
+  /** The marks of the spend that its clicks were priced with. */
   readonly marks: CopyMarks
 }
 /** The open copies of each process, by organization; the one used last comes last. */
@@ -41,7 +41,7 @@ const MOST_OPENED = 8
 
 type CopyPlace = { readonly folder: string; readonly org_id: number }
 
-/** This process's copy of an organization, opened if need be. */
+/** This process's copy of an organization. Opens it if it is not open. */
 async function copyOf(ask: Ask, { folder, org_id }: CopyPlace): Promise<Copy> {
   const copies = opened.get(ask.process) ?? new Map<number, Copy>()
   opened.set(ask.process, copies)
@@ -92,8 +92,8 @@ type FactSource = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'
 export type Lacking = 'gone' | 'more'
 
 /**
- * Brings the local copy to the snapshot: adds missing segments and removes replaced ones. Returns 'more' where so much is missing that it must be
- * called again, and 'gone' where a segment has been replaced since the snapshot.
+ * Brings the local copy to the snapshot: adds missing segments and removes replaced ones. Returns 'more' if so much is missing that it must be
+ * called again, and 'gone' if a segment has been replaced since the snapshot.
  */
 export async function bringFacts(
   ask: Ask,
@@ -104,7 +104,7 @@ export async function bringFacts(
   try {
     return await bringNow(ask, from, place, snapshot)
   } catch (error) {
-    // A copy that is half changed is made anew.
+    // A copy that is only partly changed is rebuilt.
     throw error instanceof ScanFailed ? new FilesGone(error.message) : error
   }
 }
@@ -160,7 +160,7 @@ async function factsIn(
   if (rows === 0) return facts
   const laid = await files.lay(org_id, tail)
   try {
-    // A part of the files at a time, for memory. The stride spreads large files over the parts.
+    // Reads the files in parts, to limit memory. The stride spreads large files over the parts.
     const parts = Math.ceil(rows / ROWS_AT_ONCE)
     for (let part = 0; part < parts; part += 1) {
       const paths = laid.paths.filter((_, at) => at % parts === part)
@@ -233,7 +233,7 @@ async function changeCopy(ask: Ask, copy: Copy, { stale, portion, paths, most_wo
   copy.values = await valuesIn(ask, name)
 }
 
-/** The segments to copy next: at least one, and no more than `ROWS_AT_ONCE` rows else. */
+/** The segments to copy next: the first one of any size, and more up to `ROWS_AT_ONCE` rows. */
 function nextPortion(segments: readonly Segment[]): Segment[] {
   let rows = 0
   return segments.filter((segment, at) => {

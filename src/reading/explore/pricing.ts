@@ -1,10 +1,10 @@
 /**
  * Gives each click of a local copy its cost: its own, or its equal share of the booked amounts that replace its own. The cost is a column of the copy,
  * so that no question joins amounts. After a change only the cells that it affects are priced anew. A cell is a campaign's UTC day: an amount
- * and the clicks that share it are of one cell.
+ * and the clicks that share it are always in the same cell.
  *
  * Shares are trillionths of a dollar, rounded down. The remainder of an amount goes to one of its clicks, so that shares add up to the amount exactly.
- * It goes to a click that no other row takes out again, because the remainder must be counted wherever that click is.
+ * It goes to a click that no row with the opposite sign cancels, because every question that counts the click must also count the remainder.
  */
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -14,7 +14,7 @@ import type { Ask } from './engine.ts'
 import { readSpend, type SpendMarks } from './spend.ts'
 import { learnWords, type WordLimits, withNumbers } from './words.ts'
 
-/** So many rows are priced in a transaction, which limits its memory. */
+/** The most rows priced in one transaction, which limits its memory. */
 const PRICED_AT_ONCE = 1_000_000
 const MILLIONTHS = 1_000_000
 
@@ -22,8 +22,8 @@ const MILLIONTHS = 1_000_000
 const IDENTITY = ['ms', 'visitor', 'is_new', 'stages', ...TEXTS].join(', ')
 
 /**
- * The statements that create the tables of spend in a new copy. `spend`: the booked amounts, as `readSpend` returns them, of days whose marks are in
- * `spend_days`. `unsettled`: cells whose clicks must be priced anew. `unclicked`: amounts that no clicks share, at noon of their day.
+ * The statements that create the tables of spend in a new copy. `spend` has the booked amounts, as `readSpend` returns them; `spend_days` has the mark of
+ * each of their days. `unsettled` has the cells whose clicks must be priced again. `unclicked` has the amounts that no clicks share.
  */
 export const spendTables = (copy: string): string =>
   `create table ${copy}.spend (d integer, campaign varchar, sub1 varchar, is_assigned boolean, of_all hugeint, of_sub1 hugeint);
@@ -31,7 +31,7 @@ export const spendTables = (copy: string): string =>
     create table ${copy}.unsettled (d integer, campaign varchar);
     create table ${copy}.unclicked (d integer, campaign varchar, sub1 varchar, has_sub1 boolean, cost hugeint)`
 
-/** Days since 1970, each with the mark of the spend that the copy has. */
+/** The marks of the spend in the copy, by day since 1970. */
 export type CopyMarks = Map<number, string>
 
 export async function marksIn(ask: Ask, copy: string): Promise<CopyMarks> {
@@ -39,15 +39,15 @@ export async function marksIn(ask: Ask, copy: string): Promise<CopyMarks> {
   return new Map(rows.map(({ d, mark }) => [Number(d), String(mark)]))
 }
 
-/** Marks the cells of `from` (columns `d` and `campaign`), whose rows come or go, as to be priced. */
+/** Marks cells of `from` (columns `d` and `campaign`), whose rows are added or removed, as to be priced, if they have booked spend. */
 export const unsettle = (ask: Ask, copy: string, from: string) =>
   ask(
     `insert into ${copy}.unsettled select distinct d, campaign from ${from} semi join ${copy}.spend using (d, campaign)`,
   )
 
-/** A copy: its name, the columns whose words have numbers, and the marks of its spend. */
+/** A copy: its name, the columns whose texts are stored as numbers (words.ts), and the marks of its spend. */
 type PricedCopy = { readonly name: string; readonly numbered: Set<TextColumn>; readonly marks: CopyMarks }
-/** `first` and `last`, days since 1970: all facts of them are there. `tail`: a table of facts that are not in the copy, if there are any. */
+/** From day `first` to day `last` (since 1970) the facts are complete. `tail`: a table of facts that are not in the copy, if there are any. */
 type PricedDays = {
   readonly reads: Pick<pg.Pool, 'query'>
   readonly org_id: number
@@ -58,8 +58,8 @@ type PricedDays = {
 }
 
 /**
- * Brings the cost of the clicks of some days up to date with the booked spend. Returns the amounts that no clicks share, as rows with the numbers of
- * their words; undefined where there are none. Updates `copied.marks`.
+ * Brings the cost of the clicks of some days up to date with the booked spend. Returns the SQL of the amounts that no clicks share,
+ * with their texts as numbers; undefined if there are none. Updates `copied.marks`.
  */
 export async function priceClicks(
   ask: Ask,
@@ -132,7 +132,7 @@ async function learnSpend(
   for (const { d, mark } of added) marks.set(d, mark)
 }
 
-/** The days in portions that are priced at once. */
+/** Splits the days into portions, each priced in one transaction. */
 function portionsOf(days: readonly { readonly d: number; readonly rows: number }[]): number[][] {
   const portions: number[][] = []
   let rows = Number.POSITIVE_INFINITY
@@ -147,7 +147,7 @@ function portionsOf(days: readonly { readonly d: number; readonly rows: number }
   return portions
 }
 
-/** Prices the unsettled cells of these days. In the caller's transaction. */
+/** Prices the unsettled cells of these days, in the caller's transaction. */
 async function priceDays(ask: Ask, copy: string, days: readonly number[], tail: string | undefined): Promise<void> {
   const those = `d in (${[...new Set(days)].join(', ')})`
   await ask(`create or replace temp table stale as select distinct d, campaign from ${copy}.unsettled where ${those}`)
@@ -197,7 +197,7 @@ const updateOf = (from: string, those: string) => `
     without_cost_apart = case when p.is_assigned or (not p.is_covered and f.own_cost is not null) then 0 else f.sign end
   from prices p where f.${those} and p.d = f.d and p.campaign = f.campaign and p.sub1 is not distinct from f.sub1`
 
-/** Adds each remainder to one click: one of the first millisecond that has clicks, and there one that no other row takes out. */
+/** Adds each remainder to one click: in the first millisecond that has clicks, one that no row with the opposite sign cancels. */
 async function payRest(ask: Ask, sources: readonly string[], rows: (columns: string) => string): Promise<void> {
   const cell = 'd, campaign, sub1'
   const sameCell = 'r.d = f.d and r.campaign = f.campaign and r.sub1 is not distinct from f.sub1'

@@ -1,6 +1,6 @@
 /**
- * The rows that a level of a question is computed from: not all facts again, but the rows of the groups that were kept of the level above; or, where
- * grouping by the remaining keys leaves few rows, those.
+ * The rows that a level of a question is computed from. It does not read all facts again, but the rows of the groups kept on the level above. They are
+ * grouped by the remaining keys first, if that leaves far fewer rows.
  */
 import type { Window } from '../../contract/window.ts'
 import type { Ask } from './engine.ts'
@@ -15,7 +15,7 @@ export type Asking = {
   readonly question: ParsedQuestion
   readonly window: Window
   readonly sums: readonly Sum[]
-  /** Of the names of this window's temporary tables. */
+  /** The prefix of the names of this window's temporary tables. */
   readonly prefix: string
   /** The levels of the answer. */
   readonly levels: readonly AskedLevel[]
@@ -29,9 +29,9 @@ export type LevelRows = { readonly sql: string; readonly isShort: boolean }
 /** `rows`: the first level is computed from them; `all`: the levels below it are. */
 export type FirstRows = { readonly rows: LevelRows; readonly all: LevelRows; readonly totals: Sums }
 
-/** So many rows are stored for the next level; more are read again instead. */
+/** The most rows stored for the next level. More are read again instead. */
 const MOST_KEPT = 2_000_000
-/** Rows are grouped where at most one in so many is left. */
+/** Rows are grouped if that leaves at most one in this many. */
 const SHORTENED = 8
 /** Grouping for the first level alone must save more, because the levels below read all rows again. */
 const MUCH_SHORTENED = 1000
@@ -54,13 +54,13 @@ export async function totalsOf({ ask, sums }: Pick<Asking, 'ask' | 'sums'>, { sq
   return sumsIn(row, sums)
 }
 
-/** How many facts there are in all. */
+/** The number of all facts. */
 async function countOf({ ask, facts }: Asking): Promise<number> {
   const [row] = await ask(`select count(*) as n from ${facts.from}`)
   return Number(row?.['n'] ?? 0)
 }
 
-/** The rows grouped by the keys of these levels; undefined where that would not leave far fewer. */
+/** The rows grouped by the keys of these levels; undefined if that would not leave far fewer. */
 async function shortened(
   { ask, facts, sums, prefix }: Asking,
   { sql }: LevelRows,

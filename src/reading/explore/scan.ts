@@ -17,15 +17,15 @@ import { type ParsedFilter, type ParsedQuestion, UNKNOWN, type FilterValue } fro
 /** A campaign with its traffic source and funnel. */
 export type CampaignTie = { readonly campaign: string; readonly source: string | null; readonly funnel: string | null }
 
-/** What a scan reads: `from`, a relation with the columns of `table.ts`, and what goes with it. */
+/** What a scan reads: `from`, a relation with the columns of `table.ts`, and what a scan must know about it. */
 export type LocalFacts = {
   readonly from: string
   readonly ties: readonly CampaignTie[]
   /** Roughly how many values a dimension has. */
   readonly valuesOf: (dimension: ExploreDimension) => number
-  /** The numbers of a dimension's words, where it has any. */
+  /** The numbers of a dimension's texts (words.ts), if it has any. */
   readonly numbered: (dimension: ExploreDimension) => Numbered | undefined
-  /** Which types of events are the conversion. */
+  /** The event types that count as conversions. */
   readonly goals: Goals
   /** A relation of spend that no clicks share. */
   readonly unclicked: string | undefined
@@ -44,13 +44,13 @@ export type AskedLevel = { readonly dimension: ExploreDimension; readonly at: nu
 type Part = {
   readonly from: string
   readonly joins?: readonly string[]
-  /** Whether its rows have a value in the dimension; otherwise they have the one that stands for an unknown value. */
+  /** Whether its rows have a value in the dimension. Otherwise they have the value that stands for unknown. */
   readonly knows: (dimension: ExploreDimension) => boolean
   readonly columns: readonly string[]
   readonly conditions: readonly string[]
 }
 
-/** Rows of `p` (`ROOT`), `k<n>` for each of these levels (its value, or the number of its word), and these columns. */
+/** SQL of rows with `p` (`ROOT`), a key `k<n>` for each of these levels (its value, or the number of its text), and these columns. */
 export function selectFacts(
   facts: LocalFacts,
   question: ParsedQuestion,
@@ -91,8 +91,8 @@ export function selectFacts(
 }
 
 /**
- * The clicks, and where the question asks for cost also spend without clicks: amounts that no clicks share, and with `isApart` the clicks' shares of
- * spend booked without a sub1.
+ * The clicks; and if the question asks for cost, also spend without clicks: amounts that no clicks share, and with `isApart` the clicks' shares of
+ * spend that was booked without a sub1.
  */
 function partsOf(
   { from, unclicked, goals }: LocalFacts,
@@ -146,7 +146,7 @@ function partsOf(
 }
 
 const TINY: readonly string[] = ['sign', 'without_cost']
-/** The known dimensions of spend besides sub1, which not all spend has. */
+/** The dimensions that all spend has a value in. Some spend also has a sub1. */
 const KNOWN_OF_SPEND: readonly ExploreDimension[] = ['campaign', 'source', 'funnel', 'day', 'weekday']
 
 /**
@@ -218,7 +218,7 @@ function conditionOf({ dimension, op, values }: ParsedFilter, local: string, num
 const isAmong = (column: string, values: readonly FilterValue[]) =>
   values.length === 0 ? 'false' : `(${column}) in (${values.map(literal).join(', ')})`
 
-/** Where words have numbers, each word is searched once instead of each click. */
+/** If the texts have numbers, searches each distinct text once instead of each click. */
 function containsAny(column: string, values: readonly FilterValue[], numbered: Numbered | undefined): string {
   const inside = (text: string) =>
     values.map(value => `contains(lower(${text}), lower(${literal(value)}))`).join(' or ')

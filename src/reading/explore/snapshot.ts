@@ -1,5 +1,5 @@
 /**
- * Reads what a question is answered from in one statement: the segments of its days and the sheets that are not sealed yet. Reads `segments`,
+ * Reads in one statement everything that answers a question: the segments of its days, and the sheets that are not sealed yet. Reads `segments`,
  * `click_sheet`, `clicks` and `campaigns`.
  */
 import type pg from 'pg'
@@ -21,13 +21,13 @@ export type Snapshot = {
   /** Facts that are in no segment, by day. */
   readonly tail: readonly { readonly day: string; readonly rows: readonly FactRow[] }[]
   readonly ties: readonly CampaignTie[]
-  /** Which types of events are the conversion. */
+  /** The event types that count as conversions. */
   readonly goals: Goals
   /** UTC days with missing clicks, such as those that a process of an earlier version has just changed. Days read from their clicks are complete. */
   readonly incomplete_days: readonly string[]
   /** The visitors of the question's days before this one were anonymised; null: none were. */
   readonly emptied_before: string | null
-  /** By UTC day, a mark of the spend booked for it; undefined where the question does not ask for cost. */
+  /** By UTC day, a mark of the spend booked for it; undefined if the question does not ask for cost. */
   readonly spend: SpendMarks | undefined
 }
 
@@ -52,7 +52,7 @@ type SnapshotRow = {
   segments: Segment[] | null
   emptied_before: string | null
   entries: SheetEntry[] | null
-  /** Days with unsealed entries, where there are too many entries to read. */
+  /** Days with unsealed entries, if there are too many entries to read. */
   left_out_days: string[] | null
   days: string[] | null
 }

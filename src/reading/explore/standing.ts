@@ -13,14 +13,14 @@ import { FIXED, type FixedClick, factOf, type VisitorHash, type FactRow, STANDIN
 /** The days are rebuilt within a minute; until then every question reads them again, which must not take more than half a second. */
 const MOST_DAYS = 2
 const MOST_CLICKS = 10_000
-/** Making the facts of so many clicks blocks this process for a few milliseconds; then it serves others first. */
+/** Computing the facts of this many clicks blocks the process for a few milliseconds. Then it yields to other work. */
 const BREATH = 200
 
 const CLICKS = `
   select ${FIXED}, ${STANDING} from clicks c
   where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid limit ${MOST_CLICKS + 1}`
 
-/** The facts of those of these days that can be read from their clicks. None for more than two days, nor for days with very many clicks. */
+/** The facts of the days that can be read from their clicks. Returns none for more than two days, and leaves out days with very many clicks. */
 export async function factsOfDays(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,
@@ -35,7 +35,7 @@ export async function factsOfDays(
     const between = [firstIdAt(from), firstIdAt(from + DAY_MS)]
     const { rows: clicks } = await reads.query<FixedClick & ClickState>(CLICKS, [org_id, ...between])
     left -= clicks.length
-    // Where the report counts clicks that are gone, their facts are unknown.
+    // If the day's clicks are gone although the report counts them, their facts are unknown.
     if (left < 0 || clicks.length === 0) continue
     const rows: FactRow[] = []
     for (const [at, click] of clicks.entries()) {
@@ -54,7 +54,7 @@ const COUNTED = `
   select count(*)::int as clicks from (
     select from clicks where org_id = $1 and id >= $2::uuid and id < $3::uuid limit ${MOST_CLICKS + 1}) counted`
 
-/** Those of these days for which `factsOfDays` returns no facts, so that answers lack their clicks. */
+/** The days for which `factsOfDays` returns no facts, so that answers lack their clicks. */
 export async function daysWithoutFacts(
   reads: Pick<pg.Pool, 'query'>,
   org_id: number,

@@ -12,7 +12,7 @@ import type { ScanRow } from './engine.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
 import type { ParsedQuestion } from './question.ts'
 
-/** The column of each sum that is not paired and not of one type of events. */
+/** The column of each sum, except paired sums (pairs.ts) and sums of a single event type. */
 const MADE_IN: Readonly<Record<Exclude<Sum, Paired | EventMeasure>, string>> = {
   clicks: 'sign',
   rejected: 'rejected',
@@ -42,7 +42,7 @@ export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: 
 /** Both, because a question may count pending conversions too. */
 const CONVERSIONS = ['conversions', 'conversions_pending'] as const
 
-/** The sums that a measure is computed from, where it is not a sum itself. */
+/** The sums that a measure is computed from, unless it is itself a sum. */
 const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
   conversions: CONVERSIONS,
   profit: ['revenue', 'cost'],
@@ -58,7 +58,7 @@ const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
 const madeOf = (measure: Measure): readonly Sum[] =>
   isEventRevenue(measure) ? [measure, 'without_amounts'] : (MADE_OF[measure] ?? [measure as Sum])
 
-/** The sums that a question needs, clicks always among them. */
+/** The sums that a question needs. Clicks are always included. */
 export function sumsOfQuestion(question: Pick<ParsedQuestion, 'measures' | 'levels'>): Sum[] {
   const sorts = question.levels.flatMap(({ sort }) => (sort.by === 'key' ? [] : [sort.by]))
   const measures = [...question.measures, ...sorts]
@@ -107,7 +107,7 @@ export function sumsIn(row: ScanRow | undefined, sums: readonly Sum[]): Sums {
   return Object.fromEntries(sums.map(name => [name, BigInt((row?.[name] as bigint | number | undefined) ?? 0)])) as Sums
 }
 
-/** A measure as `above`, or as `above / below`, in SQL over sums, which are whole numbers. A value of 1 is `unit`. */
+/** A measure in SQL over sums: `above`, or `above / below`. Sums are whole numbers, and `unit` is the number that means a measure of 1. */
 type Fraction = { readonly above: string; readonly below?: string; readonly unit: bigint }
 
 const [COUNT, MILLIONTHS, TRILLIONTHS] = [1n, 1_000_000n, 1_000_000_000_000n]
@@ -142,13 +142,13 @@ function fractionOf(measure: Measure, count_pending: boolean): Fraction {
   }
 }
 
-/** These are null where no cost is known. */
+/** The measures that are null if no cost is known. */
 export const OF_KNOWN_COST: readonly Measure[] = COST_MEASURES.filter(
   measure => !(WITHOUT_COST as readonly Measure[]).includes(measure),
 )
 const IS_COST_KNOWN = '(cost <> 0 or clicks_without_cost < clicks)'
 
-/** The condition under which a measure is known, over sums; undefined: always. */
+/** The condition over sums under which a measure is known; undefined if it always is. */
 function isKnown(measure: Measure): string | undefined {
   if (OF_KNOWN_COST.includes(measure)) return IS_COST_KNOWN
   return isEventRevenue(measure) ? 'without_amounts = 0' : undefined
@@ -176,7 +176,7 @@ const SIGNS: Readonly<Record<ExploreHaving['op'], string>> = {
   eq: '=',
   ne: '<>',
 }
-/** Filter values have at most so many decimals. */
+/** The most decimals of a filter value. */
 const PLACES = 6
 
 /** The condition of a filter, over sums. It compares the exact figure; a figure that is null passes no filter. */

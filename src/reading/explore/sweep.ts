@@ -1,6 +1,6 @@
 /**
- * Removes local copies that must not stay: those of deleted organizations, and those that were begun before days of the organization were anonymised,
- * which may still tell visitors apart. A later question fills a new copy.
+ * Removes local copies that must not stay: those of deleted organizations, and those begun before days of the organization were anonymised, because
+ * they may still distinguish visitors. A later question fills a new copy.
  */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'

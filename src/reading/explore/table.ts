@@ -6,7 +6,7 @@ import { quoted } from './columns.ts'
 import { nameOfPair, PAIR_SIZE, type Paired, PAIRS } from './pairs.ts'
 
 const one = (condition: string) => `(${condition})::int::bigint`
-/** Not columns of the table, which keeps conversions by type: the goal is known only when a question is asked. */
+/** These are not columns of the table, because only the question says which types are the goal. The table has conversions by type. */
 type OfGoal = 'conversions' | 'conversions_pending'
 const KEPT_PAIRS = PAIRS.filter(pair => pair[0] !== 'conversions')
 /** SQL of each paired count of a fact. */
@@ -21,7 +21,7 @@ const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
   pending: 'pending::bigint',
 }
 
-/** Stands in `earned`, which is like `ftd:0 lead:12500000`, for a click with revenue whose fact an earlier version wrote without amounts by type. */
+/** The value of `earned` (usually like `ftd:0 lead:12500000`) for a click with revenue whose fact an earlier version wrote without amounts. */
 export const NO_AMOUNTS = '?'
 
 /** The columns as they are read from segments, for tracked clicks. Counts and amounts are multiplied by the sign. */
@@ -45,7 +45,7 @@ export const FACT_COLUMNS = [
   '(sign * rejected)::integer as rejected',
   ...['revenue', 'revenue_pending'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
   'sign * cost::bigint * 1000 as own_cost',
-  // Until `pricing.ts` puts the shares of booked spend here.
+  // The click's own cost, until `pricing.ts` replaces it by the shares of booked spend.
   ...['cost', 'cost_apart'].map(name => `(sign * coalesce(cost, 0)::bigint * 1000)::hugeint as ${name}`),
   ...['without_cost', 'without_cost_apart'].map(
     name => `(case when cost is null then sign else 0 end)::tinyint as ${name}`,

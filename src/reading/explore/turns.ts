@@ -1,7 +1,7 @@
 /** The queue of questions: one is answered at a time, and workspaces take turns, however many questions each of them asks. */
 import { refuse } from '../../contract/refusals.ts'
 
-/** For each workspace, besides the question that is being answered. */
+/** The most waiting questions of a workspace, not counting the one that is being answered. */
 const MOST_WAITING = 4
 
 const TOO_MANY = {

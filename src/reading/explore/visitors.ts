@@ -16,17 +16,17 @@ export type Visitors = { readonly every: number; readonly seen: string; readonly
 export type VisitorLimits = { readonly exact_visitors: number }
 export const VISITOR_LIMITS: VisitorLimits = { exact_visitors: MOST_EXACT_VISITORS }
 
-/** A group with so many visitors in the sample is estimated within one or two percent. */
+/** With this many visitors in the sample, a group is estimated within one or two percent. */
 const ENOUGH = 4096
 
-/** One visitor in how many is counted, for so many clicks: a power of two. */
+/** The sampling rate for a number of clicks: one visitor in this many is counted. A power of two. */
 export function sampleFor(clicks: bigint, { exact_visitors }: VisitorLimits): number {
   let every = 1
   while (clicks > BigInt(exact_visitors) * BigInt(every)) every *= 2
   return every
 }
 
-/** Stores the sample of a window's visitors; undefined where the question does not ask for visitors, or they cannot be counted. */
+/** Stores the sample of a window's visitors; undefined if the question does not ask for visitors or they cannot be counted. */
 export async function visitorsIn(
   { ask, facts, question, window, prefix, clicks }: Asking,
   every: number,
@@ -40,7 +40,7 @@ export async function visitorsIn(
   return { every, seen, facts: all }
 }
 
-/** The visitors of the groups that were kept of the level `at`. */
+/** The visitors of the groups kept on the level `at`. */
 export async function visitorsBelow(asking: Asking, at: number, { every, seen, facts }: Visitors): Promise<Visitors> {
   const next = `${asking.prefix}seen${at}`
   await asking.ask(`create temp table ${next} as from ${joinedTo(asking, at, seen, ['visitor', 'sign'])}`)

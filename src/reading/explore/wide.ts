@@ -1,6 +1,6 @@
 /**
- * Refuses to group by a dimension with a value for nearly every click over millions of clicks. That would take all memory of the scanning process and
- * everybody's time for rows of one click each. For one campaign or one day the same question is answered.
+ * Refuses to group millions of clicks by a dimension in which nearly every click has its own value. That would use up the memory of the scanning
+ * process and delay other questions, only to return rows of one click each. The same question for one campaign or one day is answered.
  */
 import type { ExploreDimension } from '../../contract/explore-dimensions.ts'
 import { isTextDimension } from '../../contract/explore-dimensions.ts'
@@ -10,9 +10,9 @@ import { type LocalFacts, selectFacts, keyName } from './scan.ts'
 import { isFiltered, type ParsedQuestion } from './question.ts'
 
 export type WideLimits = {
-  /** So many clicks are grouped by anything. */
+  /** Up to this many clicks, grouping by any dimension is allowed. */
   readonly wide_clicks: number
-  /** With more clicks, a dimension may have at most so many values. */
+  /** With more clicks, a dimension may have at most this many values. */
   readonly wide_words: number
 }
 export const WIDE_LIMITS: WideLimits = { wide_clicks: 2_000_000, wide_words: 1_000_000 }

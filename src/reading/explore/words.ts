@@ -1,6 +1,6 @@
 /**
- * Numbers for the words of a local copy, a table for each text column. With tens of thousands of words, grouping and joining by numbers takes half the
- * time. A column with very many words has no numbers: there they cost more than they save.
+ * The dictionaries of a local copy, a table for each text column: every distinct text (word) of the column has a number. With tens of thousands of
+ * words, grouping and joining by numbers takes half the time. A column with very many words has no numbers, because they would cost more than they save.
  */
 import { type TextColumn, TEXTS } from '../segments/facts.ts'
 import type { Ask } from './engine.ts'
@@ -14,7 +14,7 @@ export const WORD_LIMITS: WordLimits = { most_words: 200_000 }
 const tableOf = (copy: string, name: TextColumn) => `${copy}.words_${name}`
 const numberOf = (name: TextColumn) => `${name}_number`
 
-/** The column of a dimension's numbers, and the table of their words. */
+/** The column with a dimension's numbers, and the table that maps them to words. */
 export type Numbered = { readonly column: string; readonly words: string }
 
 /** The columns of numbers in the table of facts, one for each text. */
@@ -67,7 +67,7 @@ export async function learnWords(
   }
 }
 
-/** These rows with the numbers of the words of these columns. */
+/** SQL of these rows, with the numbers of their words in these columns added. */
 export function withNumbers(
   copy: string,
   from: string,

@@ -37,8 +37,8 @@ type FeedQuery = {
 type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | Key }
 
 /**
- * A page's filters. `before` is the last id of the previous page; `campaigns` null means all. `stretches` are the parts of the window to read, if not
- * all of it.
+ * A page's filters. `before` is the last id of the previous page; `campaigns` null means all. `stretches` are the parts of the window to read; if
+ * omitted, the whole window is read.
  */
 export type FeedPage = Sought & {
   readonly window: Window
@@ -56,7 +56,7 @@ export function listClicks(context: Context<typeof api.listClicks>, { query }: C
 }
 
 /**
- * The same for signed-in people, with the names of the rows' campaigns, and the day from which on clicks are kept, because older days are empty.
+ * The same for signed-in people, with the names of the campaigns, and the first day whose clicks are kept, because earlier days are empty.
  */
 export async function listClicksAsMember(
   context: Context<typeof api.listClicksAsMember>,
@@ -114,7 +114,7 @@ function readQuery(
   return { page, defaulted: sentWindow === undefined }
 }
 
-/** The window as sent, one bound giving the other; undefined where neither was. */
+/** The window as sent; a missing bound is derived from the other one. Undefined if neither was sent. */
 function feedWindow({ date_from, date_to }: FeedQuery): Window | undefined {
   const from = date_from === undefined ? undefined : momentOf(date_from, 'date_from')
   const to = date_to === undefined ? undefined : momentOf(date_to, 'date_to')
@@ -133,7 +133,7 @@ function trackedOf(sent: string | undefined): boolean | undefined {
   return known === 'all' ? undefined : known === 'true'
 }
 
-/** An empty text means a missing value, as in the report. */
+/** An empty text asks for clicks without a value, as in the report. */
 const valueOf = (sent: string | undefined) => (sent === '' ? null : sent)
 
 /** Clamps the limit to its range. A text that is not a whole number counts as not sent. */
@@ -146,7 +146,7 @@ function isEmpty({ window, campaigns }: FeedPage): boolean {
   return window.from > window.to || campaigns?.length === 0
 }
 
-/** The page narrowed to days with the values sought. Only for tracked clicks, because the counters have no others. */
+/** Narrows the page to the days that have clicks with the values sought. Only for tracked clicks, because the counters count no others. */
 async function narrowed({ reads }: Ground['database'], org_id: number, page: FeedPage): Promise<FeedPage> {
   const { window, campaigns, tracked, before, geo, sub1 } = page
   if (tracked !== true || (geo === undefined && sub1 === undefined) || (campaigns?.length ?? 1) > 1) return page
@@ -174,7 +174,7 @@ async function selectClicks(database: Ground['database'], org_id: number, page: 
 
 /**
  * The statement of a page: `limit` rows and one more. Several campaigns are read one by one and merged, because the index is in order only within a
- * campaign; so are several stretches, to skip the days between them.
+ * campaign. Several stretches are too, which skips the days between them.
  */
 export function feedStatement(org_id: number, page: FeedPage): Statement {
   const { window, stretches = [window], campaigns, status, tracked, before, limit } = page
@@ -189,7 +189,7 @@ export function feedStatement(org_id: number, page: FeedPage): Statement {
     ? `id >= ${put(firsts[0] as string)}::uuid and id < ${put(ends[0] as string)}::uuid`
     : 'id >= stretch.first and id < stretch.behind'
   const among = isOne ? [] : [`unnest(${put(firsts)}::uuid[], ${put(ends)}::uuid[]) as stretch (first, behind)`]
-  // The second condition lets the planner use the index of stages, which has no clicks of the first stage.
+  // The redundant second condition lets the planner use the index of stages, which leaves out clicks of the first stage.
   const byStatus =
     status === undefined ? '' : ` and status = ${put(status)}::smallint${status > 0 ? ' and status > 0' : ''}`
   const byTracked = tracked === undefined ? '' : tracked ? ' and tracked' : ' and not tracked'

@@ -1,6 +1,6 @@
 /**
  * The SQL of conversions by type and status, as one union: counters of days and weeks, the events and revisions that are not counted yet, and the
- * events of the window's ragged ends. A conversion counts on the day of its click. Every conversion counts, however many its click has.
+ * events of the partial days at the window's ends. A conversion counts on the day of its click. Every conversion counts, however many its click has.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -19,7 +19,7 @@ type Slice = {
   readonly goals: Goals
 }
 
-/** SQL of the key of a row: of a counter (`counted`), and of an event `e` with its click `c` (`told`). */
+/** SQL of a row's key: `counted` reads it from a counter, `told` from an event `e` with its click `c`. */
 const KEYS: Record<ReportDimension, { counted: string; told: string; ofClick?: true }> = {
   campaign: { counted: UUID_KEY('campaign_id'), told: `coalesce(e.campaign_id::text, '')` },
   geo: { counted: 'key', told: `coalesce(c.geo, '')`, ofClick: true },
@@ -48,7 +48,7 @@ const LAST_WORD = `left join lateral (${LAST_STATUS('$1', 'e.id')}) r on true`
 
 /**
  * Rows of `key`, `type`, the `COUNTS`, and the same counts of conversions that are their campaign's goal (`goal_events` …), for the organization in
- * `$1`. The counters of single campaigns are read only where campaigns have goals of their own.
+ * `$1`. Reads the counters of single campaigns only for some campaigns, by campaign, or where campaigns have goals of their own.
  */
 export function conversionsOf({ dimension, campaigns, cover, goals }: Slice, put: Put): string {
   const { counted, told, ofClick } = KEYS[dimension]
@@ -97,7 +97,7 @@ export function conversionsOf({ dimension, campaigns, cover, goals }: Slice, put
 
 const UNCOUNTED = ' and r.org_id = $1 and not r.counted'
 
-/** The same from single events, summed by key and type. `source` gives the SQL of the key, the campaign, the `from` (with the event as `e`) and a condition. */
+/** The same from single events, summed by key and type. `source` is SQL: the key, the campaign, the `from` with the event as `e`, and a condition. */
 export function conversionsOfEvents(
   source: { readonly key: string; readonly campaign: string; readonly from: string; readonly where: string },
   goals: Goals,
@@ -112,7 +112,7 @@ export function conversionsOfEvents(
     ) told ${join} group by key, type`
 }
 
-/** The condition that a type is the goal of a campaign, and the join that it needs. */
+/** The condition that a type is a goal of its campaign, and the join that the condition needs. */
 function goalOf({ goal, own }: Goals, campaign: string, type: string, put: Put): { join: string; is: string } {
   const usual = `${put(goal)}::text[]`
   if (own.length === 0) return { join: '', is: `${type} = any(${usual})` }
@@ -120,7 +120,7 @@ function goalOf({ goal, own }: Goals, campaign: string, type: string, put: Put):
   return { join, is: `${type} = any(coalesce(own.goal, ${usual}))` }
 }
 
-/** The conversions of a row: by type as JSON, because few types have any, and those of the goal. */
+/** The conversions of a row: by type as JSON, because most types have none, and the counts of the goal. */
 type ConvertedRow = { readonly [column: string]: string | null | undefined }
 
 /** The columns that `convertedOf` reads. */
@@ -134,13 +134,13 @@ export const CONVERSION_SUMS = COUNTS.map(name => `sum(${name}) as ${name}, sum(
   ', ',
 )
 
-/** Conversions by `key`, from a `converted` with a row for each key and type. */
+/** Conversions by `key`, from the relation `converted`, which has a row for each key and type. */
 export const BY_KEY = `select key, ${BY_TYPE}, ${OF_GOAL} from converted group by key`
 /** The same over all keys. */
 export const IN_ALL = `select ${BY_TYPE}, ${OF_GOAL}
       from (select type, ${CONVERSION_SUMS} from converted group by type) types`
 
-/** The conversions of a row as they are answered. A conversion that is neither pending nor rejected is approved. */
+/** The conversions of a row for the API. A conversion that is neither pending nor rejected is approved. */
 export function convertedOf(row: ConvertedRow, prefix: '' | 'total_' = ''): Converted {
   const [events, pending, rejected] = COUNTS.map(name => Number(row[`${prefix}goal_${name}`] ?? 0)) as [
     number,

@@ -1,8 +1,9 @@
 /**
  * The SQL of a report's cost, by precedence: entered spend, spread amounts, the spend of ad accounts, the clicks' own cost. A row replaces all spend of
- * lower precedence in what it covers: without a sub1 the campaign's whole day, else its cell (UTC day, campaign, sub1). Rows of one rank add up.
- * Nothing is rewritten, so deleting a row restores what it covered. A cell is replaced whole, even where the window cuts its day. On such a day keys
- * get the whole amounts, and members the shares of the clicks within the window, as in Explore. `recount.ts` computes the same from plain rows.
+ * lower precedence in the cells (UTC day, campaign, sub1) that it covers: a row without a sub1 covers the campaign's whole day, any other row its cell.
+ * Rows of equal precedence add up. Nothing is rewritten, so deleting a row restores what it replaced. A cell is always replaced as a whole, even if the
+ * window contains only part of its day. For such a day a key's report counts whole amounts, and a member's report the share of the clicks within the
+ * window, as in Explore. `recount.ts` computes the same from plain rows.
  */
 import { DAY_MS, MINUTE_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
@@ -27,13 +28,13 @@ export const SOURCE = `case when min(cost_source) = max(cost_source) then min(co
 /** The column that rows of spend and cells of clicks are summed by. */
 const COLUMNS: Record<CostDimension, string> = { campaign: 'campaign_id', sub1: 'sub1', day: 'day' }
 
-/** A day in the form of the index `report_day_cell`, in which the days of a cell are adjacent; day 0 was a Monday. */
+/** A day as a number. The index `report_day_cell` uses it to keep the days of a cell adjacent. Day 0 was a Monday. */
 const NUMBER = `day - date '0001-01-01'`
 
-/** How many days one number holds, a bit each: weeks, because sums of whole weeks exist, or as many as a `bigint` has bits for. */
+/** The days in one bit mask, a bit each: a week, because sums of whole weeks are stored, or as many as fit into a `bigint`. */
 const spanOf = (dimension: CostDimension) => (dimension === 'day' ? 63 : 7)
 
-/** A spread's amount without a sub1 belongs to the clicks without one; other spend without a sub1 belongs to no key. */
+/** The key of spend by sub1. A spread's amount without a sub1 belongs to the clicks without one; other spend without a sub1 gets no key. */
 const APART = `case when source = 'spread' then sub1 else nullif(sub1, '') end`
 
 const IS_SPREAD = `origin like 'spread:%'`
@@ -51,7 +52,7 @@ export function spentDays({ from, to }: ReportQuestion['window']): [first: strin
 }
 
 /**
- * Parts of a `with`, the last of them `spent`: `key`, `cost` and `cost_source`. They follow `grouped`, the counters by key. With `isApart`, spend
+ * The parts of a `with` after `grouped`, the counters by key. The last part is `spent`, with `key`, `cost` and `cost_source`. With `isApart`, spend
  * without a sub1 has the key null, which no clicks have.
  */
 export function spentOf(
@@ -108,7 +109,7 @@ export function spentOf(
   )`
 }
 
-/** The UTC days that the window cuts. */
+/** The UTC days that are only partly in the window. */
 const cutDays = ({ from, to }: ReportQuestion['window']): string[] => [
   ...new Set([...(from % DAY_MS === 0 ? [] : [dayOf(from)]), ...((to + 1) % DAY_MS === 0 ? [] : [dayOf(to)])]),
 ]

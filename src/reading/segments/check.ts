@@ -1,6 +1,6 @@
 /**
- * Compares the segments of each organization with the report's counters, day by day, and rebuilds the days that differ from their clicks. Days differ
- * that are older than segments, and those that a process of an earlier version changes, because it writes no sheets.
+ * Compares the segments of each organization with the report's counters, day by day, and rebuilds the days that differ from their clicks. A day differs
+ * if it is older than the segments, or if a process of an earlier version has changed it, because such a process writes no sheets.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -34,7 +34,7 @@ import { insertSegments, withSegmentsLock } from './store.ts'
 
 /** Every answer names the days that differ, so they must be rebuilt within a minute after the last process of an earlier version has ended. */
 const PAUSE_MS = 40_000
-/** One process's check within a pause is enough. */
+/** Within this time one check is enough, by whichever process. */
 const CHECKED_MS = PAUSE_MS / 3
 /** Clicks that are read at a time and become one segment: as many as are sealed at a time. */
 const PORTION = 5000
@@ -42,7 +42,7 @@ const PORTION = 5000
 /** The next organization with clicks in the report; see `organizationsWith`. */
 export const NEXT_COUNTED = (among: Among) =>
   `select org_id from report_day where org_id > $1${among('org_id')} order by org_id limit 1`
-// `checked_at` is null until a first check has ended. Until then two processes may check at once; they still take turns at building days.
+// `checked_at` is null until a first check has ended. Until then two processes may check at once; they still take turns at rebuilding days.
 const CLAIM = `
   insert into explore_turns as t (org_id) values ($1)
   on conflict (org_id) do update set checked_at = case when t.checked_at is null then null else $2::timestamptz end
@@ -53,7 +53,7 @@ const FIRST_ENDED = 'update explore_turns set checked_at = $2 where org_id = $1 
 /** The UTC day of the id of a click `c`. */
 export const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
 
-/** SQL of what a state of a click adds to each number. `e` is the entry; `was_`: the state before, which is subtracted. */
+/** SQL of what an entry `e` adds to each number with the state after its change, or with `was_` subtracts with the state before it. */
 function numbersOf(was: '' | 'was_'): Record<string, string> {
   const sign = was === '' ? '' : '-'
   const counts =
@@ -77,7 +77,7 @@ function numbersOf(was: '' | 'was_'): Record<string, string> {
   }
 }
 
-/** SQL of how many conversions an entry names: the sum of the counts at these places. */
+/** SQL of the number of conversions in an entry: the sum of the counts at these places. */
 const conversionsIn = (
   was: '' | 'was_',
   places: readonly number[],
@@ -85,7 +85,7 @@ const conversionsIn = (
       select sum(${places.map(at => `split_part(split_part(one, ':', 2), ',', ${at})::int`).join(' + ')})
       from unnest(string_to_array(e.${was}conversions, ' ')) as one) end`
 
-/** SQL of the days and numbers of unsealed entries, of their states before or after. */
+/** SQL of the day and the numbers of each unsealed entry, by its state after the change or (`was_`) before it. */
 const waiting = (was: '' | 'was_') => {
   const numbers = numbersOf(was)
   return `select ${DAY_OF_ID} as day, ${SEGMENT_NUMBERS.map(name => `coalesce(${numbers[name]}, 0) as ${name}`).join(', ')}
@@ -94,12 +94,15 @@ const waiting = (was: '' | 'was_') => {
     where e.${was}tracked`
 }
 
-/** The differences as a text, which is equal for equal differences alone. */
+/** The differences as a text. Two texts are equal only if the differences are. */
 const LEFT = `concat_ws(' ', ${SEGMENT_NUMBERS.map(name => `trim_scale(sum(${name}))`).join(', ')}) as differing`
 
 const IS_ANY_LEFT = `(${SEGMENT_NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')})`
 
-/** The days from $2 on whose segments and unsealed entries differ from the report's counters, latest first; `differing` is by how much. Also part of each question. */
+/**
+ * The days from $2 on whose segments and unsealed entries differ from the report's counters, latest first; `differing` says by how much. Each question
+ * of Explore runs it too.
+ */
 export const DIFFERING = `
   with entries as (${entriesOf('(select * from click_sheet where org_id = $1) as sheets')})
   select day::text as day, ${LEFT}
@@ -203,7 +206,7 @@ async function checkOrganization(
 
 /** By organization, the days whose clicks themselves differ from the report, and by how much; the organization found last comes last. */
 const faulty = new Map<number, Map<string, string>>()
-/** Beyond so many organizations the first are forgotten, and their days are rebuilt once more. */
+/** The most organizations remembered. Beyond this the oldest is forgotten, and its days are rebuilt once more. */
 const MOST_FAULTY = 1000
 
 /** Forgets days that no longer differ. */
@@ -251,8 +254,8 @@ async function differingDays(pool: pg.Pool, org_id: number, from?: string): Prom
 type ClickWithEntries = FixedClick & ClickState & { readonly entries: SheetEntry[] | null }
 
 /**
- * Rebuilds the segments of a UTC day from its clicks: the state of each click less its unsealed entries, which are sealed as usual. So entries stay
- * untouched, and portions may be of several snapshots, because sealing waits meanwhile. False where another process has the turn, the day's clicks
+ * Rebuilds the segments of a UTC day from its clicks: the state of each click without the changes of its unsealed entries, which are sealed later as
+ * usual. Portions may be read in different snapshots, because sealing waits meanwhile. Returns false if another process has the turn, the day's clicks
  * are no longer kept, or `signal` has ended it. @throws database errors
  */
 async function rebuildDay(

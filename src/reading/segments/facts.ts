@@ -1,6 +1,6 @@
 /**
- * Facts: what Explore knows of a click, without its id. A click that changes adds two rows: its old fact with the sign -1 and its new one with +1. So
- * every figure is a sum over signs. Two equal rows with opposite signs cancel, whichever click they were of.
+ * Facts: the data of a click that Explore uses, without its id. A click that changes adds two rows: its old fact with the sign -1 and its new one with
+ * +1. So every figure is a sum over signs. Two equal rows with opposite signs cancel, even if they come from different clicks.
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { toUnits } from '../../contract/decimals.ts'
@@ -11,7 +11,7 @@ import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click
 import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 
-/** The text columns; ids are uuids, the path is the click's. */
+/** The text columns. Ids are uuids; `path` is the click's path through its click flow. */
 export const TEXTS = [
   'campaign',
   'offer',
@@ -44,11 +44,11 @@ type Fact = { readonly [name in TextColumn]: string | null } & {
   readonly visitor: bigint | null
   readonly is_new: boolean
   readonly tracked: boolean
-  /** A bit per rung. */
+  /** The stages that the click has reached, one bit each. */
   readonly stages: number
   /** Millionths of a US dollar. */
   readonly revenue: bigint | null
-  /** Billionths of a US dollar; null where no cost counts. */
+  /** Billionths of a US dollar; null if no cost counts. */
   readonly cost: bigint | null
   /** The click's cost counts, but could not be read. */
   readonly unread_cost: boolean
@@ -115,7 +115,7 @@ const NONE: Record<(typeof CLICK_STATE_FIELDS)[number], string> = {
   rejected: 'null::integer',
   revenue_pending: 'null::text',
 }
-/** Because JSON has no exact decimals. */
+/** Amounts are read as text, because JSON has no exact decimals. */
 const AS_TEXT: Partial<Record<keyof ClickState, string>> = { revenue: '::text', revenue_pending: '::text' }
 
 /** The keyed hash of a visitor. */
@@ -168,7 +168,7 @@ export const signed = (fact: Fact, sign: 1 | -1): FactRow => Object.assign(fact,
 /** The rows that an entry adds; `sign` -1 undoes the entry. */
 export function factRowsOf(click: FixedClick, entry: SheetEntry, hash: VisitorHash, sign: 1 | -1 = 1): FactRow[] {
   if (entry.was_stages === null) {
-    // The cost of a tracked click counts from the start, where its campaign has a cost model.
+    // The cost of a tracked click counts from the start if its campaign has a cost model.
     const born = { ...entry, cost_counts: click.is_priced && entry.tracked }
     return [signed(factOf(click, born, hash), sign)]
   }
@@ -203,7 +203,7 @@ const OTHERS = [
   'conversions',
 ] as const satisfies readonly (keyof Fact)[]
 
-/** Equal for equal facts alone: no text holds U+0000, and an empty text differs from a missing one. */
+/** A key that is equal only for equal facts. No text contains U+0000, and an empty text differs from a missing one. */
 function factKey(fact: Fact): string {
   let key = ''
   for (const name of OTHERS) key += `${fact[name] ?? ''}\0`
@@ -217,13 +217,13 @@ function factKey(fact: Fact): string {
 /** The columns that a fact may lose, besides its visitor, once its click is no longer kept. */
 export type Losable = 'ref_id' | (typeof SUBS)[number]
 
-/** The row without its visitor and these columns. A sub1 with booked spend (`spent`) stays. */
+/** The row without its visitor and without the columns `words`. A sub1 with booked spend (`spent`) stays. */
 export function emptied(row: FactRow, words: readonly Losable[], spent?: ReadonlySet<string>): FactRow {
   const left = { ...row, visitor: null, ...Object.fromEntries(words.map(name => [name, null])) }
   return row.sub1 !== null && spent?.has(row.sub1) === true ? { ...left, sub1: row.sub1 } : left
 }
 
-/** The rows without those that cancel, by time. */
+/** The rows that remain after cancelling, ordered by time. */
 export function net(rows: readonly FactRow[]): FactRow[] {
   return (rows.some(({ sign }) => sign === -1) ? cancelled(rows) : [...rows]).sort((a, b) => a.ms - b.ms)
 }

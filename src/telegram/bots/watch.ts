@@ -147,7 +147,7 @@ async function recordHookState(
   const isNew = state !== found || row.notice === null
   const news = { notice: found, mailed_at: null, claimed_until: null }
   const lately = withinLastHour(row.guarded_at)
-  // A loss without a notice means that Telegram did not answer when it was to be taken back.
+  // A loss without a notice: Telegram did not answer the last attempt to take the webhook back, so it is tried again.
   const isToBeGuarded = state === 'set' || (state === found && row.notice === null)
   if (row.guard_hook && isToBeGuarded && lately.length < MOST_GUARDED && isReachable(config.baseUrl)) {
     const guarded_at = JSON.stringify([...lately, findings.hook_checked_at])
@@ -172,7 +172,7 @@ async function recordHookState(
 async function takeFreeHook(ground: HookGround, row: StoredBot, url: string, findings: CheckFindings): Promise<void> {
   const { baseUrl } = ground.config
   const isFree = url === '' || url === formerHook(ground.secrets, row)?.url
-  // Without a number here, another organization has this bot.
+  // If the bot has no Telegram id here, another organization has it.
   const isOwn = (findings.telegram_id ?? row.telegram_id) !== null
   if (isFree && isOwn && isReachable(baseUrl)) {
     await takeHook(ground, row, findings)

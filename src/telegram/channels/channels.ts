@@ -198,7 +198,7 @@ export async function checkChannel(
 
 const AT_ONCE = 5
 
-/** The check of a bot, which then also checks its channels. A failed check leaves the remaining channels unchanged. */
+/** Extends the check of a bot to its channels. A failed check leaves the remaining channels unchanged. */
 export const withChannelsChecked =
   (check: Deed<typeof checkBot>): Deed<typeof checkBot> =>
   async (context, call) => {

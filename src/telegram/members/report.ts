@@ -95,7 +95,7 @@ async function countPeople(reads: pg.Pool, { org_id, channel_id, since, dimensio
     ? 'left join lateral (select sub1, geo from clicks where org_id = $1 and id = m.click_id limit 1) k on true'
     : ''
   const isOrganic = 'm.click_id is null'
-  // The row organic counts joins without a click, every other figure joins with one.
+  // Only the row of the certainty `organic` counts joins without a click. Every other figure counts joins with a click.
   const isCounted = dimension === 'certainty' ? 'true' : `not (${isOrganic})`
   const stays = api.STAYS.map(days => {
     const matured = `${isCounted} and e.id is null and m.joined_at <= now() - interval '${days} days'`

@@ -1,6 +1,6 @@
 /**
- * Finds payments and refunds that no update reported: reads a bot's list of Star transactions once a day. Also cancels subscriptions that ended without renewal
- * or cancellation, once a list read after the end shows that there is no renewal.
+ * Finds payments and refunds that no update reported: reads a bot's list of Star transactions once a day. Also cancels subscriptions that ended without
+ * renewal or cancellation, once a list read after the end shows that there is no renewal.
  */
 import { sql } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
@@ -62,8 +62,8 @@ async function readDueLists(ground: StarsGround, signal: AbortSignal): Promise<b
 type ListProgress = { readonly seen: number; readonly isWhole: boolean; readonly next_ms: number }
 
 /**
- * Reads a list from where the last read ended, with an overlap of one page: Telegram says that it is in the order of time. If the newest entries come first
- * after all, reads from the front until a page holds nothing new. A list that could not be read to its end continues there next time.
+ * Reads a list from where the last read ended, with an overlap of one page, because Telegram documents that the oldest entries come first. If the newest
+ * come first after all, reads from the front until a page holds nothing new. A read that ended early continues from there next time.
  */
 async function readList(
   ground: StarsGround,
@@ -97,7 +97,7 @@ async function readList(
     for (const [at, entry] of entries.entries()) {
       const result = await recordEntry(ground, bot, entry)
       hasNew ||= result === 'new'
-      // In a list with the newest first, an early entry is in front next time too.
+      // If the newest come first, the next read begins at the front and finds the early entry again.
       if (result === 'early') early ??= isRising ? offset + at : Number.POSITIVE_INFINITY
     }
     const end = offset + entries.length
@@ -109,7 +109,7 @@ async function readList(
   return unfinished(0)
 }
 
-/** Records one entry. `early`: it is too new, a later read records it. */
+/** Records one entry. Returns `early` for one that is too new, which a later read records. */
 async function recordEntry(
   ground: StarsGround,
   bot: PayingBot,

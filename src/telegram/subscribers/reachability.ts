@@ -74,7 +74,7 @@ export async function markSubscriber(
       and state_at <= ${at}::timestamptz + interval '10 seconds'`.execute(db)
 }
 
-/** Opts a person out who has just pressed the unsubscribe button. `moment` is our own time; it counts as newer than the stored state even if clocks differ. */
+/** Opts out a person who has just pressed the unsubscribe button. `moment` is our own time; it counts as newer than the stored state even if clocks differ. */
 export async function optOut(
   db: Kysely<Tables>,
   { org_id, bot_id, telegram_user_id }: SubscriberKey,
@@ -169,7 +169,7 @@ async function eraseNames(db: Kysely<Tables>, { org_id, bot_id }: Omit<Subscribe
     update subscribers set name = null where org_id = ${org_id} and bot_id = ${bot_id} and name is not null`.execute(db)
 }
 
-/** The same deed; switching `keep_names` off erases the bot's stored names. */
+/** Extends the change of a bot: switching `keep_names` off also erases the bot's stored names. */
 export const withNamesErased =
   (update: Deed<typeof updateBot>): Deed<typeof updateBot> =>
   async (context, call) => {

@@ -1,5 +1,5 @@
 /**
- * Campaigns. Owns `campaigns` and `campaign_keys`. A key belongs to withLink campaign for ever, across all organizations and after deletion,
+ * Campaigns. Owns `campaigns` and `campaign_keys`. A key belongs to one campaign for ever, across all organizations and after deletion,
  * because it stays in paid ads. Deletion is soft.
  */
 import { isDeepStrictEqual } from 'node:util'
@@ -120,7 +120,7 @@ export async function createCampaign(
   return { ...(await withLink(context, row)), warnings: await warningsOn(context, body, row) }
 }
 
-/** Changes the fields that are sent; null clears an optional field. Refuses another key, because the old withLink is in ads. */
+/** Changes the fields that are sent; null clears an optional field. Refuses another key, because the old one is in ads. */
 export async function updateCampaign(
   context: Context<typeof api.updateCampaign>,
   { params, body }: Call<typeof api.updateCampaign>,
@@ -223,7 +223,7 @@ type Changes = Updateable<Tables['campaigns']>
 
 /**
  * Writes the changes to a campaign that is not deleted, and returns the row. Refuses `object_not_found`. `updated_at` never goes back: a change
- * that waited for another withLink may have got its time before that withLink.
+ * that waited for another change may carry an earlier time than that change.
  */
 async function writeCampaign(
   db: Kysely<Tables>,

@@ -55,7 +55,7 @@ export type LiveChannel = LiveRow & {
   readonly link_days: number
 }
 
-/** The invite link of a campaign into a channel that clicks share when no link of their own is ready. */
+/** The shared invite link of a campaign into a channel. Clicks get it when no link of their own is ready. */
 export type LiveSharedLink = LiveRow & {
   readonly channel_id: string
   readonly campaign_id: string

@@ -1,4 +1,4 @@
-// A walk told to people: every node passed with the reason, and what it comes to.
+// Explains a visitor's walk through a flow to people: each node passed with the reason, and the destination.
 import { HOUR_MS } from '../../contract/days.ts'
 import { eachSub, SUBS } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
@@ -10,11 +10,11 @@ import { type FlowObjects, objectOf } from './objects.ts'
 import { type CompiledFlow, earnsForCampaign, type Walk, walk } from './walk.ts'
 
 export type Told = Way & {
-  /** The same for two ways that end at the same place, whatever they passed. */
+  /** Equal for two walks that end at the same destination, whatever nodes they passed. */
   readonly target: string
 }
 
-/** Someone to try a graph with. What only a click has is null for a visitor that was described, and shown by example. */
+/** A visitor to try a graph with. A described visitor has no click, so their ids are null; the address then shows example ids. */
 export type Trial = {
   readonly visitor: FlowVisitor
   readonly click_id: string | null
@@ -25,7 +25,7 @@ export type Trial = {
 const FALLBACK = 'the fallback of the campaign'
 const CAMPAIGNS_OFFER = 'the offer of the campaign, where it has one'
 
-/** The way of a visitor through a graph, with the objects it names. */
+/** The walk of a visitor through a graph, with the names of its objects. */
 export function tell(flow: CompiledFlow, graph: Graph, trial: Trial, objects: FlowObjects): Told {
   const { visitor } = trial
   const way = walk(flow, visitor)
@@ -70,14 +70,14 @@ const targetOf = (node: FlowNode): string => {
 
 type Earning = { id: string; words: string }
 
-/** The offer that an end names and that takes traffic. */
+/** The offer that the end of a path is credited to, if it takes traffic. */
 function earnedBy(end: FlowNode | undefined, objects: FlowObjects): Earning | undefined {
   const id = end?.type === 'offer' ? end.offer_id : end?.type === 'redirect' ? end.earns_for_offer_id : null
   const offer = id == null ? undefined : objects.get(id)
   return id == null || offer === undefined || offer.is_archived ? undefined : { id, words: `offer ${offer.name}` }
 }
 
-/** Where the visitor is sent first, its macros filled in with what is known of them. */
+/** The first address that the visitor is sent to, with its macros filled in. */
 function addressOf(
   landing: FlowNode | undefined,
   end: FlowNode | undefined,
@@ -91,7 +91,7 @@ function addressOf(
   return (url && filled(url, { landing, end }, trial, objects)) || null
 }
 
-/** An address that the visitor comes to, with what is known of them. */
+/** The address with its macros filled in from the visitor. */
 function filled(
   url: string,
   { landing, end }: Pick<Walk, 'landing' | 'end'>,
@@ -123,7 +123,7 @@ function calledLike(node: FlowNode, objects: FlowObjects): string {
   return `${wordOf(node)} ${(named && objects.get(named.id)?.name) ?? '(none)'}`
 }
 
-/** What a node is called in a sentence. */
+/** The word for a node in a sentence. */
 const wordOf = ({ type }: FlowNode): string => (type === 'mini_app' ? 'Mini App of' : type)
 
 function reasonOf(way: Walk, at: number, graph: Graph, trial: Trial, objects: FlowObjects): string {
@@ -200,7 +200,7 @@ export function describe(visitor: FlowVisitor): string {
     .join(', ')
 }
 
-/** The visitor someone describes, with what they leave open: a new person, now. Who is not new was here a moment ago. */
+/** The described visitor. By default they are new and come now. A visitor who is not new was last seen a moment before. */
 export function flowVisitorOf(described: TriedVisitor, now_ms: number, seed: string): FlowVisitor {
   const at_ms = described.at == null ? now_ms : Date.parse(described.at)
   return {

@@ -7,7 +7,7 @@ import { nameOf } from './validate.ts'
 
 type ObjectKind = 'landing' | 'offer' | 'bot' | 'channel'
 
-/** What is known of an object that a node names; one that is not in the map is not there. `url` is where it sends visitors, with macros, given the node. */
+/** An object that a node names. The map has only those that exist. `url` returns the address, with macros, that the node sends visitors to. */
 type FlowObject = { readonly name: string; readonly is_archived: boolean; readonly url: (node: FlowNode) => string }
 export type FlowObjects = ReadonlyMap<string, FlowObject>
 

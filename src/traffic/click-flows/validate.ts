@@ -1,5 +1,5 @@
-// What must hold of a graph before it may carry traffic. Everything that is wrong is said at once, each sentence naming its node and
-// what to do. Pure; whether the objects it names are there is asked in objects.ts.
+// Checks whether a graph may carry traffic. All problems are reported at once; each message names its node and what to do. Pure:
+// objects.ts checks whether the objects that the graph names exist.
 import { faultOfAddress } from '../../contract/address.ts'
 import { faultOfApp, faultOfStart } from '../../contract/telegram.ts'
 import {
@@ -13,22 +13,22 @@ import {
 } from './api.ts'
 import { zoneClock } from './conditions.ts'
 
-/** The edges of a graph by where they leave and where they arrive; only those between nodes that exist. */
+/** The edges between existing nodes, by the node that they leave and by the node that they lead to. */
 type Net = {
   readonly nodes: ReadonlyMap<string, FlowNode>
   readonly leaving: ReadonlyMap<string, readonly FlowEdge[]>
   readonly arriving: ReadonlyMap<string, readonly FlowEdge[]>
 }
 
-/** How a node is named to people: its id, and its label where it has one. */
+/** The name of a node in messages: its id, and its label if it has one. */
 export function nameOf({ id, label }: Pick<FlowNode, 'id' | 'label'>): string {
   return label ? `${id} (${label})` : id
 }
 
-/** Ends of paths that need no other node behind them. */
+/** The node types that always end a path: no edge may leave them. */
 const ENDS: ReadonlySet<string> = new Set(['offer', 'bot', 'mini_app', 'channel', 'redirect'])
 
-/** Everything that keeps the graph from being published, in the order of its nodes; empty when nothing does. */
+/** All problems that keep the graph from being published; empty if there are none. */
 export function problemsOf(graph: Graph): FlowProblem[] {
   const net = netOf(graph)
   const own = graph.nodes.flatMap(node => [
@@ -77,7 +77,7 @@ function strayEdges({ edges }: Graph, { nodes }: Net): FlowProblem[] {
   })
 }
 
-/** What is missing in the node itself. */
+/** The faults of the node's own fields. */
 function faultsOfNode(node: FlowNode): string[] {
   if (node.type === 'condition') return faultsOfCondition(node)
   if (node.type === 'landing' && node.landing_id == null) return ['names no landing. Choose one (landing_id).']
@@ -132,7 +132,7 @@ function faultsOfTime({ days, from_time, to_time, time_zone }: FlowNode): string
   return faults
 }
 
-/** What is wrong with the edges that leave a node. */
+/** The faults of the edges that leave a node. */
 function faultsOfEdges(node: FlowNode, { leaving }: Net): string[] {
   const edges = leaving.get(node.id) ?? []
   if (node.type === 'condition') return faultsOfBranches(edges)
@@ -168,7 +168,7 @@ function faultsOfWeights(edges: readonly FlowEdge[]): string[] {
   return faults
 }
 
-/** The nodes of a circle in their order, or none. */
+/** The nodes of one cycle, in order; empty if the graph has none. */
 function circleOf({ nodes, leaving }: Net): FlowNode[] {
   const done = new Set<string>()
   for (const root of nodes.keys()) {
@@ -209,12 +209,12 @@ function unreachable({ nodes }: Graph, { leaving }: Net): FlowProblem[] {
 
 function reachedFrom(roots: readonly string[], leaving: Net['leaving']): Set<string> {
   const reached = new Set(roots)
-  // A set that grows while it is walked yields what was added, too.
+  // A loop over a set also visits the entries that are added during the loop.
   for (const id of reached) for (const { to } of leaving.get(id) ?? []) reached.add(to)
   return reached
 }
 
-/** A visitor sees one landing, and its link leads to the offer or the bot that was chosen for the click. */
+/** A landing's link leads to the destination that was chosen for the click, so no second landing and no redirect may follow a landing. */
 function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): FlowProblem[] {
   return nodes
     .filter(({ type }) => type === 'landing')
@@ -233,7 +233,7 @@ function behindLandings({ nodes }: Graph, { nodes: byId, leaving }: Net): FlowPr
     })
 }
 
-/** Only for graphs without a circle. */
+/** Only for graphs without a cycle; with one it would never end. */
 function tooLong({ nodes }: Graph, { leaving }: Net): FlowProblem[] {
   const longest = new Map<string, number>()
   const lengthOf = (id: string): number => {

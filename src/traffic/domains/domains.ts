@@ -126,7 +126,7 @@ export async function updateDomain(
   return await describeDomain(context, org_id, id)
 }
 
-/** Deletes softly. Its links stop working with the answer. The name is recorded as formerly the organization's. */
+/** Deletes softly. Its links no longer work when this call answers. The name is recorded as formerly the organization's. */
 export async function deleteDomain(
   context: Context<typeof api.deleteDomain>,
   { params }: Call<typeof api.deleteDomain>,
@@ -138,7 +138,7 @@ export async function deleteDomain(
   await db.transaction().execute(async trx => {
     const { rows } = await sql<{ now: string }>`select clock_timestamp() as now`.execute(trx)
     const now = rows[0]?.now ?? new Date().toISOString()
-    // First the name, then the domain: the lock order of checks. The name again, in case a check proved it in between.
+    // Locks the name before the domain, as checks do. Releases the name once more at the end, in case a check proved it in between.
     await releaseName(trx, { org_id, id, name }, now)
     await trx
       .updateTable('domains')

@@ -1,6 +1,6 @@
 /**
  * Writes the result of a check: which organization holds the name, and the status of the domain. A name is decided under the lock of its row, or by
- * its first insert, so that two organizations never hold it at once. A failing domain is still served, because a request that arrives leads here.
+ * its first insert, so that two organizations never hold it at once. A failing domain is still served: a request that arrives proves that DNS leads here.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'

@@ -1,8 +1,8 @@
-// What is written of shared links together with the clicks that were led to them. A link of a click's own stands in the click.
+// Stores which clicks got a shared link, together with the clicks. A click's own link is a column of the click.
 import { timeOfId } from '../../contract/ids.ts'
 import type { Statement } from '../../ground/db/statement.ts'
 
-/** The link that a click shares with others of its campaign. It stands in the click's line of a journal. */
+/** The link that a click shares with others of its campaign. A journal stores it in the click's line. */
 export type SharedLink = { readonly link_id: string; readonly channel_id: string }
 
 type Given = { readonly org_id: number; readonly id: string; readonly shared?: SharedLink | undefined }
@@ -13,7 +13,7 @@ const SHARED = `
   from unnest($1::int[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[]) as g (org_id, link_id, channel_id, click_id, ms)
   on conflict do nothing`
 
-/** The statement for a batch of clicks, of which hardly any shares a link. Those that are there already stay as they are. */
+/** The statement for a batch of clicks; undefined if none has a shared link, as usual. Existing rows stay unchanged. */
 export function sharedStatement(clicks: readonly Given[]): Statement | undefined {
   let some: Given[] | undefined
   for (const click of clicks) if (click.shared !== undefined) (some ??= []).push(click)

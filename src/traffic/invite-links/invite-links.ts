@@ -85,8 +85,8 @@ export type ForClick = {
 }
 
 /**
- * The address that leads a click's visitor into a channel: the link the click has, else a free one, given to it by this; else the one that its
- * campaign shares; else of a public channel its own. Undefined where there is none of these. @throws what the database throws
+ * The address that leads a click's visitor into a channel: the click's link, else a free link, which this call gives to the click, else the
+ * campaign's shared link, else the address of a public channel. Undefined if there is none of these. @throws database errors
  */
 export async function linkForClick(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
   const { link, username } = await placeForClick(db, asked)
@@ -113,7 +113,7 @@ async function placeForClick(db: Kysely<Tables>, asked: ForClick): Promise<Place
   return { link: own ?? (await giveShared(db, asked)), username: channel.username }
 }
 
-/** The address of a link of the pool that somebody was led to before, as long as it works and leads into this channel. @throws what the database throws */
+/** The address of a pool link that a visitor got earlier, if it still works and leads into this channel. @throws database errors */
 export async function linkAgain(
   db: Kysely<Tables>,
   { org_id, channel_id, link_id }: { org_id: number; channel_id: string; link_id: string },
@@ -142,7 +142,10 @@ async function grantedTo(db: Kysely<Tables>, { org_id, channel_id, click_id }: F
   return rows[0]?.url
 }
 
-/** Which batch is taken from: one that nobody is at; else one that somebody is done with a moment later, who may have taken its last link. */
+/**
+ * The locks of each try: first a batch that no other transaction has locked. If there is none, it waits for one, twice, because the transaction before
+ * it may have taken the batch's last link.
+ */
 const WAYS = [sql`skip locked`, sql``, sql``]
 
 /** Gives a free link. Two concurrent calls for a click return the same link, and the other link stays in its batch. */

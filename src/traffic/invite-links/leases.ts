@@ -1,8 +1,8 @@
-// The statements by which a process takes batches of free links ahead of visitors, keeps them, and says what has become of them.
+// The statements with which a process leases batches of free links, renews the leases, and reports which links were given.
 import type pg from 'pg'
 import { type BatchLink, linkWordsOf } from './words.ts'
 
-/** A batch that is leased; `expires_ms` is when the first of its links ends, Unix. */
+/** A leased batch; `expires_ms` is when its first link expires (Unix). */
 export type LinkBatch = {
   readonly id: string
   readonly expires_ms: number
@@ -10,10 +10,10 @@ export type LinkBatch = {
   readonly words: string
 }
 
-/** Renewed long before, so that only a process that is gone lets it run out. */
+/** Renewed every ten minutes, so it runs out only if the process is dead. */
 const LEASE = `interval '1 hour'`
 
-/** A cluster answers only with what no setting changes, as the epoch of a moment is told to be. */
+/** The epoch of a timestamptz counts as dependent on settings, which a cluster refuses in `returning`; that of an interval does not. */
 const TAKE = `
   update link_batches set state = 'leased', leased_by = $3, lease_until = now() + ${LEASE}
   where org_id = $1 and id = any(array(
@@ -45,8 +45,8 @@ type Pool = Pick<pg.Pool, 'query'>
 type Of = { readonly org_id: number; readonly channel_id: string; readonly by: string }
 
 /**
- * Takes so many batches at most, of those that end first and whose links live for `life_ms` at least; of other processes none waits for it, and none gets
- * the same. Fewer: there are no more.
+ * Leases at most `most` batches, those first that expire first, of links that live for at least `life_ms`. Other processes neither wait for this nor get
+ * the same batches. Returns fewer batches if there are no more.
  */
 export async function takeBatches(
   pool: Pool,
@@ -57,18 +57,18 @@ export async function takeBatches(
   return rows
 }
 
-/** Answers the batches that are still this process's. */
+/** Renews leases and returns the ids of the batches that this process still holds. */
 export async function renewBatches(pool: Pool, { org_id, by }: Of, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await pool.query<{ id: string }>(RENEW, [org_id, ids, by])
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Batches of which every link was given: their clicks say to whom. */
+/** Marks batches whose links were all given. The clicks store which link they got. */
 export async function spendBatches(pool: Pool, { org_id, by }: Of, ids: readonly string[]): Promise<void> {
   if (ids.length > 0) await pool.query(SPEND, [org_id, ids, by])
 }
 
-/** Batches of which not all was given, with what is left of them: what was given may be known to nothing but a journal yet. */
+/** Returns batches with the links that are left. The process must name them, because clicks with the given links may still be in a journal. */
 export async function releaseLinks(
   pool: Pool,
   { org_id, by }: Of,
@@ -84,7 +84,7 @@ export async function releaseLinks(
   ])
 }
 
-/** Counts links that were given, by the minute of Unix time. */
+/** Adds to the counts of given links, by minute of Unix time. */
 export async function countGiven(
   pool: Pool,
   { org_id, channel_id }: Of,

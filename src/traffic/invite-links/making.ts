@@ -1,4 +1,4 @@
-// Links as they are made: kept, counted, given up where the channel has changed, and how many are wanted.
+// Stores the links that Telegram has created, counts them, and discards them when they are revoked or the channel changes.
 import { type Kysely, sql } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt, newId, toUuid } from '../../contract/ids.ts'
@@ -12,20 +12,23 @@ type Of = { readonly org_id: number; readonly channel_id: string }
 type Made = Of & {
   readonly id: string
   readonly url: string
-  /** Null for a link of the pool, else whose clicks share it. */
+  /** Null for a link of the pool; otherwise the campaign whose clicks share the link. */
   readonly campaign_id: string | null
   readonly expires_at: string | null
 }
-/** What it was made for: where the channel is another chat by now, or of another mode, it is of no use. */
+/** The chat and the join mode that a link was created for. If the channel's have changed since, the link is useless. */
 type Kind = { readonly chat_id: string; readonly join_mode: string; readonly of_batch?: number }
 
-/** Links of a batch: a process that is killed costs one or few of them. Where thousands wait, more of them: each batch is written twice while visitors come. */
+/**
+ * Links per batch. Batches are small, because a process that dies loses the few batches it holds. A pool of thousands has larger ones, because each
+ * batch is written twice while visitors wait.
+ */
 export const BATCH = 16
 export const BATCH_OF_MANY = 64
 
 /**
- * Keeps a link that Telegram has made: one of the pool in a batch that takes up to `of_batch`. False where nobody may be given it: the channel has changed
- * meanwhile, or the campaign shares another one already.
+ * Stores a link that Telegram has created; a pool link goes into a batch of up to `of_batch` links. Returns false if the link cannot be used: the channel
+ * has changed meanwhile, or the campaign already has a shared link.
  */
 export async function keepLink(
   db: Db,
@@ -33,7 +36,7 @@ export async function keepLink(
 ): Promise<boolean> {
   const { org_id, channel_id, campaign_id, expires_at } = link
   return await db.transaction().execute(async trx => {
-    // Who changes the channel gives its links up with it, and waits for this one.
+    // Waits for a change of the channel, or makes it wait, because such a change also discards the channel's links.
     const { rows } = await sql`
       select from channels
       where org_id = ${org_id} and id = ${channel_id} and chat_id = ${chat_id} and join_mode = ${join_mode} and deleted_at is null
@@ -48,7 +51,7 @@ export async function keepLink(
 
 type Pooled = Of & BatchLink & { readonly expires_at: string }
 
-/** Into a batch that nobody holds and that takes some more, else into one of its own. */
+/** Adds the link to a free batch that has room, else to a new batch. */
 async function putIntoBatch(
   trx: Db,
   { org_id, channel_id, expires_at, ...link }: Pooled,
@@ -84,7 +87,10 @@ async function insertLink(
   return numAffectedRows === 1n
 }
 
-/** Somebody has revoked the link at Telegram: it is given no more, and a campaign that shares it gets another one. False where that is known, or it is none. */
+/**
+ * Discards a link that someone has revoked at Telegram: no click gets it any more, and a campaign that shared it gets a new one. Returns false if the
+ * link was already discarded or is not one of the channel's.
+ */
 export async function giveUpLink(
   db: Db,
   { org_id, channel_id }: Of,
@@ -102,7 +108,7 @@ export async function giveUpLink(
   })
 }
 
-/** What a process holds it gives, because it does not ask again. */
+/** Only from free batches: a process that has leased the batch does not read it again, and still gives the link out. */
 async function takeOutOfBatch(trx: Db, { org_id, channel_id }: Of, link_id: string): Promise<void> {
   const { rows } = await sql<{ id: string; words: string }>`
     select id, words from link_batches
@@ -117,7 +123,7 @@ async function takeOutOfBatch(trx: Db, { org_id, channel_id }: Of, link_id: stri
   }
 }
 
-/** No link that nobody has is given any more, and campaigns get another one to share. Those that were given are known as ever. */
+/** Discards the channel's unused links and its shared links; campaigns get new shared links. Joins by links that clicks have are still attributed. */
 export async function giveUpLinks(db: Db, { org_id, channel_id }: Of): Promise<void> {
   await sql`
     update link_batches set state = 'dead', leased_by = null, lease_until = null
@@ -127,7 +133,7 @@ export async function giveUpLinks(db: Db, { org_id, channel_id }: Of): Promise<v
     where org_id = ${org_id} and channel_id = ${channel_id} and purpose = 'shared' and state <> 'dead'`.execute(db)
 }
 
-/** How many links wait for a click and live long enough for one. */
+/** The number of free links that live long enough for a click. */
 export async function countFree(db: Db, { org_id, channel_id }: Of, link_days: number): Promise<number> {
   const { rows } = await sql<{ free: number }>`
     select coalesce(sum(left_over), 0)::int as free from link_batches
@@ -158,7 +164,7 @@ export async function busiestTenMinutes(db: Db, { org_id, channel_id }: Of): Pro
   return Math.max(...within)
 }
 
-/** How the links of channels stand, by the channel. `granted_24h` counts clicks. */
+/** The numbers of a channel's pool links. `granted_24h` counts clicks. */
 type Pool = {
   readonly free: number
   readonly leased: number
@@ -205,7 +211,7 @@ export async function poolsOf(
 
 type Lacking = Of & { readonly campaign_id: string }
 
-/** Campaigns that lead into the channel, by themselves or through a click flow, and share no link of it yet. */
+/** At most 100 campaigns that lead into the channel, directly or through a click flow, and have no shared link into it yet. */
 export async function campaignsWithoutLink(db: Db, { org_id, channel_id }: Of): Promise<Lacking[]> {
   const { rows } = await sql<{ campaign_id: string }>`
     select c.id as campaign_id

@@ -1,4 +1,4 @@
-/** The links that this process gives to visitors of channels: from its stocks, and where those are empty the ones that campaigns share. */
+/** Gives invite links to visitors of channels: from the stocks of this process, or if those are empty, the shared link of the campaign. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ground } from '../../ground/room.ts'
@@ -8,14 +8,14 @@ import type { SharedLink } from './grants.ts'
 import { type ForClick, inviteForClick, linkAgain } from './invite-links.ts'
 import { Stock } from './stock.ts'
 
-/** A visitor waits so long for links that this process has none of; then he gets the shared one. */
+/** How long a visitor waits if the stock is empty. Then they get the shared link. */
 const PATIENCE_MS = 250
-/** While the database says nothing, it is not asked for the links of those who come again. */
+/** After the database failed to answer, returning visitors get a new link for this long, without a look-up of their old one. */
 const REST_MS = 1000
-/** A visitor of a landing waits so long for his link. */
+/** How long a visitor of a landing waits for their link. */
 const ONWARD_MS = 1500
 const TELL_MS = 2000
-/** Where a click is led. What is its own, or shared by it, is to be written with it; a link that its visitor had before is neither. */
+/** The link for a click. `own_id` and `shared` must be stored with the click; a link that the visitor had before has neither. */
 export type Link = { readonly url: string; readonly own_id?: string; readonly shared?: SharedLink }
 
 type Live = Pick<LiveCampaigns, 'object' | 'sharedLink' | 'all'>
@@ -24,19 +24,19 @@ type Asked = { readonly channel: LiveChannel; readonly campaign_id: string }
 type AskedFor = Asked & { readonly had: string | undefined; readonly ms: number }
 
 export type InviteLinks = {
-  /** A link for a click that counts; undefined where not even a shared one is there. `had` is the id of the link the visitor was led to before, `ms` is now (Unix). */
+  /** A link for a click that counts; undefined if there is not even a shared one. `had` is the id of the visitor's previous link, `ms` is now (Unix). */
   give(asked: AskedFor): Link | undefined | Promise<Link | undefined>
-  /** The link that the campaign shares, for whom no click counts. */
+  /** The campaign's shared link, for visits that do not count as clicks. */
   shared(asked: Asked): Link | undefined
-  /** Behind a landing: the click's link, given by this, or the shared one, as while the database is away. Never rejects. */
+  /** The link behind a landing: the click's own, else a free one, else the shared one, also while the database is away. Never rejects. */
   forClick(asked: ForClick): Promise<string | undefined>
-  /** Gives back what no click has. */
+  /** Returns the links that no click has. */
   close(): Promise<void>
 }
 
 type Parts = Pick<Ground, 'database' | 'db' | 'log'>
 
-/** Opens the giving of this process, with stocks for the channels that campaigns lead to. Visitors wait `patience_ms` for a link. */
+/** Opens the stocks of this process. Visitors wait at most `patience_ms` for a link. */
 export function openInviteLinks(parts: Parts, live: Live, patience_ms = PATIENCE_MS): InviteLinks {
   const stocks = openStocks(parts, live)
   let looks_after = 0
@@ -49,7 +49,7 @@ export function openInviteLinks(parts: Parts, live: Live, patience_ms = PATIENCE
     const taken = stock.take(ms)
     return taken && { url: taken.url, own_id: taken.id }
   }
-  /** As many ask as wait, so that one answer is hardly enough for a crowd. */
+  /** Asks again until the time is over, because other waiting visitors may take all links of one answer. */
   const waited = async (asked: AskedFor, stock: Stock): Promise<Link | undefined> => {
     const until = performance.now() + patience_ms
     for (let left_ms = patience_ms; left_ms > 0 && stock.isHopeful(); left_ms = until - performance.now()) {
@@ -64,7 +64,7 @@ export function openInviteLinks(parts: Parts, live: Live, patience_ms = PATIENCE
     stock.note(asked.ms)
     return own(asked, stock) ?? (stock.isHopeful() ? waited(asked, stock) : shared(asked))
   }
-  /** The link that a visitor comes with, as long as it is good; else another, as while the database says nothing. */
+  /** The visitor's previous link while it works; otherwise, or if the database does not answer, a new one. */
   const again = async (asked: AskedFor, link_id: string): Promise<Link | undefined> => {
     const { org_id, id: channel_id } = asked.channel
     const late = sleep(patience_ms, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
@@ -99,7 +99,7 @@ export function openInviteLinks(parts: Parts, live: Live, patience_ms = PATIENCE
   }
 }
 
-/** The stocks of this process, by the channel: filled ahead of visitors, told of, and given back. */
+/** The stocks of this process by channel. They are filled ahead of visitors, reported to the database, and returned at the end. */
 function openStocks({ database, log }: Parts, live: Live) {
   const stocks = new Map<string, Stock>()
   const retired = new Set<Stock>()
@@ -132,7 +132,7 @@ function openStocks({ database, log }: Parts, live: Live) {
   }
 }
 
-/** The channels that active campaigns lead to by themselves; those of click flows are asked for by their first visitor. */
+/** The channels that active campaigns lead to directly. For channels of click flows, the first visitor opens the stock. */
 function channelsLedTo(live: Live): Set<LiveChannel> {
   const channels = new Set<LiveChannel>()
   for (const { destination, status, is_deleted } of live.all()) {

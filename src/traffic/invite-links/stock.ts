@@ -1,6 +1,6 @@
 /**
- * The links of one channel that this process may give away. It takes them ahead of visitors, so that none of them waits for Telegram, and hardly
- * one for the database. What a process holds when it is killed is given to nobody any more.
+ * The stock of one channel: links that this process leases ahead of visitors, so that no visitor waits for Telegram, and hardly any for the
+ * database. If the process is killed, no click gets the links that it holds.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
@@ -11,23 +11,23 @@ import { countGiven, releaseLinks, type LinkBatch, renewBatches, spendBatches, t
 import { BATCH } from './making.ts'
 import { type BatchLink, linksOf } from './words.ts'
 
-/** However quiet it is, so that the first visitors of a busy hour find some. */
+/** The smallest stock, so that the first visitors of a busy hour find links. */
 const LEAST = 8
-/** Of one question: reading more at once would keep visitors waiting. */
+/** The most links leased at once. Reading more would keep visitors waiting. */
 const MOST = 256
-/** However busy it is: so many a process that is killed may cost. */
+/** The largest stock, because these links are lost if the process is killed. */
 const LARGEST = 1024
-/** More are asked for before this part of them is left. */
+/** More links are leased once the stock has fallen to this share of the wanted size. */
 const ENOUGH = 0.75
-/** What is used is remembered by tenths of this. */
+/** Visitors are counted by tenths of a minute. */
 const SLOT_MS = MINUTE_MS / 10
-/** While there are no links, or nobody who says so, it is asked so often. */
+/** The pause after the database had too few links or did not answer. */
 const AGAIN_MS = 1000
 const RENEW_MS = 10 * MINUTE_MS
-/** What nobody has come for goes back, unless a campaign leads there. */
+/** A stock without visitors for this long is returned, unless a campaign leads directly into the channel. */
 const IDLE_MS = 10 * MINUTE_MS
 
-/** A batch that is held; of its links, read when the first is given, the first `left` are given to nobody yet. */
+/** A leased batch. Its `links` are parsed when the first one is given; the first `left` of them are still free. */
 type Held = LinkBatch & { left: number; links: readonly BatchLink[] | undefined }
 
 export class Stock {
@@ -35,16 +35,16 @@ export class Stock {
   readonly #pool: pg.Pool
   readonly #of: { org_id: number; channel_id: string; by: string }
   readonly #life_ms: number
-  /** Those with links that nobody has. The last one is given from first; it ends first. */
+  /** The batches with free links. Links are taken from the last batch, which expires first. */
   #open: Held[] = []
-  /** What has none left, and what has too little time left, until the database is told so. */
+  /** Batches that the database does not know of yet: `#spent` have no links left, `#over` are to be returned. */
   #spent: Held[] = []
   #over: Held[] = []
-  /** How many were given by the minute, since the database was told. */
+  /** Links given, by minute, since the database was last told. */
   #given = new Map<number, number>()
-  /** Links of a batch, as of those that came last. */
+  /** The usual number of links in a batch, taken from the batch leased last. */
   #usual = BATCH
-  /** How many links there are in all. */
+  /** The free links of all open batches. */
   #left = 0
   #uses: { slot: number; count: number }[] = []
   #used_at = performance.now()
@@ -59,13 +59,13 @@ export class Stock {
     this.#life_ms = lifeNeeded(channel.link_days)
   }
 
-  /** Whether its links are of the channel as it is. */
+  /** Whether the links still fit the channel: its chat, join mode and link lifetime are unchanged. */
   isFor({ chat_id, join_mode, link_days }: LiveChannel): boolean {
     const { channel } = this
     return chat_id === channel.chat_id && join_mode === channel.join_mode && link_days === channel.link_days
   }
 
-  /** Somebody comes: as many links as came in the last minute are taken ahead. */
+  /** Counts a visitor. The stock is kept as large as the number of visitors in the last minute. */
   note(ms: number): void {
     this.#used_at = performance.now()
     const slot = Math.floor(ms / SLOT_MS)
@@ -74,7 +74,7 @@ export class Stock {
     else this.#uses = [...this.#uses.slice(-9), { slot, count: 1 }]
   }
 
-  /** A link that no click has, or undefined. */
+  /** Takes a link that no click has; undefined if there is none. */
   take(ms: number): BatchLink | undefined {
     const link = this.#pop(ms)
     const minute = Math.floor(ms / MINUTE_MS)
@@ -83,24 +83,24 @@ export class Stock {
     return link
   }
 
-  /** Asks for more where it has run down. */
+  /** Leases more links if the stock is low. */
   fill(): void {
     if (this.#left <= this.#wanted() * ENOUGH) void this.ask()
   }
 
-  /** Whether it is worth waiting for links: when they were last asked for there were as many as wanted. */
+  /** Whether waiting for links may help: the database has not just had too few, failed or timed out. */
   isHopeful(): boolean {
     return performance.now() >= this.#ask_after
   }
 
-  /** Asks for more, once at a time. Never rejects. */
+  /** Leases more links, one request at a time. Never rejects. */
   ask(): Promise<void> {
     if (performance.now() < this.#ask_after) return Promise.resolve()
     this.#asking ??= this.#takeMore().finally(() => (this.#asking = undefined))
     return this.#asking
   }
 
-  /** The same for a visitor who waits, though not for long: a database that hangs is left alone for a moment. */
+  /** The same for a waiting visitor, for at most `patience_ms`. A database that does not answer in time is left alone for a moment. */
   async askFor(patience_ms: number): Promise<void> {
     const asked = this.ask().then(() => true)
     const isAnswered = await Promise.race([asked, sleep(patience_ms, false, { ref: false })])
@@ -111,7 +111,7 @@ export class Stock {
     this.#ask_after = performance.now() + AGAIN_MS
   }
 
-  /** Says what was given and which batches are used up, renews what is held, and gives back what nobody comes for. */
+  /** Reports given links and used-up batches, renews the leases, and returns a stock that has no visitors. */
   async tell(isLedTo: boolean): Promise<void> {
     await this.#tellGiven()
     if (this.#left > 0 && !isLedTo && performance.now() - this.#used_at > IDLE_MS) await this.giveBack()
@@ -124,7 +124,7 @@ export class Stock {
     this.#keep(this.#open.filter(batch => own.has(batch.id) || !held.has(batch)))
   }
 
-  /** @throws what the database throws; what it has not taken back is given to nobody. */
+  /** Returns all links. @throws database errors; links that could not be returned are not given out either, and the next report returns them. */
   async giveBack(): Promise<void> {
     await this.#asking
     this.#over.push(...this.#open)
@@ -154,7 +154,7 @@ export class Stock {
     this.#left = open.reduce((sum, { left }) => sum + left, 0)
   }
 
-  /** What has too little time left by now is given to nobody. */
+  /** Puts aside batches that expire too soon. */
   #pop(ms: number): BatchLink | undefined {
     for (let batch = this.#open.at(-1); batch !== undefined; batch = this.#open.at(-1)) {
       if (batch.expires_ms - ms < this.#life_ms) {
@@ -178,7 +178,7 @@ export class Stock {
       const batches = await takeBatches(this.#pool, this.#of, { most, life_ms: this.#life_ms })
       this.#usual = batches.at(-1)?.size ?? BATCH
       const held = batches.map(batch => ({ ...batch, left: batch.size, links: undefined }))
-      // Those of before are given first: the database hands out what ends first.
+      // Earlier batches stay last and are used first, because the database leases those first that expire first.
       this.#keep([...held.toSorted((a, b) => b.expires_ms - a.expires_ms), ...this.#open])
       if (batches.length < most) this.#rest()
     } catch {
@@ -186,7 +186,7 @@ export class Stock {
     }
   }
 
-  /** As many as were used in the last minute. */
+  /** The wanted size: the number of visitors in the last minute, within the limits. */
   #wanted(): number {
     const since = Math.floor(Date.now() / SLOT_MS) - 10
     const used = this.#uses.reduce((sum, { slot, count }) => (slot > since ? sum + count : sum), 0)

@@ -1,6 +1,6 @@
 /**
- * What becomes of links by time: those that a process held which is gone are given to nobody any more; those that have run out unused are forgotten two
- * months later. Nothing is asked of Telegram.
+ * Cleans up invite links. Links held by a dead process are lost: no click gets them. Free batches that have expired are dead. Batches, and links that no
+ * click has, are deleted 60 days after they expired. Telegram is not called.
  */
 import { MINUTE_MS } from '../../contract/days.ts'
 import type { Among } from '../../ground/db/everywhere.ts'
@@ -49,7 +49,7 @@ export async function sweepLinks({ database }: Pick<Ground, 'database'>, signal?
       for (const text of texts) await database.worker.query(text, [org_id])
 }
 
-/** Sweeps every minute until it is closed; any number of processes may. */
+/** Sweeps every minute until it is closed; any number of processes may run it. */
 export function openLinkSweep(ground: Pick<Ground, 'database' | 'log'>): Rounds {
   return openRounds(
     'invite-links/sweep',

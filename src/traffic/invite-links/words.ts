@@ -1,4 +1,4 @@
-// The links of a batch as one text: as a row or an object of each, a thousand that wait would weigh on the database and on every collection of garbage.
+// The links of a batch as one text. A row or an object per link would slow the database and garbage collection where thousands are free.
 
 export type BatchLink = { readonly id: string; readonly url: string }
 
