@@ -42,7 +42,7 @@ export const SEEDED: readonly Seeded[] = [
     file: 'src/gate/once.ts',
     changes: [['const TOKEN_MS = BUDGET_MS + 5000', 'const TOKEN_MS = 1000']],
     test: 'src/gate/once.test.ts',
-    named: 'stays taken while its work goes on',
+    named: 'stays taken while its work runs',
   },
   {
     fault: 'no fence: the last to finish wins',
@@ -72,14 +72,14 @@ export const SEEDED: readonly Seeded[] = [
       ['if (isPublicAddress(reached)) return callback', 'if (reached !== undefined) return callback'],
     ],
     test: 'src/ground/guard.test.ts',
-    named: 'no address inside is connected to',
+    named: 'no internal address is connected to',
   },
   {
     fault: 'errors of a connection in use have no listener',
     file: 'src/ground/db/connect.ts',
     changes: [["pool.on('connect', client => client.on('error', () => away.note()))", '']],
     test: 'src/ground/db/connect.test.ts',
-    named: 'between two statements of its user',
+    named: 'a connection lost between two statements',
   },
   {
     fault: 'the Redis client has its default timeouts',
@@ -92,7 +92,7 @@ export const SEEDED: readonly Seeded[] = [
       ['    socketTimeout: 2000,\n', ''],
     ],
     test: 'src/gate/quota.test.ts',
-    named: 'while Redis hangs or is gone',
+    named: 'while Redis hangs or is down',
   },
   {
     fault: 'one statement lacks its organization',

@@ -150,7 +150,7 @@ function conditionReason(node: FlowNode, next: FlowNode | undefined, graph: Grap
 
 function said(node: FlowNode, visitor: FlowVisitor): string {
   const { field } = node
-  if (field == null) return 'It asks nothing'
+  if (field == null) return 'It has no field'
   if (field === 'uniqueness') return saidOfVisits(node, visitor)
   if (field === 'bot') return visitor.is_bot ? 'This is a bot' : 'This is no bot'
   if (field === 'time') return `It is ${new Date(visitor.ms).toISOString()}, asked for ${timesOf(node)}`

@@ -38,7 +38,7 @@ const wrong: [string, Graph, string | null, RegExp][] = [
   ],
   ['an edge from nothing', and(straight(), [], [{ from: 'gone', to: 'end' }]), null, /leaves node gone/],
   ['a node nobody reaches', and(straight(), [{ ...END, id: 'x', label: 'Lost' }], []), 'x', /x \(Lost\): no visitor/],
-  ['a condition without a field', forked({}), 'ask', /asks nothing/],
+  ['a condition without a field', forked({}), 'ask', /has no field/],
   ['a condition without values', forked({ field: 'os' }), 'ask', /no values/],
   ['a country that is none', forked({ field: 'geo', values: ['Germany'] }), 'ask', /Germany is not a country code/],
   ['a device that is none', forked({ field: 'device', values: ['phone'] }), 'ask', /phone is not one of desktop/],
@@ -52,7 +52,7 @@ const wrong: [string, Graph, string | null, RegExp][] = [
   ['a Mini App of no bot', ending({ type: 'mini_app' }), 'end', /names no bot/],
   ['a redirect without an address', ending({}), 'end', /no address/],
   ['a redirect to no address', ending({ url: 'ftp://x' }), 'end', /must begin with http/],
-  ['a split of one', parted(1), 'part', /parts nobody/],
+  ['a split of one', parted(1), 'part', /splits nothing/],
   ['a split without shares', parted(0, 0), 'part', /all its weights are 0/],
   ['an edge behind an end', and(parted(1, 1), [], [{ from: 'end0', to: 'end1' }]), 'end0', /nothing may follow/],
   [

@@ -102,7 +102,7 @@ function faultsOfPlace({ type, bot_id, app, start }: FlowNode & { type: 'bot' | 
 
 function faultsOfCondition(node: FlowNode): string[] {
   const { field, match } = node
-  if (field == null) return ['asks nothing. Choose what it asks about (field).']
+  if (field == null) return ['has no field. Choose the field that it checks.']
   if (field === 'uniqueness' || field === 'bot') return []
   if (field === 'time') return faultsOfTime(node)
   const takesNone = match === 'is_set' && field !== 'geo' && field !== 'device' && field !== 'language'
@@ -141,7 +141,7 @@ function faultsOfEdges(node: FlowNode, { leaving }: Net): string[] {
     return edges.length === 0 ? [] : ['ends a path, so nothing may follow it. Remove the edges that leave it.']
   if (edges.length > 1)
     return [
-      `leads to ${edges.length} nodes and may lead to one. Put a condition or a split behind it to part visitors.`,
+      `leads to ${edges.length} nodes and may lead to one. Put a condition or a split after it to send visitors different ways.`,
     ]
   return node.type === 'entry' && edges.length === 0 ? ['leads nowhere. Connect it to the first step.'] : []
 }
@@ -159,7 +159,7 @@ function faultsOfBranches(edges: readonly FlowEdge[]): string[] {
 }
 
 function faultsOfWeights(edges: readonly FlowEdge[]): string[] {
-  if (edges.length < 2) return ['parts nobody. Connect it to at least two next steps, each with a weight.']
+  if (edges.length < 2) return ['splits nothing. Connect it to at least two next steps, each with a weight.']
   const targets = edges.map(({ to }) => to)
   const faults = new Set(targets).size < targets.length ? ['leads to one node twice. Leave one of the edges.'] : []
   if (edges.some(({ weight }) => weight == null)) faults.push('an edge that leaves it has no weight. Enter its share.')

@@ -114,7 +114,7 @@ function openStocks({ database, log }: Parts, live: Live) {
     return fresh
   }
   const onError = (error: unknown) =>
-    log.debug({ err: error }, 'what became of invite links could not be written; it is tried again')
+    log.debug({ err: error }, 'could not write the use of invite links; retrying')
   const tell = async () => {
     const ledTo = channelsLedTo(live)
     for (const channel of ledTo) of(channel).fill()

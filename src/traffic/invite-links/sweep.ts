@@ -55,6 +55,6 @@ export function openLinkSweep(ground: Pick<Ground, 'database' | 'log'>): Rounds 
     'invite-links/sweep',
     MINUTE_MS,
     signal => sweepLinks(ground, signal),
-    error => ground.log.warn({ err: error }, 'invite links could not be swept; it is tried again'),
+    error => ground.log.warn({ err: error }, 'could not sweep invite links; retrying'),
   )
 }
