@@ -392,7 +392,7 @@ test('an invalid filter on a figure is refused, and the error names the field', 
     [question({ ...roi, op: 'like' }), /having\.0\.op/],
     ...['', 'x', '1e3', '1,5', '.5', '1234567890', '0.1234567'].map((value): [object, RegExp] => [
       question({ ...roi, value }),
-      /having\.0\.value: must be a plain decimal/,
+      /having\.0\.value: must be a decimal string/,
     ]),
     [question({ ...roi, value: -0.2 }), /having\.0\.value/],
     [question({ ...roi, times: 2 }), /having\.0/],

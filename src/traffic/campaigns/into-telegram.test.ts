@@ -80,7 +80,7 @@ test('an invalid link is refused with a remedy', async () => {
   for (const [sent, words] of [
     [{ type: 'bot', bot_id, start: 'promo' }, /start: must end with \{click_id\}/],
     [{ type: 'bot', bot_id, start: 'promo{click_id}' }, /start: must have - or _ right before/],
-    [{ type: 'bot', bot_id, start: '{sub1}-{click_id}' }, /start: may hold A-Z, a-z, 0-9, _ and -/],
+    [{ type: 'bot', bot_id, start: '{sub1}-{click_id}' }, /start: may hold only A-Z, a-z, 0-9, _ and -/],
     [{ type: 'bot', bot_id, start: `${'a'.repeat(40)}-{click_id}` }, /start: may hold at most 38/],
     [{ type: 'mini_app', bot_id, app: 'a/b' }, /app: must be its short name at BotFather/],
     [{ type: 'bot', bot_id, open: 'app' }, /open/],
