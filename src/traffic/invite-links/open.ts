@@ -113,8 +113,7 @@ function openStocks({ database, log }: Parts, live: Live) {
     stocks.set(channel.id, fresh)
     return fresh
   }
-  const onError = (error: unknown) =>
-    log.debug({ err: error }, 'could not write the use of invite links; retrying')
+  const onError = (error: unknown) => log.debug({ err: error }, 'could not write the use of invite links; retrying')
   const tell = async () => {
     const ledTo = channelsLedTo(live)
     for (const channel of ledTo) of(channel).fill()
