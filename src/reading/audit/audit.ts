@@ -9,7 +9,7 @@ import { LADDER, REACHED, rungOfEvent, stageOf } from '../../contract/ladder.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { SPEND_CHECKS } from './spend-checks.ts'
 import { CONVERSION_CHECKS, CONVERSIONS } from './conversions.ts'
-import { NUMBERS, slotChecks } from './slot-checks.ts'
+import { dayOfIdSql, NUMBERS, slotChecks } from './slot-checks.ts'
 import { STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 import { tellings } from './tellings.ts'
 
@@ -24,10 +24,6 @@ const STAGES = EVENT_TYPES.flatMap(type => {
   const rung = rungOfEvent(type)
   return rung === undefined ? [] : [`('${type}', ${stageOf(rung)})`]
 }).join(', ')
-
-/** SQL of the UTC day of an id, whose first 48 bits are its milliseconds. */
-export const dayOfIdSql = (id: string) =>
-  `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
 
 /** The first id that is kept. Earlier months have only counters, and no clicks to compare them with. */
 const FIRST_KEPT = `coalesce(
@@ -208,7 +204,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     where coalesce(told, '${NOTHING}') <> coalesce(counted, '${NOTHING}')`,
 
   ...CONVERSION_CHECKS,
-  ...slotChecks({ dayOf: dayOfIdSql, FIRST_KEPT, FIRST_DAY, UNFOLDED }),
+  ...slotChecks({ FIRST_KEPT, FIRST_DAY, UNFOLDED }),
 }
 
 /** The figures that owners compare. Both columns are PostgreSQL's text. */

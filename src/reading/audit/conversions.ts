@@ -1,7 +1,8 @@
 /** The audit's checks of conversions counted by type. Like the other checks they share no SQL with the code that counts. */
 
-/** The day of an event's click: the first 48 bits of its id are its milliseconds. */
-const DAY = `date '1970-01-01' + (('x' || left(replace(click_id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
+import { dayOfIdSql } from './slot-checks.ts'
+
+const DAY = dayOfIdSql('click_id')
 
 /** Statuses that count as rejected. */
 const REFUSED = `'rejected', 'refunded', 'chargeback'`

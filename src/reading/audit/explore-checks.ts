@@ -3,7 +3,8 @@
  * rebuilt, so no answer is wrong; but where the periodic check runs, no day may differ for long.
  */
 import type pg from 'pg'
-import { dayOfIdSql, FIRST_DAY, UNFOLDED } from './audit.ts'
+import { FIRST_DAY, UNFOLDED } from './audit.ts'
+import { dayOfIdSql } from './slot-checks.ts'
 import { IS_ANY, NUMBERS, TAKEN } from './slot-checks.ts'
 
 /** `days`: days whose segments differ, with kept clicks and no unsealed ones. `is_checked`: the periodic check has handled all days once. */

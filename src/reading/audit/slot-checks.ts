@@ -6,9 +6,8 @@ import { NIL_ID } from '../../contract/ids.ts'
 import { REACHED, STAGES } from '../../contract/ladder.ts'
 import { STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
 
-/** SQL of the audit: the day of an id, the first kept click and its day, and the counters that are not folded yet. */
+/** SQL of the audit: the first kept click and its day, and the counters that are not folded yet. */
 type Parts = {
-  readonly dayOf: (id: string) => string
   readonly FIRST_KEPT: string
   readonly FIRST_DAY: string
   readonly UNFOLDED: string
@@ -18,6 +17,10 @@ type Parts = {
 export const NUMBERS = ['clicks', ...STAGES, 'revenue', 'cost', 'unread_costs', ...STATUS_COUNTERS]
 export const IS_ANY = NUMBERS.map(name => `sum(${name}) <> 0`).join(' or ')
 export const TAKEN = NUMBERS.map(name => `-${name}`).join(', ')
+/** SQL of the UTC day of an id, whose first 48 bits are its milliseconds. */
+export const dayOfIdSql = (id: string) =>
+  `date '1970-01-01' + (('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint / 86400000)::int`
+
 const slotOf = (id: string) =>
   `((('x' || left(replace(${id}::text, '-', ''), 12))::bit(48)::bigint % 86400000) / 1800000)::smallint`
 
@@ -43,14 +46,14 @@ const slotsOf = (FIRST_DAY: string, UNFOLDED: string) => `
   )`
 
 /** The checks, in the form of `audit.ts`. */
-export const slotChecks = ({ dayOf, FIRST_KEPT, FIRST_DAY, UNFOLDED }: Parts): Readonly<Record<string, string>> => ({
+export const slotChecks = ({ FIRST_KEPT, FIRST_DAY, UNFOLDED }: Parts): Readonly<Record<string, string>> => ({
   'half hours that add up to their day count what the clicks are': `
     with ${slotsOf(FIRST_DAY, UNFOLDED)}
     select format('%s, half hour %s, campaign %s', day, slot, campaign_id) as wrong
     from (
       select campaign_id, day, slot, ${NUMBERS.join(', ')} from slots
       union all
-      select coalesce(campaign_id, '${NIL_ID}'), ${dayOf('id')}, ${slotOf('id')}, -count(*), ${REACHED.map(bit => `-count(*) filter (where stages & ${bit} > 0)`).join(', ')},
+      select coalesce(campaign_id, '${NIL_ID}'), ${dayOfIdSql('id')}, ${slotOf('id')}, -count(*), ${REACHED.map(bit => `-count(*) filter (where stages & ${bit} > 0)`).join(', ')},
         -coalesce(sum(revenue), 0), -coalesce(sum(cost) filter (where cost_counts), 0), -count(*) filter (where cost_counts and cost is null),
         ${STATUS_COUNTERS.map(name => `-coalesce(sum(${name}), 0)`).join(', ')}
       from clicks

@@ -13,6 +13,7 @@ import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
 import { IS_PENDING, IS_REJECTED, LAST_STATUS } from '../../intake/counters/conversions.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
+import { dayOfId } from '../reports/fold-events.ts'
 import { ofClicks, SLOT_NUMBERS } from '../reports/slots.ts'
 import {
   type SheetEntry,
@@ -51,7 +52,7 @@ const CLAIM = `
 const FIRST_ENDED = 'update explore_turns set checked_at = $2 where org_id = $1 and checked_at is null'
 
 /** The UTC day of the id of a click `c`. */
-export const DAY_OF_ID = `(date '1970-01-01' + (('x' || left(replace(c.id::text, '-', ''), 12))::bit(48)::bigint / ${DAY_MS})::int)`
+export const DAY_OF_ID = dayOfId('c.id')
 
 /** SQL of what an entry `e` adds to each number with the state after its change, or with `was_` subtracts with the state before it. */
 function numbersOf(was: '' | 'was_'): Record<string, string> {
