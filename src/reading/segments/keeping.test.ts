@@ -18,6 +18,7 @@ let fresh: FreshDatabase
 let house: TestHouse
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-keeping-'))
 before(async () => {
+  others = allKeepers()
   fresh = await freshDatabase()
   house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
 })
@@ -27,8 +28,11 @@ after(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** The child processes that keep segments. */
-const keepers = (): number[] =>
+/** The keepers of other houses in this process. */
+let others: readonly number[] = []
+/** The child processes that keep segments for this file. */
+const keepers = (): number[] => allKeepers().filter(pid => !others.includes(pid))
+const allKeepers = (): number[] =>
   readdirSync('/proc/self/task')
     .flatMap(task => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number))
     .filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('keeping-child'))
