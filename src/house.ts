@@ -17,7 +17,7 @@ import type { Database } from './ground/db/connect.ts'
 import { openSecrets } from './ground/db/secrets.ts'
 import { type Declared, type Ground, room, type Visit } from './ground/room.ts'
 import { into, type TakePart } from './ground/running.ts'
-import { INTAKE_JOBS, INTAKE_JOBS_OF_ALL, type IntakeOptions, openIntake } from './intake/intake.ts'
+import { INTAKE_JOBS, INTAKE_JOBS_OF_EVERY_PROCESS, type IntakeOptions, openIntake } from './intake/intake.ts'
 import { type Listener, type OpenListeners, openListeners } from './listen.ts'
 import { serveTools } from './mcp/mcp.ts'
 import { MONEY_JOBS, moneyRooms } from './money/money.ts'
@@ -25,7 +25,7 @@ import { openLiveRates } from './money/rates/live.ts'
 import type { Lane } from './outgoing/deliveries/lane.ts'
 import { lanesOf, outgoingJobs, outgoingRooms } from './outgoing/outgoing.ts'
 import { openPeople } from './people/people.ts'
-import { openReading, READING_JOBS, READING_JOBS_OF_ALL, type ReadingOptions } from './reading/reading.ts'
+import { openReading, READING_JOBS, READING_JOBS_OF_EVERY_PROCESS, type ReadingOptions } from './reading/reading.ts'
 import * as cells from './reading/reports/cells.ts'
 import { openTelegram, telegramJobs, type TelegramOptions } from './telegram/telegram.ts'
 import { openCertificates, openTraffic, TRAFFIC_JOBS } from './traffic/traffic.ts'
@@ -105,7 +105,7 @@ export async function openHouse(
 
 /** Opens the periodic jobs and workers: with ROLE=serve only those that every process has. */
 function openJobs(ground: Ground, lanes: readonly Lane[], options: HouseOptions, take: TakePart): void {
-  for (const open of [...READING_JOBS_OF_ALL, ...INTAKE_JOBS_OF_ALL]) take(open(ground))
+  for (const open of [...READING_JOBS_OF_EVERY_PROCESS, ...INTAKE_JOBS_OF_EVERY_PROCESS]) take(open(ground))
   if (ground.config.role === 'serve') return
   const jobs = [
     ...outgoingJobs(lanes),
@@ -139,7 +139,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const intake = await openIntake(ground, { live, rates, stillAllowed, mayRecord }, options, take)
   const { clicks, conversions, keeper } = intake
   const spend = (network: string) => quotas.spend('launches', network, { header: () => undefined })
-  const telegram = take(await openTelegram(ground, { live, conversions, clicks, spend }))
+  const telegram = await openTelegram(ground, { live, conversions, clicks, spend }, take)
   const { identities, memberships, ...people } = openPeople(ground, take)
   const probes = room(vitalsApi, vitals)
   const furnished = [
@@ -147,7 +147,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...outgoingRooms(lanes),
     ...intake.rooms,
     ...traffic.rooms,
-    ...telegram.furnished,
+    ...telegram,
     ...openReading(ground, options, take),
     ...moneyRooms(cells),
     ...probes,

@@ -63,7 +63,7 @@ export async function openIntake(
 }
 
 /** The periodic jobs of every process. */
-export const INTAKE_JOBS_OF_ALL: readonly OpenPart[] = [openRefusedRetention]
+export const INTAKE_JOBS_OF_EVERY_PROCESS: readonly OpenPart[] = [openRefusedRetention]
 
 /** The periodic jobs that do not run with ROLE=serve. */
 export const INTAKE_JOBS: readonly OpenPart[] = [openIpErasure, openClickRetention]

@@ -44,7 +44,12 @@ export function openReading(ground: Ground, { explore }: ReadingOptions, take: T
 }
 
 /** The periodic jobs of every process. */
-export const READING_JOBS_OF_ALL: readonly OpenPart[] = [openFailingRounds, openFolder, openEventFolder, openSlotChecks]
+export const READING_JOBS_OF_EVERY_PROCESS: readonly OpenPart[] = [
+  openFailingRounds,
+  openFolder,
+  openEventFolder,
+  openSlotChecks,
+]
 
 /** The periodic jobs that do not run with ROLE=serve. */
 export const READING_JOBS: readonly OpenPart[] = [openKeeping, openWaitingWatch]

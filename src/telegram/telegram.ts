@@ -2,7 +2,7 @@
 import type { Clicks } from '../intake/clicks/clicks.ts'
 import type { Conversions } from '../intake/events/conversions.ts'
 import { type Ground, room } from '../ground/room.ts'
-import type { OpenPart } from '../ground/running.ts'
+import type { OpenPart, TakePart } from '../ground/running.ts'
 import type { LiveCampaigns } from '../traffic/campaigns/live.ts'
 import { linkForClick } from '../traffic/invite-links/invite-links.ts'
 import { openLinkSweep } from '../traffic/invite-links/sweep.ts'
@@ -58,8 +58,8 @@ type Parts = {
   spend: (network: string) => Promise<void>
 }
 
-/** The endpoints and listeners of a serving process. */
-export async function openTelegram(ground: Ground, { live, conversions, clicks, spend }: Parts) {
+/** The endpoints, and the listeners behind them. */
+export async function openTelegram(ground: Ground, { live, conversions, clicks, spend }: Parts, take: TakePart) {
   const { db } = ground
   const listeners = [
     channelListener(ground),
@@ -68,12 +68,12 @@ export async function openTelegram(ground: Ground, { live, conversions, clicks, 
     paymentListener({ db, conversions }),
     memberListener(ground, { conversions, clicks }),
   ]
-  const bots = await openBots(ground, conversions, listeners, answerCheckout(ground))
-  const starsReads = ground.config.role === 'serve' ? undefined : openStarsReads({ ...ground, conversions })
+  const bots = take(await openBots(ground, conversions, listeners, answerCheckout(ground)))
+  if (ground.config.role !== 'serve') take(openStarsReads({ ...ground, conversions }))
   const updateBot = withNamesErased(bots.deeds.updateBot)
   const checkBot = channels.withChannelsChecked(bots.deeds.checkBot)
   const createChannel = withEarlierMembers(channels.createChannel)
-  const furnished = [
+  return [
     ...room(botsApi, { ...bots.deeds, updateBot, checkBot }),
     ...room(channelsApi, { ...channels, createChannel, listOfferedChats }),
     ...room(membersApi, { ...lists, readChannelReport, readChannelFigures }),
@@ -82,13 +82,6 @@ export async function openTelegram(ground: Ground, { live, conversions, clicks, 
     ...room(broadcastsApi, { ...broadcasts, ...broadcastStates, listSends, testBroadcast }),
     ...room(miniAppsApi, miniAppDeeds({ live, conversions, spend })),
   ]
-  return {
-    furnished,
-    async close() {
-      await starsReads?.close()
-      await bots.close()
-    },
-  }
 }
 
 /** The runner of each kind of task. */
