@@ -55,7 +55,7 @@ const TELL_CHANGES = `
   ${batched('and stages > 1')}`
 
 /** The most booked spend amounts: half for a campaign's whole day, half for a zone of its day. */
-export const BOOKED_CELLS = 10_000
+const BOOKED_CELLS = 10_000
 
 // $1 organization, $2 campaigns, $3 the first day, $4 number of days, $5 the most amounts.
 const BOOK_SPEND = `
@@ -72,6 +72,7 @@ const BOOK_SPEND = `
 export type Sealed = {
   readonly clicks: number
   readonly days: number
+  readonly booked: number
   readonly wall_ms: number
   readonly cpu_ms: number
   readonly merging_ms: number
@@ -103,8 +104,21 @@ export async function fillExplored(
     wall_ms += performance.now() - started
     cpu_ms += (spent.user + spent.system) / 1000
   }
-  await pool.query(BOOK_SPEND, [org_id, campaigns, new Date(first).toISOString().slice(0, 10), days, BOOKED_CELLS])
+  const { rowCount } = await pool.query(BOOK_SPEND, [
+    org_id,
+    campaigns,
+    new Date(first).toISOString().slice(0, 10),
+    days,
+    BOOKED_CELLS,
+  ])
   const started = performance.now()
   await mergeAll(pool)
-  return { clicks: perDay * days, days, wall_ms, cpu_ms, merging_ms: performance.now() - started }
+  return {
+    clicks: perDay * days,
+    days,
+    booked: rowCount ?? 0,
+    wall_ms,
+    cpu_ms,
+    merging_ms: performance.now() - started,
+  }
 }

@@ -8,7 +8,7 @@ import { firstIdAt, newId } from '../src/contract/ids.ts'
 import type { Child } from './children.ts'
 import { ms } from './clicks.ts'
 import { type BenchQuestion, questionsOn } from './explore-questions.ts'
-import { BOOKED_CELLS, type Sealed } from './explore-stock.ts'
+import type { Sealed } from './explore-stock.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
@@ -55,7 +55,7 @@ export async function measureExplore(
   const memory = Math.max(...childrenOf(server.pid).map(peakMb))
   return [
     finding('explore_p50_ms', median(all), [
-      `twenty questions ${rounds} times over ${sealed.clicks.toLocaleString('en-US')} clicks of ${sealed.days} days, with ${BOOKED_CELLS.toLocaleString('en-US')} booked amounts and the profit of each row`,
+      `twenty questions ${rounds} times over ${sealed.clicks.toLocaleString('en-US')} clicks of ${sealed.days} days, with ${sealed.booked.toLocaleString('en-US')} booked amounts and the profit of each row`,
     ]),
     finding('explore_p95_ms', percentile(all, 0.95), [
       `the slowest, ${asked[slowest]?.asked.name ?? ''}, p50 ${ms(usual[slowest] ?? Number.NaN)}`,
