@@ -174,11 +174,14 @@ test('more than one message a second to a chat, or thirty to all, is 429; faults
   const send = (to: { id: number } | undefined) => call(bot, 'sendMessage', { chat_id: to?.id, text: 'x' })
   assert.equal((await send(people[0])).ok, true)
   assert.deepEqual((await send(people[0])).parameters, { retry_after: 1 })
-  telegram.advance(1000)
-  const from = performance.now()
-  const answers = await Promise.all(people.map(send))
-  // On a busy machine the calls themselves may take longer than the limit's second.
-  assert.ok(answers.filter(({ ok }) => ok).length <= 30 || performance.now() - from >= 999)
+  // On a busy machine a burst may take longer than the limit's second, and is then repeated.
+  for (let took_ms = 1000; took_ms > 990; ) {
+    telegram.advance(1000)
+    const from = performance.now()
+    const answers = await Promise.all(people.map(send))
+    took_ms = performance.now() - from
+    if (took_ms <= 990) assert.ok(answers.filter(({ ok }) => ok).length <= 30)
+  }
   telegram.advance(1000)
   telegram.faults.next('sendMessage', 'accept_then_drop')
   const before = telegram.messages.length

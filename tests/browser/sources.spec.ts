@@ -173,7 +173,7 @@ test('the overview of a campaign lists its zones under the source’s name for t
   await send(owner, 'PUT', '/api/ad-spend', { campaign_id: id, day, amount: '5' })
   await page.goto(`/?range=today&campaign=${id}`)
   const worst = page.getByRole('table', { name: 'Worst by profit' })
-  await expect(worst.getByRole('columnheader', { name: 'Zone' })).toBeVisible({ timeout: 60_000 })
+  await expect(worst.getByRole('columnheader', { name: 'Zone' })).toBeVisible()
   await expect(worst.getByRole('row', { name: /^771/ })).toContainText('−5.00')
   await page.getByLabel('Campaign', { exact: true }).selectOption('')
   await expect(worst.getByRole('columnheader', { name: 'Campaign' })).toBeVisible()
