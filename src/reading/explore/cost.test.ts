@@ -37,8 +37,8 @@ import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
-  // The house does not seal, merge or check in the background: the test does.
-  house = await startHouse({ ROLE: 'serve' })
+  // The house does not seal, merge or check in the background: the test does. It prices few clicks at once, so that a question prices in several portions.
+  house = await startHouse({ ROLE: 'serve' }, { explore: { priced_at_once: 10 } })
 })
 after(() => house.end())
 

@@ -26,6 +26,7 @@ import type { ComparedSums } from './grounds.ts'
 import { foundInCurrency } from './in-currency.ts'
 import { type FoundLevels, askLevels, type Group } from './levels.ts'
 import { measuresOfSums } from './measures.ts'
+import { PRICING_LIMITS, type PricingLimits } from './pricing.ts'
 import { type ParsedQuestion, parseQuestion } from './question.ts'
 import { type LocalFacts, ROOT } from './scan.ts'
 import { haveCost, madeIn, sumsOfQuestion } from './sums.ts'
@@ -44,7 +45,8 @@ export type Explorer = {
 
 export type ExploreLimits = WideLimits &
   VisitorLimits &
-  WordLimits & {
+  WordLimits &
+  PricingLimits & {
     /** The most unsealed clicks and changes that a question reads. If there are more, the answer names their days as incomplete. */
     readonly waiting: number
     /** In milliseconds. A question that takes longer is refused. */
@@ -55,6 +57,7 @@ export const EXPLORE_LIMITS: ExploreLimits = {
   ...WIDE_LIMITS,
   ...VISITOR_LIMITS,
   ...WORD_LIMITS,
+  ...PRICING_LIMITS,
   waiting: 200_000,
   question_ms: 10_000,
 }
@@ -160,12 +163,7 @@ function withFacts<T>(
   const { files, folder, limits } = explorer
   return withSnapshot(explorer, ground, org_id, asked, wants, async (ask, { snapshot, reads, window }) => {
     const days = { first: dayOf(window.from), last: dayOf(window.to) }
-    const facts = await bringFacts(
-      ask,
-      { files, reads, most_words: limits.most_words },
-      { folder, org_id },
-      { ...snapshot, ...days },
-    )
+    const facts = await bringFacts(ask, { files, reads, ...limits }, { folder, org_id }, { ...snapshot, ...days })
     if (typeof facts === 'string') return facts
     return { told: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
   })

@@ -35,19 +35,21 @@ const none: Files = { ...files, fetch: () => assert.fail('nothing is missing') }
 
 const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).filter(name => name.endsWith('.duckdb'))
 
+const LIMITS = { most_words: 1000, priced_at_once: 1000 }
+
 function openProcess() {
   const engine = openEngine(folder, log, { question_ms: 60_000 })
   return {
     close: () => engine.close(),
     /** How many clicks the copy has, and how many calls it took to copy them. */
     count: (org_id: number, from: Files = files) =>
-      brought(engine, org_id, { files: from, most_words: 1000 }, async (ask, facts) => {
+      brought(engine, org_id, { files: from, ...LIMITS }, async (ask, facts) => {
         const [row] = await ask(`select coalesce(sum(sign), 0)::integer as clicks from ${facts.from}`)
         return Number(row?.['clicks'])
       }),
     /** How many clicks there are by a column. */
     async counts(org_id: number, column: string): Promise<object> {
-      const { told } = await brought(engine, org_id, { files, most_words: 1000 }, (ask, facts) =>
+      const { told } = await brought(engine, org_id, { files, ...LIMITS }, (ask, facts) =>
         ask(
           `select ${column} as key, sum(sign)::integer as clicks from ${facts.from} group by 1 having sum(sign) <> 0`,
         ),
@@ -56,7 +58,7 @@ function openProcess() {
     },
     /** The columns of all tables of the copy. */
     async columns(org_id: number): Promise<readonly string[]> {
-      const { told } = await brought(engine, org_id, { files, most_words: 1000 }, ask =>
+      const { told } = await brought(engine, org_id, { files, ...LIMITS }, ask =>
         ask(`select column_name as name from duckdb_columns() where database_name = 'o${org_id}'`),
       )
       return told.map(({ name }) => String(name))
@@ -64,7 +66,7 @@ function openProcess() {
     /** Whether two columns have numbers for their words. */
     async numbered(org_id: number, most_words: number): Promise<readonly string[]> {
       const names = ['geo', 'sub5'] as const
-      const { told } = await brought(engine, org_id, { files, most_words }, async (_, facts) =>
+      const { told } = await brought(engine, org_id, { files, ...LIMITS, most_words }, async (_, facts) =>
         names.filter(name => facts.numbered(name) !== undefined),
       )
       return told
@@ -75,7 +77,7 @@ function openProcess() {
 async function brought<T>(
   engine: Engine,
   org_id: number,
-  from: { files: Files; most_words: number },
+  from: { files: Files } & typeof LIMITS,
   read: (ask: Ask, facts: LocalFacts) => Promise<T>,
 ): Promise<{ told: T; turns: number }> {
   const { reads } = house.database

@@ -11,11 +11,11 @@ import { dayNumber, quoted } from './columns.ts'
 import { openCopyFile, removeCopyFile } from './copy-file.ts'
 import { type Ask, ScanFailed, FilesGone } from './engine.ts'
 import type { Files } from './files.ts'
-import { type CopyMarks, marksIn, priceClicks, unsettle } from './pricing.ts'
+import { type CopyMarks, marksIn, type PricingLimits, priceClicks, unsettle } from './pricing.ts'
 import type { LocalFacts } from './scan.ts'
 import type { Segment, Snapshot } from './snapshot.ts'
 import { FACT_COLUMNS, fromFiles } from './table.ts'
-import { learnWords, numberedBy, numberedIn, withNumbers } from './words.ts'
+import { learnWords, numberedBy, numberedIn, type WordLimits, withNumbers } from './words.ts'
 
 /** The most rows copied in one turn, which takes less than a second and fits into memory. Then another workspace has its turn. */
 const ROWS_AT_ONCE = 60_000
@@ -88,7 +88,7 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
-type FactSource = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'>; readonly most_words: number }
+type FactSource = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> } & WordLimits & PricingLimits
 export type Lacking = 'gone' | 'more'
 
 /**
@@ -111,7 +111,7 @@ export async function bringFacts(
 
 async function bringNow(
   ask: Ask,
-  { files, reads, most_words }: FactSource,
+  { files, reads, most_words, priced_at_once }: FactSource,
   place: CopyPlace,
   snapshot: Snapshot & { readonly first: string; readonly last: string },
 ): Promise<LocalFacts | Lacking> {
@@ -134,7 +134,7 @@ async function bringNow(
   }
   const facts = await factsIn(ask, copy, place, { files, most_words }, snapshot)
   if (snapshot.spend === undefined) return facts
-  const asked = { reads, org_id: place.org_id, most_words, spend: snapshot.spend }
+  const asked = { reads, org_id: place.org_id, most_words, priced_at_once, spend: snapshot.spend }
   const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
   const tail = facts.from === `${copy.name}.facts` ? undefined : TAIL
   return { ...facts, unclicked: await priceClicks(ask, copy, { ...asked, ...days, tail }) }

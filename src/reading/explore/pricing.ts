@@ -14,8 +14,11 @@ import type { Ask } from './engine.ts'
 import { readSpend, type SpendMarks } from './spend.ts'
 import { learnWords, type WordLimits, withNumbers } from './words.ts'
 
-/** The most rows priced in one transaction, which limits its memory. */
-const PRICED_AT_ONCE = 1_000_000
+export type PricingLimits = {
+  /** About how many rows are priced in one transaction, which limits its memory. */
+  readonly priced_at_once: number
+}
+export const PRICING_LIMITS: PricingLimits = { priced_at_once: 150_000 }
 const MILLIONTHS = 1_000_000
 
 /** The columns by which a question may tell clicks apart: rows equal in all of them are in the same group of every question. */
@@ -64,10 +67,10 @@ type PricedDays = {
 export async function priceClicks(
   ask: Ask,
   copied: PricedCopy,
-  asked: PricedDays & WordLimits,
+  asked: PricedDays & WordLimits & PricingLimits,
 ): Promise<string | undefined> {
   const { name: copy, marks, numbered } = copied
-  const { spend, first, last, tail, most_words } = asked
+  const { spend, first, last, tail, most_words, priced_at_once } = asked
   const wanted = new Map([...spend].map(([day, mark]) => [dayNumber(day), mark]))
   const known = [...marks.keys()].filter(d => d >= first && d <= last)
   const changed = [...new Set([...wanted.keys(), ...known])].filter(d => wanted.get(d) !== marks.get(d))
@@ -79,13 +82,17 @@ export async function priceClicks(
       select distinct d, campaign from ${tail} semi join ${copy}.spend using (d, campaign) where ${within}`)
     await ask(`insert into ${copy}.unsettled from (from moving) anti join ${copy}.unsettled using (d, campaign)`)
   }
-  const days = await ask(`select d, count(*) as n from ${copy}.facts
-    where d in (select d from ${copy}.unsettled where ${within}) group by d
-    union all (select distinct d, 0 from ${copy}.unsettled where ${within}) order by 1`)
+  // Whole cells, because the clicks of a cell share its amounts.
+  await ask(`create or replace temp table portions as
+    select d, campaign, (sum(n) over (order by d, campaign) - n) // ${priced_at_once} as portion from (
+      select d, campaign, count(f.s) as n from (select distinct d, campaign from ${copy}.unsettled where ${within}) left join ${copy}.facts f using (d, campaign)
+      group by all
+    )`)
+  const portions = await ask('select distinct portion from portions order by portion')
   const unclicked = `(select d, ${DAY_MS / 2} as ms, campaign, sub1, has_sub1, cost from ${copy}.unclicked)`
-  for (const portion of portionsOf(days.map(({ d, n }) => ({ d: Number(d), rows: Number(n) })))) {
+  for (const { portion } of portions) {
     await ask('begin')
-    await priceDays(ask, copy, portion, tail)
+    await priceCells(ask, copy, Number(portion), tail)
     await learnWords(ask, copy, unclicked, { numbered, most_words }, WORDS_OF_SPEND)
     await ask('commit')
   }
@@ -132,25 +139,11 @@ async function learnSpend(
   for (const { d, mark } of added) marks.set(d, mark)
 }
 
-/** Splits the days into portions, each priced in one transaction. */
-function portionsOf(days: readonly { readonly d: number; readonly rows: number }[]): number[][] {
-  const portions: number[][] = []
-  let rows = Number.POSITIVE_INFINITY
-  for (const day of days) {
-    if (rows + day.rows > PRICED_AT_ONCE) {
-      portions.push([])
-      rows = 0
-    }
-    portions.at(-1)?.push(day.d)
-    rows += day.rows
-  }
-  return portions
-}
-
-/** Prices the unsettled cells of these days, in the caller's transaction. */
-async function priceDays(ask: Ask, copy: string, days: readonly number[], tail: string | undefined): Promise<void> {
-  const those = `d in (${[...new Set(days)].join(', ')})`
-  await ask(`create or replace temp table stale as select distinct d, campaign from ${copy}.unsettled where ${those}`)
+/** Prices the cells of a portion, in the caller's transaction. */
+async function priceCells(ask: Ask, copy: string, portion: number, tail: string | undefined): Promise<void> {
+  await ask(`create or replace temp table stale as select d, campaign from portions where portion = ${portion}`)
+  const days = await ask('select distinct d from stale order by d')
+  const those = `d in (${days.map(({ d }) => d).join(', ')})`
   const sources = [`${copy}.facts`, ...(tail === undefined ? [] : [tail])]
   const rows = (columns: string) =>
     sources
@@ -164,9 +157,9 @@ async function priceDays(ask: Ask, copy: string, days: readonly number[], tail: 
   await payRest(ask, sources, rows)
   await ask(`delete from ${copy}.unclicked u using stale where u.d = stale.d and u.campaign = stale.campaign`)
   await ask(`insert into ${copy}.unclicked ${unclickedOf(copy)}`)
-  await ask(`delete from ${copy}.unsettled where ${those}`)
+  await ask(`delete from ${copy}.unsettled u using stale where u.d = stale.d and u.campaign = stale.campaign`)
   // Cells with unsealed facts must be priced again by the next question, whose unsealed facts differ.
-  if (tail !== undefined) await ask(`insert into ${copy}.unsettled from moving where ${those}`)
+  if (tail !== undefined) await ask(`insert into ${copy}.unsettled from moving semi join stale using (d, campaign)`)
 }
 
 /** By sub1, the cost of each click and the remainder. The remainder of an amount for the whole day goes to the sub1 with the fewest clicks. */
