@@ -208,6 +208,23 @@ test('an amount that cannot be divided evenly is shared without a remainder, als
   ])
 })
 
+test('a billion dollars for a campaign with few clicks adds up in every row', async () => {
+  const { stock, busy, quiet, day } = await seedFour(house)
+  for (const [campaign_id, sub1] of [
+    [busy, ''],
+    [busy, 'a'],
+    [quiet, ''],
+  ] as const)
+    await enterSpend(stock, { day, campaign_id, sub1, amount: '999999999.999999' })
+  const { rows, totals } = await askCosts(stock, ['campaign', 'sub1'])
+  assert.deepEqual(costsOfRows(rows), [
+    [toWireId(busy), 4, '1999999999.999998'],
+    [toWireId(quiet), 0, '999999999.999999'],
+  ])
+  assert.equal(totals.cost, '2999999999.999997')
+  await assertAsReported(stock)
+})
+
 test('spend without clicks is in the row of its known value, and a row of its own elsewhere, whatever the sort and the cut', async () => {
   const { stock, busy, quiet, day } = await seedFour(house)
   await enterSpend(stock, { day, campaign_id: busy, sub1: '', amount: '8' })

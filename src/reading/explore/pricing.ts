@@ -20,6 +20,8 @@ export type PricingLimits = {
 }
 export const PRICING_LIMITS: PricingLimits = { priced_at_once: 150_000 }
 const MILLIONTHS = 1_000_000
+/** The largest share of a click, in trillionths: two of them fit into the column. What is above four million dollars per click is spend without clicks. */
+const MOST_SHARED = '4000000000000000000::hugeint'
 
 /** The columns by which a question may tell clicks apart: rows equal in all of them are in the same group of every question. */
 const IDENTITY = ['ms', 'visitor', 'is_new', 'stages', ...TEXTS].join(', ')
@@ -32,7 +34,7 @@ export const spendTables = (copy: string): string =>
   `create table ${copy}.spend (d integer, campaign varchar, sub1 varchar, is_assigned boolean, of_all hugeint, of_sub1 hugeint);
     create table ${copy}.spend_days (d integer, mark varchar);
     create table ${copy}.unsettled (d integer, campaign varchar);
-    create table ${copy}.unclicked (d integer, campaign varchar, sub1 varchar, has_sub1 boolean, cost hugeint)`
+    create table ${copy}.unclicked (d integer, campaign varchar, sub1 varchar, has_sub1 boolean, cost bigint)`
 
 /** The marks of the spend in the copy, by day since 1970. */
 export type CopyMarks = Map<number, string>
@@ -178,7 +180,7 @@ const pricesOf = (copy: string) => `
   )`
 const OF_CELL = 'case when c.sub1 is null then w.of_sub1 else r.of_sub1 end'
 const shareOf = (amount: string, clicks: string) =>
-  `case when ${clicks} > 0 then coalesce(${amount}, 0) * ${MILLIONTHS} // ${clicks} else 0 end`
+  `case when ${clicks} > 0 then least(coalesce(${amount}, 0) * ${MILLIONTHS} // ${clicks}, ${MOST_SHARED}) else 0 end`
 const restOf = (amount: string, clicks: string) =>
   `case when ${clicks} > 0 then coalesce(${amount}, 0) * ${MILLIONTHS} % ${clicks} else 0 end`
 
@@ -213,13 +215,19 @@ async function payRest(ask: Ask, sources: readonly string[], rows: (columns: str
       from payers p where p.source = ${source} and f.rowid = p.id`)
 }
 
-/** The amounts of stale cells that no clicks share. */
+/** The amounts of stale cells, or parts of them, that no clicks share. A row has at most `MOST_SHARED` of an amount. */
 const unclickedOf = (copy: string) => `
-  select s.d, s.campaign, null as sub1, false as has_sub1, s.of_all * ${MILLIONTHS} as cost
-  from ${copy}.spend s semi join stale using (d, campaign) left join days using (d, campaign)
-  where s.of_all > 0 and coalesce(days.clicks, 0) <= 0
-  union all
-  select s.d, s.campaign, nullif(s.sub1, ''), true, s.of_sub1 * ${MILLIONTHS}
-  from ${copy}.spend s semi join stale using (d, campaign)
-    left join counted c on c.d = s.d and c.campaign = s.campaign and c.sub1 is not distinct from nullif(s.sub1, '')
-  where s.of_sub1 > 0 and coalesce(c.clicks, 0) <= 0`
+  select d, campaign, sub1, has_sub1, least(cost - part * ${MOST_SHARED}, ${MOST_SHARED})
+  from (
+    select *, unnest(range((cost // ${MOST_SHARED})::bigint + 1)) as part from (
+      select s.d, s.campaign, null as sub1, false as has_sub1, ${unsharedOf('s.of_all', 'days.clicks')} as cost
+      from ${copy}.spend s semi join stale using (d, campaign) left join days using (d, campaign)
+      union all
+      select s.d, s.campaign, nullif(s.sub1, ''), true, ${unsharedOf('s.of_sub1', 'c.clicks')}
+      from ${copy}.spend s semi join stale using (d, campaign)
+        left join counted c on c.d = s.d and c.campaign = s.campaign and c.sub1 is not distinct from nullif(s.sub1, '')
+    )
+  ) where cost > part * ${MOST_SHARED}`
+const unsharedOf = (amount: string, clicks: string) =>
+  `case when coalesce(${clicks}, 0) <= 0 then ${amount} * ${MILLIONTHS}
+    else greatest(${amount} * ${MILLIONTHS} // ${clicks} - ${MOST_SHARED}, 0) * ${clicks} end`

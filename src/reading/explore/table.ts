@@ -46,7 +46,7 @@ export const FACT_COLUMNS = [
   ...['revenue', 'revenue_pending'].map(name => `sign * coalesce(${name}, 0)::bigint as ${name}`),
   'sign * cost::bigint * 1000 as own_cost',
   // The click's own cost, until `pricing.ts` replaces it by the shares of booked spend.
-  ...['cost', 'cost_apart'].map(name => `(sign * coalesce(cost, 0)::bigint * 1000)::hugeint as ${name}`),
+  ...['cost', 'cost_apart'].map(name => `sign * coalesce(cost, 0)::bigint * 1000 as ${name}`),
   ...['without_cost', 'without_cost_apart'].map(
     name => `(case when cost is null then sign else 0 end)::tinyint as ${name}`,
   ),
