@@ -4,13 +4,14 @@
  */
 import { MOST_CSV_LINES, MOST_EXPLORE_ROWS, SPEND_KEY } from '../../contract/explore.ts'
 import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
-import { isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
+import { type ExploreDimension, isObjectDimension, type ObjectDimension } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { possible, type Window } from '../../contract/window.ts'
 import type { Context, Ground } from '../../ground/room.ts'
+import { type TextColumn, TEXTS } from '../segments/facts.ts'
 import { visitorHashOf } from '../segments/seal.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import type * as api from './api.ts'
@@ -118,7 +119,10 @@ export const exploreDeeds = (explorer: Explorer) => ({
   ) {
     const { database, actor } = context
     return listValues(database.reads, actor.org_id, query, (window, question) =>
-      withFacts(explorer, context, actor.org_id, window, question, NOTHING_ELSE),
+      withFacts(explorer, context, actor.org_id, window, question, {
+        ...NOTHING_ELSE,
+        texts: textsAmong([query.dimension]),
+      }),
     )
   },
 })
@@ -145,6 +149,9 @@ const UNDER_WAY = {
   headers: { 'retry-after': '60' },
 }
 
+const textsAmong = (dimensions: readonly ExploreDimension[]): TextColumn[] =>
+  TEXTS.filter(text => (dimensions as readonly string[]).includes(text))
+
 type QuestionFacts = LocalFacts & Pick<Snapshot, 'incomplete_days'>
 type SnapshotSeen = { readonly snapshot: Snapshot; readonly reads: Pick<pg.Pool, 'query'>; readonly window: Window }
 
@@ -158,12 +165,17 @@ function withFacts<T>(
   org_id: number,
   asked: Window,
   question: (ask: Ask, facts: QuestionFacts) => Promise<T>,
-  wants: Wants,
+  { texts, ...wants }: Wants & { readonly texts: readonly TextColumn[] },
 ): Promise<T> {
   const { files, folder, limits } = explorer
   return withSnapshot(explorer, ground, org_id, asked, wants, async (ask, { snapshot, reads, window }) => {
     const days = { first: dayOf(window.from), last: dayOf(window.to) }
-    const facts = await bringFacts(ask, { files, reads, ...limits }, { folder, org_id }, { ...snapshot, ...days })
+    const facts = await bringFacts(
+      ask,
+      { files, reads, texts, ...limits },
+      { folder, org_id },
+      { ...snapshot, ...days },
+    )
     if (typeof facts === 'string') return facts
     return { told: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
   })
@@ -213,7 +225,8 @@ const isGone = (error: unknown) => error instanceof FilesGone || (error as NodeJ
 function answerQuestion(explorer: Explorer, ground: Ground, org_id: number, question: ParsedQuestion, most: number) {
   const { window, before, levels, filters } = question
   const all = { from: before?.from ?? window.from, to: window.to }
-  const wantsTies = [...levels, ...filters].some(({ dimension }) => dimension === 'source' || dimension === 'funnel')
+  const dimensions = [...levels, ...filters].map(({ dimension }) => dimension)
+  const wantsTies = dimensions.some(dimension => dimension === 'source' || dimension === 'funnel')
   return withFacts(
     explorer,
     ground,
@@ -224,7 +237,7 @@ function answerQuestion(explorer: Explorer, ground: Ground, org_id: number, ques
       incomplete_days: facts.incomplete_days,
       emptied_before: facts.emptied_before,
     }),
-    { wantsTies, wantsSpend: haveCost(madeIn(sumsOfQuestion(question))) },
+    { wantsTies, wantsSpend: haveCost(madeIn(sumsOfQuestion(question))), texts: textsAmong(dimensions) },
   )
 }
 

@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { pino } from 'pino'
 import { seedExplored } from '../../../tests/support/explored.ts'
 import { newId, seedOrganization, startHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { TEXTS } from '../segments/facts.ts'
 import { copyNamed, DEFINITION, layoutOf } from './copy-file.ts'
 import { type Ask, type Engine, openEngine } from './engine.ts'
 import { type Files, openFiles } from './files.ts'
@@ -35,7 +36,7 @@ const none: Files = { ...files, fetch: () => assert.fail('nothing is missing') }
 
 const copiesOf = (org_id: number) => readdirSync(join(folder, String(org_id))).filter(name => name.endsWith('.duckdb'))
 
-const LIMITS = { most_words: 1000, priced_at_once: 1000 }
+const LIMITS = { texts: TEXTS, most_words: 1000, priced_at_once: 1000 }
 
 function openProcess() {
   const engine = openEngine(folder, log, { question_ms: 60_000 })

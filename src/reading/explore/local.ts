@@ -88,7 +88,13 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
 }
 
-type FactSource = { readonly files: Files; readonly reads: Pick<pg.Pool, 'query'> } & WordLimits & PricingLimits
+type FactSource = {
+  readonly files: Files
+  readonly reads: Pick<pg.Pool, 'query'>
+  /** The text columns whose numbers the question needs. */
+  readonly texts: readonly TextColumn[]
+} & WordLimits &
+  PricingLimits
 export type Lacking = 'gone' | 'more'
 
 /**
@@ -111,7 +117,7 @@ export async function bringFacts(
 
 async function bringNow(
   ask: Ask,
-  { files, reads, most_words, priced_at_once }: FactSource,
+  { files, reads, texts, most_words, priced_at_once }: FactSource,
   place: CopyPlace,
   snapshot: Snapshot & { readonly first: string; readonly last: string },
 ): Promise<LocalFacts | Lacking> {
@@ -132,7 +138,7 @@ async function bringNow(
     }
     if (portion.length < missing.length) return 'more'
   }
-  const facts = await factsIn(ask, copy, place, { files, most_words }, snapshot)
+  const facts = await factsIn(ask, copy, place, { files, texts, most_words }, snapshot)
   if (snapshot.spend === undefined) return facts
   const asked = { reads, org_id: place.org_id, most_words, priced_at_once, spend: snapshot.spend }
   const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
@@ -144,7 +150,7 @@ async function factsIn(
   ask: Ask,
   { name, values, numbered }: Copy,
   { org_id }: CopyPlace,
-  { files, most_words }: Pick<FactSource, 'files' | 'most_words'>,
+  { files, texts, most_words }: Pick<FactSource, 'files' | 'texts' | 'most_words'>,
   { tail, ties, goals, emptied_before }: Snapshot,
 ): Promise<LocalFacts> {
   const facts: LocalFacts = {
@@ -168,9 +174,9 @@ async function factsIn(
       await ask(
         `create or replace temp table said as select 0 as s, ${FACT_COLUMNS} ${fromFiles(paths, "'d': INTEGER")}`,
       )
-      await learnWords(ask, name, 'said', { numbered, most_words })
+      await learnWords(ask, name, 'said', { numbered, most_words }, texts)
       await ask(
-        `${part === 0 ? `create temp table ${TAIL} as` : `insert into ${TAIL}`} from ${withNumbers(name, 'said', numbered)}`,
+        `${part === 0 ? `create temp table ${TAIL} as` : `insert into ${TAIL}`} from ${withNumbers(name, 'said', numbered, texts)}`,
       )
     }
     await ask('drop table said')

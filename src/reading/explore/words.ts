@@ -67,18 +67,17 @@ export async function learnWords(
   }
 }
 
-/** SQL of these rows, with the numbers of their words in these columns added. */
+/** SQL of these rows, with the columns of numbers added. Only these columns are filled: each join with a table of words takes milliseconds, however few the rows are. */
 export function withNumbers(
   copy: string,
   from: string,
   numbered: ReadonlySet<TextColumn>,
   names: readonly TextColumn[] = TEXTS,
 ): string {
-  const numbers = names.map(name =>
-    numbered.has(name) ? `w_${name}.number as ${numberOf(name)}` : `null::integer as ${numberOf(name)}`,
+  const filled = names.filter(name => numbered.has(name))
+  const numbers = TEXTS.map(name =>
+    filled.includes(name) ? `w_${name}.number as ${numberOf(name)}` : `null::integer as ${numberOf(name)}`,
   )
-  const joins = names
-    .filter(name => numbered.has(name))
-    .map(name => `left join ${tableOf(copy, name)} w_${name} on w_${name}.word = f.${name}`)
+  const joins = filled.map(name => `left join ${tableOf(copy, name)} w_${name} on w_${name}.word = f.${name}`)
   return `(select f.*, ${numbers.join(', ')} from ${from} f ${joins.join(' ')})`
 }
