@@ -77,7 +77,7 @@ function askingOfAll(common: Common, window: Asking['window'], prefix: string): 
   return { ...common, window, prefix, clicks }
 }
 
-const everyRow = ({ clicks, sums }: Asking): LevelRows => ({ sql: clicks(madeIn(sums)), isShort: false })
+const everyRow = ({ clicks, sums }: Asking): LevelRows => ({ sql: clicks(madeIn(sums)), grouped_keys: undefined })
 
 async function groundOf(asking: Asking, { rows, all, totals }: FirstRows, every: number): Promise<LevelGround> {
   const visitors = await visitorsIn(asking, every)

@@ -42,7 +42,7 @@ export async function findRows(asking: Asking, every: number): Promise<LevelRows
       .join(', ')} from ${WHOLE} w ${among.join(' ')}`,
   )
   await ask(`drop table ${WHOLE}`)
-  return { sql: LEFT, isShort: true }
+  return { sql: LEFT, grouped_keys: levels.length }
 }
 
 const havingOf = (question: ParsedQuestion, at: number) => (question.levels[at] as ParsedLevel).having
@@ -66,7 +66,7 @@ function summedBy({ sums, levels }: Asking, clicks: string): string {
 export async function rowsThen(asking: Asking): Promise<LevelRows> {
   const table = `${asking.prefix}${LEFT}`
   await asking.ask(`create temp table ${table} as ${summedBy(asking, asking.clicks(madeIn(asking.sums)))}`)
-  return { sql: table, isShort: true }
+  return { sql: table, grouped_keys: asking.levels.length }
 }
 
 /**

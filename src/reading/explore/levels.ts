@@ -162,10 +162,12 @@ function groupsOf({ asking, rows, visitors }: LevelGround, at: number, sort: Exp
   const k = keyName(at)
   const columns = madeIn(sums)
   const { dimension } = question.levels[at] as ParsedLevel
-  const found = `select p, k, k is not distinct from ${unknownIn(facts, dimension)} as is_spend, ${named(sums)} from (
-    select p, ${k} as k, ${summed(columns)} from ${rows.sql} group by all
-    having sum(sign) <> 0 ${haveCost(columns) ? 'or sum(cost) <> 0' : ''}
-  )`
+  const groups =
+    rows.grouped_keys === 1
+      ? `select p, ${k} as k, ${columns.join(', ')} from ${rows.sql}`
+      : `select p, ${k} as k, ${summed(columns)} from ${rows.sql} group by all`
+  const found = `select p, k, k is not distinct from ${unknownIn(facts, dimension)} as is_spend, ${named(sums)} from (${groups})
+    where sign <> 0 ${haveCost(columns) ? 'or cost <> 0' : ''}`
   const numbered = facts.numbered(dimension)
   const worded =
     numbered === undefined

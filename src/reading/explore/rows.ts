@@ -23,8 +23,8 @@ export type Asking = {
   readonly clicks: (columns: readonly string[]) => string
 }
 
-/** Rows of `p` (the parent row), the keys of a level and those below it, and the columns of sums. `isShort`: they are grouped by all keys. */
-export type LevelRows = { readonly sql: string; readonly isShort: boolean }
+/** Rows of `p` (the parent row), the keys of a level and those below it, and the columns of sums. `grouped_keys`: by how many keys below `p` they are grouped; undefined: not at all. */
+export type LevelRows = { readonly sql: string; readonly grouped_keys: number | undefined }
 
 /** `rows`: the first level is computed from them; `all`: the levels below it are. */
 export type FirstRows = { readonly rows: LevelRows; readonly all: LevelRows; readonly totals: Sums }
@@ -39,7 +39,7 @@ const MUCH_SHORTENED = 1000
 /** The rows of the first level, and their totals. */
 export async function rowsOfFirstLevel(asking: Asking): Promise<FirstRows> {
   const { sums, levels } = asking
-  const all: LevelRows = { sql: asking.clicks(madeIn(sums)), isShort: false }
+  const all: LevelRows = { sql: asking.clicks(madeIn(sums)), grouped_keys: undefined }
   const clicks = await countOf(asking)
   const short = await shortened(asking, all, levels, { parents: 1, clicks, least: SHORTENED })
   const first =
@@ -72,7 +72,7 @@ async function shortened(
   const table = `${prefix}short${levels[0]?.at}of${levels.length}`
   const keys = levels.map(({ at }) => keyName(at)).join(', ')
   await ask(`create temp table ${table} as select p, ${keys}, ${summed(madeIn(sums))} from ${sql} group by all`)
-  return { sql: table, isShort: true }
+  return { sql: table, grouped_keys: levels.length }
 }
 
 /** The rows that the level below `at` is computed from: those of the groups that were kept at `at`. */
@@ -84,14 +84,15 @@ export async function rowsBelow(
 ): Promise<LevelRows> {
   const { ask, sums, prefix, levels } = asking
   const clicks = Number(kept.reduce((sum, { clicks }) => sum + clicks, 0n))
-  const next: LevelRows = { sql: joinedTo(asking, at, rows.sql, madeIn(sums)), isShort: rows.isShort }
-  if (rows.isShort) return next
+  const grouped_keys = rows.grouped_keys === undefined ? undefined : rows.grouped_keys - 1
+  const next: LevelRows = { sql: joinedTo(asking, at, rows.sql, madeIn(sums)), grouped_keys }
+  if (grouped_keys !== undefined) return next
   const left = levels.filter(level => level.at > at)
   const short = await shortened(asking, next, left, { parents: kept.length, clicks, least: SHORTENED })
   if (short !== undefined) return short
   if (clicks > MOST_KEPT) return next
   await ask(`create temp table ${prefix}kept${at} as from ${next.sql}`)
-  return { sql: `${prefix}kept${at}`, isShort: false }
+  return { sql: `${prefix}kept${at}`, grouped_keys: undefined }
 }
 
 /** Rows of the level `at` as rows of the next: those of its kept groups, with the group's number as `p`. */
