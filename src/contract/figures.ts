@@ -158,7 +158,7 @@ export const FIGURES = {
   },
   revenue_pending: {
     name: 'Pending revenue',
-    short: 'Hold',
+    short: 'Pending rev.',
     unit: 'money',
     counts: 'money',
     of: 'every type',
@@ -167,7 +167,7 @@ export const FIGURES = {
   },
   approved: {
     name: 'Paid conversions',
-    short: 'Paid',
+    short: 'Paid conv.',
     unit: 'count',
     counts: 'conversions',
     of: 'every type',

@@ -182,7 +182,7 @@ test(
     await expect(page.getByLabel(/Ignore costs above/)).toHaveValue('0.5')
     await expect(page.getByText('In the last 30 days 2 of 3 clicks had no readable cost.')).toBeVisible()
     await page.goto(`/?campaign=${id}`)
-    const figures = page.getByRole('group', { name: /^Figures of the window/ })
+    const figures = page.getByRole('group', { name: /^Figures of these days/ })
     await expect(figures.getByRole('button', { name: /^Cost/ })).toContainText('$0.25')
   },
 )

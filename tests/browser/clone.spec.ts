@@ -113,7 +113,7 @@ test('a postback rule is cloned with its campaign, its method and its state', DE
   await expect(form.getByLabel('Start from')).toHaveValue('binom')
   await expect(form.getByLabel('Method')).toHaveValue('POST')
   await expect(form.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
-  await expect(form.getByLabel('First conversion per user only')).toBeChecked()
+  await expect(form.getByLabel('First conversion per person only')).toBeChecked()
   await expect(form.getByLabel('Active')).not.toBeChecked()
   await form.getByRole('button', { name: 'Add rule' }).click()
   await expect(page.getByText('The rule is added')).toBeVisible()

@@ -88,7 +88,7 @@ test(
     await page.goto('/settings/domains?q=answers')
     await page.getByRole('link', { name: 'answers.own.test' }).click()
     await page.getByLabel('At unknown paths', { exact: true }).selectOption('campaign')
-    await expect(page.getByText('scanners try them')).toBeVisible()
+    await expect(page.getByText('scanners then visit the name')).toBeVisible()
     await page.getByLabel('At unknown paths', { exact: true }).selectOption('redirect')
     await page.getByLabel('Address for at unknown paths').fill('ftp://nowhere')
     await page.getByRole('button', { name: 'Save domain' }).click()

@@ -113,7 +113,7 @@ test(
     await expect(details.getByRole('button', { name: 'Run again' })).toHaveAttribute('aria-disabled', 'true')
     await details.getByRole('button', { name: 'Close', exact: true }).last().click()
     await page.goto(`/clicks/${id}`)
-    await expect(page.getByText('Called again: Differs from what was recorded.')).toHaveCount(2)
+    await expect(page.getByText('Later postback: Differs from what was recorded.')).toHaveCount(2)
     await expect(page.getByText('The payout is 25, recorded is 20.')).toBeVisible()
     await expect(
       page.getByText('A payout of 20 is recorded; the status is chargeback, recorded is approved.'),

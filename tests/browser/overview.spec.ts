@@ -14,7 +14,7 @@ test('the overview shows what clicks came to, and which zones earned and lost mo
   const campaign = await seedTraffic(owner, sluice.address)
   await page.goto(`/?range=today&campaign=${campaign}`)
   await expect(page.getByText('Counted on the day of the click (UTC)')).toBeVisible()
-  const figures = page.getByRole('group', { name: /^Figures of the window/ })
+  const figures = page.getByRole('group', { name: /^Figures of these days/ })
   const figure = (name: string) => figures.getByRole('button', { name: new RegExp(`^${name}`) })
   await expect(figure('Clicks')).toContainText('4')
   await expect(figure('Conversions')).toContainText('3')
@@ -53,7 +53,7 @@ test('conversions on hold or rejected count in no CR, in the overview, the campa
   const says = async (rate: string) => {
     const pending = rate === '25.0%' ? '&pending=true' : ''
     await page.goto(`/?range=today&campaign=${campaign}${pending}`)
-    const figures = page.getByRole('group', { name: /^Figures of the window/ })
+    const figures = page.getByRole('group', { name: /^Figures of these days/ })
     await expect(figures.getByRole('button', { name: /^CR/ })).toContainText(rate)
     for (const [path, role, name] of [
       ['/campaigns?range=today', 'table', 'Campaigns'],
@@ -107,7 +107,7 @@ test('the money of a day that is not over is held against whole days, never agai
   // Five past midnight: of the day before, the same time of day holds no click yet, but all of its spend.
   await page.clock.setFixedTime(`${tomorrow}T00:05:00Z`)
   await page.goto(`/?range=today&campaign=${campaign}`)
-  const figures = page.getByRole('group', { name: /^Figures of the window/ })
+  const figures = page.getByRole('group', { name: /^Figures of these days/ })
   const figure = (name: string) => figures.getByRole('button', { name: new RegExp(`^${name}`) })
   await expect(figure('Revenue so far')).toContainText('before: $60.00')
   await expect(figure('Cost so far')).toContainText('before: $20.00')
@@ -190,7 +190,7 @@ test(
     const campaign = await seedTraffic(owner, sluice.address)
     await page.setViewportSize({ width: 1366, height: 768 })
     await page.goto(`/?campaign=${campaign}`)
-    const tiles = page.getByRole('group', { name: /^Figures of the window/ }).getByRole('button')
+    const tiles = page.getByRole('group', { name: /^Figures of these days/ }).getByRole('button')
     await expect(tiles).toHaveCount(8)
     const tops = await tiles.evaluateAll(found => found.map(tile => Math.round(tile.getBoundingClientRect().top)))
     expect(new Set(tops).size).toBe(1)
@@ -208,7 +208,7 @@ test('a refused call needs attention, and the line leads to where it is run agai
   await page.goto('/')
   const line = page.getByRole('listitem').filter({ hasText: /refused in the last 24 hours\./ })
   await expect(line.first()).toContainText('Macro not replaced')
-  await line.first().getByRole('link', { name: 'View and rerun' }).click()
+  await line.first().getByRole('link', { name: 'View and run again' }).click()
   await expect(page.getByRole('heading', { level: 1, name: /Refused/ })).toBeVisible()
   await expect(page.getByRole('row').filter({ hasText: 'Macro not replaced' }).first()).toBeVisible()
 })

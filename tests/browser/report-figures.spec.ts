@@ -41,7 +41,7 @@ test('each figure stands beside what it was as many days before, and days are co
   await expect(clicksOf(page, 'zone-7')).toHaveText('2+100.0%')
   await expect(clicksOf(page, 'zone-9')).toHaveText('1+1')
   await expect(clicksOf(page, 'Total')).toHaveText('3+200.0%')
-  await expect(page.getByText('Compared with')).toContainText('the previous period is whole')
+  await expect(page.getByText('Compared with')).toContainText('the previous period is complete')
   await page.getByRole('group', { name: 'Levels' }).getByRole('button', { name: 'sub1', exact: true }).click()
   await page.getByRole('menuitemradio', { name: 'Day', exact: true }).click()
   await expect(page.getByLabel('Compare with previous period')).toHaveAccessibleDescription(/Not available by day/)

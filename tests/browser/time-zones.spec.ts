@@ -45,9 +45,9 @@ test('two people of one workspace with different zones see their own days, and t
   await page.goto(`/?campaign=${id}&from=${dayIn('Asia/Tokyo')}&to=${dayIn('Asia/Tokyo')}`)
   const window = new URL((await asked).url()).searchParams
   expect(window.get('date_from')).toMatch(/T15:00:00\.000Z$/)
-  await expect(page.getByText('count by the share of their clicks')).toBeVisible()
+  await expect(page.getByText('their clicks count with their share of its spend')).toBeVisible()
   const figure = (on: typeof page, name: string) =>
-    on.getByRole('group', { name: /^Figures of the window/ }).getByRole('button', { name: new RegExp(`^${name}`) })
+    on.getByRole('group', { name: /^Figures of these days/ }).getByRole('button', { name: new RegExp(`^${name}`) })
   await expect(figure(page, 'Clicks')).toContainText('1')
   await expect(figure(page, 'Cost')).toContainText('5.00')
   await expect(figure(page, 'ROI')).toContainText('−100.0%')

@@ -9,7 +9,7 @@ export function CutDays({ days, source, className = 'mt-2' }: CutDaysProps) {
   if (!isRagged(days) || source == null || source === 'link') return null
   return (
     <p className={`text-sm text-ink-faint ${className}`}>
-      {`Spend is booked by UTC day. UTC days that lie only partly in these ${zoneNow()} days count by the share of their clicks.`}
+      {`Spend is booked by UTC day. If these ${zoneNow()} days contain only part of a UTC day, their clicks count with their share of its spend.`}
     </p>
   )
 }

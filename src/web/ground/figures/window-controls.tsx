@@ -63,7 +63,7 @@ export function GoalChoice({ goal, pending, campaign, isOfEvents, onChange }: Go
         onChange={event => onChange({ goal: event.target.value === 'own' ? undefined : (event.target.value as Goal) })}
       >
         <option value="own">{`Goal: ${own === 'Conversions' ? unnamed : own}`}</option>
-        <optgroup label="One for all">
+        <optgroup label="The same for all campaigns">
           {[...(isOfEvents === true ? [] : (['landed'] as const)), ...types].map(one => (
             <option key={one} value={one}>
               {`Goal: ${inWords(one)}`}
@@ -187,7 +187,9 @@ function DaysForm({
       : from > to
         ? 'The first day is after the last.'
         : daysIn({ from, to }) > widest || isTooWide({ from, to }, widest)
-          ? `That is ${daysIn({ from, to })} days; a report covers at most ${widest}${daysIn({ from, to }) === widest ? ' of 24 hours' : ''}.`
+          ? daysIn({ from, to }) > widest
+            ? `That is ${daysIn({ from, to })} days; a report covers at most ${widest}.`
+            : `One of these ${widest} days has 25 hours, so they are too long for a report. Choose one day less.`
           : undefined
   return (
     <DialogForm

@@ -164,7 +164,9 @@ function EventTable({ events, campaigns }: { events: readonly EventRow[]; campai
               </RowHead>
               <Cell>
                 {inWords(event.type)} <Attribution payload={event.payload} />{' '}
-                {event.test && <Badge title="On a test click: not billed and not sent on">Test</Badge>}
+                {event.test && (
+                  <Badge title="On a test click: not billed, and not sent by postback or to an ad account">Test</Badge>
+                )}
               </Cell>
               <Cell numeric faint={event.payout === null}>
                 <PayoutText event={event} />

@@ -68,8 +68,8 @@ function RecordForm({ onClose }: { onClose: () => void }) {
       <Note kind="warning">
         <strong>This cannot be undone:</strong>{' '}
         {isCharging
-          ? 'it charges the balance once per person, is sent to the ad account and fires postbacks.'
-          : 'it is sent to the ad account and fires postbacks.'}
+          ? 'it charges the balance once per person, is sent to the ad account and triggers postbacks.'
+          : 'it is sent to the ad account and triggers postbacks.'}
       </Note>
     </DraftForm>
   )

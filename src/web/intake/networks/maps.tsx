@@ -28,7 +28,7 @@ const LABELS: Record<Field, string> = {
   telegram_user_id: 'Telegram user id',
 }
 const HINTS: Partial<Record<Field, string>> = {
-  transaction_id: 'Tells conversions of the same type on one click apart. A repeated id does nothing.',
+  transaction_id: 'Distinguishes several conversions of one type on one click. A repeated id does nothing.',
   currency: 'A currency in the postback overrides the network’s currency below.',
 }
 

@@ -69,7 +69,7 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
     <>
       <PageHeader title={network.name} words={`${TEMPLATE_LABELS[network.template].name}. ${lastCall}`}>
         <Link to="/refused-events" search={{ network: network.id }} className="text-accent hover:underline">
-          Failed postbacks
+          Refused postbacks
         </Link>
       </PageHeader>
       <AddressSetting network={network} />
@@ -81,7 +81,7 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
       >
         <Setting
           title="Network"
-          words="Postbacks from an IP address that is not listed are refused and kept. Blank: any IP may call."
+          words="Postbacks from an IP address that is not listed are refused and kept. Blank: every IP address is allowed."
         >
           <div className="flex flex-col gap-4">
             <TextField label="Name" value={now.name} onChange={event => set({ name: event.target.value })} />

@@ -20,7 +20,7 @@ export function StatusChanges({ network, onChange }: { network: NetworkRow; onCh
     <div className="flex flex-col gap-4">
       <Checkbox
         label="Allow payout updates"
-        words="A later paid status with another payout, or after a rejection, updates the conversion. Off: the call is kept under Refused."
+        words="A later postback with a paid status changes the conversion, if it has another payout or comes after a rejection. Off: it is kept under Refused."
         checked={network.amend}
         onChange={event => onChange({ amend: event.target.checked })}
       />

@@ -35,7 +35,7 @@ export function RefusedEventsPage() {
     <>
       <PageHeader
         title="Refused"
-        words="Conversions that were not recorded, or were recorded but earn nothing. Kept for 30 days. After a fix, run those that were not recorded again."
+        words="Conversions that were not recorded, or were recorded but earn nothing. Kept for 30 days. After you fix the cause, conversions that were not recorded can be run again."
       >
         <SearchField value={search.q} onSeek={q => narrow({ q })} />
         <Choice

@@ -111,7 +111,7 @@ function Preview({ plan: { count: total, first } }: { plan: RunPlan }) {
     <section aria-live="polite" className="flex flex-col gap-2">
       <Note>
         <strong>{count(total)}</strong> refused {total === 1 ? 'conversion' : 'conversions'}.
-        {first.length > 0 && ' This is how they are read today. Unknown clicks show up when they run.'}
+        {first.length > 0 && ' This is how they are read now. Whether their clicks exist is checked when they run.'}
       </Note>
       {first.length > 0 && (
         <ol

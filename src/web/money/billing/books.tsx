@@ -78,7 +78,7 @@ function ReconciliationResult({
         <ul className="flex list-disc flex-col gap-1 pl-5">
           {findings.map(({ check, wrong }) => (
             <li key={`${check} ${wrong}`}>
-              Violated: {check}. <code className="font-mono text-sm break-all">{wrong}</code>
+              Not true: {check}. <code className="font-mono text-sm break-all">{wrong}</code>
             </li>
           ))}
         </ul>

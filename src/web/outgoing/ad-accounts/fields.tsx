@@ -55,7 +55,7 @@ export function SettingsFields({ form }: FieldsProps) {
       {canRestate && (
         <Checkbox
           label="Restate"
-          words="Reports a smaller amount that is approved later to Google for the same conversion. Never 0, because Google could not correct it again."
+          words="If a smaller amount is approved later, reports it to Google for the same conversion. 0 is never reported, because Google could not correct it again."
           {...form.register('restate')}
         />
       )}

@@ -78,7 +78,7 @@ export function DeliveriesPage() {
     <>
       <PageHeader
         title="Deliveries"
-        words="Each is sent at least once and retried for about a day. Open its attempts to see what the receiver answered."
+        words="Conversions sent by postback or to ad accounts. Each is retried for about a day. Open its attempts to see the receiver’s answers."
       >
         {search.target !== undefined && (
           <Button look="quiet" onClick={() => narrow({ target: undefined })}>

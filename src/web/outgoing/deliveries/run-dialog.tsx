@@ -69,7 +69,7 @@ function RunForm({ what, plan, days, onClose }: Omit<RunDialogProps, 'open' | 't
         <Button onClick={onClose}>Cancel</Button>
         {preview === undefined ? (
           <Button type="submit" look="primary" pending={previewing.isPending}>
-            Preview calls
+            Preview
           </Button>
         ) : (
           <Button
@@ -108,13 +108,13 @@ function RunPreview({ plan: { count: total, has_more, calls }, what }: { plan: P
           // A scrolling region must be reachable by keyboard.
           // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
           tabIndex={0}
-          aria-label="The first calls"
+          aria-label="The first addresses"
           className="max-h-64 overflow-auto rounded-md border border-line bg-sunken px-3 py-2 font-mono text-sm"
         >
           {calls.map(({ event_id, method, url, skip }) => (
             <li key={event_id} className="py-0.5 break-all">
               {url === null ? (
-                <span className="text-warn">Skipped: {skip ?? 'it cannot be called'}</span>
+                <span className="text-warn">Skipped: {skip ?? 'it cannot be sent'}</span>
               ) : (
                 `${method} ${url}`
               )}

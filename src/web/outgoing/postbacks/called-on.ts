@@ -11,10 +11,10 @@ export const CALLED_ON_WORDS: Readonly<Record<CalledOn, string>> = {
   any_change: 'Its status or amount changes',
 }
 export const CALLED_ON_HINTS: Readonly<Record<CalledOn, string>> = {
-  recorded: 'Called at once, even while on hold.',
-  approved: 'Called at once, or on approval if it was on hold.',
+  recorded: 'Sent at once, even if the conversion is on hold.',
+  approved: 'Sent at once, or on approval if the conversion was on hold.',
   rejected: 'With {revenue} 0.',
   refunded: 'With {revenue} 0.',
   chargeback: 'With {revenue} 0.',
-  any_change: 'Called at each change after recording, with the new {status} and {revenue}.',
+  any_change: 'Sent at each change after recording, with the new {status} and {revenue}.',
 }

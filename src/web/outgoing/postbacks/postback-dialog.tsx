@@ -206,14 +206,14 @@ function PostbackForm({ rule, original, source, onClose }: FormProps) {
         onChange={next => form.setValue('url', next, chosenIn(form))}
       />
       <Checkbox
-        label="First conversion per user only"
-        words="Calls only for each person’s first matching conversion after this is switched on."
+        label="First conversion per person only"
+        words="Sends a postback only for each person’s first matching conversion after this is switched on."
         {...form.register('once_per_person')}
       />
       {rule === undefined && (
         <Checkbox
           label="Active"
-          words="Calls for conversions from now on. Clear it to save the rule without calling."
+          words="Sends postbacks for conversions from now on. Off: the rule is saved, but sends nothing."
           {...form.register('active')}
         />
       )}

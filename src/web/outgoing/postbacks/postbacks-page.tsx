@@ -52,7 +52,7 @@ export function PostbacksPage() {
   return (
     <ListPage
       title="Postbacks"
-      words="Each rule calls its address once for every matching conversion, and retries if the call fails."
+      words="Each rule sends one postback to its address for every matching conversion, and retries if it fails."
       what="rules"
       filters={
         <>
@@ -168,7 +168,7 @@ function RuleLine({ rule }: { rule: RuleRow }) {
         {rule.on !== 'recorded' && (
           <span className="text-ink-faint">, when {CALLED_ON_WORDS[rule.on].toLowerCase()}</span>
         )}
-        {rule.once_per_person && <span className="text-ink-faint">, first conversion per user only</span>}
+        {rule.once_per_person && <span className="text-ink-faint">, first conversion per person only</span>}
       </Cell>
       <Cell className="max-w-96 truncate font-mono text-sm" title={rule.url}>
         {rule.url}
@@ -193,7 +193,7 @@ function RuleMenu({ rule, onEdit }: { rule: RuleRow; onEdit: () => void }) {
   const confirmSwitch = () =>
     confirm({
       title: rule.active ? `Switch ${name} off?` : `Switch ${name} on?`,
-      words: rule.active ? 'New conversions no longer call its address.' : 'New conversions call its address.',
+      words: rule.active ? 'It sends no postbacks for new conversions.' : 'It sends postbacks for new conversions.',
       action: rule.active ? 'Switch off' : 'Switch on',
       look: 'primary',
       deed: () => call(updatePostbackRule, { params: { id: rule.id }, body: { active: !rule.active } }),
@@ -242,8 +242,8 @@ function RuleMenu({ rule, onEdit }: { rule: RuleRow; onEdit: () => void }) {
         open={opened === 'backfill'}
         onClose={close}
         title="Run over past conversions"
-        words={`Calls ${name} once for each past conversion it was not called for yet.`}
-        what="conversions the rule was not called for"
+        words={`Sends one postback of ${name} for each past conversion that had none yet.`}
+        what="conversions without a postback of this rule"
         plan={body => call(backfillPostbackRule, { params: { id: rule.id }, body })}
       />
     </>

@@ -20,7 +20,7 @@ export function TestFireDialog({ rule, open, onClose }: { rule: RuleRow; open: b
       open={open}
       onClose={onClose}
       title="Test postback"
-      description={`Calls the rule for ${inWords(rule.event_type)} now, with a made-up event id. No delivery is recorded.`}
+      description={`Sends the postback for ${inWords(rule.event_type)} now, with a made-up event id. No delivery is recorded.`}
       width="wide"
     >
       {open && <TestFire rule={rule} onClose={onClose} />}
@@ -69,7 +69,7 @@ function TestFireResult({ fired: { ok, method, url, status, error, answer, took_
       <div className="flex flex-wrap items-center gap-2">
         <Badge tone={ok ? 'good' : 'bad'}>{status === null ? 'No answer' : `HTTP ${status}`}</Badge>
         <span className="text-ink-soft">
-          {ok ? 'A real call would count as delivered' : 'A real call would be retried'}, after {took_ms} ms
+          {ok ? 'A real postback would count as delivered' : 'A real postback would be retried'}, after {took_ms} ms
         </span>
       </div>
       <p className="font-mono text-sm break-all">

@@ -27,7 +27,7 @@ export function DeletedWorkspace({ workspace }: { workspace: Workspace }) {
         words={
           workspace.deleted_at === null
             ? undefined
-            : `Deleted ${moment(workspace.deleted_at)}. Its rows are kept. Until it is restored, every call with one of its keys answers 409 org_deleted.`
+            : `Deleted ${moment(workspace.deleted_at)}. Its data is kept. Until it is restored, calls with its API keys are refused (409 org_deleted).`
         }
       />
       <RefusalNote refused={restore.error} className="mb-3" />

@@ -34,7 +34,7 @@ export function WorkspaceMenu() {
   const restore = ({ id, name }: Workspace) =>
     confirm({
       title: `Restore ${name}?`,
-      words: 'It is deleted and refuses every call. Restoring brings it back as it was, and you switch to it.',
+      words: 'It is deleted. Restoring brings it back as it was, and you switch to it.',
       action: 'Restore and switch',
       look: 'primary',
       deed: async () => {

@@ -71,7 +71,7 @@ export function WorkspacePage() {
       <Setting
         title="Delete"
         danger
-        words="Every call with one of its keys then answers 409 org_deleted. Its rows are kept: an owner can restore it at any time."
+        words="Calls with its API keys are then refused (409 org_deleted). Its data is kept: an owner can restore it at any time."
       >
         <DeleteButton workspace={active} reason={reason} />
       </Setting>

@@ -65,7 +65,7 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
   }),
   balance_empty: ({ reason }) => ({
     what: 'The balance is below zero',
-    follows: `It is $${money(reason ?? '0')}. Nothing is refused or lost; where the workspace holds deliveries, they wait for a top-up.`,
+    follows: `It is $${money(reason ?? '0')}. Conversions are still recorded. If the workspace holds deliveries, they wait for a top-up.`,
     cure: { label: 'Top up', link: toBilling },
   }),
   balance_low: ({ reason }) => ({
@@ -75,34 +75,34 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
   }),
   ad_account_broken: ({ id, name, reason }) => ({
     what: `The ad account ${name} takes no conversions`,
-    follows: `They wait until it is reconnected.${because(reason)}`,
+    follows: `Conversions wait until you reconnect it.${because(reason)}`,
     cure: { label: 'Reconnect', link: linkOptions({ to: '/ad-accounts/$id', params: { id } }) },
   }),
   ad_account_failing: ({ id, name, count: failures }) => ({
     what: `Sending conversions to ${name} fails`,
-    follows: `${some(failures, 'call')} in a row failed. Sluice keeps trying.`,
-    cure: { label: 'See the failed calls', link: toDeliveries(id) },
+    follows: `${some(failures, 'attempt')} in a row failed. Sluice keeps trying.`,
+    cure: { label: 'See the failed deliveries', link: toDeliveries(id) },
   }),
   postback_off: ({ name, reason }) => ({
-    what: `Postbacks to ${name} were turned off`,
+    what: `Postbacks to ${name} were switched off`,
     follows: `Conversions are not reported there.${because(reason)}`,
-    cure: { label: 'Turn on', link: linkOptions({ to: '/postbacks' }) },
+    cure: { label: 'Switch on', link: linkOptions({ to: '/postbacks' }) },
   }),
   postback_failing: ({ id, name, count: failures }) => ({
     what: `Postbacks to ${name} fail`,
-    follows: `${some(failures, 'call')} in a row failed. Sluice keeps trying.`,
-    cure: { label: 'See the failed calls', link: toDeliveries(id) },
+    follows: `${some(failures, 'attempt')} in a row failed. Sluice keeps trying.`,
+    cure: { label: 'See the failed deliveries', link: toDeliveries(id) },
   }),
   spend_unreadable: ({ id, name, reason }) => ({
     what: `The spend of ${name} cannot be read`,
-    follows: `Cost and profit of its campaigns are not complete.${because(reason)}`,
+    follows: `Cost and profit of its campaigns are incomplete.${because(reason)}`,
     cure: { label: 'Fix the account', link: linkOptions({ to: '/ad-spend/accounts/$id', params: { id } }) },
   }),
-  calls_refused: ({ id, name, count: calls, reason }) => ({
-    what: `${some(calls, 'call')}${name === '' ? '' : ` from ${name}`} ${calls === 1 ? 'was' : 'were'} refused in the last 24 hours`,
-    follows: `Conversions may be missing. ${calls === 1 ? 'The reason' : 'Most often'}: ${reason ?? ''}.`,
+  calls_refused: ({ id, name, count: refused, reason }) => ({
+    what: `${name === '' ? some(refused, 'conversion') : `${some(refused, 'postback')} from ${name}`} ${refused === 1 ? 'was' : 'were'} refused in the last 24 hours`,
+    follows: `${refused === 1 ? 'The reason' : 'The most frequent reason'}: ${reason ?? ''}. Conversions may be missing.`,
     cure: {
-      label: 'View and rerun',
+      label: 'View and run again',
       link: linkOptions({ to: '/refused-events', search: { state: 'refused', ...(id !== '' && { network: id }) } }),
     },
   }),
@@ -123,17 +123,17 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
   }),
   channel_lost: ({ id, name, reason }) => ({
     what: `${name}: no invite links can be made`,
-    follows: reason === null ? 'The bot has lost its permission there.' : sentence(reason),
-    cure: { label: 'Restore the permission', link: toChannel(id) },
+    follows: reason === null ? 'The bot has lost its right to invite users.' : sentence(reason),
+    cure: { label: 'Restore the right', link: toChannel(id) },
   }),
   channel_links_low: ({ id, name }) => ({
     what: `${name}: invite links run out`,
-    follows: 'Visitors who share a link cannot be told apart when they join.',
+    follows: 'Visitors then share a link, so joins cannot be matched to clicks with certainty.',
     cure: { label: 'Increase the pool', link: toChannel(id) },
   }),
   broadcast_stopped: ({ id, name, count: left, reason }) => ({
     what: `The broadcast ${name} has stopped`,
-    follows: `${some(left, 'recipient')} did not get it.${because(reason)}`,
+    follows: `${some(left, 'recipient')} ${left === 1 ? 'has' : 'have'} not got it yet.${because(reason)}`,
     cure: { label: 'Resume', link: linkOptions({ to: '/broadcasts/$id', params: { id } }) },
   }),
   cap_reached: ({ id, name, object, until, reason }) => ({
@@ -149,11 +149,11 @@ const WORDS: Readonly<Record<AttentionKind, Words>> = {
   }),
   days_incomplete: ({ count: days, since }) => ({
     what: `Clicks of ${some(days, 'day')} are missing in the report`,
-    follows: `${since === null ? '' : `The first is ${day(since.slice(0, 10))}. `}They are recounted within some minutes.`,
+    follows: `${since === null ? '' : `The first day is ${day(since.slice(0, 10))}. `}Sluice recounts these days within some minutes.`,
   }),
   job_failing: ({ name }) => ({
     what: `${JOBS[name] ?? name} fails`,
-    follows: 'Sluice keeps retrying. The reason is in its log.',
+    follows: 'Sluice keeps retrying. The reason is in the server’s log.',
   }),
 }
 

@@ -9,7 +9,7 @@ const SOURCES: Readonly<Record<string, string>> = {
   manual: 'manual entry',
   api: 'the API',
   spread: 'spread amounts',
-  account: 'ad accounts',
+  account: 'spend accounts',
   link: 'campaign links',
   mixed: 'several sources',
 }

@@ -25,7 +25,7 @@ export const DIMENSION_WORDS: Readonly<Record<ExploreDimension, string>> = {
   path: 'Flow path',
   geo: 'Country',
   device: 'Device',
-  os: 'System',
+  os: 'OS',
   browser: 'Browser',
   platform: 'Platform',
   ...(Object.fromEntries(SUBS.map(sub => [sub, sub])) as Record<(typeof SUBS)[number], string>),
@@ -42,7 +42,7 @@ export const OFFERED: readonly Offered[] = [
   { title: 'Visitor', dimensions: ['geo', 'device', 'os', 'browser', 'platform', 'is_new', 'status'] },
   { title: 'From the link', dimensions: [...SUBS, 'ref_id'] },
   { title: 'Time', dimensions: TIME_DIMENSIONS },
-  { title: 'Sent on by', dimensions: ['ad_account', 'bot'] },
+  { title: 'Other', dimensions: ['ad_account', 'bot'] },
 ]
 
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const

@@ -31,7 +31,7 @@ export function MixedGoals({ question }: { question: Question }) {
   const hasCost = without.some(({ cost }) => cost !== null)
   return (
     <p className="mt-2 text-sm text-ink-faint">
-      {`${without.length} of ${campaigns.length} campaigns have no ${inWords(goal)}, but the total’s CR${hasCost ? ' and CPA include their clicks and cost' : ' includes their clicks'}. Choose a campaign, or the goal of each.`}
+      {`${without.length} of ${campaigns.length} campaigns have no ${inWords(goal)}, but the total’s CR${hasCost ? ' and CPA include their clicks and cost' : ' includes their clicks'}. Choose a campaign, or count each campaign’s own goal.`}
     </p>
   )
 }

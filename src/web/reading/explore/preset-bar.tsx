@@ -24,7 +24,7 @@ export function PresetBar({ presets, search, words, onChange, children }: Preset
           label="Presets"
           segments={presets.map(({ title, dimension }) => ({
             title,
-            hint: dimension === undefined ? 'The traffic source does not send this' : words(dimension),
+            hint: dimension === undefined ? 'The campaign’s traffic source sends no such value' : words(dimension),
             isNow: dimension !== undefined && isBy(dimension, search),
             onSelect: dimension && (() => onChange(byPreset(dimension, search))),
           }))}

@@ -28,7 +28,8 @@ export function ViewDialog(props: ViewDialogProps) {
       onClose={onClose}
       title={view === undefined ? 'Save as a view' : view.name}
       {...(view === undefined && {
-        description: 'Levels, filters, columns and days as they are on the screen; days such as Last 7 days move on.',
+        description:
+          'Saves the levels, filters, columns and days of this page. Days such as Last 7 days stay relative to today.',
       })}
     >
       <ViewForm key={view?.id} {...props} />

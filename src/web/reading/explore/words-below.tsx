@@ -32,7 +32,7 @@ export function WordsBelow({ answer, columns, isRunning, words, note }: WordsBel
     ...(window_before === undefined
       ? []
       : [
-          `Compared with ${exactMoment(window_before.from)} to ${exactMoment(window_before.to)}.${isRunning ? ' The last day is still running; the previous period is whole.' : ''}`,
+          `Compared with ${exactMoment(window_before.from)} to ${exactMoment(window_before.to)}.${isRunning ? ' The last day is not over; the previous period is complete.' : ''}`,
         ]),
     ...(unique_visitors_is_estimate && shows('unique_visitors')
       ? ['≈: unique visitors are estimated, to within one or two per cent.']
@@ -40,7 +40,7 @@ export function WordsBelow({ answer, columns, isRunning, words, note }: WordsBel
     ...(emptied_before === null
       ? []
       : [
-          `Clicks before ${day(emptied_before)} (UTC) are no longer stored one by one: they count, but unique visitors, ref_id and subs with a value for nearly every click are gone.`,
+          `Clicks before ${day(emptied_before)} (UTC) are no longer stored. They still count, but without unique visitors, ref_id and subs that were different in nearly every click.`,
         ]),
     ...(part === undefined ? [] : [wordsOfPart(part)]),
     ...(isOfCost && cutsDay(answer.window) ? [CUT_DAY] : []),
@@ -71,7 +71,7 @@ const wordsOfPart = ({ clicks, revenue }: { clicks: number; revenue: string }): 
 const cutsDay = ({ from, to }: Answer['window']): boolean =>
   Date.parse(from) % DAY_MS !== 0 || (Date.parse(to) + 1) % DAY_MS !== 0
 const CUT_DAY =
-  'Spend is booked by UTC day. Where these days cut one, the clicks within them count with their share of it.'
+  'Spend is booked by UTC day. If these days contain only part of a UTC day, their clicks count with their share of its spend.'
 
 function named(days: readonly string[]): string {
   const more = days.length - MOST_NAMED

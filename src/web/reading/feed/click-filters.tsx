@@ -16,7 +16,7 @@ import { ValueField } from '../../ground/ui/value-field.tsx'
 import { FindClick } from './find-click.tsx'
 import { type ClicksSearch, UNKNOWN_COUNTRY } from './search.ts'
 
-const TRACKED_WORDS = { true: 'Counted clicks', false: 'Bots, previews, tests', all: 'Counted or not' } as const
+const TRACKED_WORDS = { true: 'Counted clicks', false: 'Bots, previews, tests', all: 'All clicks' } as const
 
 type FiltersProps = {
   address: Pick<ListAddress<ClicksSearch>, 'search' | 'narrow'>

@@ -54,7 +54,7 @@ export function ClicksPage() {
           <EmptyState
             icon={MousePointerClick}
             title="No clicks in these days"
-            words="Choose other days, or send a visitor to a campaign’s address. Bots, previews and tests show under “Counted or not”."
+            words="Choose other days, or send a visitor to a campaign’s address. “All clicks” also shows bots, previews and tests."
           />
         }
       >

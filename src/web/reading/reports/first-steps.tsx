@@ -10,15 +10,15 @@ export function FirstSteps() {
         number={1}
         icon={Megaphone}
         title="Create a campaign"
-        words="Where visitors go, and the offer that pays for them. Its form makes the offer too."
+        words="A campaign has the link for your ads and leads to an offer, which pays. You can add the offer in the same form."
       >
         <Link to="/campaigns/new">New campaign</Link>
       </Step>
       <Step
         number={2}
         icon={Link2}
-        title="Point your ads at it"
-        words="The campaign shows its address, with the macros of your ad platform. Clicks count from the first visitor on."
+        title="Put its link into your ads"
+        words="The page of the campaign shows the link, with the macros of your traffic source. Clicks count from the first visitor on."
       >
         <Link to="/campaigns">Campaigns</Link>
       </Step>
@@ -26,7 +26,7 @@ export function FirstSteps() {
         number={3}
         icon={KeyRound}
         title="Report conversions"
-        words="Give the network a postback address, or your server an API key. Conversions appear here as they come."
+        words="Enter the network’s postback URL at the network, or give your server an API key. Conversions appear here at once."
       >
         <Link to="/networks">Networks</Link>
         <span className="mx-2 text-ink-faint">or</span>

@@ -47,7 +47,7 @@ export function ReportingWords({ reporting: { currency, because } }: { reporting
   return (
     <p className="-mt-4 mb-6 text-sm text-ink-faint">
       {because === undefined
-        ? `These figures are shown in ${currency} at each UTC day’s rate; the books are in USD, and so are all rows, lists and files.`
+        ? `These figures are shown in ${currency} at each UTC day’s rate. Rows, lists, files and billing are in USD.`
         : `Shown in USD: ${because}`}
     </p>
   )

@@ -74,7 +74,7 @@ export function Tiles({ totals, before, running, goal, goalWords, chart, days, c
   const [alike, whole] = [measured(before.alike), measured(before.whole)]
   return (
     <fieldset
-      aria-label="Figures of the window; press one to show it in the chart"
+      aria-label="Figures of these days; press one to show it in the chart"
       className="grid grid-cols-2 gap-px border-b border-line bg-line sm:grid-cols-4 xl:grid-cols-8"
     >
       {CHARTS.map(one => (

@@ -45,7 +45,7 @@ export function Timeline({ trace }: { trace: TraceRow }) {
             </Note>
           ) : (
             <Note kind="warning">
-              <strong>This click is not stored.</strong> It may still be on its way, or the id was never given out here.
+              <strong>This click is not stored.</strong> It may still be on its way, or Sluice never issued the id.
             </Note>
           )}
         </li>
@@ -175,7 +175,7 @@ function deliveryEntry(delivery: DeliveryRow): Entry {
 function refusedEntry(row: TraceRow['refused'][number], networks: Names): Entry {
   const { words, advice } = DIAGNOSES[row.diagnosis]
   const recorded = isWorthNothing(row) ? 'Recorded' : 'Refused, later recorded'
-  const title = row.difference !== null ? 'Called again' : row.state === 'recorded' ? recorded : 'Refused'
+  const title = row.difference !== null ? 'Later postback' : row.state === 'recorded' ? recorded : 'Refused'
   const network = networks.get(row.network_id ?? '')
   const content = (
     <p>

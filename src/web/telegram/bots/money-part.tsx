@@ -71,8 +71,8 @@ export function MoneyPart({ bot }: { bot: BotRow }) {
         {...form.register('rate')}
       />
       <p className="text-sm text-ink-faint">
-        Payments in US dollars count in full, payments in other currencies as zero. The offer’s payout does not apply.{' '}
-        {stars_looked_at !== null && `The bot’s Star transactions were read ${ago(stars_looked_at)}. `}
+        Payments in US dollars count in full, payments in other currencies without an amount. The offer’s payout does
+        not apply. {stars_looked_at !== null && `The bot’s Star transactions were read ${ago(stars_looked_at)}. `}
         <Link to="/payments" search={{ bot: id }} className="text-accent hover:underline">
           Payments
         </Link>

@@ -33,7 +33,7 @@ export function BroadcastsPage() {
   return (
     <ListPage
       title="Broadcasts"
-      words="One message to many subscribers of a bot. Each send is recorded before it leaves, so nobody gets it twice."
+      words="One message to many subscribers of a bot. Each message is recorded before it is sent, so nobody gets it twice."
       query={broadcasts}
       address={address}
       empty={{

@@ -140,9 +140,7 @@ function LinkFigures({ channel }: { channel: ChannelRow }) {
     <div className="mb-4 flex flex-col gap-1">
       <p className="flex flex-wrap items-center gap-x-3">
         <PoolGauge channel={channel} /> ready for clicks
-        {pool.leased > 0 && (
-          <span className="text-ink-faint">{count(pool.leased)} of them reserved by running processes</span>
-        )}
+        {pool.leased > 0 && <span className="text-ink-faint">{count(pool.leased)} of them reserved by the server</span>}
       </p>
       <p className="text-sm text-ink-faint">
         In the last 24 hours {count(pool.granted_24h)} were given to clicks and {count(pool.made_24h)} created.

@@ -198,7 +198,7 @@ function ReportTable({ report }: { report: Report }) {
         </tbody>
       </Table>
       <p className="mt-2 text-sm text-ink-faint">
-        1, 7 and 30 days: the share that stayed so long, of joins that are old enough.
+        1, 7 and 30 days: the share of people who stayed so long, of joins that are at least so old.
         {not_broken_down !== null && ` $${money(not_broken_down)} of the cost was booked without a sub1.`}
         {truncated && ' Only the first rows are shown; the totals cover all.'}
       </p>

@@ -73,7 +73,7 @@ function AdAccountField({ form }: { form: Form }) {
     <SelectField
       label="Ad account"
       optional
-      hint="Conversions are reported to this account. Blank = the account is chosen by the click id."
+      hint="Conversions are reported to this account. “By click id”: to the account of the platform whose click id the click has."
       error={form.formState.errors.ad_account_id?.message}
       {...form.register('ad_account_id', noneIfBlank)}
       value={chosen ?? ''}

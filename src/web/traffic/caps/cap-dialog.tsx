@@ -63,7 +63,7 @@ function draftOf({ object, id, earns = [] }: Capped, cap: CapRow | undefined): D
 }
 
 const METRICS = { conversions: 'Conversions', clicks: 'Clicks', cost: 'Cost of clicks, $' }
-const PERIODS = { day: 'a day', month: 'a month', total: 'in all' }
+const PERIODS = { day: 'a day', month: 'a month', total: 'in total' }
 const EVERY = 'every'
 
 function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
@@ -115,7 +115,7 @@ function CapForm({ capped, cap, onClose }: Omit<CapDialogProps, 'open'>) {
         {metric === 'clicks' && (
           <SelectField
             label="If the database is down"
-            hint="Once the clicks reserved by this server are used up."
+            hint="Applies once the clicks that this server has reserved are used up."
             {...form.register('when_unknown')}
           >
             <option value="closed">Take no more visitors</option>
@@ -201,7 +201,7 @@ function ThenField({ own, value, register }: ThenFieldProps) {
   return (
     <SelectField
       label="Then visitors go to"
-      hint="Their clicks earn for that offer. Without one campaigns send them to their fallback, funnels to their other offers."
+      hint="Their clicks then belong to that offer. Without another offer, campaigns send them to their fallback, funnels to their other offers."
       {...register}
     >
       <option value="">No other offer</option>

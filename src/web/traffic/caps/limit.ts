@@ -7,5 +7,5 @@ import type { CapRow } from './cap-dialog.tsx'
 export function limitOf({ limit, metric, event_types, period }: CapRow): string {
   const which = event_types.length === 0 ? '' : ` (${event_types.map(inWords).join(', ')})`
   const what = metric === 'cost' ? `$${count(limit)} of cost` : `${count(limit)} ${metric}`
-  return `${what} ${period === 'total' ? 'in all' : `a ${period}`}${which}`
+  return `${what} ${period === 'total' ? 'in total' : `a ${period}`}${which}`
 }

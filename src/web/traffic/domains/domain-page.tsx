@@ -200,7 +200,7 @@ const HTTPS_WORDS = {
 } as const
 const ROBOTS_WORDS = { refuse: 'Keep out', allow: 'Allow' } as const
 const SCANNERS =
-  'Every request of an unknown path counts as a click. New certificates are public within minutes, and scanners try them.'
+  'Every request for an unknown path counts as a click. New certificates are public within minutes, and scanners then visit the name.'
 
 function DomainSettings({ domain }: { domain: DomainRow }) {
   const { role } = useActive()
