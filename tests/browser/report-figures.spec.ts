@@ -117,7 +117,7 @@ test('days go up to a year, and the log is shown the last of them', DETAIL, asyn
   await expect(clicksOf(page, 'Wide')).toHaveText('3')
   await page.getByRole('button', { name: 'Wide', exact: true }).click()
   const clicks = page.getByRole('menuitem', { name: 'Show clicks' })
-  await expect(clicks).toContainText('The last 90 of these days')
+  await expect(clicks).toContainText('Only the last 90 of these days')
   await clicks.click()
   await expect(page.getByRole('table', { name: 'Clicks' }).getByRole('row')).toHaveCount(4)
 })
