@@ -116,12 +116,12 @@ function throughRedirect(traffic: CompiledCampaign, live: Live, ms: number): Cou
 /** Into Telegram, with the click bound to the bot. Visitors go there even if the credited offer takes no clicks. */
 function toTelegram(
   { campaign }: CompiledCampaign,
-  place: TelegramDestination,
+  destination: TelegramDestination,
   live: Pick<Live, 'object'>,
 ): Course | undefined {
-  const bot = live.object('bot', place.bot_id)
+  const bot = live.object('bot', destination.bot_id)
   if (bot === undefined || bot.is_deleted) return undefined
-  const { template, app_link } = intoTelegram(place, bot)
+  const { template, app_link } = intoTelegram(destination, bot)
   return {
     ...NOWHERE,
     template,
@@ -135,13 +135,13 @@ function toTelegram(
 /** Into a channel. A channel that the bot can no longer reach takes visitors only if there is no fallback. */
 function toChannel(
   { campaign, fallback }: CompiledCampaign,
-  place: ChannelDestination,
+  destination: ChannelDestination,
   live: Pick<Live, 'object'>,
 ): Course | undefined {
-  const channel = openChannel(place.channel_id, fallback, live)
+  const channel = openChannel(destination.channel_id, fallback, live)
   if (channel === undefined) return undefined
   const offer_id = openOfferOf(campaign.offer_id, live)
-  return { ...NOWHERE, template: fallback, into: { channel, place }, is_click: true, offer_id }
+  return { ...NOWHERE, template: fallback, into: { channel, place: destination }, is_click: true, offer_id }
 }
 
 /** The offer's current URL if the campaign follows it, else the campaign's own URL. */

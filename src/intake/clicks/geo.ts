@@ -35,16 +35,16 @@ export function openGeo(config: Pick<Config, 'geoipDbPath' | 'geoipCountryHeader
   const header = config.geoipCountryHeader
   const isTrusted = trusting(config.trustProxy)
   // An object, because the cache cannot store null.
-  const found = new LRUCache<string, { country: string | null }>({ max: 20_000 })
+  const countryByIp = new LRUCache<string, { country: string | null }>({ max: 20_000 })
   return ({ ip, peer, headers }) => {
     if (header !== undefined && isTrusted(peer)) {
       const sent = String(headers[header] ?? '').toUpperCase()
       if (COUNTRY.test(sent) && !UNKNOWN.has(sent)) return sent
     }
-    const known = found.get(ip)
+    const known = countryByIp.get(ip)
     if (known !== undefined) return known.country
     const country = lookUp(reader, ip)
-    found.set(ip, { country })
+    countryByIp.set(ip, { country })
     return country
   }
 }

@@ -37,13 +37,13 @@ export async function eraseAddresses(pool: pg.Pool, now: number, signal?: AbortS
   const { rows: organizations } = await askEverywhere<{ org_id: number }>(pool, ORGANIZATIONS)
   let erased = 0
   for (const { org_id } of organizations) {
-    for (let found = PORTION; found === PORTION && signal?.aborted !== true; ) {
+    for (let foundInPortion = PORTION; foundInPortion === PORTION && signal?.aborted !== true; ) {
       const { rows } = await pool.query<{ id: string }>(FIND, [org_id, before])
-      found = rows.length
-      if (found === 0) break
+      foundInPortion = rows.length
+      if (foundInPortion === 0) break
       const ids = rows.map(({ id }) => id)
       await pool.query(ERASE, [org_id, ids, ids[0], ids.at(-1)])
-      erased += found
+      erased += foundInPortion
     }
   }
   return erased

@@ -16,14 +16,14 @@ export type StatusCounts = readonly [
 export type StatusCountsByType = ReadonlyMap<string, StatusCounts>
 
 export function readConversions(text: string | null): Map<string, StatusCounts> {
-  const found = new Map<string, StatusCounts>()
+  const countsByType = new Map<string, StatusCounts>()
   for (const one of text === null || text === '' ? [] : text.split(' ')) {
     const [type = '', counts = ''] = one.split(':')
     const [approved, pending, rejected, millionths] = counts.split(',')
     const amount = millionths === undefined ? undefined : BigInt(millionths)
-    found.set(type, [Number(approved ?? 0), Number(pending ?? 0), Number(rejected ?? 0), amount])
+    countsByType.set(type, [Number(approved ?? 0), Number(pending ?? 0), Number(rejected ?? 0), amount])
   }
-  return found
+  return countsByType
 }
 
 export function writeConversions(conversions: StatusCountsByType): string | null {

@@ -22,8 +22,8 @@ export async function readBatchRates(
     const places = new Map<string, CurrencyDay>()
     const events = new Set<string>()
     for (const item of batch.get(org_id) ?? []) {
-      const place = placeOf(item, state, at)
-      if (place !== undefined) places.set(`${place.currency} ${place.day}`, place)
+      const currencyDay = placeOf(item, state, at)
+      if (currencyDay !== undefined) places.set(`${currencyDay.currency} ${currencyDay.day}`, currencyDay)
       if (hasForeignAmount(item)) for (const { id } of state.ofClick.get(item.click_id) ?? []) events.add(id)
     }
     if (places.size > 0)

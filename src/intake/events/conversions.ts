@@ -132,8 +132,8 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
       return outcome
     },
     async raise(org_id, click_id) {
-      const rise = { kind: 'rise' as const, org_id, click_id, rung: LANDED, arrived_at: performance.now() }
-      const outcome = await tracked(queues.put(rise))
+      const riseToLanded = { kind: 'rise' as const, org_id, click_id, rung: LANDED, arrived_at: performance.now() }
+      const outcome = await tracked(queues.put(riseToLanded))
       if (outcome instanceof Refusal) throw outcome
       return outcome !== false
     },

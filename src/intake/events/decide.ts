@@ -79,11 +79,11 @@ export class Decisions {
   }
 
   decide(item: Item): Outcome {
-    if (item.kind === 'rise') return this.#rise(item)
+    if (item.kind === 'rise') return this.#raiseStatus(item)
     return item.kind === 'revision' ? this.#revise(item) : this.#record(item)
   }
 
-  #rise({ click_id, rung }: Rise): Outcome {
+  #raiseStatus({ click_id, rung }: Rise): Outcome {
     const click = this.#state.clicks.get(click_id)
     if (click === undefined) return this.#isUnsettled(click_id) ? retryInAMinute() : false
     this.#changes.touch(this.#org_id, click)
@@ -106,7 +106,7 @@ export class Decisions {
     const recorded = aliased.get(item.once?.id ?? item.id) ?? this.#judge.recorded(item, type)
     if (recorded !== undefined) {
       if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
-      if (click !== undefined && item.source === 'service') this.#meetAgain(item, click)
+      if (click !== undefined && item.source === 'service') this.#linkAgain(item, click)
       if (item.standing !== undefined) {
         const repeated = this.#judge.applyRepeated(recorded, item)
         if (repeated instanceof Refusal) return repeated
@@ -216,7 +216,7 @@ export class Decisions {
   }
 
   /** A recorded start came again, perhaps over another click: there is no second event, but the click is linked to the person and the bot. */
-  #meetAgain(item: Conversion, click: KnownClick): void {
+  #linkAgain(item: Conversion, click: KnownClick): void {
     this.#people.of(click, item.telegram_user_id)
     this.#bind(item, click)
   }
@@ -235,13 +235,13 @@ type Paid = { payout: string | null; money: ForeignMoney | undefined }
 /** The conversion's own payout, else the offer's, converted at the rate of the day it was received. Refuses `rate_unknown`. */
 function payoutOf(item: Conversion, click: KnownClick, rateOf: RatesRead, at: string): Paid | Refusal {
   if (item.payout !== undefined) return { payout: item.payout, money: item.money }
-  const place = inheritedIn(item, click, at)
-  if (place === undefined) return { payout: inheritedPayout(item, click), money: undefined }
-  const rate = rateOf(place)
-  if (rate === undefined) return unknownRate(place)
-  const { dollars: payout, isTooMuch } = payoutInDollars(place.amount, rate.usd_per_unit)
-  if (isTooMuch) return tooMuch(place, payout)
-  return { payout, money: { original_amount: place.amount, currency: place.currency, ...rate } }
+  const offerMoney = inheritedIn(item, click, at)
+  if (offerMoney === undefined) return { payout: inheritedPayout(item, click), money: undefined }
+  const rate = rateOf(offerMoney)
+  if (rate === undefined) return unknownRate(offerMoney)
+  const { dollars: payout, isTooMuch } = payoutInDollars(offerMoney.amount, rate.usd_per_unit)
+  if (isTooMuch) return tooMuch(offerMoney, payout)
+  return { payout, money: { original_amount: offerMoney.amount, currency: offerMoney.currency, ...rate } }
 }
 
 /** Refused as a doubtful rate, because most often an own rate was entered the wrong way round. */

@@ -96,8 +96,8 @@ function staleKeys(batch: BatchItems, now: number): Map<number, UsedKey[]> {
 async function rereadKeys(client: pg.PoolClient, stale: Map<number, UsedKey[]>, stillAllowed: StillAllowed) {
   const standings = new Map<UsedKey, KeyStanding>()
   const reading = [...stale].map(async ([org_id, keys]) => {
-    const found = await stillAllowed(client, org_id, keys)
-    for (const key of keys) standings.set(key, found.get(key) ?? new Refusal('key_not_accepted'))
+    const standingOfKeys = await stillAllowed(client, org_id, keys)
+    for (const key of keys) standings.set(key, standingOfKeys.get(key) ?? new Refusal('key_not_accepted'))
   })
   await Promise.all(reading)
   return standings

@@ -38,14 +38,14 @@ export function payoutConverter({ database, config }: Pick<Ground, 'database' | 
       return { ...read, received_at: new Date(received_at).toISOString() }
     }
     const { org_id, id, click_id, nonce, payload } = read
-    const place = { currency: foreign.currency, day: dayOf(received_at) }
+    const currencyDay = { currency: foreign.currency, day: dayOf(received_at) }
     const isCode = isCurrencyCode(foreign.currency)
     const values = [org_id, id, foreign.currency, click_id, nonce, payload?.['network_id']]
     const booked = isCode ? await pool.query<Rate>(READ_BOOKED_RATE, values) : undefined
-    const rate = booked?.rows[0] ?? (isCode ? (await readRates(rates, org_id, [place]))(place) : undefined)
+    const rate = booked?.rows[0] ?? (isCode ? (await readRates(rates, org_id, [currencyDay]))(currencyDay) : undefined)
     if (rate === undefined) {
       await wantRates({ pool, config })
-      throw new Diagnosed('rate_unknown', unknownRate(place).message)
+      throw new Diagnosed('rate_unknown', unknownRate(currencyDay).message)
     }
     const { dollars: payout, isTooMuch } = payoutInDollars(foreign.amount, rate.usd_per_unit)
     if (isTooMuch)

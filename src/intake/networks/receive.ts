@@ -90,10 +90,10 @@ export async function receiveCall(
   const token = visit.params['token'] ?? ''
   if (!hasTokenForm(token)) return UNKNOWN
   try {
-    const found = await readRow<FoundToken>(ground, FIND_TOKEN, [hashToken(token), new Date().toISOString()])
-    if (found === undefined || !isOfHost(visit.host, found.org_id)) return UNKNOWN
-    if (found.is_deleted) return ORGANIZATION_DELETED
-    const { org_id, network_id } = found
+    const tokenRow = await readRow<FoundToken>(ground, FIND_TOKEN, [hashToken(token), new Date().toISOString()])
+    if (tokenRow === undefined || !isOfHost(visit.host, tokenRow.org_id)) return UNKNOWN
+    if (tokenRow.is_deleted) return ORGANIZATION_DELETED
+    const { org_id, network_id } = tokenRow
     const network = await readRow<Network>(ground, FIND_NETWORK, [org_id, network_id])
     if (network === undefined) return UNKNOWN
     tools.lastReceived.note({ id: network_id, org_id })

@@ -180,9 +180,9 @@ function rowOf(refused: RefusedRequest, clickKey: Uint8Array): { row: RefusedRow
   let diagnosis: Diagnosis | 'click' = diagnose(refusal, body)
   let owner: number | undefined
   if (diagnosis === 'click') {
-    const found = diagnoseClickId(click ?? '', org_id, clickKey)
-    if ('org_id' in found) owner = found.org_id
-    diagnosis = 'diagnosis' in found ? found.diagnosis : 'click_unknown'
+    const finding = diagnoseClickId(click ?? '', org_id, clickKey)
+    if ('org_id' in finding) owner = finding.org_id
+    diagnosis = 'diagnosis' in finding ? finding.diagnosis : 'click_unknown'
   }
   const row = {
     ...EMPTY,

@@ -88,12 +88,12 @@ export function refusedEventDeeds(tools: RunTools) {
       return { count: Number(counted.count), first: read }
     },
     async runRefusedEvents(context: Context<typeof api.runRefusedEvents>, { body }: Call<typeof api.runRefusedEvents>) {
-      const found = await nextPortion(context, body)
-      const rows = found.slice(0, api.MOST_AT_ONCE)
+      const portion = await nextPortion(context, body)
+      const rows = portion.slice(0, api.MOST_AT_ONCE)
       // Concurrently, so that the queue needs few transactions.
       const ran = await Promise.all(rows.map(row => run(tools, context, row)))
       const recorded = ran.filter(({ state }) => state === 'recorded').length
-      const last = found.length > rows.length ? rows.at(-1) : undefined
+      const last = portion.length > rows.length ? rows.at(-1) : undefined
       return { recorded, refused: ran.length - recorded, next_cursor: last === undefined ? null : toWireId(last.id) }
     },
   }
@@ -122,12 +122,12 @@ type Filters = {
 }
 
 function filtered(rows: ReturnType<typeof rowsOf>, { q, diagnosis, surface, network_id }: Filters) {
-  let found = rows
-  if (q) found = found.where(containsText(q))
-  if (diagnosis !== undefined) found = found.where('diagnosis', '=', diagnosis)
-  if (surface !== undefined) found = found.where('surface', '=', surface)
-  if (network_id !== undefined) found = found.where('network_id', '=', network_id)
-  return found
+  let matching = rows
+  if (q) matching = matching.where(containsText(q))
+  if (diagnosis !== undefined) matching = matching.where('diagnosis', '=', diagnosis)
+  if (surface !== undefined) matching = matching.where('surface', '=', surface)
+  if (network_id !== undefined) matching = matching.where('network_id', '=', network_id)
+  return matching
 }
 
 /** Searches what was sent and the reason, row by row (at most 10,000 are kept). A click id is found in any form. */
@@ -247,8 +247,8 @@ async function conversionOf(
 
 /** The diagnosis of the new refusal. A row whose click was found to be another workspace's keeps that diagnosis. */
 async function diagnosisNow({ secrets, actor }: RunContext, refusal: Refusal, row: RefusedRow): Promise<Diagnosis> {
-  const found = diagnose(refusal, JSON.parse(row.body ?? 'null'))
-  if (found !== 'click') return found
+  const diagnosis = diagnose(refusal, JSON.parse(row.body ?? 'null'))
+  if (diagnosis !== 'click') return diagnosis
   const finding = diagnoseClickId(clickTextOf(row.type, row.click_text ?? ''), actor.org_id, secrets.clickKey)
   if ('diagnosis' in finding) return finding.diagnosis
   return row.diagnosis === 'click_other_organization' ? row.diagnosis : 'click_unknown'
@@ -268,7 +268,7 @@ type RunResult = {
 async function write({ db, actor }: RunContext, row: RefusedRow, result: RunResult): Promise<RefusedRow> {
   const { difference, ...plain } = result
   const written = difference === undefined ? plain : { ...plain, difference: JSON.stringify(difference) }
-  const found = await db
+  const changedRow = await db
     .updateTable('refused_events')
     .set(({ eb }) => ({ ...written, runs: eb('runs', '+', 1) }))
     .where('org_id', '=', actor.org_id)
@@ -278,5 +278,5 @@ async function write({ db, actor }: RunContext, row: RefusedRow, result: RunResu
     .returning(COLUMNS)
     .$castTo<RefusedRow>()
     .executeTakeFirst()
-  return found ?? { ...row, ...result }
+  return changedRow ?? { ...row, ...result }
 }

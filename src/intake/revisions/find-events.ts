@@ -49,27 +49,27 @@ export async function findEvents(
   lines: readonly (RevisionFileLine | WrongLine)[],
 ): Promise<((RevisionFileLine & FoundEvent) | WrongLine)[]> {
   const read = lines.filter((line): line is RevisionFileLine => !('error' in line))
-  const found = await readStandings(
+  const events = await readStandings(
     pool,
     org_id,
     read.flatMap(({ event_id }) => event_id ?? []),
     read.flatMap(({ click_id }) => click_id ?? []),
   )
-  const [byId, byClick] = [Map.groupBy(found, one => one.event_id), Map.groupBy(found, one => one.click_id)]
+  const [byId, byClick] = [Map.groupBy(events, one => one.event_id), Map.groupBy(events, one => one.click_id)]
   const taken = new Map<string, number>()
   return lines.map(line => {
     if ('error' in line) return line
-    const one =
+    const event =
       line.event_id === null
         ? eventOnClick(byClick.get(line.click_id ?? '') ?? [], line.transaction_id)
         : byId.get(line.event_id)?.[0]
-    if (one === undefined) return { line: line.line, error: 'no such conversion is recorded' }
-    if (one === 'several')
+    if (event === undefined) return { line: line.line, error: 'no such conversion is recorded' }
+    if (event === 'several')
       return { line: line.line, error: 'the click has several conversions: name one by its event_id' }
-    const before = taken.get(one.event_id)
+    const before = taken.get(event.event_id)
     if (before !== undefined) return { line: line.line, error: `line ${before} names the same conversion` }
-    taken.set(one.event_id, line.line)
-    return { ...line, ...one }
+    taken.set(event.event_id, line.line)
+    return { ...line, ...event }
   })
 }
 

@@ -103,8 +103,10 @@ function split(csv: string): NumberedRecord[] {
   try {
     const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true, delimiter }
     // The library's types lack `info`, which returns each record with its line number.
-    const found = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
-    return found.map(({ record, info }) => ({ record, line: info.lines })).filter(({ record }) => record.some(Boolean))
+    const records = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
+    return records
+      .map(({ record, info }) => ({ record, line: info.lines }))
+      .filter(({ record }) => record.some(Boolean))
   } catch (error) {
     if (error instanceof CsvError) return unreadable(error.message)
     throw error

@@ -71,15 +71,15 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
     async listRevisions(context: Context<typeof api.listRevisions>, { params }: Call<typeof api.listRevisions>) {
       const { database, actor } = context
       const event_id = idOf(params.id)
-      const [found] = await readStandings(database.reads, actor.org_id, [event_id])
-      if (found === undefined) refuse('object_not_found')
+      const [event] = await readStandings(database.reads, actor.org_id, [event_id])
+      if (event === undefined) refuse('object_not_found')
       const [histories, held] = await Promise.all([
         historiesOf(database.reads, actor.org_id, [event_id]),
         database.reads.query<{ approve_at: string }>(HOLD, [actor.org_id, event_id]),
       ])
       return {
-        ...currentStatus(event_id, found.present),
-        payout: found.payout,
+        ...currentStatus(event_id, event.present),
+        payout: event.payout,
         hold_until: held.rows[0]?.approve_at ?? null,
         data: histories.get(event_id) ?? [],
       }
@@ -89,10 +89,10 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
     async reviseEvent(context: Context<typeof api.reviseEvent>, { params, body }: Call<typeof api.reviseEvent>) {
       const { database, actor, arrived_at } = context
       const event_id = idOf(params.id)
-      const [found] = await readStandings(database.reads, actor.org_id, [event_id])
-      if (found === undefined) refuse('object_not_found')
+      const [event] = await readStandings(database.reads, actor.org_id, [event_id])
+      if (event === undefined) refuse('object_not_found')
       await wantRatesFor(context, [body])
-      const origin = { click_id: found.click_id, source: 'dashboard' as const, arrived_at }
+      const origin = { click_id: event.click_id, source: 'dashboard' as const, arrived_at }
       const { present, isNew } = await conversions.revise(revisionOf(actor, event_id, origin, body))
       return { ...currentStatus(event_id, present), seq: present.seq, unchanged: !isNew }
     },

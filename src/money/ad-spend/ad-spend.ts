@@ -92,11 +92,11 @@ export async function spendInDollars(
   const foreign = amounts.filter(({ currency }) => currency !== USD)
   if (foreign.length > 0) await wantRates({ pool: database.reads, config })
   const rateOf = await readRates(source, actor.org_id, foreign)
-  return amounts.map(({ amount, ...place }) => {
-    if (place.currency === USD) return { amount, original: null }
-    const rate = rateOf(place)
+  return amounts.map(({ amount, ...currencyDay }) => {
+    if (currencyDay.currency === USD) return { amount, original: null }
+    const rate = rateOf(currencyDay)
     if (rate === undefined) return undefined
-    const original = { original_amount: amount, currency: place.currency, ...rate }
+    const original = { original_amount: amount, currency: currencyDay.currency, ...rate }
     return { amount: inDollars(amount, rate.usd_per_unit), original }
   })
 }
@@ -180,16 +180,16 @@ export async function listAdSpend(
     rows = rows.where(
       sql<boolean>`(day, campaign_id, sub1) < (${before.day}::date, ${before.campaign_id}::uuid, ${before.sub1})`,
     )
-  const found = await rows
+  const page = await rows
     .orderBy('day', 'desc')
     .orderBy('campaign_id', 'desc')
     .orderBy('sub1', 'desc')
     .limit(limit + 1)
     .$castTo<AdSpendRow>()
     .execute()
-  const data = found.slice(0, limit)
+  const data = page.slice(0, limit)
   const end = data.at(-1)
-  return { data, next_cursor: found.length > limit && end !== undefined ? cursorOf(end) : null }
+  return { data, next_cursor: page.length > limit && end !== undefined ? cursorOf(end) : null }
 }
 
 function daysOf({ date_from, date_to }: Call<typeof api.listAdSpend>['query']): [first: string, last: string] {

@@ -154,8 +154,8 @@ function parseRecords(csv: string, delimiter: string, most?: number): NumberedRe
     const parserOptions = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true }
     const options = { ...parserOptions, delimiter, ...(most === undefined ? {} : { to: most }) }
     // With `info` the library returns the line beside each record, which its types do not know.
-    const found = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
-    return found
+    const records = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
+    return records
       .map(({ record, info }) => ({ record, line: info.lines }))
       .filter(({ record }) => record.some(cell => cell !== ''))
   } catch (error) {
@@ -205,7 +205,7 @@ const looksLikeTitles = (record: readonly string[]) =>
 function columnFor(role: ColumnRole, record: readonly string[], chosenColumns: Partial<Columns>): number | undefined {
   const wanted = chosenColumns[role]
   // No fallback to the usual names for a chosen column.
-  if (wanted !== undefined && wanted !== null) return found(record.indexOf(wanted))
+  if (wanted !== undefined && wanted !== null) return indexOrNone(record.indexOf(wanted))
   const titles = record.map(normalized)
   for (const title of TITLES[role]) {
     const index = titles.indexOf(title)
@@ -214,15 +214,15 @@ function columnFor(role: ColumnRole, record: readonly string[], chosenColumns: P
   return undefined
 }
 
-const found = (index: number) => (index === -1 ? undefined : index)
+const indexOrNone = (index: number) => (index === -1 ? undefined : index)
 
-/** Says which titles are missing. `found` is the line that looks most like titles. A chosen column that is missing comes first. */
-function missingTitles(chosenColumns: Partial<Columns>, found?: TitleLayout, hasCampaign = false): string {
+/** Says which titles are missing. `layout` is the line that looks most like titles. A chosen column that is missing comes first. */
+function missingTitles(chosenColumns: Partial<Columns>, layout?: TitleLayout, hasCampaign = false): string {
   const chosen = Object.values(chosenColumns).filter(title => typeof title === 'string')
-  if (chosen.some(title => found === undefined || !found.titles.includes(title)))
+  if (chosen.some(title => layout === undefined || !layout.titles.includes(title)))
     return `no line has the columns ${chosen.map(title => `“${title}”`).join(', ')}`
-  const missing = REQUIRED.filter(role => found?.columnOf[role] === undefined && !(role === 'campaign' && hasCampaign))
-  if (found === undefined || missing.length + Number(hasCampaign) === REQUIRED.length)
+  const missing = REQUIRED.filter(role => layout?.columnOf[role] === undefined && !(role === 'campaign' && hasCampaign))
+  if (layout === undefined || missing.length + Number(hasCampaign) === REQUIRED.length)
     return 'no line has the titles of the columns. A day, a campaign and an amount are required, such as: day,campaign,amount'
   const columns = missing.map(role => (role === 'amount' ? 'an amount' : `a ${role}`)).join(' and ')
   const orUnnamed = missing.includes('campaign') ? ', or choose a campaign for lines without one' : ''

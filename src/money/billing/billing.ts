@@ -41,10 +41,10 @@ export async function readBilling(
   { database, actor }: Context<typeof api.readBilling>,
   { query }: Call<typeof api.readBilling>,
 ) {
-  const asked = [actor.org_id, query.cursor ?? null, query.limit + 1, query.kind ?? null]
+  const parameters = [actor.org_id, query.cursor ?? null, query.limit + 1, query.kind ?? null]
   const [balances, entries] = await Promise.all([
     database.reads.query<Balance>(READ_BALANCE, [actor.org_id]),
-    database.reads.query<api.ReadEntry>(LIST_ENTRIES, asked),
+    database.reads.query<api.ReadEntry>(LIST_ENTRIES, parameters),
   ])
   const [balance] = balances.rows
   if (balance === undefined) throw new Error('the organization has no balance')

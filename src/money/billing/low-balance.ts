@@ -24,9 +24,9 @@ export async function readBalanceNotice({ db, actor }: Context<typeof api.readBa
       balance < low_balance_threshold and price_per_person > 0 as is_low
     from balances
     where org_id = ${actor.org_id}`.execute(db)
-  const [found] = rows
-  if (found === undefined) throw new Error('the organization has no balance')
-  const { is_empty, is_low, ...standing } = found
+  const [standingRow] = rows
+  if (standingRow === undefined) throw new Error('the organization has no balance')
+  const { is_empty, is_low, ...standing } = standingRow
   return { ...standing, state: is_empty ? ('empty' as const) : is_low ? ('low' as const) : ('fine' as const) }
 }
 

@@ -73,10 +73,10 @@ export async function openLiveRates(ground: Pick<Ground, 'database' | 'db' | 'co
   return {
     usdPerUnit(org_id, currency, day) {
       if (currency === USD) return '1'
-      const found = memory.find(org_id, currency, day)
+      const rate = memory.find(org_id, currency, day)
       // From now on rates are fetched, so that later calls find one.
-      if (found === undefined) void wantRates(wanted).catch(() => undefined)
-      return found
+      if (rate === undefined) void wantRates(wanted).catch(() => undefined)
+      return rate
     },
     close,
   }

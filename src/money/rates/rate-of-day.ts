@@ -62,11 +62,11 @@ export function rateQuestions(
 
 /** Combines the rows of the two statements. US dollars must not be among them. */
 export function ratesRead({ own, ofSources }: { own: readonly RateRow[]; ofSources: readonly RateRow[] }): RatesRead {
-  const found = new Map<string, Rate>()
+  const ratesByDay = new Map<string, Rate>()
   // A null own rate means that the sources' rates apply again.
   for (const { currency, day, usd_per_unit, rate_day, rate_source } of [...ofSources, ...own])
-    if (usd_per_unit !== null) found.set(`${currency} ${day}`, { usd_per_unit, rate_day, rate_source })
-  return ({ currency, day }) => found.get(`${currency} ${day}`)
+    if (usd_per_unit !== null) ratesByDay.set(`${currency} ${day}`, { usd_per_unit, rate_day, rate_source })
+  return ({ currency, day }) => ratesByDay.get(`${currency} ${day}`)
 }
 
 /** The refusal for an amount that cannot be converted into dollars. */

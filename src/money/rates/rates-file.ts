@@ -27,15 +27,15 @@ export function readRatesFile(csv: string): RateLine[] {
     throw new WrongRatesFile(`its first line must have the titles ${TITLES.join(',')}`)
   const wrong: string[] = []
   const lines = records.map(({ record, line }) => {
-    const found = {
+    const rateLine = {
       line,
       day: record[day] ?? '',
       currency: (record[currency] ?? '').toUpperCase(),
       usd_per_unit: record[rate] ?? '',
     }
-    const error = errorOf(found)
+    const error = errorOf(rateLine)
     if (error !== undefined) wrong.push(`line ${line}: ${error}`)
-    return found
+    return rateLine
   })
   if (wrong.length > 0) throw new WrongRatesFile(listErrors(wrong))
   if (lines.length === 0) throw new WrongRatesFile('there are no lines below the titles')
@@ -48,8 +48,8 @@ function parseRecords(csv: string): { record: string[]; line: number }[] {
   try {
     const options = { bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true }
     // With `info` the library returns the line beside each record, which its types do not know.
-    const found = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
-    return found.map(({ record, info }) => ({ record, line: info.lines }))
+    const records = parse(csv, options) as unknown as { record: string[]; info: { lines: number } }[]
+    return records.map(({ record, info }) => ({ record, line: info.lines }))
   } catch (error) {
     throw error instanceof CsvError ? new WrongRatesFile(error.message) : error
   }

@@ -105,8 +105,8 @@ async function lockDue(
   })
   const begin = [discardStalePlans(client), ask('begin')].filter(question => question !== undefined)
   const answers = await flightOf<LockedDelivery>(client, [...begin, ...looks])
-  const found = answers.slice(begin.length)
-  return lists.map(([org_id], at) => ({ org_id, due: found[at] ?? [] })).filter(({ due }) => due.length > 0)
+  const dueLists = answers.slice(begin.length)
+  return lists.map(([org_id], at) => ({ org_id, due: dueLists[at] ?? [] })).filter(({ due }) => due.length > 0)
 }
 
 type OrganizationClaim = {
@@ -150,12 +150,12 @@ function claimWrites(
   const [first] = claimed
   if (first === undefined) return writes
   const ids = claimed.map(({ id }) => id)
-  const shown = claimed.map(({ call }) => loggedCall(call))
+  const loggedCalls = claimed.map(({ call }) => loggedCall(call))
   const attempts = [
     claimed.map(({ number }) => number),
     claimed.map(({ call }) => call.method),
-    shown.map(({ url }) => url),
-    shown.map(({ body }) => body),
+    loggedCalls.map(({ url }) => url),
+    loggedCalls.map(({ body }) => body),
   ]
   writes.push(ask(CLAIM, [org_id, ids, first.token, lease_until]), ask(WRITE_ATTEMPTS, [org_id, now, ids, ...attempts]))
   const probed = claimed.filter(({ isProbe }) => isProbe).map(({ target_id }) => target_id)

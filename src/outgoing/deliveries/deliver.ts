@@ -31,7 +31,7 @@ const NO_CALL: CallOutcome = { status: null, error: null, answer: null, headers:
  */
 export async function deliver(
   agents: Agents,
-  one: ClaimedDelivery,
+  delivery: ClaimedDelivery,
   claimed_at: number,
   signal: AbortSignal,
   terms: DeliveryTerms,
@@ -41,14 +41,14 @@ export async function deliver(
   const makeCall = (call: Outgoing) =>
     sendCall(call.isTrusted === true ? agents.trusting : agents.guarded, call, { deadlines, signal })
   if (isLate()) return undefined
-  const ready = await complete(one.call, async call => toAnswer(await makeCall(call)))
+  const ready = await complete(delivery.call, async call => toAnswer(await makeCall(call)))
   if (isLate()) return undefined
-  const secrets = [...(one.call.secrets ?? []), ...('url' in ready ? (ready.secrets ?? []) : [])]
+  const secrets = [...(delivery.call.secrets ?? []), ...('url' in ready ? (ready.secrets ?? []) : [])]
   const result: DeliveryResult =
     'outcome' in ready
       ? { outcome: NO_CALL, judgement: ready, secrets }
       : await makeCall(ready).then(outcome => ({ outcome, judgement: judge(ready, outcome), secrets }))
-  return finished(one, result, terms)
+  return finished(delivery, result, terms)
 }
 
 const toAnswer = ({ status, headers, answer, error }: CallOutcome): CallAnswer => ({
@@ -81,11 +81,11 @@ function judge(call: Outgoing, outcome: CallOutcome): Judgement {
 }
 
 function finished(
-  one: ClaimedDelivery,
+  delivery: ClaimedDelivery,
   { outcome, judgement, secrets }: DeliveryResult,
   terms: DeliveryTerms,
 ): FinishedDelivery {
-  const { org_id, id, kind, target_id, number, token } = one
+  const { org_id, id, kind, target_id, number, token } = delivery
   const isDelivered = judgement.outcome === 'delivered'
   const reason = isDelivered ? null : redact(judgement.reason ?? outcome.error ?? `HTTP ${outcome.status}`, secrets)
   return {
@@ -95,21 +95,21 @@ function finished(
     target_id,
     number,
     token,
-    isProbe: one.isProbe,
+    isProbe: delivery.isProbe,
     finished_at: new Date().toISOString(),
     status: outcome.status,
     error: redact(outcome.error ?? (outcome === NO_CALL ? reason : null), secrets),
     answer: redact(outcome.answer, secrets),
     reason,
     failure: isDelivered ? null : failureOf(judgement, outcome),
-    ...nextState(one, judgement, outcome, terms),
+    ...nextState(delivery, judgement, outcome, terms),
   }
 }
 
 type NextState = Pick<FinishedDelivery, 'state' | 'delay_ms' | 'isCounted' | 'isBroken'>
 
 function nextState(
-  one: ClaimedDelivery,
+  delivery: ClaimedDelivery,
   judgement: Judgement,
   outcome: CallOutcome,
   { delays = RETRY_DELAYS_MS }: DeliveryTerms,
@@ -119,7 +119,7 @@ function nextState(
   if (judgement.outcome === 'failed') return { ...ended, state: 'failed' }
   // Aborted by this process while closing: released, and due at once for another worker.
   if (outcome.fault === 'broken_off') return { ...ended, state: 'pending', isCounted: false }
-  const delay_ms = delayAfter(one.tries, { delays, retry_after_ms: judgement.retry_after_ms })
+  const delay_ms = delayAfter(delivery.tries, { delays, retry_after_ms: judgement.retry_after_ms })
   if (judgement.outcome === 'broken')
     return { state: 'pending', delay_ms: delays[0] ?? 0, isCounted: false, isBroken: true }
   return delay_ms === undefined ? { ...ended, state: 'failed' } : { ...ended, state: 'pending', delay_ms }

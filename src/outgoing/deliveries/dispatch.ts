@@ -143,11 +143,11 @@ export class Dispatch {
     const asking = new Set(targets.map(({ org_id }) => org_id))
     for (const org_id of this.#failing) if (!asking.has(org_id)) this.#failing.delete(org_id)
     const due = targets.filter(({ target_id }) => !paused.has(target_id))
-    const found = new Map(due.map(target => [target.target_id, target]))
+    const dueById = new Map(due.map(target => [target.target_id, target]))
     const inLine = new Map<string, DeliveryTarget>()
     // Targets already in the queue keep their position.
-    for (const id of [...this.#waiting.keys(), ...found.keys()]) {
-      const target = found.get(id)
+    for (const id of [...this.#waiting.keys(), ...dueById.keys()]) {
+      const target = dueById.get(id)
       if (target !== undefined) inLine.set(id, target)
     }
     this.#waiting = inLine
@@ -168,11 +168,11 @@ export class Dispatch {
         this.#waiting.delete(target.target_id)
         if ((taken.get(target.target_id) ?? 0) >= most) this.#waiting.set(target.target_id, target)
       }
-      for (const one of claimed) {
-        const share = left.get(one.target_id)
+      for (const delivery of claimed) {
+        const share = left.get(delivery.target_id)
         if (share === undefined) continue
         share.most -= 1
-        this.#call(one, share.target, claimed_at)
+        this.#call(delivery, share.target, claimed_at)
       }
     } catch (error) {
       // On a cluster a connection error may concern one node only, so each organization is tried alone.
@@ -191,9 +191,9 @@ export class Dispatch {
     }
   }
 
-  #call(one: ClaimedDelivery, target: DeliveryTarget, claimed_at: number): void {
+  #call(delivery: ClaimedDelivery, target: DeliveryTarget, claimed_at: number): void {
     const { agents, outcomes, slots, terms } = this.#setup
-    const call = deliver(agents, one, claimed_at, this.#hurry.signal, terms)
+    const call = deliver(agents, delivery, claimed_at, this.#hurry.signal, terms)
       .then(done => {
         if (done === undefined) return
         outcomes.add(done)

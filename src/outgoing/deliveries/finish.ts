@@ -61,11 +61,18 @@ export async function finishDeliveries(
   })
 }
 
-function outcomeOf(one: FinishedDelivery): FlightStatement<{ id: string }> {
-  const log = [one.finished_at, one.status, one.error, one.answer]
-  const ended_at = one.state === 'pending' ? null : one.finished_at
-  const nextState = [one.state, one.reason, one.failure, Math.round(one.delay_ms), ended_at, one.isCounted ? 0 : 1]
-  return ask(RELEASE, [one.org_id, one.id, one.number, ...log, one.token, ...nextState])
+function outcomeOf(delivery: FinishedDelivery): FlightStatement<{ id: string }> {
+  const log = [delivery.finished_at, delivery.status, delivery.error, delivery.answer]
+  const ended_at = delivery.state === 'pending' ? null : delivery.finished_at
+  const nextState = [
+    delivery.state,
+    delivery.reason,
+    delivery.failure,
+    Math.round(delivery.delay_ms),
+    ended_at,
+    delivery.isCounted ? 0 : 1,
+  ]
+  return ask(RELEASE, [delivery.org_id, delivery.id, delivery.number, ...log, delivery.token, ...nextState])
 }
 
 /** Switches the targets off and returns the notices for their owners. */

@@ -81,11 +81,11 @@ async function queueNext(
   if (run.kind === 'resend') return await resendNext(client, run, most)
   // A target belongs to one lane; the others find nothing.
   for (const lane of lanes) {
-    const found = (await lane.findPast?.(client, run, most)) ?? []
-    const last = found.at(-1)
+    const conversions = (await lane.findPast?.(client, run, most)) ?? []
+    const last = conversions.at(-1)
     if (last === undefined) continue
-    const done = await insertDeliveries(client, lane, run, at, found)
-    return { done, after_at: last.created_at, after_id: last.id, isOver: found.length < most }
+    const done = await insertDeliveries(client, lane, run, at, conversions)
+    return { done, after_at: last.created_at, after_id: last.id, isOver: conversions.length < most }
   }
   return { done: 0, after_at: run.after_at, after_id: run.after_id, isOver: true }
 }
@@ -103,7 +103,7 @@ async function insertDeliveries(
   { kind }: Lane,
   { org_id, target_id }: LockedRun,
   at: string,
-  found: readonly PastConversion[],
+  conversions: readonly PastConversion[],
 ): Promise<number> {
   // Counts returned rows, because a cluster's row count includes conflicts.
   const { rows } = await client.query(INSERT, [
@@ -111,11 +111,11 @@ async function insertDeliveries(
     kind,
     target_id,
     at,
-    found.map(() => newId()),
-    found.map(({ id }) => id),
-    found.map(({ click_id }) => click_id),
-    found.map(({ campaign_id }) => campaign_id),
-    found.map(({ person_id }) => person_id),
+    conversions.map(() => newId()),
+    conversions.map(({ id }) => id),
+    conversions.map(({ click_id }) => click_id),
+    conversions.map(({ campaign_id }) => campaign_id),
+    conversions.map(({ person_id }) => person_id),
   ])
   return rows.length
 }

@@ -28,9 +28,9 @@ type Asking = Context<typeof api.readAttention>
 export async function readAttention(context: Asking): Promise<{ lines: api.AttentionLine[] }> {
   const { database, actor } = context
   const now = Date.now()
-  const asked = [actor.org_id, firstIdAt(now - DAY_MS), dayOf(now), MOST_COUNTED, PASSING_FAULTS]
+  const parameters = [actor.org_id, firstIdAt(now - DAY_MS), dayOf(now), MOST_COUNTED, PASSING_FAULTS]
   const [{ rows }, ...others] = await Promise.all([
-    database.reads.query<Cause>(CAUSES, asked),
+    database.reads.query<Cause>(CAUSES, parameters),
     findDueCertificates(context),
     findFailingRounds(context),
     findIncompleteDays(context, now),

@@ -21,8 +21,8 @@ function fileColumnOf(column: FileColumn): CsvColumn {
   return {
     name: column.name,
     of: figures => {
-      const found = value(name => numberOf(figures?.[name as Measure]))
-      return found === undefined ? '' : String(Number(found.toPrecision(DIGITS)))
+      const figure = value(name => numberOf(figures?.[name as Measure]))
+      return figure === undefined ? '' : String(Number(figure.toPrecision(DIGITS)))
     },
   }
 }
@@ -40,8 +40,8 @@ export function csvOf(
   columns: readonly FileColumn[] = question.measures,
 ): string {
   const { levels, within = [], before } = question
-  const shown = within.length === 0 ? levels : levels.slice(within.length, within.length + 1)
-  const names = shown.flatMap(({ dimension }) => [dimension, `${dimension}_label`])
+  const levelsInFile = within.length === 0 ? levels : levels.slice(within.length, within.length + 1)
+  const names = levelsInFile.flatMap(({ dimension }) => [dimension, `${dimension}_label`])
   const held = columns.map(fileColumnOf)
   const heads = held.flatMap(({ name }) => (before === undefined ? [name] : [name, `${name}_before`]))
   const lines = [[...names, ...heads].map(textCell)]

@@ -35,15 +35,15 @@ export async function dayAsParquet(
   ask: Ask,
   { files, reads, org_id, folder }: DayFilePlace,
   { segments, tail }: Snapshot,
-): Promise<{ told: Uint8Array } | 'gone'> {
+): Promise<{ answer: Uint8Array } | 'gone'> {
   const staged = await files.fetch(reads, org_id, segments, 1)
   if (staged === undefined) return 'gone'
-  const laid = await files.lay(org_id, tail)
+  const tailFiles = await files.lay(org_id, tail)
   const own = join(folder, `staged-${newId()}`)
   try {
     const path = join(own, 'day.parquet')
     await mkdir(own, { recursive: true, mode: 0o700 })
-    const rows = rowsIn([...staged.paths, ...laid.paths])
+    const rows = rowsIn([...staged.paths, ...tailFiles.paths])
     const ids = await ask(
       `select distinct unnest([${OBJECTS.join(', ')}]) as id from ${rows} facts where tracked order by 1`,
     )
@@ -53,9 +53,9 @@ export async function dayAsParquet(
     await ask(
       `copy (${rowsOfDay(rows, Date.parse(day), outside)}) to ${quoted(path)} (format parquet, compression zstd)`,
     )
-    return { told: await readFile(path) }
+    return { answer: await readFile(path) }
   } finally {
-    await Promise.all([staged.drop(), laid.drop(), rm(own, { recursive: true, force: true })])
+    await Promise.all([staged.drop(), tailFiles.drop(), rm(own, { recursive: true, force: true })])
   }
 }
 

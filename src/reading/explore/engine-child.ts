@@ -47,7 +47,7 @@ async function answer({ id, sql, is_first }: ScanStatement): Promise<ScanAnswer>
   }
 }
 
-process.on('message', (asked: ScanStatement) => {
-  void answer(asked).then(answered => process.send?.(answered))
+process.on('message', (statement: ScanStatement) => {
+  void answer(statement).then(answered => process.send?.(answered))
 })
 process.on('disconnect', () => process.exit(0))

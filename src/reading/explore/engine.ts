@@ -65,31 +65,31 @@ export function openEngine(
   async function runNow<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     clearTimeout(idle)
     child ??= await startedChild(folder, log)
-    const one = child
-    const late = setTimeout(() => void one.end('late'), question_ms)
+    const scanner = child
+    const late = setTimeout(() => void scanner.end('late'), question_ms)
     try {
       let is_first = true
       const ask = (sql: string) => {
-        const answered = one.ask(sql, is_first)
+        const answered = scanner.ask(sql, is_first)
         is_first = false
         return answered
       }
-      return await question(Object.assign(ask, { process: one }))
+      return await question(Object.assign(ask, { process: scanner }))
     } catch (error) {
       // Its open files can no longer be trusted.
-      if (error instanceof FilesGone) await one.end('idle')
+      if (error instanceof FilesGone) await scanner.end('idle')
       throw error
     } finally {
       clearTimeout(late)
-      if (one.ended !== undefined) child = undefined
+      if (scanner.ended !== undefined) child = undefined
       idle = setTimeout(() => void stop(), idle_ms).unref()
     }
   }
 
   async function stop(): Promise<void> {
-    const one = child
+    const scanner = child
     child = undefined
-    await one?.end('idle')
+    await scanner?.end('idle')
   }
 
   return {

@@ -98,11 +98,15 @@ export const exploreDeeds = (explorer: Explorer) => ({
 
   /** The same as CSV, a line for each row that has no rows below it. Levels without `top` are listed in full. */
   async exploreAsCsv(context: Context<typeof api.exploreAsCsv>, { body }: Call<typeof api.exploreAsCsv>) {
-    const { columns, ...asked } = body
-    const question = parseQuestion(asked, Array(asked.levels.length).fill(MOST_CSV_LINES))
+    const { columns, ...askedQuestion } = body
+    const question = parseQuestion(askedQuestion, Array(askedQuestion.levels.length).fill(MOST_CSV_LINES))
     const { org_id } = context.actor
-    const found = await answerQuestion(explorer, context, org_id, question, MOST_CSV_LINES)
-    return csvOf(answerRows(found, question, await namesOfFound(context, org_id, found, question)), question, columns)
+    const foundLevels = await answerQuestion(explorer, context, org_id, question, MOST_CSV_LINES)
+    return csvOf(
+      answerRows(foundLevels, question, await namesOfFound(context, org_id, foundLevels, question)),
+      question,
+      columns,
+    )
   },
 
   /** The tracked clicks of a UTC day as a Parquet file. Refuses `explore_busy` while some are missing. */
@@ -163,12 +167,12 @@ function withFacts<T>(
   explorer: Explorer,
   ground: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
-  asked: Window,
+  askedWindow: Window,
   question: (ask: Ask, facts: QuestionFacts) => Promise<T>,
   { texts, ...wants }: Wants & { readonly texts: readonly TextColumn[] },
 ): Promise<T> {
   const { files, folder, limits } = explorer
-  return withSnapshot(explorer, ground, org_id, asked, wants, async (ask, { snapshot, reads, window }) => {
+  return withSnapshot(explorer, ground, org_id, askedWindow, wants, async (ask, { snapshot, reads, window }) => {
     const days = { first: dayOf(window.from), last: dayOf(window.to) }
     const facts = await bringFacts(
       ask,
@@ -177,7 +181,7 @@ function withFacts<T>(
       { ...snapshot, ...days },
     )
     if (typeof facts === 'string') return facts
-    return { told: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
+    return { answer: await question(ask, { ...facts, incomplete_days: snapshot.incomplete_days }) }
   })
 }
 
@@ -186,11 +190,11 @@ async function withSnapshot<T>(
   { engine, limits }: Explorer,
   { database: { reads }, secrets, log }: Pick<Ground, 'database' | 'secrets' | 'log'>,
   org_id: number,
-  asked: Window,
+  askedWindow: Window,
   wants: Wants,
-  work: (ask: Ask, seen: SnapshotSeen) => Promise<{ told: T } | Lacking>,
+  work: (ask: Ask, seen: SnapshotSeen) => Promise<{ answer: T } | Lacking>,
 ): Promise<T> {
-  const window = possible(asked)
+  const window = possible(askedWindow)
   const how = { hash: visitorHashOf(secrets, org_id), ...wants, most_waiting: limits.waiting }
   const attempt = (ask: Ask) => async () =>
     work(ask, { snapshot: await readSnapshot(reads, org_id, window, how), reads, window })
@@ -198,7 +202,7 @@ async function withSnapshot<T>(
   for (let tries = 1; tries <= MOST_TRIES; goesOn = true) {
     try {
       const answered = await engine.run(org_id, ask => orForget(ask, org_id, attempt(ask)), goesOn)
-      if (typeof answered === 'object') return answered.told
+      if (typeof answered === 'object') return answered.answer
       // 'more' is no failed try: a portion was copied, and other questions may have their turn before the next portion.
       if (answered === 'gone') tries += 1
     } catch (error) {
@@ -242,8 +246,8 @@ function answerQuestion(explorer: Explorer, ground: Ground, org_id: number, ques
 }
 
 async function answerInCurrency(explorer: Explorer, context: Context<typeof api.explore>, question: ParsedQuestion) {
-  const found = await answerQuestion(explorer, context, context.actor.org_id, question, MOST_EXPLORE_ROWS)
-  return question.currency === undefined ? found : foundInCurrency(context, found, question.currency)
+  const foundLevels = await answerQuestion(explorer, context, context.actor.org_id, question, MOST_EXPLORE_ROWS)
+  return question.currency === undefined ? foundLevels : foundInCurrency(context, foundLevels, question.currency)
 }
 
 const countingBy = <F extends LocalFacts>({ goal }: ParsedQuestion, facts: F): F =>

@@ -57,10 +57,10 @@ async function ofRowsLeft(common: Common, limits: Limits): Promise<Grounds> {
     const clicks = clicksOfRows({ facts, question, window, levels })
     return { ...common, window, prefix, clicks }
   }
-  const found = await findRows(askingOfAll({ ...common, levels }, question.window, 'r'), every)
+  const rowsLeft = await findRows(askingOfAll({ ...common, levels }, question.window, 'r'), every)
   const groundIn = async (asking: Asking, rows: LevelRows) =>
     groundOf(asking, { rows, all: rows, totals: await totalsOf(asking, rows) }, every)
-  const ground = await groundIn(askingOf(question.window, 'n'), found)
+  const ground = await groundIn(askingOf(question.window, 'n'), rowsLeft)
   const all = { ...sums, ...(await visitorsOf(whole, await visitorsIn(whole, every))) }
   if (question.before === undefined) return { ground, past: undefined, every, whole: { sums: all, before: undefined } }
   const then = askingOf(question.before, 'b')

@@ -55,8 +55,10 @@ export async function askLevels(
   const sums = sumsOfQuestion(question)
   const first = question.within?.length ?? 0
   const end = question.within === undefined ? question.levels.length : first + 1
-  const asked = question.levels.slice(first, end).map(({ dimension }, place) => ({ dimension, at: first + place }))
-  const { every, whole, ...grounds } = await openGrounds({ ask, facts, question, sums, levels: asked }, limits)
+  const askedLevels = question.levels
+    .slice(first, end)
+    .map(({ dimension }, place) => ({ dimension, at: first + place }))
+  const { every, whole, ...grounds } = await openGrounds({ ask, facts, question, sums, levels: askedLevels }, limits)
   let { ground, past } = grounds
   const totals: ComparedSums = { sums: ground.totals, before: past?.totals }
   const levels: FoundLevel[] = []
@@ -67,9 +69,9 @@ export async function askLevels(
       levels.push(NOTHING_FOUND)
       continue
     }
-    const found = await askLevel(ground, past, at, parents, left, limits)
-    levels.push(found)
-    const groups = [...found.groups.values()].flat()
+    const foundLevel = await askLevel(ground, past, at, parents, left, limits)
+    levels.push(foundLevel)
+    const groups = [...foundLevel.groups.values()].flat()
     parents = new Map(groups.map(group => [group.id, group]))
     left -= groups.length
     if (at + 1 === end || left <= 0) continue
@@ -162,17 +164,17 @@ function groupsOf({ asking, rows, visitors }: LevelGround, at: number, sort: Exp
   const k = keyName(at)
   const columns = madeIn(sums)
   const { dimension } = question.levels[at] as ParsedLevel
-  const groups =
+  const grouped =
     rows.grouped_keys === 1
       ? `select p, ${k} as k, ${columns.join(', ')} from ${rows.sql}`
       : `select p, ${k} as k, ${summed(columns)} from ${rows.sql} group by all`
-  const found = `select p, k, k is not distinct from ${unknownIn(facts, dimension)} as is_spend, ${named(sums)} from (${groups})
+  const groups = `select p, k, k is not distinct from ${unknownIn(facts, dimension)} as is_spend, ${named(sums)} from (${grouped})
     where sign <> 0 ${haveCost(columns) ? 'or cost <> 0' : ''}`
   const numbered = facts.numbered(dimension)
   const worded =
     numbered === undefined
-      ? `select *, k as word from (${found})`
-      : `select s.*, w.word from (${found}) s left join ${numbered.words} w on w.number = s.k`
+      ? `select *, k as word from (${groups})`
+      : `select s.*, w.word from (${groups}) s left join ${numbered.words} w on w.number = s.k`
   if (sort.by !== UNIQUE_VISITORS || visitors === undefined) return worded
   return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${worded}) s left join (
       select id.p as p, id.k as k, visitors from (${countVisitors(`{p: p, k: ${k}} as id`, visitors.seen, visitors.every)})
@@ -205,9 +207,9 @@ async function sumsBefore(past: LevelGround, at: number, how: { isWhole: boolean
     from ${past.rows.sql} f join l${at} up on ${isInGroup(at)} group by 1
   )`)
   const [own, others] = await visitorsOfLevel(past.asking, past.visitors, at, how)
-  const found = new Map(rows.map(row => [Number(row['id']), sumsIn(row, sums)]))
+  const sumsById = new Map(rows.map(row => [Number(row['id']), sumsIn(row, sums)]))
   return {
-    groups: (id: number): Sums => ({ ...(found.get(id) ?? sumsIn(undefined, sums)), ...own(id) }),
+    groups: (id: number): Sums => ({ ...(sumsById.get(id) ?? sumsIn(undefined, sums)), ...own(id) }),
     others,
   }
 }

@@ -82,8 +82,8 @@ async function valuesIn(ask: Ask, name: string): Promise<Map<string, number>> {
   )
   return new Map(
     TEXTS.map(text => {
-      const told = /Approx Unique: (\d+)/.exec(String(row?.[text] ?? ''))?.[1]
-      return [text, told === undefined ? Number.POSITIVE_INFINITY : Number(told) + 1]
+      const estimate = /Approx Unique: (\d+)/.exec(String(row?.[text] ?? ''))?.[1]
+      return [text, estimate === undefined ? Number.POSITIVE_INFINITY : Number(estimate) + 1]
     }),
   )
 }
@@ -140,10 +140,10 @@ async function bringNow(
   }
   const facts = await factsIn(ask, copy, place, { files, texts, most_words }, snapshot)
   if (snapshot.spend === undefined) return facts
-  const asked = { reads, org_id: place.org_id, most_words, priced_at_once, spend: snapshot.spend }
+  const pricing = { reads, org_id: place.org_id, most_words, priced_at_once, spend: snapshot.spend }
   const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
   const tail = facts.from === `${copy.name}.facts` ? undefined : TAIL
-  return { ...facts, unclicked: await priceClicks(ask, copy, { ...asked, ...days, tail }) }
+  return { ...facts, unclicked: await priceClicks(ask, copy, { ...pricing, ...days, tail }) }
 }
 
 async function factsIn(
@@ -164,12 +164,12 @@ async function factsIn(
   }
   const rows = tail.reduce((sum, day) => sum + day.rows.length, 0)
   if (rows === 0) return facts
-  const laid = await files.lay(org_id, tail)
+  const tailFiles = await files.lay(org_id, tail)
   try {
     // Reads the files in parts, to limit memory. The stride spreads large files over the parts.
     const parts = Math.ceil(rows / ROWS_AT_ONCE)
     for (let part = 0; part < parts; part += 1) {
-      const paths = laid.paths.filter((_, at) => at % parts === part)
+      const paths = tailFiles.paths.filter((_, at) => at % parts === part)
       if (paths.length === 0) break
       await ask(
         `create or replace temp table said as select 0 as s, ${FACT_COLUMNS} ${fromFiles(paths, "'d': INTEGER")}`,
@@ -181,7 +181,7 @@ async function factsIn(
     }
     await ask('drop table said')
   } finally {
-    await laid.drop()
+    await tailFiles.drop()
   }
   return { ...facts, from: `(from ${name}.facts union all from ${TAIL})` }
 }

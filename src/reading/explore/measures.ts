@@ -34,8 +34,8 @@ export function measuresOfSums(
   sums: Sums,
   { measures, count_pending }: Pick<ParsedQuestion, 'measures' | 'count_pending'>,
 ): ExploreMeasures {
-  const told = measures.some(isOfCost) ? new Set([...measures, ...WITHOUT_COST]) : measures
-  return Object.fromEntries([...told].map(measure => [measure, measureOf(sums, measure, count_pending)]))
+  const answeredMeasures = measures.some(isOfCost) ? new Set([...measures, ...WITHOUT_COST]) : measures
+  return Object.fromEntries([...answeredMeasures].map(measure => [measure, measureOf(sums, measure, count_pending)]))
 }
 
 /** In billionths where those are whole: a double has fewer digits than a large amount in trillionths. */

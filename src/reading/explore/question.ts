@@ -71,35 +71,37 @@ const wrong = (field: string, message: string): never =>
 const HINT = 'Compare the question with POST /api/explore in /api/docs.'
 
 /** The question with its defaults. `top`: how many rows each level has that does not say. */
-export function parseQuestion(asked: ExploreQuestion, top: readonly number[] = USUAL_TOP): ParsedQuestion {
-  const window = exploreWindow(asked)
+export function parseQuestion(question: ExploreQuestion, top: readonly number[] = USUAL_TOP): ParsedQuestion {
+  const window = exploreWindow(question)
   const length = window.to - window.from + 1
   return {
     window,
-    before: asked.compare === undefined ? undefined : { from: window.from - length, to: window.from - 1 },
-    time_zone: asked.time_zone ?? 'UTC',
-    levels: asked.levels.map((level, at) => ({
+    before: question.compare === undefined ? undefined : { from: window.from - length, to: window.from - 1 },
+    time_zone: question.time_zone ?? 'UTC',
+    levels: question.levels.map((level, at) => ({
       dimension: level.dimension,
       // Totals in another currency are the sums of all days.
-      top: asked.currency === undefined ? (level.top ?? top[at] ?? 1) : WIDEST_EXPLORE_DAYS + 1,
-      sort: level.sort ?? asked.sort ?? usualSort(level.dimension),
-      having: [...(level.having ?? []), ...(at === asked.levels.length - 1 ? (asked.having ?? []) : [])],
+      top: question.currency === undefined ? (level.top ?? top[at] ?? 1) : WIDEST_EXPLORE_DAYS + 1,
+      sort: level.sort ?? question.sort ?? usualSort(level.dimension),
+      having: [...(level.having ?? []), ...(at === question.levels.length - 1 ? (question.having ?? []) : [])],
     })),
-    filters: (asked.filters ?? []).map(({ dimension, op, values = [] }, at) => ({
+    filters: (question.filters ?? []).map(({ dimension, op, values = [] }, at) => ({
       dimension,
       op,
       values: values.map((value, place) => valueOf(dimension, value, `filters.${at}.values.${place}`)),
     })),
-    measures: asked.measures ?? USUAL_MEASURES,
-    currency: asked.currency === USD ? undefined : asked.currency,
-    goal: asked.goal,
-    count_pending: asked.count_pending === true,
-    within: asked.within?.map((key, at) => {
+    measures: question.measures ?? USUAL_MEASURES,
+    currency: question.currency === USD ? undefined : question.currency,
+    goal: question.goal,
+    count_pending: question.count_pending === true,
+    within: question.within?.map((key, at) => {
       if (key === null) return null
-      return key === SPEND_KEY ? UNKNOWN : valueOf(asked.levels[at]?.dimension as ExploreDimension, key, `within.${at}`)
+      return key === SPEND_KEY
+        ? UNKNOWN
+        : valueOf(question.levels[at]?.dimension as ExploreDimension, key, `within.${at}`)
     }),
-    after: asked.after ?? 0,
-    isApart: asked.unassigned === 'apart',
+    after: question.after ?? 0,
+    isApart: question.unassigned === 'apart',
   }
 }
 

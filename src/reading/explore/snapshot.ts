@@ -82,14 +82,14 @@ export async function readSnapshot(
   ])
   const { segments, emptied_before = null, entries, left_out_days, days: differing } = rows[0] ?? {}
   const incomplete = [...new Set([...(differing ?? []), ...(left_out_days ?? [])])].sort()
-  const told = await factsOfDays(reads, org_id, incomplete, hash)
-  const isSealed = ({ day }: { day: string }) => !told.has(day)
+  const factsByDay = await factsOfDays(reads, org_id, incomplete, hash)
+  const isSealed = ({ day }: { day: string }) => !factsByDay.has(day)
   const tail = await factsOfEntries(reads, org_id, entries ?? [], hash)
   return {
     segments: (segments ?? []).filter(isSealed),
-    incomplete_days: incomplete.filter(day => !told.has(day)),
+    incomplete_days: incomplete.filter(day => !factsByDay.has(day)),
     emptied_before,
-    tail: [...tail.filter(isSealed), ...[...told].map(([day, rows]) => ({ day, rows }))],
+    tail: [...tail.filter(isSealed), ...[...factsByDay].map(([day, rows]) => ({ day, rows }))],
     ties,
     goals,
     spend,

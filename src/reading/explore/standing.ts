@@ -27,8 +27,8 @@ export async function factsOfDays(
   days: readonly string[],
   hash: VisitorHash,
 ): Promise<Map<string, FactRow[]>> {
-  const told = new Map<string, FactRow[]>()
-  if (days.length === 0 || days.length > MOST_DAYS) return told
+  const factsByDay = new Map<string, FactRow[]>()
+  if (days.length === 0 || days.length > MOST_DAYS) return factsByDay
   let left = MOST_CLICKS
   for (const day of days) {
     const from = Date.parse(day)
@@ -42,12 +42,12 @@ export async function factsOfDays(
       if (at % BREATH === BREATH - 1) await breathe()
       rows.push(signed(factOf(click, click, hash), 1))
     }
-    told.set(day, rows)
+    factsByDay.set(day, rows)
   }
   // Read after the clicks, because a month is given up before its clicks are dropped.
-  const kept_from = told.size === 0 ? 0 : await clicksKeptFrom(reads)
-  for (const day of told.keys()) if (Date.parse(day) < kept_from) told.delete(day)
-  return told
+  const kept_from = factsByDay.size === 0 ? 0 : await clicksKeptFrom(reads)
+  for (const day of factsByDay.keys()) if (Date.parse(day) < kept_from) factsByDay.delete(day)
+  return factsByDay
 }
 
 const COUNTED = `

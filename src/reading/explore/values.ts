@@ -36,8 +36,8 @@ export async function listValues(
   scan: Scan,
 ): Promise<ExploreValues> {
   if (isObjectDimension(dimension)) {
-    const found = await objectsNamed(reads, org_id, dimension, search, MOST_SHOWN)
-    return { values: found.map(({ id, name }) => ({ key: toWireId(id), label: name, clicks: null })) }
+    const objects = await objectsNamed(reads, org_id, dimension, search, MOST_SHOWN)
+    return { values: objects.map(({ id, name }) => ({ key: toWireId(id), label: name, clicks: null })) }
   }
   if (!isTextDimension(dimension)) return { values: wordsOf(dimension, search) }
   const window = exploreWindow(dates)

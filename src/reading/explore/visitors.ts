@@ -102,6 +102,6 @@ async function exactOf(
 }
 
 function lookUp(rows: readonly ScanRow[]): VisitorsOf {
-  const found = new Map(rows.map(row => [Number(row['id']), BigInt(row['visitors'] as bigint)]))
-  return id => ({ unique_visitors: found.get(id) ?? 0n })
+  const visitorsById = new Map(rows.map(row => [Number(row['id']), BigInt(row['visitors'] as bigint)]))
+  return id => ({ unique_visitors: visitorsById.get(id) ?? 0n })
 }

@@ -32,8 +32,8 @@ export async function refuseTooWide(
   const first = question.within?.length ?? 0
   // Filters on figures group by all levels, even where only the rows of one are answered.
   const end = question.within === undefined || isFiltered(question) ? question.levels.length : first + 1
-  const asked = question.levels.slice(first, end)
-  for (const { dimension } of asked) {
+  const askedLevels = question.levels.slice(first, end)
+  for (const { dimension } of askedLevels) {
     // The rough number for all days costs nothing; the number for the question's days costs a scan.
     if (!mayBeWide(dimension) || facts.valuesOf(dimension) <= wide_words) continue
     const levels = [{ dimension, at: 0 }]

@@ -80,12 +80,12 @@ export async function listClicksAsMember(
 
 async function pageOf({ database, secrets, actor }: Asking, query: FeedQuery) {
   const { page, defaulted } = readQuery({ secrets, actor }, query)
-  const found = isEmpty(page)
+  const clicks = isEmpty(page)
     ? []
     : await selectClicks(database, actor.org_id, await narrowed(database, actor.org_id, page))
-  const data = found.slice(0, page.limit)
+  const data = clicks.slice(0, page.limit)
   const last = data.at(-1)
-  const more = found.length > page.limit && last !== undefined
+  const more = clicks.length > page.limit && last !== undefined
   const cursor = more && { id: last.id, ...(defaulted && { bounds: page.window }) }
   const wire = wireIds()
   const warnings = windowWarnings(query.date_to)

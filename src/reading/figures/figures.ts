@@ -30,10 +30,10 @@ export async function readLandingFigures(
   // Checked again after the count, because a month of clicks may be dropped in between.
   for (let kept_from = await clicksKeptFrom(reads); ; ) {
     const first = Math.max(from, kept_from)
-    const found = await countLandings(reads, actor.org_id, { from: first, to }, goals, api.MOST_CLICKS_READ)
+    const landings = await countLandings(reads, actor.org_id, { from: first, to }, goals, api.MOST_CLICKS_READ)
     const still_kept_from = await clicksKeptFrom(reads)
     if (still_kept_from === kept_from)
-      return { is_counted: found !== undefined, date_from: dayOf(first), rows: (found ?? []).map(rowOf) }
+      return { is_counted: landings !== undefined, date_from: dayOf(first), rows: (landings ?? []).map(rowOf) }
     kept_from = still_kept_from
   }
 }

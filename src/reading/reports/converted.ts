@@ -20,12 +20,12 @@ type Slice = {
 }
 
 /** SQL of a row's key: `counted` reads it from a counter, `told` from an event `e` with its click `c`. */
-const KEYS: Record<ReportDimension, { counted: string; told: string; ofClick?: true }> = {
-  campaign: { counted: UUID_KEY('campaign_id'), told: `coalesce(e.campaign_id::text, '')` },
-  geo: { counted: 'key', told: `coalesce(c.geo, '')`, ofClick: true },
-  sub1: { counted: 'key', told: `coalesce(c.sub1, '')`, ofClick: true },
-  offer: { counted: 'key', told: `coalesce(e.offer_id::text, '')` },
-  day: { counted: 'day::text', told: `${dayOfId('e.click_id')}::text` },
+const KEYS: Record<ReportDimension, { counted: string; ofEvent: string; ofClick?: true }> = {
+  campaign: { counted: UUID_KEY('campaign_id'), ofEvent: `coalesce(e.campaign_id::text, '')` },
+  geo: { counted: 'key', ofEvent: `coalesce(c.geo, '')`, ofClick: true },
+  sub1: { counted: 'key', ofEvent: `coalesce(c.sub1, '')`, ofClick: true },
+  offer: { counted: 'key', ofEvent: `coalesce(e.offer_id::text, '')` },
+  day: { counted: 'day::text', ofEvent: `${dayOfId('e.click_id')}::text` },
 }
 
 /** The counts of a row: all conversions, and the pending and rejected ones among them. */
@@ -51,7 +51,7 @@ const LAST_WORD = `left join lateral (${LAST_STATUS('$1', 'e.id')}) r on true`
  * `$1`. Reads the counters of single campaigns only for some campaigns, by campaign, or where campaigns have goals of their own.
  */
 export function conversionsOf({ dimension, campaigns, cover, goals }: Slice, put: Put): string {
-  const { counted, told, ofClick } = KEYS[dimension]
+  const { counted, ofEvent, ofClick } = KEYS[dimension]
   const within = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
   const isApart = campaigns !== null || dimension === 'campaign' || goals.own.length > 0
   const level = UNITS[dimension === 'day' ? 'campaign' : dimension] + (isApart ? 0 : ALL_CAMPAIGNS)
@@ -59,7 +59,7 @@ export function conversionsOf({ dimension, campaigns, cover, goals }: Slice, put
     `select ${counted} as key, campaign_id, type, ${COUNTS.join(', ')} from event_counts where org_id = $1 and dimension = ${of}
       and day between ${put(dayOf(first * DAY_MS))}::date and ${put(dayOf(last * DAY_MS))}::date${within}`
   const events = (from: number, to: number, counts: string, source: string, more = '') =>
-    `select ${told} as key, e.campaign_id, e.type, ${counts} from ${source}
+    `select ${ofEvent} as key, e.campaign_id, e.type, ${counts} from ${source}
       ${ofClick ? 'left join clicks c on c.org_id = $1 and c.id = e.click_id' : ''}
       where e.org_id = $1 and e.click_id >= ${put(firstIdAt(from))}::uuid and e.click_id < ${put(firstIdAt(to + 1))}::uuid
         and not e.test${more}${within.replace('campaign_id', 'e.campaign_id')}`

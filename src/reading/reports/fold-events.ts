@@ -34,8 +34,8 @@ const nextOf = (table: 'events' | 'event_revisions') => (among: Among) =>
 
 // Country and sub1 come from the click; where it is no longer kept they are unknown. Rows are written in the order of the primary key, so that two
 // processes that fold one organization seldom deadlock.
-const fold = (told: string) => `
-  with ${told}, daily as (
+const fold = (changes: string) => `
+  with ${changes}, daily as (
     select case when grouping(c.geo) = 0 then ${UNITS.geo} when grouping(c.sub1) = 0 then ${UNITS.sub1}
         when grouping(t.offer_id) = 0 then ${UNITS.offer} else ${UNITS.campaign} end as unit,
       t.day, date_trunc('week', t.day::timestamp)::date as week, t.campaign_id,
@@ -44,7 +44,7 @@ const fold = (told: string) => `
     from (
       select click_id, ${dayOfId('click_id')} as day, coalesce(campaign_id, '${NO_ID}') as campaign_id,
         coalesce(offer_id, '${NO_ID}') as offer_id, type, events, pending, rejected
-      from told where not test
+      from changes where not test
     ) t
     cross join lateral (
       select coalesce(max(geo), '') as geo, coalesce(max(sub1), '') as sub1 from clicks where org_id = $1 and id = t.click_id
@@ -65,7 +65,7 @@ const fold = (told: string) => `
 
 const FOLD_EVENTS = fold(`waiting as (
     select id from events where org_id = $1 and not counted order by click_id limit ${PORTION}
-  ), told as (
+  ), changes as (
     update events e set counted = true from waiting
     where e.org_id = $1 and e.id = waiting.id and not e.counted
     returning e.click_id, e.campaign_id, e.offer_id, e.type, e.test, 1 as events, 0 as pending, 0 as rejected
@@ -78,7 +78,7 @@ const FOLD_REVISIONS = fold(`waiting as (
     update event_revisions r set counted = true from waiting
     where r.org_id = $1 and r.event_id = waiting.event_id and r.seq = waiting.seq and not r.counted
     returning r.event_id, r.seq, r.status
-  ), told as (
+  ), changes as (
     select e.click_id, e.campaign_id, e.offer_id, e.type, e.test, 0 as events, ${PENDING_CHANGE} as pending, ${REJECTED_CHANGE} as rejected
     from taken r ${WAS} join events e on e.org_id = $1 and e.id = r.event_id
   )`)

@@ -43,13 +43,13 @@ export async function localReport(
   dimension: LocalDimension,
   now = Date.now(),
 ): Promise<MemberReport> {
-  const asked = reportWindowOf(query)
+  const askedWindow = reportWindowOf(query)
   const tz = singleValue(query.tz, 'tz', 'tz_unknown')
   if (tz === undefined) refuse('tz_unknown', { error: `time zone required: ${dimension} needs one` })
-  const shifts = shiftsOf(tz, possible(asked))
+  const shifts = shiftsOf(tz, possible(askedWindow))
   const campaigns = campaignsOf(actor, query.campaign_id)
-  const whole = await countable(database, possible(asked), now)
-  const window = whole.from > whole.to ? asked : whole
+  const whole = await countable(database, possible(askedWindow), now)
+  const window = whole.from > whole.to ? askedWindow : whole
   const isEmpty = campaigns?.length === 0 || whole.from > whole.to
   const goals = await readGoals(database.reads, actor.org_id)
   const { found, converted, all } = isEmpty
@@ -111,11 +111,11 @@ const NOTHING: LocalResult = { found: [], converted: [], all: {} }
 async function runLocalReport(
   { reads }: Ground['database'],
   org_id: number,
-  asked: LocalQuestion,
+  question: LocalQuestion,
   now: number,
 ): Promise<LocalResult> {
   for (const recounted: string[] = []; ; ) {
-    const { text, values = [] } = localStatementFor(org_id, asked, recounted, now)
+    const { text, values = [] } = localStatementFor(org_id, question, recounted, now)
     const { rows } = await reads.query<{ differing: string[] } & LocalResult>(text, [...values])
     const { differing, ...answered } = rows[0] ?? { differing: [], ...NOTHING }
     if (differing.length === 0) return answered
@@ -133,8 +133,13 @@ async function runLocalReport(
  * The statement of a report over a window that is possible, the days `recounted` from their clicks. Answers one row: `found`, rows by key and
  * with the key null their totals, and `differing`, more days whose half hours do not add up to them; where there are any, `found` is not right.
  */
-function localStatementFor(org_id: number, asked: LocalQuestion, recounted: readonly string[], now: number): Statement {
-  const { dimension, window, campaigns, shifts } = asked
+function localStatementFor(
+  org_id: number,
+  question: LocalQuestion,
+  recounted: readonly string[],
+  now: number,
+): Statement {
+  const { dimension, window, campaigns, shifts } = question
   const values: Value[] = [org_id]
   const put: Put = value => `$${values.push(value)}`
   const cover = coverOf(window, now, SLOT_MS)
@@ -161,7 +166,7 @@ function localStatementFor(org_id: number, asked: LocalQuestion, recounted: read
   ), timed as (
     select day, slot * 30 + ${ahead} as minute, ${numbers} from counted
   ), converted as (
-    ${conversionsWithin(asked, ahead, put)}
+    ${conversionsWithin(question, ahead, put)}
   ), keyed as (
     select ${KEYS[dimension]} as key, ${listed(name => `sum(${name}) as ${name}`)}
     from timed group by 1 having sum(clicks) <> 0

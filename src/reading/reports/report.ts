@@ -43,10 +43,10 @@ export async function readReport(context: Context<typeof api.readReport>, { quer
  */
 export async function readReportAsMember(
   context: Context<typeof api.readReportAsMember>,
-  asked: Call<typeof api.readReportAsMember>,
+  call: Call<typeof api.readReportAsMember>,
 ): Promise<api.MemberReport> {
-  const { query } = asked
-  if (query.currency !== undefined && query.currency !== USD) return reportIn(context, asked, query.currency)
+  const { query } = call
+  if (query.currency !== undefined && query.currency !== USD) return reportIn(context, call, query.currency)
   const local = localDimensionOf(query)
   if (local !== undefined) return localReport(context, query, local)
   const question = reportQuestionOf(context.actor, query)
@@ -71,12 +71,12 @@ export const moneyReport = ({ database }: Pick<Ground, 'database'>, org_id: numb
 /** The report by day, in another currency. Refuses `rate_unknown`, and `invalid_request` for other dimensions, whose rows span many days. */
 async function reportIn(
   context: Context<typeof api.readReportAsMember>,
-  asked: Call<typeof api.readReportAsMember>,
+  call: Call<typeof api.readReportAsMember>,
   currency: string,
 ) {
-  if (asked.query.dimension !== 'day')
+  if (call.query.dimension !== 'day')
     refuse('invalid_request', { error: 'currency: goes with dimension=day only, because rates differ by day' })
-  const report = await readReportAsMember(context, { ...asked, query: { ...asked.query, currency: undefined } })
+  const report = await readReportAsMember(context, { ...call, query: { ...call.query, currency: undefined } })
   return inReportingCurrency(context, report, currency)
 }
 
@@ -86,11 +86,11 @@ async function report({ database, actor }: Asking, query: ReportQuery, question:
   const { dimension, window, campaigns, asMember } = question
   const counted = { ...question, window: possible(window) }
   const isEmpty = campaigns?.length === 0 || counted.window.from > counted.window.to
-  const { found, moved } = isEmpty ? NOTHING : await runReport(database, actor.org_id, counted)
+  const { found: rows, moved } = isEmpty ? NOTHING : await runReport(database, actor.org_id, counted)
   const countedWindow = moved ?? window
-  const apart = found.find(row => row['key'] === null)
-  const keyed = found.filter((row): row is KeyedRow => row['key'] !== null)
-  const shown = keyed.slice(0, MOST_ROWS)
+  const apart = rows.find(row => row['key'] === null)
+  const keyed = rows.filter((row): row is KeyedRow => row['key'] !== null)
+  const shownRows = keyed.slice(0, MOST_ROWS)
   const warnings = windowWarnings(query.date_to)
   const figuresOf = (row: SqlRow, prefix: '' | 'total_') => ({
     ...numbersOf(row, prefix, hasCost(dimension)),
@@ -99,12 +99,12 @@ async function report({ database, actor }: Asking, query: ReportQuery, question:
   return {
     dimension,
     window: { from: new Date(countedWindow.from).toISOString(), to: new Date(countedWindow.to).toISOString() },
-    rows: shown.map(row => ({
+    rows: shownRows.map(row => ({
       key: keyOf(dimension, row.key),
       label: labelOf(dimension, row),
       ...figuresOf(row, ''),
     })),
-    totals: figuresOf(found[0] ?? {}, 'total_'),
+    totals: figuresOf(rows[0] ?? {}, 'total_'),
     ...(keyed.length > MOST_ROWS ? CUT : { truncated: false }),
     ...(warnings.length === 0 ? {} : { warnings }),
     not_broken_down: apart === undefined ? null : spendOnly(apart),

@@ -20,14 +20,14 @@ export async function inReportingCurrency(
   const places = report.rows.map(({ key }) => ({ currency, day: key }))
   const rateOf = await readRates({ pool: database.reads, order: sourceOrder(config) }, actor.org_id, places)
   const rows = report.rows.map(row => {
-    const place = { currency, day: row.key }
-    const rate = rateOf(place)?.usd_per_unit
+    const currencyDay = { currency, day: row.key }
+    const rate = rateOf(currencyDay)?.usd_per_unit
     return {
       ...row,
       ...amounts(name => {
         const dollars = row[name] ?? '0.00'
         if (!/[1-9]/.test(dollars)) return '0.00'
-        if (rate === undefined) throw unknownRate(place)
+        if (rate === undefined) throw unknownRate(currencyDay)
         return inCurrency(dollars, rate)
       }),
     }

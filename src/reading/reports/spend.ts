@@ -116,12 +116,12 @@ const cutDays = ({ from, to }: ReportQuestion['window']): string[] => [
 
 /** Parts of a `with`: for the cut days, the clicks of each cell (all of them, and those within the window), and the same for each campaign and day. */
 function clicksOfCut(cut: readonly string[], { days, ends }: Cover, within: string, put: Put): string {
-  const those = `day = any(${put(cut)}::date[])${within}`
+  const ofCutDays = `day = any(${put(cut)}::date[])${within}`
   const inside = !isAny(days) ? '0' : `case when ${betweenOf(days, put)} then clicks else 0 end`
   const sources = [
     `select day, campaign_id, key as sub1, clicks as of_day, ${inside} as inside from report_day
-      where org_id = $1 and dimension = ${UNITS.sub1} and ${those}`,
-    `select day, campaign_id, sub1, clicks, ${inside} from report_delta where org_id = $1 and ${those}`,
+      where org_id = $1 and dimension = ${UNITS.sub1} and ${ofCutDays}`,
+    `select day, campaign_id, sub1, clicks, ${inside} from report_delta where org_id = $1 and ${ofCutDays}`,
     ...ends.map(
       ({ sign, from, to }) => `select ${put(dayOf(from))}::date, campaign_id, coalesce(sub1, ''), 0, ${sign} * count(*)
         from clicks where org_id = $1 and id >= ${put(firstIdAt(from))}::uuid and id < ${put(firstIdAt(to + 1))}::uuid

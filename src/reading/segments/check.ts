@@ -198,7 +198,7 @@ async function checkOrganization(
       continue
     }
     const left = (await differingDays(worker, org_id, day)).find(one => one.day === day)
-    if (left?.differing === differing) await blameClicks({ worker, log }, org_id, day)
+    if (left?.differing === differing) await rememberDifferingClicks({ worker, log }, org_id, day)
     // Pauses as long as the rebuild took, so that others get the database.
     await sleep(performance.now() - began, undefined, { signal }).catch(() => {})
   }
@@ -231,7 +231,7 @@ function rememberFaulty(org_id: number, day: string, differing: string): void {
  * Handles a day that differs by as much after its rebuild as before. Where its clicks themselves differ from the report, the segments are right, and
  * the day is remembered so that it is not rebuilt again and again. Otherwise a process of an earlier version has made the same change once more.
  */
-async function blameClicks(
+async function rememberDifferingClicks(
   { worker, log }: { worker: pg.Pool } & Pick<CheckGround, 'log'>,
   org_id: number,
   day: string,

@@ -232,9 +232,9 @@ function cancelled(rows: readonly FactRow[]): FactRow[] {
   const sums = new Map<string, { row: FactRow; sum: number }>()
   for (const row of rows) {
     const key = factKey(row)
-    const found = sums.get(key)
-    if (found === undefined) sums.set(key, { row, sum: row.sign })
-    else found.sum += row.sign
+    const sumOfFact = sums.get(key)
+    if (sumOfFact === undefined) sums.set(key, { row, sum: row.sign })
+    else sumOfFact.sum += row.sign
   }
   const left: FactRow[] = []
   for (const { row, sum } of sums.values()) {

@@ -39,12 +39,12 @@ export async function readTrace(
     refusedOf(asking, click_id),
   ])
   if (click === null && events.length === 0 && refused.length === 0) refuse('object_not_found')
-  const shown = events.slice(0, MOST_EVENTS)
-  const ids = shown.map(({ id }) => id)
+  const shownEvents = events.slice(0, MOST_EVENTS)
+  const ids = shownEvents.map(({ id }) => id)
   const [campaigns, histories, persons, deliveries] = await Promise.all([
     campaignsNamed(database.reads, actor.org_id, click === null ? [] : [click]),
     historiesOf(database.reads, actor.org_id, ids),
-    personsOf(asking, shown),
+    personsOf(asking, shownEvents),
     deliveriesOf(asking, ids),
   ])
   const isCut = events.length > MOST_EVENTS || deliveries.length > MOST_DELIVERIES || refused.length > MOST_REFUSED
@@ -53,7 +53,7 @@ export async function readTrace(
     click,
     is_dropped: click === null && timeOfId(click_id) < (await clicksKeptFrom(database.reads)),
     campaigns,
-    events: shown.map(event => withHistory(event, histories.get(event.id) ?? [])),
+    events: shownEvents.map(event => withHistory(event, histories.get(event.id) ?? [])),
     persons,
     deliveries: await withAttempts(asking, deliveries.slice(0, MOST_DELIVERIES)),
     refused: refused.slice(0, MOST_REFUSED),

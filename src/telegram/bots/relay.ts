@@ -38,9 +38,9 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
   const slots = openSlots()
 
   const breakerOf = ({ id }: LiveBot) => {
-    const found = breakers.get(id) ?? openBreaker()
-    breakers.set(id, found)
-    return found
+    const breaker = breakers.get(id) ?? openBreaker()
+    breakers.set(id, breaker)
+    return breaker
   }
 
   const send = async (bot: LiveBot, { bytes, type }: ForwardedUpdate): Promise<RelayResult> => {
@@ -77,8 +77,8 @@ export function openRelay(ground: Pick<Ground, 'config' | 'db' | 'log'>): Relay 
       // An update without an id cannot be recognized when it comes again.
       if (update_id === undefined) return send(bot, update)
       const key = `${bot.id} ${update_id}`
-      const found = under_way.get(key)
-      if (found !== undefined) return found
+      const forwarding = under_way.get(key)
+      if (forwarding !== undefined) return forwarding
       const passing = once(bot, update, update_id).finally(() => under_way.delete(key))
       under_way.set(key, passing)
       return passing
@@ -137,8 +137,8 @@ async function limitedBody(body: AsyncIterable<Buffer> & { destroy(): unknown })
 function methodIn(answer: Buffer): Buffer | undefined {
   if (!answer.includes('"method"')) return undefined
   try {
-    const asked: unknown = JSON.parse(answer.toString('utf8'))
-    return typeof asked === 'object' && asked !== null && 'method' in asked && typeof asked.method === 'string'
+    const reply: unknown = JSON.parse(answer.toString('utf8'))
+    return typeof reply === 'object' && reply !== null && 'method' in reply && typeof reply.method === 'string'
       ? answer
       : undefined
   } catch {

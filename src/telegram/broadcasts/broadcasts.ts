@@ -171,14 +171,14 @@ export async function requireMessage(
   if (fault !== undefined) refuse('broadcast_message_invalid', { error: `the message cannot be sent: ${fault}` })
   const channels = channelsIn(message)
   if (channels.length === 0) return
-  const found = await db
+  const knownChannels = await db
     .selectFrom('channels')
     .select('id')
     .where('org_id', '=', org_id)
     .where('id', 'in', channels)
     .where('deleted_at', 'is', null)
     .execute()
-  if (found.length < channels.length)
+  if (knownChannels.length < channels.length)
     refuse('broadcast_message_invalid', {
       error: 'the message cannot be sent: a button leads to a channel that does not exist',
     })
@@ -196,11 +196,11 @@ export async function countAudience(
   const bot = await liveBots(db, actor.org_id).select('send_per_second').where('id', '=', bot_id).executeTakeFirst()
   if (bot === undefined) refuse('object_not_found')
   requireSpeed(body)
-  const asked = { db, worker: database.worker }
+  const pools = { db, worker: database.worker }
   const whose = { org_id: actor.org_id, bot_id }
   const [count, examples] = await Promise.all([
-    audienceSize(asked, whose, audience),
-    audienceExamples(asked, whose, audience),
+    audienceSize(pools, whose, audience),
+    audienceExamples(pools, whose, audience),
   ])
   const pace = paceOf({ per_second, paid, send_per_second: Number(bot.send_per_second) })
   const stars = paid ? Math.ceil(count / MESSAGES_A_STAR) : null

@@ -33,8 +33,12 @@ export async function listSends(
     .select(['subscriber_id as id', 'telegram_user_id', 'state', 'reason', 'click_id', 'message_id', 'at'])
     .where('org_id', '=', org_id)
     .where('broadcast_id', '=', id)
-  const those = query.state === undefined ? rows : rows.where('state', '=', query.state)
-  const { data, next_cursor } = await newestFirst(those.$castTo<Omit<ListedSend, 'name'>>(), query, 'subscriber_id')
+  const rowsInState = query.state === undefined ? rows : rows.where('state', '=', query.state)
+  const { data, next_cursor } = await newestFirst(
+    rowsInState.$castTo<Omit<ListedSend, 'name'>>(),
+    query,
+    'subscriber_id',
+  )
   if (data.length === 0) return { data: [], next_cursor }
   const people = await db
     .selectFrom('subscribers')

@@ -72,8 +72,8 @@ export async function claimGroup(
     if (rows.length === 0) return { recipients: [], taken: 0 }
     const ids = rows.map(({ telegram_user_id }) => telegram_user_id)
     const { sql: text, parameters } = writablePeople(sender, audience, ids).compile(db)
-    const found = await client.query<WritablePerson>(text, [...parameters])
-    const names = new Map(found.rows.map(({ telegram_user_id, name }) => [telegram_user_id, name]))
+    const people = await client.query<WritablePerson>(text, [...parameters])
+    const names = new Map(people.rows.map(({ telegram_user_id, name }) => [telegram_user_id, name]))
     const over = ids.filter(one => !names.has(one))
     if (names.size > 0) await client.query(TAKE, [org_id, id, token, [...names.keys()]])
     if (over.length > 0) {
@@ -129,9 +129,9 @@ export async function recordOutcomes(
 }
 
 function tally(rows: readonly { readonly state: SendState }[]): Partial<Record<SendState, number>> {
-  const found: Partial<Record<SendState, number>> = {}
-  for (const { state } of rows) found[state] = (found[state] ?? 0) + 1
-  return found
+  const counts: Partial<Record<SendState, number>> = {}
+  for (const { state } of rows) counts[state] = (counts[state] ?? 0) + 1
+  return counts
 }
 
 const LEFT_BEHIND = `
@@ -151,8 +151,8 @@ export async function decideAbandoned(
   { lease_ms, grace_ms }: SendTerms,
 ): Promise<void> {
   await inTransaction(pool, async client => {
-    const asked = [org_id, id, token, lease_ms + grace_ms, on_unknown === 'resend']
-    const { rows } = await client.query<{ state: SendState }>(LEFT_BEHIND, asked)
+    const parameters = [org_id, id, token, lease_ms + grace_ms, on_unknown === 'resend']
+    const { rows } = await client.query<{ state: SendState }>(LEFT_BEHIND, parameters)
     await addToCounts(client, { org_id, id }, tally(rows))
   })
 }

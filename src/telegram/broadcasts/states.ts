@@ -72,8 +72,8 @@ export async function startBroadcast(
   if (row.paid && body.confirmation !== 'PAID') refuse('broadcast_payment_unconfirmed')
   await requireAudience(context, row, body.expected_recipients)
   const now = await databaseTimeIn(db, 0)
-  const asked = [actor.org_id, id, row.bot_id, actor.user_id, now, row.updated_at]
-  const { rowCount } = await database.worker.query(START, asked)
+  const parameters = [actor.org_id, id, row.bot_id, actor.user_id, now, row.updated_at]
+  const { rowCount } = await database.worker.query(START, parameters)
   if (rowCount === 0) {
     const { state, updated_at } = await storedBroadcast(db, actor.org_id, id)
     if (state === 'draft' && updated_at !== row.updated_at)

@@ -52,14 +52,17 @@ async function subscriberOf(
   bot_id: string,
   { subscriber, user }: Call<typeof api.testBroadcast>['body'],
 ) {
-  const those = db
+  const subscribersOfBot = db
     .selectFrom('subscribers')
     .select(['telegram_user_id', 'click_id', 'name'])
     .where('org_id', '=', actor.org_id)
     .where('bot_id', '=', bot_id)
   const id = subscriber ?? (isNumber(user) ? undefined : user)
-  const found = id === undefined ? those.where('telegram_user_id', '=', user ?? '') : those.where('id', '=', id)
-  return (await found.executeTakeFirst()) ?? refuse('object_not_found')
+  const subscribers =
+    id === undefined
+      ? subscribersOfBot.where('telegram_user_id', '=', user ?? '')
+      : subscribersOfBot.where('id', '=', id)
+  return (await subscribers.executeTakeFirst()) ?? refuse('object_not_found')
 }
 
 async function requireNoSilence({ db, actor }: TestContext, bot_id: string): Promise<void> {

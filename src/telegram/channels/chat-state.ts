@@ -76,20 +76,20 @@ async function readChat(
   chat_id: string,
 ): Promise<ChatState | Failure> {
   const root = config.telegramApiRoot
-  const asked = chat_id.startsWith('@') ? chat_id : Number(chat_id)
-  const found = await callTelegram(root, token, 'getChat', { chat_id: asked })
-  if (!found.ok)
-    return found.kind === 'refused' && found.migrate_to_chat_id === undefined
-      ? { ...rightsAfterRefusal(found, username), chat: undefined, member_count: null }
-      : found
-  const chat = chatIn(found.result)
+  const sentChatId = chat_id.startsWith('@') ? chat_id : Number(chat_id)
+  const chatAnswer = await callTelegram(root, token, 'getChat', { chat_id: sentChatId })
+  if (!chatAnswer.ok)
+    return chatAnswer.kind === 'refused' && chatAnswer.migrate_to_chat_id === undefined
+      ? { ...rightsAfterRefusal(chatAnswer, username), chat: undefined, member_count: null }
+      : chatAnswer
+  const chat = chatIn(chatAnswer.result)
   if (chat === undefined)
     return { state: 'gone', reason: 'This is a private chat with a person.', chat, member_count: null, isPerson: true }
-  const member = await callTelegram(root, token, 'getChatMember', { chat_id: asked, user_id: Number(telegram_id) })
+  const member = await callTelegram(root, token, 'getChatMember', { chat_id: sentChatId, user_id: Number(telegram_id) })
   if (!member.ok && (isAway(member) || member.kind === 'token' || member.migrate_to_chat_id !== undefined))
     return member
   const rights = member.ok ? botRights(member.result, username) : rightsAfterRefusal(member, username)
-  const count = await callTelegram(root, token, 'getChatMemberCount', { chat_id: asked })
+  const count = await callTelegram(root, token, 'getChatMemberCount', { chat_id: sentChatId })
   return { ...rights, chat, member_count: count.ok && typeof count.result === 'number' ? count.result : null }
 }
 

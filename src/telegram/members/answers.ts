@@ -41,7 +41,7 @@ type TaskParameters = z.output<typeof TaskParameters>
 
 /** The channel and the pending request of a task. */
 type PendingRequest = {
-  readonly asked: TaskParameters
+  readonly parameters: TaskParameters
   readonly channel: StoredChannel
   readonly request: { readonly id: string; readonly asked_at: string; readonly click_id: string | null }
 }
@@ -69,24 +69,24 @@ export function requestTaskRunners(ground: TaskGround): TaskRunners {
 
 async function readPending(
   db: Kysely<Tables>,
-  { org_id, telegram_user_id, asked: parameters }: Task,
+  { org_id, telegram_user_id, asked }: Task,
 ): Promise<PendingRequest | undefined> {
-  const asked = TaskParameters.parse(parameters)
+  const parameters = TaskParameters.parse(asked)
   const channel = await liveChannels(db, org_id)
     .select(CHANNEL_COLUMNS)
-    .where('id', '=', asked.channel_id)
+    .where('id', '=', parameters.channel_id)
     .$castTo<StoredChannel>()
     .executeTakeFirst()
   const request = await db
     .selectFrom('join_requests')
     .select(['id', 'asked_at', 'click_id'])
     .where('org_id', '=', org_id)
-    .where('channel_id', '=', asked.channel_id)
+    .where('channel_id', '=', parameters.channel_id)
     .where('telegram_user_id', '=', telegram_user_id)
-    .where('asked_at', '=', asked.asked_at)
+    .where('asked_at', '=', parameters.asked_at)
     .where('state', '=', 'pending')
     .executeTakeFirst()
-  return channel === undefined || request === undefined ? undefined : { asked, channel, request }
+  return channel === undefined || request === undefined ? undefined : { parameters, channel, request }
 }
 
 /** Sends the message once. If Telegram's answer is lost, it may have arrived, so it is not sent again. */
@@ -94,7 +94,7 @@ async function sendToRequester(
   { db, config }: TaskGround,
   task: Task,
   bot: TaskBot,
-  { channel, request, asked }: PendingRequest,
+  { channel, request, parameters }: PendingRequest,
   leaves: () => void,
 ): Promise<TaskOutcome> {
   const message = Message.safeParse(channel.request_message).data
@@ -103,7 +103,7 @@ async function sendToRequester(
   const { values, links } = await filledFor(db, task, message, request.click_id)
   leaves()
   const answer = await sendMessage(config.telegramApiRoot, bot.token, message, {
-    chat_id: asked.user_chat_id,
+    chat_id: parameters.user_chat_id,
     values,
     links,
   })
@@ -134,16 +134,17 @@ async function answerQuery(
   { db, config }: TaskGround,
   task: Task,
   { token }: TaskBot,
-  { channel, asked }: PendingRequest,
+  { channel, parameters }: PendingRequest,
 ): Promise<TaskOutcome> {
   const { on_request, approve_after_s, request_message } = channel
   const isAtOnce = on_request === 'approve' && approve_after_s === 0 && request_message === null
   const answer = await callTelegram(config.telegramApiRoot, token, 'answerChatJoinRequestQuery', {
-    chat_join_request_query_id: asked.query_id,
+    chat_join_request_query_id: parameters.query_id,
     result: isAtOnce ? 'approve' : 'queue',
   })
   if (!answer.ok) return afterFailure(answer, { mayRepeat: true, refused: 'gone' })
-  if (isAtOnce) await writeDecision(db, requestKeyOf(task, asked), asked.asked_at, { state: 'approved', by: 'rule' })
+  if (isAtOnce)
+    await writeDecision(db, requestKeyOf(task, parameters), parameters.asked_at, { state: 'approved', by: 'rule' })
   return { is: 'done' }
 }
 
@@ -163,13 +164,13 @@ async function decide(
   ground: TaskGround,
   task: Task,
   { token }: TaskBot,
-  { channel, request, asked }: PendingRequest,
+  { channel, request, parameters }: PendingRequest,
 ): Promise<TaskOutcome> {
   const { db, config } = ground
   if (!(await isMessageTried(db, task, requestTaskKey(request)))) return { is: 'again', after_s: BEHIND_MESSAGE_S }
   // The answer to the query may have approved the request since it was read.
   if ((await readPending(db, task)) === undefined) return { is: 'done' }
-  const key = requestKeyOf(task, asked)
+  const key = requestKeyOf(task, parameters)
   // Without the right every call would fail.
   if (channel.state !== 'ready') {
     const reason = channel.state_reason ?? 'the bot may not approve requests there'
@@ -183,13 +184,13 @@ async function decide(
   })
   const state = decision === 'approve' ? ('approved' as const) : ('declined' as const)
   if (answer.ok) {
-    await writeDecision(db, key, asked.asked_at, { state, by: asked.by })
+    await writeDecision(db, key, parameters.asked_at, { state, by: parameters.by })
     return { is: 'done' }
   }
   return await afterRefusal(answer, {
     db,
     key,
-    asked_at: asked.asked_at,
+    asked_at: parameters.asked_at,
     refresh: () => refreshChannel(ground, channel),
     move: to => moveChannel(db, channel, to),
   })

@@ -76,21 +76,29 @@ type PeopleCounts = {
   left: number
 } & { [Days in (typeof api.STAYS)[number] as `matured_${Days}` | `stayed_${Days}`]: number }
 
-const KEYS: Record<api.ChannelReportDimension, { key: string; asked: string; isOfClick: boolean }> = {
+const KEYS: Record<api.ChannelReportDimension, { key: string; ofRequest: string; isOfClick: boolean }> = {
   day: {
     key: `to_char(m.joined_at at time zone 'UTC', 'YYYY-MM-DD')`,
-    asked: `to_char(m.asked_at at time zone 'UTC', 'YYYY-MM-DD')`,
+    ofRequest: `to_char(m.asked_at at time zone 'UTC', 'YYYY-MM-DD')`,
     isOfClick: false,
   },
-  campaign: { key: `coalesce(m.campaign_id::text, '')`, asked: `coalesce(m.campaign_id::text, '')`, isOfClick: false },
-  sub1: { key: `coalesce(k.sub1, '')`, asked: `coalesce(k.sub1, '')`, isOfClick: true },
-  geo: { key: `coalesce(k.geo, '')`, asked: `coalesce(k.geo, '')`, isOfClick: true },
-  certainty: { key: `coalesce(m.certainty, 'organic')`, asked: `coalesce(m.certainty, 'organic')`, isOfClick: false },
+  campaign: {
+    key: `coalesce(m.campaign_id::text, '')`,
+    ofRequest: `coalesce(m.campaign_id::text, '')`,
+    isOfClick: false,
+  },
+  sub1: { key: `coalesce(k.sub1, '')`, ofRequest: `coalesce(k.sub1, '')`, isOfClick: true },
+  geo: { key: `coalesce(k.geo, '')`, ofRequest: `coalesce(k.geo, '')`, isOfClick: true },
+  certainty: {
+    key: `coalesce(m.certainty, 'organic')`,
+    ofRequest: `coalesce(m.certainty, 'organic')`,
+    isOfClick: false,
+  },
 }
 
 /** Joins and requests of the window, by key and in total. A join that is not attributed yet counts as organic. */
 async function countPeople(reads: pg.Pool, { org_id, channel_id, since, dimension, window }: ChannelReportQuestion) {
-  const { key, asked, isOfClick } = KEYS[dimension]
+  const { key, ofRequest, isOfClick } = KEYS[dimension]
   const clicks = isOfClick
     ? 'left join lateral (select sub1, geo from clicks where org_id = $1 and id = m.click_id limit 1) k on true'
     : ''
@@ -120,7 +128,7 @@ async function countPeople(reads: pg.Pool, { org_id, channel_id, since, dimensio
       where m.org_id = $1 and m.channel_id = $2 and m.joined_at >= $3 and m.joined_at <= $4
       group by 1
       union all
-      select ${asked}, count(*)::int, 0, 0, 0, ${none.join(', ')}
+      select ${ofRequest}, count(*)::int, 0, 0, 0, ${none.join(', ')}
       from join_requests m ${clicks}
       where m.org_id = $1 and m.channel_id = $2 and m.asked_at >= $3 and m.asked_at <= $4
       group by 1

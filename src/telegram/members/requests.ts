@@ -37,18 +37,18 @@ export const DECISION_MS = 25 * HOUR_MS
 export async function recordRequest(
   recording: JoinRecording,
   channel: StoredChannel,
-  asked: NewRequest,
+  received: NewRequest,
 ): Promise<void> {
   const { db } = recording
-  const request = await writeRequest(db, channel, asked)
+  const request = await writeRequest(db, channel, received)
   // A late update of an older request.
-  if (Date.parse(request.asked_at) !== Date.parse(wholeSecond(asked.at))) return
+  if (Date.parse(request.asked_at) !== Date.parse(wholeSecond(received.at))) return
   if (request.certainty === null) {
-    const credited = await countOnClick(recording, { ...asked, channel, type: 'join_request' })
+    const credited = await countOnClick(recording, { ...received, channel, type: 'join_request' })
     if (credited === undefined) await markOrganic(db, 'join_requests', request)
     else await creditClick(db, 'join_requests', request, credited)
   }
-  if (request.state === 'pending') await db.transaction().execute(trx => createTasks(trx, channel, request, asked))
+  if (request.state === 'pending') await db.transaction().execute(trx => createTasks(trx, channel, request, received))
   wakeTasks(db)
 }
 
@@ -57,10 +57,10 @@ async function createTasks(
   trx: Kysely<Tables>,
   channel: StoredChannel,
   request: JoinRequestRow,
-  asked: NewRequest,
+  received: NewRequest,
 ): Promise<void> {
-  const { org_id, bot_id, telegram_user_id, user_chat_id, query_id, hasProgram, isOwn } = asked
-  const second = wholeSecond(asked.at)
+  const { org_id, bot_id, telegram_user_id, user_chat_id, query_id, hasProgram, isOwn } = received
+  const second = wholeSecond(received.at)
   const after = (ms: number) => new Date(Date.parse(second) + ms).toISOString()
   const at_once = new Date(Math.min(Date.parse(second), Date.now())).toISOString()
   const once_key = requestTaskKey(request)

@@ -51,7 +51,7 @@ export async function requestWelcome(
   if (isCreated) wakeTasks(db)
 }
 
-type LinkFor = (asked: {
+type LinkFor = (click: {
   org_id: number
   channel_id: string
   click_id: string

@@ -207,12 +207,12 @@ async function pollUntilDone<T extends { readonly status: string }>(
   signal: AbortSignal,
   first?: T,
 ): Promise<T> {
-  let found = first ?? (await read())
-  for (let pause = FIRST_PAUSE_MS; passing.includes(found.status); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-    await sleep(pauseOf(found) ?? pause, undefined, { signal })
-    found = await read()
+  let current = first ?? (await read())
+  for (let pause = FIRST_PAUSE_MS; passing.includes(current.status); pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
+    await sleep(pauseOf(current) ?? pause, undefined, { signal })
+    current = await read()
   }
-  return found
+  return current
 }
 
 /** The id of a certificate by RFC 9773: its authority's key id and its serial. Undefined if it has no authority key id. */

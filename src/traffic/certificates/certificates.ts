@@ -48,9 +48,9 @@ export async function wantNames(db: Kysely<Tables>, names: readonly string[]): P
 export async function noteObstacles(db: Kysely<Tables>, obstacles: ReadonlyMap<string, string>): Promise<void> {
   const [names, texts] = [[...obstacles.keys()], [...obstacles.values()]]
   await sql`
-    update certificates set problem = told.why
-    from unnest(${names}::text[], ${texts}::text[]) as told (name, why)
-    where certificates.name = told.name and certificates.problem is distinct from told.why
+    update certificates set problem = fault.words
+    from unnest(${names}::text[], ${texts}::text[]) as fault (name, words)
+    where certificates.name = fault.name and certificates.problem is distinct from fault.words
       and (certificates.chain is null or certificates.renew_at <= now())`.execute(db)
 }
 

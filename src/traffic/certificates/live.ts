@@ -93,12 +93,12 @@ function openMemory({ config, db, log, secrets }: Pick<Ground, 'config' | 'db' |
       }))
     },
     contextOf(name: string): SecureContext | undefined {
-      const found = served.get(name)
-      if (found === undefined) return undefined
+      const certificate = served.get(name)
+      if (certificate === undefined) return undefined
       const cached = contexts.get(name)
       if (cached !== undefined) return cached
       try {
-        const { chain: cert, key } = found
+        const { chain: cert, key } = certificate
         const context = createSecureContext({ cert, key: secrets.open(key), sessionIdContext: CONTEXT_ID })
         contexts.set(name, context)
         return context
@@ -116,8 +116,8 @@ async function readServed(
 ): Promise<(ServedCertificate & { name: string })[]> {
   if (rows.length === 0) return []
   const names = rows.map(({ name }) => name)
-  const { rows: found } = await sql<ServedCertificate & { name: string }>`
+  const { rows: served } = await sql<ServedCertificate & { name: string }>`
     select name, serial, chain, key from certificates
     where name = any(${names}) and gone_at is null and chain is not null`.execute(db)
-  return found
+  return served
 }

@@ -60,7 +60,7 @@ export async function readClickFlow(
   { db, actor }: Context<typeof api.readClickFlow>,
   { params }: Call<typeof api.readClickFlow>,
 ) {
-  return await shown(db, actor.org_id, await flowOf(db, actor.org_id, params.id))
+  return await withProblems(db, actor.org_id, await flowOf(db, actor.org_id, params.id))
 }
 
 /** Creates a draft. It may be incomplete; `problems` lists why it cannot be published. */
@@ -82,7 +82,7 @@ export async function createClickFlow(
       updated_at: now,
     })
     .execute()
-  const flow = await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+  const flow = await withProblems(db, actor.org_id, await flowOf(db, actor.org_id, id))
   return { ...flow, warnings: graphWarnings(flow.graph) }
 }
 
@@ -114,7 +114,7 @@ export async function setClickFlowStatus(
     return { id: flow.id, before: flow.status }
   })
   if (status !== before) await announceChange(db, actor.org_id, id)
-  const flow = await shown(db, actor.org_id, await flowOf(db, actor.org_id, id))
+  const flow = await withProblems(db, actor.org_id, await flowOf(db, actor.org_id, id))
   const isOff = before === 'active' && status !== 'active'
   return {
     ...flow,
@@ -146,7 +146,7 @@ export async function publishClickFlow(
     return id
   })
   await announceChange(db, org_id, id)
-  const flow = await shown(db, org_id, await flowOf(db, org_id, id))
+  const flow = await withProblems(db, org_id, await flowOf(db, org_id, id))
   return { ...flow, warnings: [...graphWarnings(flow.graph), ...(await fallbackWarnings(db, org_id, id))] }
 }
 
@@ -264,10 +264,10 @@ async function changeFlow(
   const isWritten = isEqual ? tag === undefined || tag === now.draft_tag : await write(db, org_id, now.id, changes, tag)
   const flow = isEqual ? now : await flowOf(db, org_id, now.id)
   if (!isWritten) refuse('draft_changed')
-  return { ...(await shown(db, org_id, flow)), warnings: graphWarnings(flow.graph) }
+  return { ...(await withProblems(db, org_id, flow)), warnings: graphWarnings(flow.graph) }
 }
 
-async function shown(db: Kysely<Tables>, org_id: number, flow: Flow): Promise<ClickFlow> {
+async function withProblems(db: Kysely<Tables>, org_id: number, flow: Flow): Promise<ClickFlow> {
   const [campaigns, problems] = await Promise.all([usersOf(db, org_id, [flow.id]), allProblems(db, org_id, flow.graph)])
   return { ...flow, campaigns, problems }
 }

@@ -63,9 +63,9 @@ function endOf({ stops, landing, end }: Walk, trial: Trial, objects: FlowObjects
 
 const targetOf = (node: FlowNode): string => {
   const { type, app, start, link_host, open } = node
-  const place =
+  const telegramFields =
     isInTelegram(node) || type === 'channel' ? [app, start, link_host, open].map(part => part ?? '').join(' ') : ''
-  return `${type} ${objectOf(node)?.id ?? node.url ?? ''} ${place}`
+  return `${type} ${objectOf(node)?.id ?? node.url ?? ''} ${telegramFields}`
 }
 
 type Earning = { id: string; words: string }

@@ -23,8 +23,8 @@ export function graphWarnings({ nodes }: Graph): Warning[] {
 }
 
 /** Two letters that are no country code. Texts of another length are a problem, not a warning. */
-function countryWarnings({ type, field: asked, values }: FlowNode, field: string): Warning[] {
-  if (type !== 'condition' || asked !== 'geo') return []
+function countryWarnings({ type, field: conditionField, values }: FlowNode, field: string): Warning[] {
+  if (type !== 'condition' || conditionField !== 'geo') return []
   const codes = (values ?? []).filter(value => /^[a-z]{2}$/i.test(value) && !COUNTRIES.has(value.toUpperCase()))
   return codes.slice(0, 5).map(code => {
     const likely = likelyCountry(code)

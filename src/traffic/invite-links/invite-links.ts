@@ -88,29 +88,29 @@ export type ForClick = {
  * The address that leads a click's visitor into a channel: the click's link, else a free link, which this call gives to the click, else the
  * campaign's shared link, else the address of a public channel. Undefined if there is none of these. @throws database errors
  */
-export async function linkForClick(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
-  const { link, username } = await placeForClick(db, asked)
+export async function linkForClick(db: Kysely<Tables>, forClick: ForClick): Promise<string | undefined> {
+  const { link, username } = await placeForClick(db, forClick)
   return link ?? (username === null ? undefined : publicChat(username))
 }
 
 /** The invite link of a click, without falling back to the public address. */
-export async function inviteForClick(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
-  return (await placeForClick(db, asked)).link
+export async function inviteForClick(db: Kysely<Tables>, forClick: ForClick): Promise<string | undefined> {
+  return (await placeForClick(db, forClick)).link
 }
 
 type Place = { readonly link: string | undefined; readonly username: string | null }
 
-async function placeForClick(db: Kysely<Tables>, asked: ForClick): Promise<Place> {
+async function placeForClick(db: Kysely<Tables>, forClick: ForClick): Promise<Place> {
   const channel = await db
     .selectFrom('channels')
     .select(['username', 'link_days', 'state'])
-    .where('org_id', '=', asked.org_id)
-    .where('id', '=', asked.channel_id)
+    .where('org_id', '=', forClick.org_id)
+    .where('id', '=', forClick.channel_id)
     .where('deleted_at', 'is', null)
     .executeTakeFirst()
   if (channel === undefined) return { link: undefined, username: null }
-  const own = (await grantedTo(db, asked)) ?? (await giveFree(db, asked, lifeNeeded(channel.link_days)))
-  return { link: own ?? (await giveShared(db, asked)), username: channel.username }
+  const own = (await grantedTo(db, forClick)) ?? (await giveFree(db, forClick, lifeNeeded(channel.link_days)))
+  return { link: own ?? (await giveShared(db, forClick)), username: channel.username }
 }
 
 /** The address of a pool link that a visitor got earlier, if it still works and leads into this channel. @throws database errors */
@@ -149,10 +149,10 @@ async function grantedTo(db: Kysely<Tables>, { org_id, channel_id, click_id }: F
 const WAYS = [sql`skip locked`, sql``, sql``]
 
 /** Gives a free link. Two concurrent calls for a click return the same link, and the other link stays in its batch. */
-async function giveFree(db: Kysely<Tables>, asked: ForClick, life_ms: number): Promise<string | undefined> {
+async function giveFree(db: Kysely<Tables>, forClick: ForClick, life_ms: number): Promise<string | undefined> {
   for (const way of WAYS) {
-    const given = await db.transaction().execute(trx => giveFrom(trx, asked, life_ms, way))
-    if (given !== undefined) return given === 'elsewhere' ? await grantedTo(db, asked) : given
+    const given = await db.transaction().execute(trx => giveFrom(trx, forClick, life_ms, way))
+    if (given !== undefined) return given === 'elsewhere' ? await grantedTo(db, forClick) : given
   }
   return undefined
 }
@@ -187,8 +187,8 @@ async function giveFrom(
   return link.url
 }
 
-async function giveShared(db: Kysely<Tables>, asked: ForClick): Promise<string | undefined> {
-  const { org_id, channel_id, click_id, campaign_id } = asked
+async function giveShared(db: Kysely<Tables>, forClick: ForClick): Promise<string | undefined> {
+  const { org_id, channel_id, click_id, campaign_id } = forClick
   if (campaign_id === null) return undefined
   const { rows } = await sql<{ id: string; url: string }>`
     select id, url from channel_links

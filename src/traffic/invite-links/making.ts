@@ -44,7 +44,7 @@ export async function keepLink(
     if (rows.length === 0) return false
     const isPooled = campaign_id === null && expires_at !== null
     if (!(await insertLink(trx, { ...link, purpose: isPooled ? 'pool' : 'shared' }))) return false
-    if (isPooled) await putIntoBatch(trx, { ...link, expires_at }, of_batch)
+    if (isPooled) await addToBatch(trx, { ...link, expires_at }, of_batch)
     return true
   })
 }
@@ -52,7 +52,7 @@ export async function keepLink(
 type Pooled = Of & BatchLink & { readonly expires_at: string }
 
 /** Adds the link to a free batch that has room, else to a new batch. */
-async function putIntoBatch(
+async function addToBatch(
   trx: Db,
   { org_id, channel_id, expires_at, ...link }: Pooled,
   of_batch: number,
@@ -200,10 +200,10 @@ export async function poolsOf(
       group by 1`.execute(db),
   ])
   const granted = new Map(grants.rows.map(row => [row.id, row.granted]))
-  const found = new Map(links.rows.map(row => [row.id, row]))
+  const countsByChannel = new Map(links.rows.map(row => [row.id, row]))
   return new Map(
     ids.map(id => {
-      const { free = 0, leased = 0, made = 0 } = found.get(id) ?? {}
+      const { free = 0, leased = 0, made = 0 } = countsByChannel.get(id) ?? {}
       return [id, { free, leased, granted_24h: granted.get(id) ?? 0, made_24h: made }]
     }),
   )

@@ -50,23 +50,23 @@ export function openInviteLinks(parts: Parts, live: Live, patience_ms = PATIENCE
     return taken && { url: taken.url, own_id: taken.id }
   }
   /** Asks again until the time is over, because other waiting visitors may take all links of one answer. */
-  const waited = async (asked: AskedFor, stock: Stock): Promise<Link | undefined> => {
+  const waited = async (visit: AskedFor, stock: Stock): Promise<Link | undefined> => {
     const until = performance.now() + patience_ms
     for (let left_ms = patience_ms; left_ms > 0 && stock.isHopeful(); left_ms = until - performance.now()) {
       await stock.askFor(left_ms)
-      const link = own(asked, stock)
+      const link = own(visit, stock)
       if (link !== undefined) return link
     }
-    return shared(asked)
+    return shared(visit)
   }
-  const fresh = (asked: AskedFor): Link | undefined | Promise<Link | undefined> => {
-    const stock = stocks.of(asked.channel)
-    stock.note(asked.ms)
-    return own(asked, stock) ?? (stock.isHopeful() ? waited(asked, stock) : shared(asked))
+  const fresh = (visit: AskedFor): Link | undefined | Promise<Link | undefined> => {
+    const stock = stocks.of(visit.channel)
+    stock.note(visit.ms)
+    return own(visit, stock) ?? (stock.isHopeful() ? waited(visit, stock) : shared(visit))
   }
   /** The visitor's previous link while it works; otherwise, or if the database does not answer, a new one. */
-  const again = async (asked: AskedFor, link_id: string): Promise<Link | undefined> => {
-    const { org_id, id: channel_id } = asked.channel
+  const again = async (visit: AskedFor, link_id: string): Promise<Link | undefined> => {
+    const { org_id, id: channel_id } = visit.channel
     const late = sleep(patience_ms, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
     late.catch(() => {})
     try {
@@ -75,23 +75,23 @@ export function openInviteLinks(parts: Parts, live: Live, patience_ms = PATIENCE
     } catch {
       looks_after = performance.now() + REST_MS
     }
-    return await fresh(asked)
+    return await fresh(visit)
   }
   return {
-    give: asked =>
-      asked.had === undefined || performance.now() < looks_after ? fresh(asked) : again(asked, asked.had),
-    shared(asked) {
-      const link = shared(asked)
+    give: visit =>
+      visit.had === undefined || performance.now() < looks_after ? fresh(visit) : again(visit, visit.had),
+    shared(forCampaign) {
+      const link = shared(forCampaign)
       return link && { url: link.url }
     },
-    async forClick(asked) {
-      const { campaign_id } = asked
+    async forClick(forClick) {
+      const { campaign_id } = forClick
       const late = sleep(ONWARD_MS, undefined, { ref: false }).then(() => Promise.reject(new Error('timeout')))
       late.catch(() => {})
       try {
-        return await Promise.race([inviteForClick(parts.db, asked), late])
+        return await Promise.race([inviteForClick(parts.db, forClick), late])
       } catch {
-        const channel = live.object('channel', asked.channel_id)
+        const channel = live.object('channel', forClick.channel_id)
         return channel === undefined || campaign_id === null ? undefined : shared({ channel, campaign_id })?.url
       }
     },

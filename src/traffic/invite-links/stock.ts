@@ -102,8 +102,8 @@ export class Stock {
 
   /** The same for a waiting visitor, for at most `patience_ms`. A database that does not answer in time is left alone for a moment. */
   async askFor(patience_ms: number): Promise<void> {
-    const asked = this.ask().then(() => true)
-    const isAnswered = await Promise.race([asked, sleep(patience_ms, false, { ref: false })])
+    const answered = this.ask().then(() => true)
+    const isAnswered = await Promise.race([answered, sleep(patience_ms, false, { ref: false })])
     if (!isAnswered) this.#rest()
   }
 
