@@ -50,7 +50,7 @@ const FOLD = `
     delete from counter_sheet where org_id = $1 and id <= $2 returning changes
   ), taken_of_before as (
     delete from report_sheet where org_id = $1 and id <= $3 returning changes
-  ), changes as (
+  ), cells as (
     select day, slot, campaign_id, offer_id, geo, sub1, ${listed(name => name)} from taken, unnest(changes)
     union all
     select day, null, campaign_id, offer_id, geo, sub1, ${listed(name => (IN_REPORT_SHEET.has(name) ? name : 'null'))}
@@ -61,7 +61,7 @@ const FOLD = `
         when grouping(offer_id) = 0 then ${UNITS.offer} else ${UNITS.campaign} end as unit,
       day, date_trunc('week', day::timestamp)::date as week, campaign_id,
       coalesce(geo, sub1, case when offer_id <> '${NO_ID}' then offer_id::text end, '') as key, ${listed(name => `sum(${name}) as ${name}`)}
-    from changes
+    from cells
     group by grouping sets ((day, campaign_id), (day, campaign_id, geo), (day, campaign_id, sub1), (day, campaign_id, offer_id))
   )
   insert into report_day as counted (org_id, dimension, day, campaign_id, key, ${listed(name => name)})

@@ -56,7 +56,7 @@ export const ADD_SLOTS = `
   insert into report_slot as counted (org_id, dimension, campaign_id, day, slot, ${ALL_COUNTERS.join(', ')})
   select $1::int, ${LEVEL}, coalesce(campaign_id, '${NO_ID}'), day, slot,
     ${ALL_COUNTERS.map(name => `coalesce(sum(${name}), 0)`).join(', ')}
-  from changes where slot is not null
+  from cells where slot is not null
   ${EITHER_LEVEL}${added(ALL_COUNTERS)}`
 
 /** SQL of the negated counters of days from `report_day` and the sheets; `where` is a condition on both. */
