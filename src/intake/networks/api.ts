@@ -112,7 +112,7 @@ const RANGE = /^[0-9a-f:.]{2,45}(\/\d{1,3})?$/i
 const IpList = z
   .array(z.string().trim().regex(RANGE, { message: 'must be an address or a range such as 203.0.113.0/24' }))
   .max(100)
-  .meta({ description: 'IP addresses and ranges that may call; empty: any' })
+  .meta({ description: 'IP addresses and ranges that may send postbacks; empty: any' })
 
 export const Network = z
   .object({

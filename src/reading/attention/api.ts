@@ -63,7 +63,7 @@ export const AttentionLine = z
       .min(0)
       .meta({
         description:
-          'domain_…: campaigns shown on it. postback_failing, ad_account_failing: failures in a row. calls_refused: calls refused in the last 24 hours. macros_unfilled: clicks of the UTC day. ' +
+          'domain_…: campaigns shown on it. postback_failing, ad_account_failing: failures in a row. calls_refused: postbacks and conversions refused in the last 24 hours. macros_unfilled: clicks of the UTC day. ' +
           'cap_reached: the limit. broadcast_stopped: recipients without a message. days_incomplete: days. All other kinds: 1',
       }),
     since: Instant.nullable().meta({ description: 'When the cause began; null where that is not known' }),
