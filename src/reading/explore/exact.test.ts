@@ -128,7 +128,7 @@ test('no click is missing from an answer or in it twice while clicks are sealed 
   const { id: campaign_id } = await seedCampaign(fresh.database, org_id)
   const question = { levels: [{ dimension: 'campaign' }], measures: ['clicks'] }
   let stored = 0
-  for (let round = 0; round < 12; round += 1) {
+  for (let round = 0; round < 8; round += 1) {
     // Three of fifteen clicks are not tracked.
     await store(org_id, campaign_id, 15)
     stored += 12
@@ -161,7 +161,7 @@ test('removing local files again and again during many questions costs time, but
   const levels = [{ dimension: 'sub1' }, { dimension: 'day' }]
   const told: [status: number, clicks: number][] = []
   const asking = async ({ cookie }: SignedIn) => {
-    for (let turn = 0; turn < 5; turn += 1) {
+    for (let turn = 0; turn < 3; turn += 1) {
       const body = { ...WINDOW, levels, measures: ['clicks'] }
       const response = await house.call('POST', '/api/explore', { cookie, body })
       const clicks = response.statusCode === 200 ? response.json<ExploreAnswer>().totals.clicks : undefined
