@@ -37,8 +37,8 @@ import { sealAll } from '../segments/seal.ts'
 
 let house: TestHouse
 before(async () => {
-  // The house does not seal, merge or check in the background: the test does. It prices few clicks at once, so that a question prices in several portions.
-  house = await startHouse({ ROLE: 'serve' }, { explore: { priced_at_once: 10 } })
+  // The house does not seal, merge or check in the background: the test does. It prices few clicks in a turn, so that a question takes several turns.
+  house = await startHouse({ ROLE: 'serve' }, { explore: { priced_at_once: 40 } })
 })
 after(() => house.end())
 

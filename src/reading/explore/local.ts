@@ -98,7 +98,7 @@ type FactSource = {
 export type Lacking = 'gone' | 'more'
 
 /**
- * Brings the local copy to the snapshot: adds missing segments and removes replaced ones. Returns 'more' if so much is missing that it must be
+ * Brings the local copy to the snapshot: adds missing segments and removes replaced ones. Returns 'more' if so much must be copied or priced that it must be
  * called again, and 'gone' if a segment has been replaced since the snapshot.
  */
 export async function bringFacts(
@@ -143,7 +143,8 @@ async function bringNow(
   const pricing = { reads, org_id: place.org_id, most_words, priced_at_once, spend: snapshot.spend }
   const days = { first: dayNumber(snapshot.first), last: dayNumber(snapshot.last) }
   const tail = facts.from === `${copy.name}.facts` ? undefined : TAIL
-  return { ...facts, unclicked: await priceClicks(ask, copy, { ...pricing, ...days, tail }) }
+  const priced = await priceClicks(ask, copy, { ...pricing, ...days, tail })
+  return priced === 'more' ? 'more' : { ...facts, ...priced }
 }
 
 async function factsIn(

@@ -15,7 +15,7 @@ import { readSpend, type SpendMarks } from './spend.ts'
 import { learnWords, type WordLimits, withNumbers } from './words.ts'
 
 export type PricingLimits = {
-  /** About how many rows are priced in one transaction, which limits its memory. */
+  /** About how many rows are priced in one turn, which limits its time and memory. */
   readonly priced_at_once: number
 }
 export const PRICING_LIMITS: PricingLimits = { priced_at_once: 150_000 }
@@ -62,45 +62,56 @@ type PricedDays = {
   readonly tail: string | undefined
 }
 
+type Unclicked = { readonly unclicked: string | undefined }
+
 /**
  * Brings the cost of the clicks of some days up to date with the booked spend. Returns the SQL of the amounts that no clicks share,
- * with their texts as numbers; undefined if there are none. Updates `copied.marks`.
+ * with their texts as numbers; undefined if there are none. Returns 'more' if so much must be priced that it must be called again.
+ * Updates `copied.marks`.
  */
 export async function priceClicks(
   ask: Ask,
   copied: PricedCopy,
   asked: PricedDays & WordLimits & PricingLimits,
-): Promise<string | undefined> {
+): Promise<Unclicked | 'more'> {
   const { name: copy, marks, numbered } = copied
   const { spend, first, last, tail, most_words, priced_at_once } = asked
   const wanted = new Map([...spend].map(([day, mark]) => [dayNumber(day), mark]))
   const known = [...marks.keys()].filter(d => d >= first && d <= last)
   const changed = [...new Set([...wanted.keys(), ...known])].filter(d => wanted.get(d) !== marks.get(d))
   if (changed.length > 0) await learnSpend(ask, copied, asked, changed)
-  if (marks.size === 0 && changed.length === 0) return undefined
+  if (marks.size === 0 && changed.length === 0) return { unclicked: undefined }
   const within = `d between ${first} and ${last}`
-  if (tail !== undefined) {
-    await ask(`create or replace temp table moving as
-      select distinct d, campaign from ${tail} semi join ${copy}.spend using (d, campaign) where ${within}`)
-    await ask(`insert into ${copy}.unsettled from (from moving) anti join ${copy}.unsettled using (d, campaign)`)
-  }
+  // The cells with unsealed facts are priced by every question, because these facts differ each time.
+  await ask(`create or replace temp table moving as
+    ${tail === undefined ? NO_CELLS : `select distinct d, campaign from ${tail} semi join ${copy}.spend using (d, campaign) where ${within}`}`)
   // Whole cells, because the clicks of a cell share its amounts.
   await ask(`create or replace temp table portions as
-    select d, campaign, (sum(n) over (order by d, campaign) - n) // ${priced_at_once} as portion from (
-      select d, campaign, count(f.s) as n from (select distinct d, campaign from ${copy}.unsettled where ${within}) left join ${copy}.facts f using (d, campaign)
-      group by all
+    select d, campaign, is_moving, (sum(n) over (partition by is_moving order by d, campaign) - n) // ${priced_at_once} as portion from (
+      select d, campaign, is_moving, count(f.s) as n from (
+        select d, campaign, true as is_moving from moving
+        union all
+        (select distinct d, campaign, false from ${copy}.unsettled anti join moving using (d, campaign) where ${within})
+      ) left join ${copy}.facts f using (d, campaign) group by all
     )`)
-  const portions = await ask('select distinct portion from portions order by portion')
+  const portions = await ask('select distinct is_moving, portion from portions order by is_moving, portion')
   const unclicked = `(select d, ${DAY_MS / 2} as ms, campaign, sub1, has_sub1, cost from ${copy}.unclicked)`
-  for (const { portion } of portions) {
+  for (const [at, { is_moving, portion }] of portions.entries()) {
     await ask('begin')
-    await priceCells(ask, copy, Number(portion), tail)
+    await ask(
+      `create or replace temp table stale as select d, campaign from portions where is_moving = ${is_moving} and portion = ${portion}`,
+    )
+    await priceStaleCells(ask, copy, is_moving === true ? tail : undefined)
     await learnWords(ask, copy, unclicked, { numbered, most_words }, WORDS_OF_SPEND)
     await ask('commit')
+    if (portions[at + 1]?.['is_moving'] === false) return 'more'
   }
   const [row] = await ask(`select count(*) as n from ${copy}.unclicked where ${within}`)
-  return Number(row?.['n']) === 0 ? undefined : withNumbers(copy, unclicked, numbered, WORDS_OF_SPEND)
+  return {
+    unclicked: Number(row?.['n']) === 0 ? undefined : withNumbers(copy, unclicked, numbered, WORDS_OF_SPEND),
+  }
 }
+const NO_CELLS = 'select null::integer as d, null::varchar as campaign where false'
 const WORDS_OF_SPEND = ['campaign', 'sub1'] as const
 
 /** Copies the booked spend of these days, and marks the cells that it changes. */
@@ -141,9 +152,8 @@ async function learnSpend(
   for (const { d, mark } of added) marks.set(d, mark)
 }
 
-/** Prices the cells of a portion, in the caller's transaction. */
-async function priceCells(ask: Ask, copy: string, portion: number, tail: string | undefined): Promise<void> {
-  await ask(`create or replace temp table stale as select d, campaign from portions where portion = ${portion}`)
+/** Prices the cells in the table `stale`, in the caller's transaction. `tail`: the table of facts that are not in the copy, if the cells have any. */
+async function priceStaleCells(ask: Ask, copy: string, tail: string | undefined): Promise<void> {
   const days = await ask('select distinct d from stale order by d')
   const those = `d in (${days.map(({ d }) => d).join(', ')})`
   const sources = [`${copy}.facts`, ...(tail === undefined ? [] : [tail])]
@@ -160,8 +170,8 @@ async function priceCells(ask: Ask, copy: string, portion: number, tail: string 
   await ask(`delete from ${copy}.unclicked u using stale where u.d = stale.d and u.campaign = stale.campaign`)
   await ask(`insert into ${copy}.unclicked ${unclickedOf(copy)}`)
   await ask(`delete from ${copy}.unsettled u using stale where u.d = stale.d and u.campaign = stale.campaign`)
-  // Cells with unsealed facts must be priced again by the next question, whose unsealed facts differ.
-  if (tail !== undefined) await ask(`insert into ${copy}.unsettled from moving semi join stale using (d, campaign)`)
+  // Without the unsealed facts their shares are wrong.
+  if (tail !== undefined) await ask(`insert into ${copy}.unsettled from stale`)
 }
 
 /** By sub1, the cost of each click and the remainder. The remainder of an amount for the whole day goes to the sub1 with the fewest clicks. */
