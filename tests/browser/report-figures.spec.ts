@@ -1,10 +1,11 @@
 // What the Report page shows of its clicks: compared, coloured, in which columns, of which days, and what it says while or where something is missing.
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { DAY_MS } from '../../src/contract/days.ts'
 import { newId, toUuid } from '../../src/contract/ids.ts'
-import { ClickSheet } from '../../src/intake/counters/click-sheet.ts'
-import { seedCountedClicks } from '../support/counted-clicks.ts'
+import { storeClicks } from '../../src/intake/clicks/store.ts'
+import { aClick } from '../support/visits.ts'
 import { DETAIL, expect, send, test } from './dashboard.ts'
 import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
 
@@ -28,12 +29,8 @@ test('each figure stands beside what it was as many days before, and days are co
 }) => {
   const { wide } = await seedClicks(owner, sluice.address)
   await inDatabase(sluice.database, async (worker, org_id) => {
-    const id = newId(Date.parse(today()) - DAY_MS / 2)
-    await seedCountedClicks({ worker }, org_id, [{ id, campaign_id: toUuid(wide) ?? '', sub1: 'zone-7' }])
-    const sheet = new ClickSheet()
-    sheet.addNew(org_id, { id, tracked: true, bot_id: null })
-    const { text = '', values = [] } = sheet.statement() ?? {}
-    await worker.query(text, [...values])
+    const click = aClick(randomBytes(16), org_id, { campaign_id: toUuid(wide) ?? '', sub1: 'zone-7' })
+    await storeClicks(worker, [{ ...click, id: newId(Date.parse(today()) - DAY_MS / 2) }])
   })
   await page.goto(`/report?range=today&by=sub1&columns=clicks,revenue&${only(wide)}`)
   await expect(clicksOf(page, 'zone-7')).toHaveText('2')
