@@ -12,6 +12,7 @@ import { type Config, readConfig } from './ground/config.ts'
 import { connect } from './ground/db/connect.ts'
 import { sqlState } from './ground/db/faults.ts'
 import { readLastBackup } from './ground/db/last-backup.ts'
+import { noteReconcile } from './ground/db/last-reconcile.ts'
 import { migrateNodes, openNodes, openPatientPool } from './ground/db/nodes.ts'
 import { secretHere } from './ground/db/secrets.ts'
 import { openLog } from './ground/log.ts'
@@ -84,6 +85,9 @@ async function reconcileOnly(config: Config, log: Logger, open: AsyncDisposableS
   const wrong = await reconcileAll(pool, line => console.log(line)).catch((error: unknown) => {
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
+  await noteReconcile(pool, new Date().toISOString(), wrong).catch((error: unknown) =>
+    log.warn({ err: error }, 'could not store the time of this reconciliation for monitoring'),
+  )
   if (wrong > 0) process.exitCode = 1
 }
 

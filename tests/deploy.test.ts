@@ -14,7 +14,7 @@ import { findProgram } from './support/programs.ts'
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
-const units = globSync('deploy/*', { cwd: ROOT }).toSorted()
+const units = globSync('deploy/sluice*', { cwd: ROOT }).toSorted()
 const services = units.filter(unit => unit.endsWith('.service'))
 
 /** `exec node … src/main.ts` without `exec node`. */

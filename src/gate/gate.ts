@@ -29,6 +29,7 @@ import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, headerText, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
+import { measureRequests } from './request-metrics.ts'
 import { corrected } from './spelling.ts'
 import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
@@ -109,6 +110,7 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
   app.addHook('onRoute', ({ config: declared, url }) => {
     if (declared?.endpoint === undefined) throw new Error(`${url} has no endpoint: declare it in an api.ts`)
   })
+  measureRequests(app)
   for (const one of furnished) {
     if (one.endpoint.visit) receiveVisits(app, parts, visits, one)
     else receiveCalls(app, parts, one)

@@ -1,9 +1,16 @@
 /** Health, readiness and metrics for the operator's monitoring. Owns no table and reveals no data of organizations. */
 import { sql } from 'kysely'
-import { collectDefaultMetrics, register } from 'prom-client'
+import { collectDefaultMetrics, Gauge, register } from 'prom-client'
+import sluice from '../../package.json' with { type: 'json' }
 import type { Answer, Ground } from '../ground/room.ts'
+import { refreshStored } from './stored.ts'
 
 collectDefaultMetrics()
+const labelNames = ['version', 'node']
+new Gauge({ name: 'sluice_build_info', help: '1, with the versions of Sluice and of Node', labelNames }).set(
+  { version: sluice.version, node: process.versions.node },
+  1,
+)
 
 /** 200 whenever the process can answer. */
 export function readHealth(): Answer {
@@ -20,7 +27,8 @@ export async function readReadiness({ db }: Ground): Promise<Answer> {
   }
 }
 
-/** The metrics of the process in Prometheus' text format. */
-export async function readMetrics(): Promise<Answer> {
+/** The metrics of the process, and those read from its database and disk, in Prometheus' text format. */
+export async function readMetrics(ground: Ground): Promise<Answer> {
+  await refreshStored(ground)
   return { status: 200, headers: { 'content-type': register.contentType }, body: await register.metrics() }
 }

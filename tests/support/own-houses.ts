@@ -41,6 +41,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/reading/segments/seal.test.ts',
     'src/traffic/caps/places.test.ts',
     'src/traffic/domains/live.test.ts',
+    'src/vitals/metrics.test.ts',
     'src/vitals/vitals.test.ts',
     'tests/deploy.test.ts',
     'tests/faults/bots.test.ts',

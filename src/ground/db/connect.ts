@@ -8,6 +8,7 @@ import type { Logger } from 'pino'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { type Absence, openAbsence } from './absence.ts'
 import { clientOf, openAddresses, retryOnOtherNodes } from './addresses.ts'
+import { measurePools } from './pool-metrics.ts'
 import { Prepared } from './prepared.ts'
 import type { Tables } from './tables.ts'
 
@@ -174,7 +175,9 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
     auth: open('auth'),
   }
   const built = (pool: pg.Pool) => new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
-  const kysely = built(open('kysely'))
+  const general = open('kysely')
+  const kysely = built(general)
+  const unmeasure = measurePools({ ...pools, kysely: general })
   const first = nodes.length > 1 ? { ...addresses, choose: () => 0 } : undefined
   const schema = first === undefined ? kysely : built(open('schema', first))
   return {
@@ -190,6 +193,7 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
       await Promise.all([...Object.values(pools).map(pool => pool.end()), kysely.destroy()])
       if (first !== undefined) await schema.destroy()
       addresses.close()
+      unmeasure()
     },
   }
 }

@@ -3,6 +3,7 @@
  * needs no mail server. The sender is `?from=` of SMTP_URL, else its user, else sluice@ the public host.
  */
 import { createTransport } from 'nodemailer'
+import { Counter } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { Ground } from '../room.ts'
 
@@ -11,11 +12,25 @@ type Mail = { to: string; subject: string; text: string }
 /** The outcome of a mail: given to the server, shown in the log, or neither (the log says why). */
 export type MailOutcome = 'sent' | 'logged' | 'failed'
 
+const OUTCOMES: readonly MailOutcome[] = ['sent', 'logged', 'failed']
+const mails = new Counter({
+  name: 'sluice_mails_total',
+  help: 'Mails, by outcome: sent, logged (SMTP_URL is not set), failed',
+  labelNames: ['outcome'],
+})
+for (const outcome of OUTCOMES) mails.inc({ outcome }, 0)
+
 /** How long a mail server may take for each step; a person waits for the answer. */
 const PATIENCE_MS = 10_000
 
 /** Sends one mail. Never throws, because its subject is already stored and can be reached without the mail. */
-export async function sendMail({ config, log }: Pick<Ground, 'config' | 'log'>, mail: Mail): Promise<MailOutcome> {
+export async function sendMail(ground: Pick<Ground, 'config' | 'log'>, mail: Mail): Promise<MailOutcome> {
+  const outcome = await deliverMail(ground, mail)
+  mails.inc({ outcome })
+  return outcome
+}
+
+async function deliverMail({ config, log }: Pick<Ground, 'config' | 'log'>, mail: Mail): Promise<MailOutcome> {
   const { smtpUrl } = config
   const { to, subject, text } = mail
   if (smtpUrl === undefined) {

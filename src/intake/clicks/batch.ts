@@ -32,13 +32,18 @@ export type Batches = {
    * id differs from the click's if that one was taken. Never rejects.
    */
   store: (click: Click) => Promise<string | undefined>
-  state: () => { waiting: number; in_flight: number; stored: number; lost: number; batches: number }
+  state: () => { waiting: number; in_flight: number; stored: number; journaled: number; lost: number; batches: number }
   /** Resolves when no click is waiting or in flight. */
   idle: () => Promise<void>
 }
 
-/** `id`: the id for the click's redirect, once the click is stored. */
-type WaitingClick = { click: Click; id: string | undefined; resolve: (id: string | undefined) => void }
+/** `id`: the id for the click's redirect, once the click is stored. `isJournaled`: in the journal, not in the database. */
+type WaitingClick = {
+  click: Click
+  id: string | undefined
+  isJournaled: boolean
+  resolve: (id: string | undefined) => void
+}
 type BatchParts = {
   pool: pg.Pool
   clickKey: Uint8Array
@@ -57,7 +62,7 @@ export function openBatches(parts: BatchParts): Batches {
   /** The most clicks under way lately. */
   let peak = 0
   let idlers: (() => void)[] = []
-  const counts = { stored: 0, lost: 0, batches: 0 }
+  const counts = { stored: 0, journaled: 0, lost: 0, batches: 0 }
 
   /** A second batch leaves once it is as large as the one in flight; sent at once, it would be very small. */
   const isDue = (): boolean =>
@@ -74,8 +79,9 @@ export function openBatches(parts: BatchParts): Batches {
     sendDue()
     // After the next batch has been sent, so that the database works while these are answered.
     process.nextTick(() => {
-      for (const { id, resolve } of batch) {
+      for (const { id, isJournaled, resolve } of batch) {
         counts[id === undefined ? 'lost' : 'stored'] += 1
+        if (isJournaled) counts.journaled += 1
         resolve(id)
       }
     })
@@ -92,7 +98,7 @@ export function openBatches(parts: BatchParts): Batches {
   return {
     store: click =>
       new Promise(resolve => {
-        waiting.push({ click, id: undefined, resolve })
+        waiting.push({ click, id: undefined, isJournaled: false, resolve })
         underWay += 1
         peak = Math.max(peak, underWay)
         if (inFlight.size === IN_FLIGHT) return
@@ -193,7 +199,9 @@ function markStored(batch: readonly WaitingClick[]): void {
 }
 
 async function keep({ outage }: BatchParts, batch: readonly WaitingClick[]): Promise<void> {
-  if (await outage.keep(batch.map(({ click }) => click))) markStored(batch)
+  if (!(await outage.keep(batch.map(({ click }) => click)))) return
+  for (const one of batch) one.isJournaled = true
+  markStored(batch)
 }
 
 /**

@@ -24,6 +24,7 @@ import type { FoundClicks } from './found.ts'
 import type { CountryOf } from './geo.ts'
 import type { IpHashes } from './ip.ts'
 import { chooseLink, sharedLink } from './link-choice.ts'
+import { type VisitOutcome, visits } from './metrics.ts'
 import { openingPage } from './opening-page.ts'
 import { platformOf } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
@@ -67,6 +68,11 @@ const NOT_FOUND: Answer = {
 /** No campaign has the key; on a domain, no campaign of the domain's organization. */
 const UNKNOWN: Answer = { ...NOT_FOUND, is_unknown: true }
 
+function notFound(answer: Answer): Answer {
+  visits.not_found += 1
+  return answer
+}
+
 const NO_COST = { cost: null, cost_original: null, cost_currency: null }
 
 /** The deed of `GET /c/:key`. */
@@ -78,12 +84,14 @@ export function redirector(given: Omit<RedirectParts, 'view'>): (visit: Visit) =
     const key = (visit.params['key'] ?? '').toLowerCase()
     const campaign = parts.live.find(key)
     if (campaign !== undefined) return receive(parts, campaign, visit)
-    return parts.live.search(key).then(found => (found === undefined ? UNKNOWN : receive(parts, found, visit)))
+    return parts.live
+      .search(key)
+      .then(found => (found === undefined ? notFound(UNKNOWN) : receive(parts, found, visit)))
   }
 }
 
 function receive(parts: RedirectParts, campaign: LiveCampaign, visit: Visit): Answer | Promise<Answer> {
-  if (!isOfHost(visit.host, campaign.org_id)) return UNKNOWN
+  if (!isOfHost(visit.host, campaign.org_id)) return notFound(UNKNOWN)
   const arrival = arrivalOf(parts, campaign, visit)
   const course = courseWithinCaps(parts, arrival)
   return course instanceof Promise ? course.then(one => answer(parts, arrival, one)) : answer(parts, arrival, course)
@@ -136,9 +144,17 @@ function capsTakenBy({ live }: RedirectParts, { traffic, visit, isCounted }: Arr
 }
 
 function answer(parts: RedirectParts, arrival: Arrival, course: Course): Answer | Promise<Answer> {
-  if (course.template === undefined && course.into === undefined && !course.is_paused) return NOT_FOUND
-  if (course.is_click && arrival.visit.method !== 'HEAD') return record(parts, arrival, course)
+  if (course.template === undefined && course.into === undefined && !course.is_paused) return notFound(NOT_FOUND)
+  const isRecorded = course.is_click && arrival.visit.method !== 'HEAD'
+  visits[outcomeOf(arrival, course, isRecorded)] += 1
+  if (isRecorded) return record(parts, arrival, course)
   return redirect(arrival, course, undefined, course.into && sharedLink(parts.links, arrival, course.into))
+}
+
+function outcomeOf({ isCounted }: Arrival, course: Course, isRecorded: boolean): VisitOutcome {
+  if (course.is_paused) return 'paused'
+  if (!isRecorded) return 'unrecorded'
+  return isCounted ? 'counted' : 'filtered'
 }
 
 async function record(parts: RedirectParts, arrival: Arrival, course: Course): Promise<Answer> {

@@ -11,6 +11,7 @@ import { type ChatType, eventId, inChatId, onceId, ownNonce, startId } from './i
 import type { Conversion, Revision } from './items.ts'
 import type { Revised } from './judge.ts'
 import { OrganizationQueues } from './queue.ts'
+import { conversionsEnded } from './metrics.ts'
 import { foundBy } from './reads.ts'
 import { Replays } from './replays.ts'
 import type { StillAllowed } from './transact.ts'
@@ -112,6 +113,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     if (typeof outcome === 'boolean' || !('replayed' in outcome))
       throw new Error('a conversion got the outcome of another kind of item')
     replays.remember(conversion.id)
+    conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
     return outcome
   }
   const record = (conversion: Conversion) => tracked(answer(conversion))

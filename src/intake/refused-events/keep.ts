@@ -12,6 +12,7 @@ import { isSecretName } from '../../contract/secret-names.ts'
 import { cut, faithful } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
+import { conversionsEnded } from '../events/metrics.ts'
 import { clickTextOf, diagnose, diagnoseClickId } from './diagnosis.ts'
 import { Differing } from './difference.ts'
 import { Unearned } from './unearned.ts'
@@ -97,6 +98,8 @@ export function openKeeper(
   return {
     async keep(refused) {
       const { difference_id } = onceOf(refused.refusal)
+      // Differing and unearned postbacks repeat a recorded conversion.
+      if (difference_id === undefined) conversionsEnded.inc({ outcome: 'refused' })
       if (difference_id !== undefined && keptOnce.has(difference_id)) return true
       if (waiting.length >= MOST_WAITING || !allowance.take(refused.org_id)) return false
       const { row, owner } = rowOf(refused, secrets.clickKey)

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { Refusal } from '../../contract/refusals.ts'
+import { countCrash, measureChild } from '../../ground/child-metrics.ts'
 import type { ScanValue } from './columns.ts'
 import { openTurns } from './turns.ts'
 
@@ -142,12 +143,16 @@ function startChild(folder: string, log: Logger): Child {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   yieldToOthers(process_)
+  measureChild('scanning', process_)
   const open = new Map<number, (answered: ScanAnswer) => void>()
   let next = 0
   let ended: string | undefined
   const gone = new Promise<void>(resolve => {
     process_.once('exit', (code, signal) => {
-      if (ended === undefined) log.error({ code, signal }, 'the process that answers Explore has ended')
+      if (ended === undefined) {
+        countCrash('scanning')
+        log.error({ code, signal }, 'the process that answers Explore has ended')
+      }
       ended ??= 'ended'
       for (const [id, resolveOne] of open) resolveOne({ id, rows: [], failed: ended })
       open.clear()

@@ -5,6 +5,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { constants, getPriority, setPriority } from 'node:os'
 import type pg from 'pg'
+import { countCrash, measureChild } from '../../ground/child-metrics.ts'
 import { BEHIND } from '../../ground/db/connect.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
@@ -30,8 +31,12 @@ export function openKeeping(
     // A process that could not start emits no exit.
     if (begun.pid === undefined) return
     child = begun
+    measureChild('sealing', begun)
     begun.once('exit', (code, signal) => {
-      if (!closing) log.error({ code, signal }, 'the process that seals clicks for Explore has ended; restarting it')
+      if (!closing) {
+        countCrash('sealing')
+        log.error({ code, signal }, 'the process that seals clicks for Explore has ended; restarting it')
+      }
       if (child === begun) child = undefined
     })
   }
