@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../tests/support/eventually.ts'
 import { startHouse, type TestHouse } from '../../tests/support/house.ts'
@@ -6,6 +8,8 @@ import { seedDelivery, seedOutboxRule } from '../../tests/support/outbox.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { BROWSER } from '../../tests/support/visits.ts'
 import { noteReconcile } from '../ground/db/last-reconcile.ts'
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
 
 let house: TestHouse
 let address: string
@@ -108,4 +112,29 @@ test('what waits in the database and when it was backed up and reconciled is mea
   assert.match(now.body, /^sluice_build_info\{version="[\d.]+",node="\d+/m)
   const before = now.value('sluice_stored_metrics_age_seconds')
   assert.ok((await scraped()).value('sluice_stored_metrics_age_seconds') > before, 'it was not read again at once')
+})
+
+test('the alert rules, the dashboard and the table in the documents name the metrics that there are', async () => {
+  const { body } = await scraped()
+  const measured = new Set([...body.matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name))
+  const named = (text: string) =>
+    new Set(
+      [...text.matchAll(/\b(sluice|process|nodejs)_[a-z0-9_]+/g)].map(([name]) =>
+        measured.has(name) ? name : name.replace(/_(bucket|sum|count)$/, ''),
+      ),
+    )
+  for (const path of ['deploy/prometheus-alerts.yml', 'deploy/grafana-dashboard.json']) {
+    const names = named(read(path))
+    assert.ok(names.size > 15, path)
+    assert.deepEqual(
+      [...names].filter(name => !measured.has(name)),
+      [],
+      path,
+    )
+  }
+  const documented = named(read('docs/operating.md'))
+  assert.deepEqual(
+    [...measured].filter(name => name.startsWith('sluice_') && !documented.has(name)),
+    [],
+  )
 })

@@ -87,8 +87,8 @@ const overdue = gauge(
   'kind',
 )
 const paused = gauge('sluice_delivery_targets_paused', 'Targets whose calls keep failing and are paused', 'kind')
-const backlog = gauge('sluice_backlog_rows', 'Rows that wait to be folded or sealed, by job: folding, sealing', 'job')
-const backlogAge = gauge('sluice_backlog_oldest_age_seconds', 'Age of the oldest row that waits, by job', 'job')
+const backlog = gauge('sluice_backlog_rows', 'Rows that wait, by work: folding, sealing', 'work')
+const backlogAge = gauge('sluice_backlog_oldest_age_seconds', 'Age of the oldest row that waits, by work', 'work')
 const ratesAge = gauge('sluice_rates_age_seconds', 'Time since exchange rates were last fetched, by source', 'source')
 const size = gauge('sluice_database_size_bytes', 'Size of the database; of a cluster, on the node that answered')
 const backup = gauge('sluice_last_backup_timestamp_seconds', 'When npm run backup last succeeded, as Unix time')
@@ -149,8 +149,8 @@ function setFrom({ figures, read_at, disk }: Reading): void {
 
 function setWaiting({ what, kind, amount, seconds, overdue: late, first }: WaitingRow): void {
   if (what === 'folding' || what === 'sealing') {
-    backlog.set({ job: what }, amount)
-    backlogAge.set({ job: what }, first === null ? 0 : Math.max(0, Date.now() - timeOfId(first)) / 1000)
+    backlog.set({ work: what }, amount)
+    backlogAge.set({ work: what }, first === null ? 0 : Math.max(0, Date.now() - timeOfId(first)) / 1000)
     return
   }
   if (kind === null) return
