@@ -10,7 +10,13 @@ import { seedSignedIn } from '../../tests/support/people.ts'
 import { callTool } from '../../tests/support/tools.ts'
 
 test('a failure is logged with its route and cause, and answered without the cause, with and without a body', async t => {
-  const logged: { route?: string; msg: string; err?: { message: string } }[] = []
+  const logged: {
+    route?: string
+    request_id?: string
+    duration_ms?: number
+    msg: string
+    err?: { message: string }
+  }[] = []
   const log = pino({ level: 'error' }, { write: line => void logged.push(JSON.parse(line)) })
   const house = await startHouse({}, {}, log)
   t.after(() => house.end())
@@ -31,6 +37,8 @@ test('a failure is logged with its route and cause, and answered without the cau
     failed.map(({ route, err }) => [route, err?.message]),
     ['GET /api/landings', 'POST /api/landings'].map(route => [route, 'relation "landings" does not exist']),
   )
+  assert.equal(new Set(failed.map(({ request_id }) => request_id ?? assert.fail())).size, 2)
+  for (const { duration_ms = -1 } of failed) assert.ok(duration_ms >= 0)
 })
 
 test('a read by key that the database cancels is answered with advice, over HTTP and to an AI host', async t => {

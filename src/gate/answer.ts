@@ -7,6 +7,7 @@ import type { Endpoint } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, type RefusalDetail, refusalBody, retryInAMinute } from '../contract/refusals.ts'
 import { isOutOfTime, isUnreachable } from '../ground/db/faults.ts'
+import { loggedDuration, loggedRoute } from './access-log.ts'
 import { type Surface, surfaceOf } from './identify.ts'
 
 const BY_FASTIFY_CODE: Record<string, [RefusalName, RefusalDetail?]> = {
@@ -83,7 +84,10 @@ export function answerRefusal(error: unknown, request: FastifyRequest, reply: Fa
   // The socket is checked, because Node marks a request as destroyed as soon as its body was read.
   const isGone = request.socket.destroyed || (error as { code?: string }).code === 'ECONNRESET'
   if (refusal.status >= 500 && !(error instanceof Refusal) && !isGone)
-    log.error({ err: error, route: endpoint === 'page' ? 'page' : endpoint?.route }, 'request failed')
+    log.error(
+      { err: error, request_id: request.id, route: loggedRoute(request), duration_ms: loggedDuration(reply) },
+      'request failed',
+    )
   return reply
     .code(refusal.status)
     .headers(refusal.detail.headers ?? {})

@@ -18,6 +18,7 @@ import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import type { Answer, CallCircumstances, Furnished, Ground, Host, Visit } from '../ground/room.ts'
+import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal, issueWords } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
@@ -72,6 +73,7 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
   const { config, log } = parts.ground
   const app = Fastify({
     logger: false,
+    genReqId: requestIds(),
     bodyLimit: BODY_LIMIT,
     requestTimeout: 30_000,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2_000, ServerResponse: NosniffResponse },
@@ -111,6 +113,7 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
     if (declared?.endpoint === undefined) throw new Error(`${url} has no endpoint: declare it in an api.ts`)
   })
   measureRequests(app)
+  if (config.accessLog) logAccess(app, log)
   for (const one of furnished) {
     if (one.endpoint.visit) receiveVisits(app, parts, visits, one)
     else receiveCalls(app, parts, one)

@@ -58,7 +58,7 @@ function add(route: RouteCounts, status: number, took_ms: number): void {
 
 new Counter({
   name: 'sluice_http_requests_total',
-  help: `Answered requests, by route and status; route ${PAGES}: the dashboard's files, ${NOT_FOUND}: no route`,
+  help: `Answered requests, by route and status; route ${PAGES}: the dashboard's files and unknown addresses, ${NOT_FOUND}: no route`,
   labelNames: ['route', 'status'],
   collect() {
     this.reset()

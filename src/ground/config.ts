@@ -268,6 +268,7 @@ const settings = {
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',
   ),
+  ACCESS_LOG: setting(trueOrFalse.default(false), 'true or false'),
 }
 
 type Settings = typeof settings

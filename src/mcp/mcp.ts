@@ -5,6 +5,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { routeOf } from '../contract/endpoint.ts'
 import { Refusal, refusalBody } from '../contract/refusals.ts'
+import { loggedDuration } from '../gate/access-log.ts'
 import { refusalFor } from '../gate/answer.ts'
 import { prepareBody } from '../gate/gate.ts'
 import { type Identities, keyOf, verified } from '../gate/identify.ts'
@@ -160,7 +161,11 @@ function answerError(error: unknown, reply: FastifyReply, { log }: Ground): Fast
   const refusal = refusalFor(error, 'other')
   const { error: words, hint } = refusalBody(refusal, 'other')
   if (refusal.status >= 500) {
-    log.error({ err: error, route: api.callTools.route }, 'request failed')
+    const request_id = reply.request.id
+    log.error(
+      { err: error, request_id, route: api.callTools.route, duration_ms: loggedDuration(reply) },
+      'request failed',
+    )
     return send(reply, 500, CODES.internal, 'Internal error')
   }
   const code =

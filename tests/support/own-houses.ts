@@ -51,6 +51,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
   ],
   'it breaks its database': ['src/gate/answer.test.ts'],
   'it needs its own settings or limits': [
+    'src/gate/access-log.test.ts',
     'src/gate/once.test.ts',
     'src/gate/quota.test.ts',
     'src/intake/clicks/retention.test.ts',
