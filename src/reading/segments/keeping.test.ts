@@ -17,6 +17,15 @@ import { openKeeping } from './keeping.ts'
 let fresh: FreshDatabase
 let house: TestHouse
 const dataDir = mkdtempSync(join(tmpdir(), 'sluice-keeping-'))
+/** The keepers of other houses in this process. */
+let others: readonly number[] = []
+/** The child processes that keep segments for this file. */
+const keepers = (): number[] => allKeepers().filter(pid => !others.includes(pid))
+const allKeepers = (): number[] =>
+  readdirSync('/proc/self/task')
+    .flatMap(task => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number))
+    .filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('keeping-child'))
+
 before(async () => {
   others = allKeepers()
   fresh = await freshDatabase()
@@ -27,15 +36,6 @@ after(async () => {
   await fresh.drop()
   rmSync(dataDir, { recursive: true, force: true })
 })
-
-/** The keepers of other houses in this process. */
-let others: readonly number[] = []
-/** The child processes that keep segments for this file. */
-const keepers = (): number[] => allKeepers().filter(pid => !others.includes(pid))
-const allKeepers = (): number[] =>
-  readdirSync('/proc/self/task')
-    .flatMap(task => readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number))
-    .filter(pid => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('keeping-child'))
 
 test('clicks are sealed by a child process, which is restarted when killed and ends with its parent', async () => {
   const { org_id } = await seedSignedIn(house)
