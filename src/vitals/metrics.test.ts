@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../tests/support/eventually.ts'
-import { startHouse, type TestHouse } from '../../tests/support/house.ts'
-import { seedDelivery, seedOutboxRule } from '../../tests/support/outbox.ts'
+import { newId, startHouse, type TestHouse } from '../../tests/support/house.ts'
+import { ORG, seedDelivery, seedOutboxRule } from '../../tests/support/outbox.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { BROWSER } from '../../tests/support/visits.ts'
 import { noteReconcile } from '../ground/db/last-reconcile.ts'
+import { sendMail } from '../ground/mail/mail.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
 
@@ -92,6 +93,18 @@ test('what waits in the database and when it was backed up and reconciled is mea
   const target_id = await seedOutboxRule(db, { url: 'http://127.0.0.1:9' })
   await seedDelivery(db, { target_id, run_at: new Date(Date.now() + 3_600_000).toISOString() })
   await noteReconcile(worker, '2026-01-02T03:04:05.000Z', 2)
+  const hours = (count: number) => new Date(Date.now() - count * 3_600_000).toISOString()
+  await worker.query('insert into fx_sources (source, due_at, fetched_at) values ($1, $2, $3)', [
+    'ecb',
+    hours(-9),
+    hours(3),
+  ])
+  const failing = { org_id: ORG, kind: 'postback', target_id: newId(), failures: 10, failing_since: hours(1) }
+  await db
+    .insertInto('failing_targets')
+    .values({ ...failing, paused_until: hours(-1) })
+    .execute()
+  await sendMail(house.ground, { to: 'someone@example.com', subject: 'Subject', text: 'Text' })
   await eventually(
     'the delivery waits',
     async () => (await scraped()).value('sluice_deliveries_waiting{kind="postback"}') > 0,
@@ -99,6 +112,9 @@ test('what waits in the database and when it was backed up and reconciled is mea
   const now = await scraped()
   assert.equal(now.value('sluice_last_reconcile_timestamp_seconds'), Date.parse('2026-01-02T03:04:05Z') / 1000)
   assert.equal(now.value('sluice_last_reconcile_wrong'), 2)
+  assert.equal(now.value('sluice_mails_total{outcome="logged"}'), 1)
+  assert.equal(now.value('sluice_delivery_targets_paused{kind="postback"}'), 1)
+  assert.equal(Math.floor(now.value('sluice_rates_age_seconds{source="ecb"}') / 3600), 3)
   assert.ok(!now.has('sluice_last_backup_timestamp_seconds'))
   assert.equal(now.value('sluice_deliveries_waiting{kind="ad_account"}'), 0)
   for (const series of [

@@ -52,10 +52,13 @@ type InstallationRow = {
   readonly rates: Readonly<Record<string, number>> | null
 }
 
+// Both parts stand in the from, because Citus refuses most sub-selects elsewhere.
 const INSTALLATION = `
-  select pg_database_size(current_database())::float8 as bytes,
-    (select json_object_agg(name, value) from installation where name = any($1)) as kept,
-    (select json_object_agg(source, extract(epoch from now() - fetched_at)) from fx_sources where fetched_at is not null) as rates`
+  select pg_database_size(current_database())::float8 as bytes, kept.list as kept, rates.list as rates
+  from (select json_object_agg(name, value) as list from installation where name = any($1)) kept
+  cross join (
+    select json_object_agg(source, extract(epoch from now() - fetched_at)) as list from fx_sources where fetched_at is not null
+  ) rates`
 
 type StoredFigures = {
   readonly waiting: readonly WaitingRow[]

@@ -54,9 +54,16 @@ test('clicks are sealed by a child process, which is restarted when killed and e
   const said = readFileSync(`/proc/${first}/environ`, 'utf8') + readFileSync(`/proc/${first}/cmdline`, 'utf8')
   assert.doesNotMatch(said, /postgres|secret/i)
 
+  const measured = async (name: string) => {
+    const { body } = await house.call('GET', '/metrics')
+    return Number(new RegExp(`^sluice_child_process_${name}\\{process="sealing"\\} (\\d+)$`, 'm').exec(body)?.[1])
+  }
+  assert.ok((await measured('resident_memory_bytes')) > 10_000_000)
+  const [starts, crashes] = [await measured('starts_total'), await measured('crashes_total')]
   await store()
   process.kill(first, 'SIGKILL')
   await sealed(2)
+  assert.deepEqual([await measured('starts_total'), await measured('crashes_total')], [starts + 1, crashes + 1])
   const [second] = keepers()
   assert.ok(second !== undefined && second !== first)
   await assertSealed(fresh.database, house.ground.secrets, org_id)
