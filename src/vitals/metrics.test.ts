@@ -84,8 +84,17 @@ test('visits, clicks, conversions and requests are counted by their outcome', as
     assert.equal(risen(series), by, series)
   assert.ok(risen('sluice_http_request_duration_seconds_sum{route="GET /c/:key"}') > 0)
   assert.match(now.body, /^sluice_http_requests_total\{route="(page|none)",status="404"\} [1-9]/m)
-  for (const secret of [place.campaign, place.key, clickId ?? '', '127.0.0.1'])
-    assert.ok(!now.body.includes(secret), secret)
+})
+
+test('metrics contain no campaign, no address and no secret', async () => {
+  const { campaign, key } = await seedPlace(house.database, 'unmeasured')
+  const answer = await fetch(`${address}/c/${campaign}?sub1=a-sub`, { redirect: 'manual', headers: BROWSER })
+  const clickId = new URL(answer.headers.get('location') ?? assert.fail()).searchParams.get('c') ?? assert.fail()
+  await fetch(`${address}/api/events?secret=${key}`, { method: 'POST', headers: { 'x-api-key': key } })
+  await fetch(`${address}/postback/${key}?click=${clickId}`)
+  const { body } = await scraped()
+  for (const secret of [campaign, key, clickId, 'a-sub', '127.0.0.1', 'localhost'])
+    assert.ok(!body.includes(secret), secret)
 })
 
 test('what waits in the database and when it was backed up and reconciled is measured, whoever asks how often', async () => {
