@@ -74,6 +74,17 @@ test('several first starts at once make one cluster and leave nothing half-made'
   assert.deepEqual(await readdir(dataDir), ['postgres', 'postgres.log'])
 })
 
+test('a command that started the server leaves it running if a Sluice has adopted it since', async () => {
+  const dataDir = await freshFolder()
+  const command = await start(dataDir, false)
+  const sluice = await start(dataDir)
+  assert.deepEqual([command.adopted, sluice.adopted], [false, true])
+  const postmaster = postmasterOf(dataDir)
+  await command.stop()
+  assert.equal(postmasterOf(dataDir), postmaster)
+  assert.deepEqual(await ask(sluice, 'select 1 as one'), [{ one: 1 }])
+})
+
 test('a stop is complete: writes are there after the next start, and no process is left', async () => {
   const dataDir = await freshFolder()
   const first = await start(dataDir)

@@ -15,7 +15,7 @@ import { chooseOwner, findPrograms } from './programs.ts'
 /** A running server. `adopted`: it was running already. `stop` ends it in any case. */
 export type Embedded = { connection: pg.ClientConfig; adopted: boolean; stop(): Promise<void> }
 
-/** `alone: false` shares the server with other processes and never ends one that it did not start (tests). */
+/** `alone: false` shares the server with other processes. It never ends one that it did not start, or that a Sluice has adopted since. */
 type EmbeddedOptions = { dataDir: string; log: Logger; settings?: readonly string[]; alone?: boolean }
 
 const ROOMY_BYTES = 2 * 1024 ** 3
@@ -77,7 +77,14 @@ export async function startPostgres({ dataDir, log, settings = [], alone = true 
   }
   const connection: pg.ClientConfig = { host: reachable(root), port: 5432, user: 'sluice', database: 'postgres' }
   const { adopted, held } = await bringUp(cluster, connection, alone)
-  if (!held) return { connection, adopted, stop: () => (adopted ? Promise.resolve() : halt(cluster)) }
+  if (!held) {
+    const stop = async () => {
+      if (adopted) return
+      const claimed = await claim(connection).catch(() => undefined)
+      if (claimed !== undefined) await halt(cluster)
+    }
+    return { connection, adopted, stop }
+  }
   const watched = watch(cluster, connection, held, log)
   return {
     connection,
