@@ -39,11 +39,15 @@ const isAlive = (pid: number): boolean => {
 }
 
 /** Asserts that a refusal to start is exactly one line, without a stack trace. */
-function isOneLine(ended: { code: number | null; stdout: string; stderr: string }, pattern: RegExp): void {
+function isOneLine(
+  ended: { code: number | null; stdout: string; stderr: string },
+  pattern: RegExp,
+  failed = 'Sluice cannot start',
+): void {
   assert.equal(ended.code, 1)
   assert.equal(ended.stdout, '')
   assert.match(ended.stderr, pattern)
-  assert.match(ended.stderr, /^Sluice cannot start: [^\n]+\n$/)
+  assert.match(ended.stderr, new RegExp(`^${failed}: [^\\n]+\\n$`))
 }
 
 afterEach(async () => {
@@ -265,7 +269,11 @@ describe('before anything is opened', () => {
     const url = fresh.url.replace('sluice@', 'nobody-here:hidden@')
     const ended = await runSluice({ DATABASE_URL: url }, { command: 'migrate' })
     await fresh.drop()
-    isOneLine(ended, /the database of DATABASE_URL cannot be reached: role "nobody-here" does not exist/)
+    isOneLine(
+      ended,
+      /the database of DATABASE_URL cannot be reached: role "nobody-here" does not exist/,
+      'The migration failed',
+    )
     assert.doesNotMatch(ended.stderr, /hidden/)
   })
 })

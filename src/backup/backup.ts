@@ -38,14 +38,22 @@ type BackupSummary = {
   readonly journals: number
 }
 
+type BackupOrder = {
+  readonly path: string
+  readonly folders: readonly string[]
+  readonly version: string
+  readonly secret: SecretHere
+  readonly signal?: AbortSignal
+}
+
 /**
  * Writes a backup to `path` and stores its time in the database. `folders` are the data folders whose journals are included; a folder may have no
- * journal. `secret` signs the file.
+ * journal. `secret` signs the file, and `signal` ends an unfinished backup.
  * @throws StartError if the database has no Sluice, is a cluster or was made with another SECRET, or if the file exists
  */
 export async function takeBackup(
   client: pg.ClientBase,
-  { path, folders, version, secret }: { path: string; folders: readonly string[]; version: string; secret: SecretHere },
+  { path, folders, version, secret, signal }: BackupOrder,
 ): Promise<BackupSummary> {
   if (await isOnCitus(client))
     throw new StartError('DATABASE_URL is a cluster, whose nodes are backed up one by one: see docs/scaling.md')
@@ -57,7 +65,7 @@ export async function takeBackup(
     yield* databaseOf(client, secret, counts)
   }
   if (await exists(path)) throw new StartError(`${path} already exists: name another file`)
-  await writeBackup(path, parts(), secret.backupKey)
+  await writeBackup(path, parts(), secret.backupKey, signal)
   await noteBackup(client, taken_at)
   return { taken_at, ...counts }
 }

@@ -26,12 +26,20 @@ const SIGNATURE = /^sluice-hmac-sha256 ([0-9a-f]{64})\n$/
 /** The length of the signature at the end of the file. */
 export const SIGNATURE_BYTES = 84
 
+/** The end of the name of a file that is still being written. */
+export const UNFINISHED = '.unfinished'
+
 /**
  * Writes `parts`, signed with `key`, to a file that only this user can read. The file exists only once it is complete.
- * @throws StartError if it cannot be written, and the errors of `parts`
+ * @throws StartError if it cannot be written, the errors of `parts`, and the reason of `signal` once it is aborted
  */
-export async function writeBackup(path: string, parts: AsyncIterable<BackupPart>, key: KeyObject): Promise<void> {
-  const unfinished = `${path}.unfinished`
+export async function writeBackup(
+  path: string,
+  parts: AsyncIterable<BackupPart>,
+  key: KeyObject,
+  signal?: AbortSignal,
+): Promise<void> {
+  const unfinished = `${path}${UNFINISHED}`
   try {
     await pipeline(
       encoded(parts),
@@ -39,6 +47,7 @@ export async function writeBackup(path: string, parts: AsyncIterable<BackupPart>
       createGzip({ level: constants.Z_BEST_SPEED + 2 }),
       chunks => signed(chunks, key),
       createWriteStream(unfinished, { flags: 'wx', mode: 0o600, flush: true }),
+      { signal },
     )
     await rename(unfinished, path)
   } catch (error) {
@@ -48,6 +57,7 @@ export async function writeBackup(path: string, parts: AsyncIterable<BackupPart>
         `${unfinished} exists: another backup is being written, or one was interrupted; in that case remove the file`,
       )
     await rm(unfinished, { force: true })
+    signal?.throwIfAborted()
     throw where === unfinished || code === 'ENOSPC' ? new StartError(`${path} cannot be written: ${message}`) : error
   }
   const folder = await open(dirname(path))

@@ -19,9 +19,11 @@ import { join } from 'node:path'
 import { afterEach, test } from 'node:test'
 import { pino } from 'pino'
 import { SIGNATURE_BYTES, writeBackup } from '../../src/backup/file.ts'
+import { nameBackup } from '../../src/backup/retention.ts'
 import { connect } from '../../src/ground/db/connect.ts'
 import { startPostgres } from '../../src/ground/db/embedded.ts'
 import { migrateNodes } from '../../src/ground/db/nodes.ts'
+import { secretHere } from '../../src/ground/db/secrets.ts'
 import { assertRestored } from '../support/audit.ts'
 import { freshDatabase } from '../support/database.ts'
 import { eventually } from '../support/eventually.ts'
@@ -175,11 +177,63 @@ test('a command with a missing or wrong argument says so in one line and creates
     assert.deepEqual([code, stdout], [1, ''])
     return stderr
   }
-  assert.match(await said('restore'), /^Sluice cannot start: name the file: npm run restore -- FILE\n$/)
-  assert.match(await said('restore', '/nowhere/x'), /^Sluice cannot start: \/nowhere\/x cannot be read: ENOENT.*\n$/)
+  assert.match(await said('restore'), /^The restore failed: name the file: npm run restore -- FILE\n$/)
+  assert.match(await said('restore', '/nowhere/x'), /^The restore failed: \/nowhere\/x cannot be read: ENOENT.*\n$/)
   const file = join(dataDir, '../one.backup')
-  assert.match(await said('backup', file, '/nowhere'), /^Sluice cannot start: there is no data folder \/nowhere\n$/)
+  const noDatabase = `there is no database in DATA_DIR ${dataDir}: set DATA_DIR to the data folder of Sluice \\(.*\\), or DATABASE_URL to its database\n$`
+  assert.match(await said('backup', file), new RegExp(`^The backup failed: ${noDatabase}`))
+  assert.match(await said('reconcile'), new RegExp(`^The reconciliation failed: ${noDatabase}`))
+  const rates = join(dataDir, '../rates.csv')
+  writeFileSync(rates, '')
+  assert.match(await said('rates', 'import', rates), new RegExp(`^The import of rates failed: ${noDatabase}`))
+  assert.match(
+    await said('second-factor', 'reset', 'ada@example.com'),
+    new RegExp(`^The reset of the second factor failed: ${noDatabase}`),
+  )
   assert.ok(!existsSync(dataDir) && !existsSync(file))
+})
+
+test('--keep writes into a folder and removes older backups, and a failed backup removes none', async () => {
+  const fresh = await freshDatabase()
+  ends.push(() => fresh.drop())
+  const place = folder()
+  const dataDir = join(place, 'data')
+  mkdirSync(dataDir)
+  const backups = join(place, 'backups')
+  const env = { DATABASE_URL: fresh.url, DATA_DIR: dataDir, SECRET, LOG_LEVEL: 'silent' }
+  const failing = async (own: Record<string, string>, ...given: string[]) => {
+    const { code, stdout, stderr } = await runSluice({ ...env, ...own }, { command: 'backup', given })
+    assert.deepEqual([code, stdout], [1, ''])
+    return stderr
+  }
+  assert.match(await failing({}, '--keep', '0', backups), /^The backup failed: --keep needs the number of backups/)
+  assert.match(
+    await failing({}, '--keep', '2'),
+    /^The backup failed: name the folder of the backups: .* --keep 2 FOLDER/,
+  )
+  assert.match(await failing({}, '--keep', '2', backups), /^The backup failed: there is no folder \S+backups\n$/)
+  mkdirSync(backups)
+  assert.match(
+    await failing({}, join(backups, 'x.backup'), '/nowhere'),
+    /^The backup failed: there is no folder \/nowhere\n$/,
+  )
+  const secret = secretHere({ secret: SECRET, dataDir }) ?? assert.fail()
+  const old = [1, 2].map(day => nameBackup(new Date(Date.UTC(2026, 0, day)), secret))
+  for (const name of old) await writeBackup(join(backups, name), (async function* () {})(), secret.backupKey)
+  const { SECRET: _, ...others } = env
+  const { stderr: unsigned } = await runSluice(others, { command: 'backup', given: ['--keep', '1', backups] })
+  assert.match(unsigned, /^The backup failed: SECRET, which signs the backup, is missing/)
+  const gone = fresh.url.replace('sluice@', 'nobody-here:hidden@')
+  assert.match(
+    await failing({ DATABASE_URL: gone }, '--keep', '1', backups),
+    /^The backup failed: the database of DATABASE_URL cannot be reached: role "nobody-here" does not exist\n$/,
+  )
+  assert.deepEqual(readdirSync(backups).toSorted(), old)
+  const said = await run('backup', env, '--keep', '2', backups)
+  assert.match(said, new RegExp(`\nRemoved ${join(backups, old[0] ?? '')}, because 2 are kept.\n$`))
+  const left = readdirSync(backups).toSorted()
+  assert.deepEqual([left.length, left[0]], [2, old[1]])
+  assert.ok(said.startsWith(`${join(backups, left[1] ?? '')} contains everything`))
 })
 
 test('a file without a signature is refused, and with --unsigned accepted with a warning', async () => {
@@ -200,10 +254,10 @@ test('a file without a signature is refused, and with --unsigned accepted with a
     assert.equal(code, 1)
     return stderr
   }
-  assert.match(await said(file), /^Sluice cannot start: \S+old.backup has no signature: .* restore it with --unsigned/)
+  assert.match(await said(file), /^The restore failed: \S+old.backup has no signature: .* restore it with --unsigned/)
   assert.match(
     await said(file, '--unsigned'),
-    /^Warning: \S+old.backup has no signature, so changes made to it cannot be detected.*\nSluice cannot start: \S+journal is not empty/,
+    /^Warning: \S+old.backup has no signature, so changes made to it cannot be detected.*\nThe restore failed: \S+journal is not empty/,
   )
-  assert.match(await said(file, '--signed'), /^Sluice cannot start: name the file/)
+  assert.match(await said(file, '--signed'), /^The restore failed: name the file/)
 })

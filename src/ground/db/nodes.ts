@@ -1,4 +1,6 @@
 // The database of a process: the nodes of DATABASE_URL, or the embedded server of DATA_DIR.
+import { accessSync, constants } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { Logger } from 'pino'
@@ -13,6 +15,8 @@ import { isMigrated, migrate, missingMigrations } from './migrate.ts'
 /** The addresses for `connect`; migrations run on the first. `close` stops the embedded server, if there is one. */
 export type Nodes = { addresses: readonly Node[]; close(): Promise<void> }
 
+type HowToOpen = { alone?: boolean; mayCreate?: boolean; mustExist?: boolean }
+
 /** A database that is started together with Sluice may be ready a little later. */
 const PATIENCE_MS = 15_000
 /** The oldest major version of PostgreSQL that runs Sluice's SQL. */
@@ -20,18 +24,37 @@ const OLDEST = 15
 
 /**
  * Starts or finds the database. `alone: false` shares an embedded server with a running Sluice. `mayCreate: false` refuses to create an embedded
- * server's cluster.
+ * server's cluster, and so does `mustExist`, for commands on an installation.
  * @throws StartError with the reason in one line, without the password.
  */
 export async function openNodes(
   config: Pick<Config, 'databaseUrl' | 'dataDir'>,
   log: Logger,
-  { alone = true, mayCreate = true }: { alone?: boolean; mayCreate?: boolean } = {},
+  { alone = true, mayCreate = true, mustExist = false }: HowToOpen = {},
 ): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return { addresses: config.databaseUrl, close: async () => {} }
+  if (mustExist) checkInstallation(config)
   if (!mayCreate && !hasCluster(config.dataDir)) throw noInstallation(`DATA_DIR ${config.dataDir} holds no database`)
   const embedded = await startPostgres({ dataDir: config.dataDir, log, alone })
   return { addresses: [embedded.connection], close: () => embedded.stop() }
+}
+
+/**
+ * Checks that there is an installation for a command to work on, and writes nothing.
+ * @throws StartError if DATA_DIR has no database and DATABASE_URL is not set
+ */
+export function checkInstallation({ databaseUrl, dataDir }: Pick<Config, 'databaseUrl' | 'dataDir'>): void {
+  if (databaseUrl.length > 0) return
+  const version = join(dataDir, 'postgres', 'PG_VERSION')
+  try {
+    accessSync(version, constants.R_OK)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EACCES')
+      throw new StartError(`this user may not read DATA_DIR ${dataDir}: run the command as the user that runs Sluice`)
+    throw new StartError(
+      `there is no database in DATA_DIR ${dataDir}: set DATA_DIR to the data folder of Sluice (the service's is /var/lib/sluice), or DATABASE_URL to its database`,
+    )
+  }
 }
 
 /** The expected data is missing. It was moved, is not restored yet, or the operator wants a new installation. */
@@ -134,9 +157,13 @@ async function reach(node: Node): Promise<pg.Client> {
         await sleep(250)
         continue
       }
-      const why =
-        error instanceof AggregateError ? error.errors.join(', ') : error instanceof Error ? error.message : error
-      throw new StartError(`the database of DATABASE_URL cannot be reached: ${String(why)}`)
+      throw notReached(error)
     }
   }
+}
+
+/** The StartError for a connection to the database that failed. */
+export function notReached(error: unknown): StartError {
+  const why = error instanceof AggregateError ? error.errors.join(', ') : error instanceof Error ? error.message : error
+  return new StartError(`the database of DATABASE_URL cannot be reached: ${String(why)}`)
 }

@@ -40,7 +40,10 @@ test('the command takes a file in whole, the same file again changes nothing, an
   assert.deepEqual([again.code, again.stdout], [0, 'Read 1 rates, 0 of them new.\n'])
   const otherwise = await importFile('day,currency,usd_per_unit\n2026-03-03,EUR,1.09\n2026-03-02,EUR,1.1\n')
   assert.equal(otherwise.code, 1)
-  assert.match(otherwise.stderr, /^Sluice cannot start: .*an imported rate cannot change: line 3: 1\.0812 is stored\n$/)
+  assert.match(
+    otherwise.stderr,
+    /^The import of rates failed: .*an imported rate cannot change: line 3: 1\.0812 is stored\n$/,
+  )
   const wrong = await importFile('day,currency,usd_per_unit\n2026-03-03,EUR,1.09\n2026-03-04,EUR,0\n')
   assert.equal(wrong.code, 1)
   assert.match(wrong.stderr, /line 3: usd_per_unit must be a decimal above zero/)

@@ -116,7 +116,7 @@ test('npm run reconcile asks to migrate a database of an older version', async t
   await sql`drop table dropped_clicks`.execute(fresh.database.schema)
   const { code, stderr } = await runSluice({ DATABASE_URL: fresh.url, LOG_LEVEL: 'silent' }, { command: 'reconcile' })
   assert.equal(code, 1)
-  assert.match(stderr, /^Sluice cannot start: the database lacks tables of this version: .* npm run migrate\n$/)
+  assert.match(stderr, /^The reconciliation failed: the database lacks tables of this version: .* npm run migrate\n$/)
 })
 
 test('npm run reconcile ends with 0 while all books hold, and with 1 and the rows when one does not', async () => {
