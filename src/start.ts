@@ -1,6 +1,7 @@
 // Starts and stops the process: reads the settings, runs a command or serves. Its parts are opened one after another and closed in reverse,
 // whatever ends it.
 import { access, readFile } from 'node:fs/promises'
+import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
@@ -167,6 +168,8 @@ async function backUpOnly(
       throw new StartError(`there is no folder ${folder}`)
     })
   const client = await openClient(config, log, open, EXISTING)
+  // Visitors go first. It is not set in the unit, whose priority a PostgreSQL started by this command would keep.
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
   const interrupted = new AbortController()
   void ended.then(() => interrupted.abort(new StartError('it was interrupted by a signal')))
   const taking = { path, folders, version: sluice.version, secret, signal: interrupted.signal }

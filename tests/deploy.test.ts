@@ -16,6 +16,10 @@ const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const units = globSync('deploy/sluice*', { cwd: ROOT }).toSorted()
 const services = units.filter(unit => unit.endsWith('.service'))
+const timers = units.filter(unit => unit.endsWith('.timer'))
+/** Services that run a command and end. */
+const commands = timers.map(timer => timer.replace(/timer$/, 'service'))
+const servers = services.filter(service => !commands.includes(service))
 
 /** `exec node … src/main.ts` without `exec node`. */
 const START = sluice.scripts.start.replace(/^exec node /, '')
@@ -27,12 +31,12 @@ const instruction = (name: string): string[] =>
 
 test('service units start node directly, with the options of npm start, and take over every socket that has a unit', () => {
   assert.deepEqual(
-    services.map(path => basename(path)),
+    servers.map(path => basename(path)),
     ['sluice.service', 'sluice@.service'],
   )
   const sockets = units.map(path => basename(path)).filter(name => name.endsWith('.socket'))
   assert.deepEqual(sockets, ['sluice-http.socket', 'sluice-https.socket', 'sluice-plain.socket'])
-  for (const service of services) {
+  for (const service of servers) {
     const text = read(service)
     assert.match(text, new RegExp(`^ExecStart=/opt/sluice/node_modules/.bin/node ${START}$`, 'm'))
     assert.deepEqual(/^Sockets=(.+)$/m.exec(text)?.[1]?.split(' ').toSorted(), sockets)
@@ -60,14 +64,54 @@ test('a service can write only to its data folder, and gains no privileges', () 
   }
 })
 
-test('sluice.target stops and starts every unit, and no unit creates a new installation', () => {
+test('sluice.target stops every unit and starts all but commands, and no unit creates a new installation', () => {
   for (const unit of units.filter(name => !name.endsWith('.target'))) {
     const text = read(unit)
     assert.match(text, /^PartOf=sluice\.target$/m, unit)
-    assert.match(text, /^WantedBy=sluice\.target$/m, unit)
+    assert.equal(/^WantedBy=sluice\.target$/m.test(text), !commands.includes(unit), unit)
   }
   assert.match(read('deploy/sluice.target'), /^WantedBy=multi-user\.target$/m)
-  for (const service of services) assert.match(read(service), /^Environment=NEW_INSTALLATION=refuse$/m)
+  for (const service of servers) assert.match(read(service), /^Environment=NEW_INSTALLATION=refuse$/m)
+})
+
+test('a kill or a lack of memory ends one process only, and the embedded PostgreSQL continues', () => {
+  for (const service of services) assert.match(read(service), /^KillMode=process$/m, service)
+  for (const service of servers) {
+    assert.match(read(service), /^OOMPolicy=continue$/m, service)
+    assert.match(read(service), /^MemoryMax=\d+[%G]$/m, service)
+  }
+})
+
+test('timers run a backup every day and a recount every week, with the settings and the data of the service', () => {
+  assert.deepEqual(
+    timers.map(path => basename(path)),
+    ['sluice-backup.timer', 'sluice-reconcile.timer'],
+  )
+  for (const timer of timers) {
+    assert.match(read(timer), /^RandomizedDelaySec=1h$/m)
+    assert.match(read(timer), /^Persistent=true$/m)
+  }
+  assert.match(read('deploy/sluice-backup.timer'), /^OnCalendar=\*-\*-\* /m)
+  assert.match(read('deploy/sluice-reconcile.timer'), /^OnCalendar=Sun /m)
+  const shared = /^(?:EnvironmentFile|Environment=DATA_DIR|User|Group|UMask|WorkingDirectory)=.*$/gm
+  for (const command of commands) {
+    const text = read(command)
+    assert.match(text, /^Type=oneshot$/m)
+    assert.deepEqual(text.match(shared)?.toSorted(), read('deploy/sluice.service').match(shared)?.toSorted(), command)
+    const [, name = ''] = /^ExecStart=\/opt\/sluice\/node_modules\/.bin\/node src\/main\.ts (\w+)/m.exec(text) ?? []
+    assert.equal(basename(command), `sluice-${name}.service`)
+    assert.ok(name in sluice.scripts)
+  }
+})
+
+test('a complete backup is handed to BACKUP_COPY_COMMAND, whose failure is the service’s', async () => {
+  const [, words = ''] =
+    /^ExecStartPost=\/bin\/sh -c '(.+)'$/m.exec(read('deploy/sluice-backup.service')) ?? assert.fail()
+  const copy = (env: Record<string, string>) =>
+    run('/bin/sh', ['-c', words.replaceAll('$$', '$')], { env: { BACKUP_DIR: '/backups', ...env } })
+  assert.equal((await copy({ BACKUP_COPY_COMMAND: '' })).stdout, '')
+  assert.equal((await copy({ BACKUP_COPY_COMMAND: 'echo to $BACKUP_DIR; echo twice' })).stdout, 'to /backups\ntwice\n')
+  await assert.rejects(copy({ BACKUP_COPY_COMMAND: 'exit 3' }), { code: 3 })
 })
 
 const analyze = findProgram('systemd-analyze')
