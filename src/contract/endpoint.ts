@@ -38,6 +38,8 @@ export type Endpoint = {
   readonly status?: number
   readonly quota?: QuotaName
   readonly once?: boolean
+  /** True, for a POST: it only reads, so no refusal of it says that something may have been saved. */
+  readonly reads?: true
   /** True: the deed reads the request and writes the answer itself (redirects, beacons, sign-in). */
   readonly visit?: boolean
   /**
@@ -141,6 +143,9 @@ export function routeOf(one: Endpoint): { method: Method; path: string } {
   const [method, path] = one.route.split(' ') as [Method, string]
   return { method, path }
 }
+
+/** Whether a call changes nothing. */
+export const isReading = ({ route, reads }: Endpoint): boolean => route.startsWith('GET ') || reads === true
 
 /** The right that a key needs for the endpoint. Undefined if keys may not call it, or need no right. */
 export function rightOf(access: Access): Right | undefined {

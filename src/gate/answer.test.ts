@@ -112,8 +112,11 @@ test('while the database is away, the hint for a session depends on whether it r
   })
   const read = await house.call('GET', '/api/landings', { cookie })
   const changed = await house.call('POST', '/api/landings', { cookie, body: { name: 'L', url: 'https://l.example/' } })
-  assert.deepEqual([read.statusCode, read.headers['retry-after']], [503, '60'])
-  assert.deepEqual(read.data(), { ...UNSAVED, hint: 'Nothing was changed. Try again in a moment.' })
+  const asked = await house.call('POST', '/api/explore', { cookie, body: {} })
+  for (const answer of [read, asked]) {
+    assert.deepEqual([answer.statusCode, answer.headers['retry-after']], [503, '60'])
+    assert.deepEqual(answer.data(), { ...UNSAVED, hint: 'Nothing was changed. Try again in a moment.' })
+  }
   assert.deepEqual([changed.statusCode, changed.data()], [503, UNSAVED])
 })
 

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { z } from 'zod'
-import type { Endpoint } from '../contract/endpoint.ts'
+import { type Endpoint, isReading } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, type RefusalDetail, refusalBody, retryInAMinute } from '../contract/refusals.ts'
 import { isOutOfTime, isUnreachable } from '../ground/db/faults.ts'
@@ -61,9 +61,10 @@ function unavailable(detail: RefusalDetail, purpose: Purpose | undefined): Refus
 }
 
 /** The purpose of a call by a session. Undefined for intake, reads by key, visitors and sign-in. */
-function purposeOf({ access, quota, route }: Endpoint): Purpose | undefined {
+function purposeOf(endpoint: Endpoint): Purpose | undefined {
+  const { access, quota } = endpoint
   if (access === 'anyone' || access.session === undefined || quota === 'events') return undefined
-  return route.startsWith('GET ') ? 'read' : 'change'
+  return isReading(endpoint) ? 'read' : 'change'
 }
 
 /** One sentence for an invalid body or query: each field with its error. */

@@ -1,7 +1,7 @@
 /** The responses of an endpoint for the OpenAPI document: its reply, the possible refusals, and their headers. */
 import { z } from 'zod'
 import type { Endpoint, HeaderName, DescribedAnswer } from '../contract/endpoint.ts'
-import { rightOf, routeOf } from '../contract/endpoint.ts'
+import { rightOf, isReading, routeOf } from '../contract/endpoint.ts'
 import { REFUSALS, type RefusalName } from '../contract/refusal-catalogue.ts'
 import { Refusal, type RefusalBody, refusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
@@ -53,7 +53,7 @@ function refusalsOfGate(endpoint: Endpoint): RefusalName[] {
   if (!isKeyOnly(access)) names.push('service_unavailable')
   if (access === 'anyone') return names
   if (!isKeyOnly(access)) names.push(...refusalsOfSessions(endpoint))
-  if (isKeyOnly(access) || route.startsWith('GET ')) names.push('read_timed_out')
+  if (isKeyOnly(access) || isReading(endpoint)) names.push('read_timed_out')
   names.push(...refusalsOfKeys(endpoint))
   if (once) names.push('in_flight', 'timed_out')
   return names

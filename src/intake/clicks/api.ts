@@ -82,6 +82,7 @@ export const ReadField = z.object({
 export const tryLink = endpoint({
   route: 'POST /api/campaigns/:id/try-link',
   access: { session: 'member' },
+  reads: true,
   summary: 'Test which values a click would store from a campaign link',
   description:
     'Reads the link by the parameters of the campaign and its traffic source. Without a url it reads the campaign link with sample values for the macros. Nothing is recorded.',

@@ -216,6 +216,7 @@ export const updateNetwork = endpoint({
 export const tryNetworkCall = endpoint({
   route: 'POST /api/networks/:id/try',
   access: { session: 'member' },
+  reads: true,
   summary: 'Test how a network’s postback is read',
   description:
     'Nothing is recorded. Maps in the request replace the saved ones, so that changes can be tested before they are saved.',

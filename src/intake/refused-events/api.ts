@@ -119,6 +119,7 @@ export const MOST_PREVIEWED = 20
 export const previewRefusedRun = endpoint({
   route: 'POST /api/refused-events/run/preview',
   access: { session: 'admin' },
+  reads: true,
   summary: 'Preview running refused conversions again',
   description: `Returns how many there are, and how today’s maps read the oldest ${MOST_PREVIEWED}. Nothing is recorded. Clicks and bots are looked up only when they run.`,
   body: z.object(runnable),

@@ -17,6 +17,7 @@ const refuses = [
 
 const declared = {
   access: { session: 'member' },
+  reads: true,
   body: ExploreQuestion,
   misfit: 'invalid_question',
   refuses,

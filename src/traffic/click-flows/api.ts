@@ -236,6 +236,7 @@ export const restoreClickFlowVersion = endpoint({
 export const tryClickFlow = endpoint({
   route: 'POST /api/click-flows/:id/try',
   access: { session: 'member' },
+  reads: true,
   summary: 'Test where visitors would go, and why',
   description:
     'For one described visitor, or for the last clicks of the campaigns that lead to the flow (or of one campaign), by the draft and by the published version. Nothing is recorded. Clicks have no stored language, so conditions on the language answer no for them.',

@@ -61,6 +61,7 @@ export const createLanding = endpoint({
 export const previewLanding = endpoint({
   route: 'POST /api/landings/preview',
   access: { session: 'member' },
+  reads: true,
   summary: "Fill in an address's macros by example",
   body: z.object({ url: Address }),
   reply: Preview,

@@ -119,6 +119,7 @@ export const createOffer = endpoint({
 export const previewOffer = endpoint({
   route: 'POST /api/offers/preview',
   access: { session: 'member' },
+  reads: true,
   summary: 'Preview an address with sample values',
   body: z.object({ url: Address }),
   reply: Preview,

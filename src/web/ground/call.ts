@@ -3,7 +3,7 @@
  * thrown as `Refused`, so that its words can be shown where it happened.
  */
 import { queryOptions } from '@tanstack/react-query'
-import { type Endpoint, routeOf, type WireCall, type WireReply } from '../../contract/endpoint.ts'
+import { type Endpoint, isReading, routeOf, type WireCall, type WireReply } from '../../contract/endpoint.ts'
 
 export class Refused extends Error {
   readonly status: number
@@ -45,11 +45,21 @@ export async function call<E extends Endpoint>(endpoint: E, ...[given]: Argument
   const search = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   )
-  return (await send(method, search.size > 0 ? `${address}?${search}` : address, body)) as WireReply<E>
+  return (await send(
+    method,
+    search.size > 0 ? `${address}?${search}` : address,
+    body,
+    isReading(endpoint),
+  )) as WireReply<E>
 }
 
-/** Sends and reads JSON. Used by `call`, and for the sign-in routes, which are not declared as endpoints. */
-export async function send(method: string, address: string, body?: unknown): Promise<unknown> {
+/** Sends and reads JSON. Used by `call`, and for the sign-in routes, which are not declared as endpoints. `reads`: nothing can be saved by it. */
+export async function send(
+  method: string,
+  address: string,
+  body?: unknown,
+  reads = method === 'GET',
+): Promise<unknown> {
   const content =
     body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const response = await fetch(address, { method, ...content }).catch(() => {
@@ -57,7 +67,7 @@ export async function send(method: string, address: string, body?: unknown): Pro
   })
   const reply: unknown = await response.json().catch(() => undefined)
   if (response.ok) return reply
-  if (response.status === 503 && !isReasoned(reply)) throw new Refused(503, unavailable(method))
+  if (response.status === 503 && !isReasoned(reply)) throw new Refused(503, unavailable(reads))
   if (response.status === 401 && (reply as { code?: string } | undefined)?.code === 'sign_in_required')
     throw sessionEnded()
   throw new Refused(response.status, typeof reply === 'object' && reply !== null ? reply : {})
@@ -78,13 +88,12 @@ function isReasoned(reply: unknown): boolean {
 }
 
 /** The dashboard's words for a 503 from Sluice, or from a proxy that gives no reason. */
-const unavailable = (method: string) => ({
+const unavailable = (reads: boolean) => ({
   code: 'service_unavailable',
   error: 'Sluice cannot reach its database right now',
-  hint:
-    method === 'GET'
-      ? 'Clicks are still recorded. Try again in a moment.'
-      : 'Check whether it was saved before you try again.',
+  hint: reads
+    ? 'Clicks are still recorded. Try again in a moment.'
+    : 'Check whether it was saved before you try again.',
 })
 
 /** Whether an amount could not be shown in another currency. */
