@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pino } from 'pino'
 import { type Engine, FilesGone, openEngine } from './engine.ts'
+import { readProcessorUse, wasHeldUp } from './processor-share.ts'
 import { openTurns } from './turns.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-engine-'))
@@ -28,7 +29,7 @@ async function placeOf(engine: Engine) {
 const refusedAs = (name: string) => (error: { refusal?: string }) => error.refusal === name
 
 test('a question that takes too long is refused, its process ended, and the next one answered by another', async () => {
-  const engine = openEngine(folder, log, { question_ms: 2000 })
+  const engine = openEngine(folder, log, { question_ms: 2000, readUse: () => undefined })
   const first = await placeOf(engine)
   await assert.rejects(
     engine.run(1, ask => ask(ENDLESS)),
@@ -37,6 +38,33 @@ test('a question that takes too long is refused, its process ended, and the next
   const second = await placeOf(engine)
   assert.notDeepEqual(second, first)
   await engine.close()
+})
+
+test('a question that other processes kept from the processor is refused as busy, not as too wide', async () => {
+  // The scan waits 15 ms for each 10 ms that it runs.
+  const readUse = () => ({ ran_ns: performance.now() * 10, waited_ns: performance.now() * 15 })
+  const engine = openEngine(folder, log, { question_ms: 2000, readUse })
+  await assert.rejects(
+    engine.run(1, ask => ask(ENDLESS)),
+    (error: { refusal?: string; detail?: { error?: string; headers?: object } }) => {
+      assert.deepEqual([error.refusal, error.detail?.error], ['explore_busy', 'the server is busy'])
+      return true
+    },
+  )
+  await engine.close()
+})
+
+test('the time for which a process waited for the processor is counted, and compared with the time it ran', () => {
+  const before = readProcessorUse(process.pid)
+  for (const end = performance.now() + 50; performance.now() < end; );
+  const after = readProcessorUse(process.pid)
+  if (before !== undefined && after !== undefined) assert.ok(after.ran_ns > before.ran_ns)
+  assert.equal(readProcessorUse(0), undefined)
+  const [begun, alone, crowded] = [1, 2, 3].map(n => ({ ran_ns: 10 * n, waited_ns: n === 3 ? 50 : 10 }))
+  assert.deepEqual(
+    [wasHeldUp(begun, alone), wasHeldUp(alone, crowded), wasHeldUp(begun, undefined)],
+    [false, true, false],
+  )
 })
 
 test('a question that needs too much memory is refused, and the next one answered', async () => {

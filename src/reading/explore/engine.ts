@@ -11,6 +11,7 @@ import { MINUTE_MS } from '../../contract/days.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { countCrash, measureChild } from '../../ground/child-metrics.ts'
 import type { ScanValue } from './columns.ts'
+import { type ProcessorUse, readProcessorUse, wasHeldUp } from './processor-share.ts'
 import { openTurns } from './turns.ts'
 
 /** A statement sent to the process; `is_first` marks the first one of its question. */
@@ -24,7 +25,7 @@ export type Ask = ((sql: string) => Promise<readonly ScanRow[]>) & { readonly pr
 export type Engine = {
   /**
    * Runs a question's statements, one after the other, when it is the workspace's turn. Refuses `explore_busy` where too many of its questions
-   * wait, and `question_too_wide` for one that takes too long or too much memory.
+   * wait or other processes kept the question from the processor, and `question_too_wide` for one that takes too long or too much memory.
    * @throws FilesGone when local files are missing or broken: the question may be asked again, of another process.
    */
   run<T>(org_id: number, question: (ask: Ask) => Promise<T>, goesOn?: boolean): Promise<T>
@@ -47,16 +48,23 @@ const TOO_LONG = {
   error: 'the question takes too long',
   hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
 }
+const HELD_UP = {
+  error: 'the server is busy',
+  hint: 'Other work on this server kept the question from being answered in time. Try again in a minute.',
+  headers: { 'retry-after': '60' },
+}
 const TOO_MUCH = {
   error: 'the question needs too much memory',
   hint: 'Choose fewer days, fewer levels or another filter, such as one campaign.',
 }
 
+type EngineOptions = { question_ms: number; idle_ms?: number; readUse?: (pid: number) => ProcessorUse | undefined }
+
 /** Opens the scanning process for one question at a time. A question is refused after `question_ms`; the process ends after `idle_ms` without one. */
 export function openEngine(
   folder: string,
   log: Logger,
-  { question_ms, idle_ms = IDLE_MS }: { question_ms: number; idle_ms?: number },
+  { question_ms, idle_ms = IDLE_MS, readUse = readProcessorUse }: EngineOptions,
 ): Engine {
   let child: Child | undefined
   let idle: NodeJS.Timeout | undefined
@@ -67,7 +75,11 @@ export function openEngine(
     clearTimeout(idle)
     child ??= await startedChild(folder, log)
     const scanner = child
-    const late = setTimeout(() => void scanner.end('late'), question_ms)
+    const before = readUse(scanner.pid)
+    const late = setTimeout(
+      () => void scanner.end(wasHeldUp(before, readUse(scanner.pid)) ? 'held up' : 'late'),
+      question_ms,
+    )
     try {
       let is_first = true
       const ask = (sql: string) => {
@@ -111,6 +123,7 @@ export function openEngine(
 
 /** The error for a statement that failed with this message or whose process ended. */
 function refused(failed: string): Error {
+  if (failed === 'held up') return new Refusal('explore_busy', HELD_UP)
   if (failed === 'late') return new Refusal('question_too_wide', TOO_LONG)
   if (/Out of Memory|max_temp_directory_size/i.test(failed)) return new Refusal('question_too_wide', TOO_MUCH)
   if (failed === 'ended') return new Refusal('explore_busy', { headers: { 'retry-after': '5' } })
@@ -122,7 +135,9 @@ const GONE =
 
 type Child = {
   ask(sql: string, is_first: boolean): Promise<readonly ScanRow[]>
-  end(why: 'late' | 'idle'): Promise<void>
+  /** Ends the process, with a reason that decides the refusal of an unanswered question. */
+  end(why: 'late' | 'held up' | 'idle'): Promise<void>
+  readonly pid: number
   readonly ended: string | undefined
 }
 
@@ -166,6 +181,7 @@ function startChild(folder: string, log: Logger): Child {
     open.delete(answered.id)
   })
   return {
+    pid: process_.pid ?? 0,
     get ended() {
       return ended
     },
