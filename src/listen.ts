@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Server as TlsServer } from 'node:tls'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import { descriptorLimit, limitConnections, mostConnections } from './connection-limit.ts'
 import type { Config } from './ground/config.ts'
 import { StartError } from './ground/start-error.ts'
 
@@ -86,6 +87,9 @@ export async function openListeners(
   for (const name of inherited.keys())
     if (!listeners.some(listener => listener.name === name))
       log.warn({ socket: name }, 'an inherited socket is not used, because TLS is off')
+  const limit = descriptorLimit()
+  if (limit !== undefined)
+    for (const { server, name } of listeners) limitConnections(server, name, mostConnections(limit), log)
   const connections = listeners.map(({ server }) => connectionsOf(server))
   await app.ready()
   const opened = (listener: Listener) => openListener(app, listener, inherited.get(listener.name), config.reusePort)

@@ -1,0 +1,49 @@
+// Refuses connections before the process has no file descriptors left. At the system's limit Node closes each new connection without an event, and the journal
+// could not open its file either.
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:net'
+import type { Logger } from 'pino'
+
+/** For files, the database and outgoing calls: about a hundred are open when idle, and more under load. */
+const RESERVED = 512
+/** The shortest time between two log lines about refused connections. */
+const LOG_MS = 10_000
+
+/** The most descriptors this process may open, in the form of /proc/self/limits. Undefined if there is no limit. Node has raised it to the hard limit. */
+export function descriptorLimit(limits = readLimits()): number | undefined {
+  const found = /^Max open files +(\d+) /m.exec(limits)?.[1]
+  return found === undefined ? undefined : Number(found)
+}
+
+/** Empty on systems without it. */
+function readLimits(): string {
+  try {
+    return readFileSync('/proc/self/limits', 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** How many connections a server may keep open under this limit of descriptors. */
+export const mostConnections = (limit: number): number => Math.max(limit - RESERVED, Math.ceil(limit / 2))
+
+/** Closes connections beyond `most` of `server` at once. A log line counts them and says what to do. */
+export function limitConnections(server: Server, name: string, most: number, log: Logger): void {
+  let refused = 0
+  let waiting: NodeJS.Timeout | undefined
+  const write = () => {
+    waiting = undefined
+    if (refused === 0) return
+    log.error(
+      { socket: name, refused, most },
+      'connections are refused, because too many are open: raise LimitNOFILE of the service (docs/operating.md)',
+    )
+    refused = 0
+    waiting = setTimeout(write, LOG_MS).unref()
+  }
+  server.maxConnections = most
+  server.on('drop', () => {
+    refused += 1
+    if (waiting === undefined) write()
+  })
+}
