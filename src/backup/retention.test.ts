@@ -63,9 +63,10 @@ test('only files that --keep made are removed: none of another name or installat
 })
 
 test('an unfinished backup is removed a day after its last write', async () => {
-  const [dead, live] = [1, 2].map(number => `${nameBackup(day(number), secret)}.unfinished`)
-  for (const name of [dead, live]) writeFileSync(join(folder, name ?? ''), '')
-  utimesSync(join(folder, dead ?? ''), 0, Date.now() / 1000 - 86_500)
+  const dead = `${nameBackup(day(1), secret)}.unfinished`
+  const live = `${nameBackup(day(2), secret)}.unfinished`
+  for (const name of [dead, live]) writeFileSync(join(folder, name), '')
+  utimesSync(join(folder, dead), 0, Date.now() / 1000 - 86_500)
   const path = await backupOf(3)
   assert.deepEqual(await removeOldBackups(path, 14, secret), [dead])
   assert.deepEqual(readdirSync(folder).toSorted(), [live, nameBackup(day(3), secret)].toSorted())
