@@ -25,18 +25,12 @@ export const SHARE_MEASURES = ['cr', 'roi', 'approval_rate'] as const
 /** Expensive to count, so only in answers that ask for it. */
 export const UNIQUE_VISITORS = 'unique_visitors'
 
-/** The measures that need the cost of each click. */
-export const COST_MEASURES = [
-  'cost',
-  'profit',
-  'cpc',
-  'cpa',
-  'roi',
-  'clicks_without_cost',
-  'revenue_without_cost',
-] as const
+/** Null if the cost of no click of the row is known. */
+export const KNOWN_COST_MEASURES = ['cost', 'profit', 'cpc', 'cpa', 'roi'] as const
 /** Rows with a cost measure always have these too: the part of the row without a known cost. */
 export const WITHOUT_COST = ['clicks_without_cost', 'revenue_without_cost'] as const
+/** The measures that need the cost of each click. */
+export const COST_MEASURES = [...KNOWN_COST_MEASURES, ...WITHOUT_COST] as const
 
 /** All measures except those of single event types. */
 export const MEASURES = [

@@ -3,7 +3,7 @@ import type { ExploreMeasures } from '../../contract/explore-answer.ts'
 import { isEventRevenue, type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore-measures.ts'
 import { fromUnits } from '../../contract/decimals.ts'
 import type { ParsedQuestion } from './question.ts'
-import { isOfCost, OF_KNOWN_COST, type Sums } from './sums.ts'
+import { isOfCost, isOfKnownCost, type Sums } from './sums.ts'
 
 const MILLIONTHS = 6
 /** Fine enough that the shares of a million clicks, rounded down, miss their amount by at most a millionth of a dollar. */
@@ -47,7 +47,7 @@ const isCostKnown = ({ clicks, cost, clicks_without_cost }: Sums): boolean =>
   clicks === 0n || cost !== 0n || clicks_without_cost < clicks
 
 function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number | string | null {
-  if (OF_KNOWN_COST.includes(measure) && !isCostKnown(sums)) return null
+  if (isOfKnownCost(measure) && !isCostKnown(sums)) return null
   // Revenue is kept in millionths, cost in trillionths.
   const revenue = () => sums.revenue * MILLION
   const conversions = () => sums.conversions + (count_pending ? sums.conversions_pending : 0n)

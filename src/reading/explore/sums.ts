@@ -3,6 +3,7 @@ import {
   COST_MEASURES,
   type EventMeasure,
   isEventRevenue,
+  KNOWN_COST_MEASURES,
   type Measure,
   WITHOUT_COST,
 } from '../../contract/explore-measures.ts'
@@ -142,15 +143,13 @@ function fractionOf(measure: Measure, count_pending: boolean): Fraction {
   }
 }
 
-/** The measures that are null if no cost is known. */
-export const OF_KNOWN_COST: readonly Measure[] = COST_MEASURES.filter(
-  measure => !(WITHOUT_COST as readonly Measure[]).includes(measure),
-)
+/** Whether the measure is null if no cost is known. */
+export const isOfKnownCost = (measure: Measure) => (KNOWN_COST_MEASURES as readonly Measure[]).includes(measure)
 const IS_COST_KNOWN = '(cost <> 0 or clicks_without_cost < clicks)'
 
 /** The condition over sums under which a measure is known; undefined if it always is. */
 function isKnown(measure: Measure): string | undefined {
-  if (OF_KNOWN_COST.includes(measure)) return IS_COST_KNOWN
+  if (isOfKnownCost(measure)) return IS_COST_KNOWN
   return isEventRevenue(measure) ? 'without_amounts = 0' : undefined
 }
 

@@ -8,6 +8,7 @@ import {
   EVENT_MEASURES,
   isEventMeasure,
   isEventRevenue,
+  KNOWN_COST_MEASURES,
   MEASURES,
   type Measure,
   typeOfMeasure,
@@ -84,9 +85,8 @@ function written(shape: Column['shape'], value: number | undefined, signed = fal
     .replace('-', '−')
 }
 
-/** Figures that need the cost of clicks. */
-const OF_COST: readonly string[] = ['cost', 'profit', 'roi', 'cpc', 'cpa']
-export const needsCost = ({ id }: Pick<Column, 'id'>): boolean => OF_COST.includes(id)
+const OF_COST: ReadonlySet<string> = new Set(KNOWN_COST_MEASURES)
+export const needsCost = ({ id }: Pick<Column, 'id'>): boolean => OF_COST.has(id)
 
 /** For a row with a known cost, how many of its clicks have none, and their revenue. Undefined where no click lacks a cost, or all do. */
 export function partOf({ cost, clicks_without_cost = 0, revenue_without_cost = '0' }: RowFigures) {
