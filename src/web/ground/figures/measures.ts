@@ -1,6 +1,7 @@
 /** The measures of a report row: profit, ROI, EPC, CR and others. A ratio without a base is undefined, never 0. */
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
+import { STAGES } from '../../../contract/ladder.ts'
 import type { MemberReport, MemberReportRow } from '../../../reading/reports/api.ts'
 import { cents, fromCents, ratio } from './figures.ts'
 import type { Goal } from './search.ts'
@@ -81,33 +82,13 @@ export function measure(row: Totals, goal: Goal): Measures {
   }
 }
 
+const COUNTERS = ['clicks', ...STAGES, 'conversions', 'conversions_pending', 'conversions_rejected'] as const
+
 export const NO_CLICKS: Totals = {
-  clicks: 0,
-  landed: 0,
-  started: 0,
-  registered: 0,
-  lead: 0,
-  deposit: 0,
-  ftd: 0,
+  ...(Object.fromEntries(COUNTERS.map(counter => [counter, 0])) as Record<(typeof COUNTERS)[number], 0>),
   revenue: '0',
-  conversions: 0,
-  conversions_pending: 0,
-  conversions_rejected: 0,
   by_type: {},
 }
-
-const COUNTERS = [
-  'clicks',
-  'landed',
-  'started',
-  'registered',
-  'lead',
-  'deposit',
-  'ftd',
-  'conversions',
-  'conversions_pending',
-  'conversions_rejected',
-] as const
 
 /** The sum of rows, to the cents that each row shows. Without cost, which is unknown for some rows. */
 export function sumOf(rows: readonly Totals[]): Totals {
