@@ -1,4 +1,6 @@
 /** Refusals of reads: windows, filters, cursors. Part of the catalogue. */
+import { LADDER } from './ladder.ts'
+
 export const READING_REFUSALS = {
   invalid_dimension: {
     status: 400,
@@ -64,7 +66,7 @@ export const READING_REFUSALS = {
     status: 400,
     error: 'invalid status',
     code: 'invalid_status',
-    hint: 'status is one of clicked, landed, started, registered, lead, deposit, ftd.',
+    hint: `status is one of ${LADDER.join(', ')}.`,
   },
   invalid_tracked: {
     status: 400,

@@ -4,6 +4,7 @@
  */
 import { EVENT_TYPE_LABELS, EVENT_TYPES } from '../../contract/event-types.ts'
 import { FlowNode, LONGEST_PATH, NODE_TYPES } from '../../contract/flow-graph.ts'
+import { LADDER, rungOfEvent } from '../../contract/ladder.ts'
 import { REFUSALS, type RefusalName } from '../../contract/refusal-catalogue.ts'
 import { POSTBACK_MACROS } from '../../outgoing/postbacks/api.ts'
 import { MACROS } from '../../traffic/addresses/macros.ts'
@@ -69,14 +70,16 @@ function clickFlows(): string {
   )
 }
 
+const SPOKEN = new Intl.ListFormat('en-GB')
+
 function eventTypes(): string {
+  const raising = EVENT_TYPES.filter(type => rungOfEvent(type) !== undefined)
   return lines(
     '# Event types',
     '',
     ...EVENT_TYPES.map(type => `- \`${type}\`: ${EVENT_TYPE_LABELS[type]}`),
     '',
-    'The status of a click rises through clicked, landed, started, registered, lead, deposit and ftd. The types land, bot_start, registration, lead, ' +
-      'deposit and ftd raise it; other types do not change it.',
+    `The status of a click rises through ${SPOKEN.format(LADDER)}. The types ${SPOKEN.format(raising)} raise it; other types do not change it.`,
     '',
     'With a connected bot Sluice itself records bot_start, channel_join, join_request, miniapp_launch, purchase, subscription_renewed and ' +
       'subscription_cancelled. If you send them too, they count twice.',
