@@ -4,11 +4,11 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import sluice from '../package.json' with { type: 'json' }
+import { MACROS } from '../src/contract/address.ts'
 import { EVENT_TYPES } from '../src/contract/event-types.ts'
 import { REFUSALS } from '../src/contract/refusal-catalogue.ts'
 import { readConfig } from '../src/ground/config.ts'
 import { POSTBACK_MACROS } from '../src/outgoing/postbacks/api.ts'
-import { MACROS } from '../src/traffic/addresses/macros.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')

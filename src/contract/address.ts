@@ -3,8 +3,34 @@
  * only after the host, because a macro's value comes from visitors and must never choose where a request goes.
  */
 import { z } from 'zod'
-import { isFaithful } from './fields.ts'
+import { isFaithful, SUBS } from './fields.ts'
 import { telegramLink } from './telegram.ts'
+
+/** The macros of addresses for visitors. Any other `{name}` is removed: a literal macro would mean nothing to the target. */
+export const MACROS = [
+  'click_id',
+  'campaign_id',
+  'offer_id',
+  'landing_id',
+  ...SUBS,
+  'ref_id',
+  'geo',
+  'device',
+  'os',
+  'browser',
+  'timestamp',
+] as const
+
+/** Macros in braces, with the nine subs as a range. */
+export function macroList(names: readonly string[]): string {
+  return names
+    .filter(name => !/^sub[2-9]$/.test(name))
+    .map(name => (name === 'sub1' ? '{sub1}…{sub9}' : `{${name}}`))
+    .join(' ')
+}
+
+/** The macros of addresses for visitors, as texts name them. */
+export const VISIT_MACROS = macroList(MACROS)
 
 const ADDRESS_LENGTH = 2048
 

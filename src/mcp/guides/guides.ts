@@ -2,12 +2,12 @@
  * Guides: texts that are too long for descriptions, made from the lists that the routes validate with. They are the same for every key and hold no
  * customer data.
  */
+import { MACROS } from '../../contract/address.ts'
 import { EVENT_TYPE_LABELS, EVENT_TYPES } from '../../contract/event-types.ts'
 import { FlowNode, LONGEST_PATH, NODE_TYPES } from '../../contract/flow-graph.ts'
 import { LADDER, rungOfEvent } from '../../contract/ladder.ts'
 import { REFUSALS, type RefusalName } from '../../contract/refusal-catalogue.ts'
 import { POSTBACK_MACROS } from '../../outgoing/postbacks/api.ts'
-import { MACROS } from '../../traffic/addresses/macros.ts'
 import { TOOLS } from '../tools/all.ts'
 import { EXAMPLE_GRAPH } from '../tools/click-flows.ts'
 

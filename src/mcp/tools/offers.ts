@@ -1,9 +1,10 @@
 /** The tools for offers. */
+import { VISIT_MACROS } from '../../contract/address.ts'
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import * as offers from '../../traffic/offers/api.ts'
 import { leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
-import { OFFER_ID, VISIT_MACROS } from './words.ts'
+import { OFFER_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',

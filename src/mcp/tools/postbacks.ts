@@ -1,8 +1,9 @@
 /** The tools for postback rules. */
+import { macroList } from '../../contract/address.ts'
 import * as postbacks from '../../outgoing/postbacks/api.ts'
 import { leftOut, tool } from '../tool.ts'
 import { FINAL, FINAL_OUTSIDE } from './hints.ts'
-import { CAMPAIGN_ID, macroList } from './words.ts'
+import { CAMPAIGN_ID } from './words.ts'
 
 const RULE = { name: 'postback_id', text: 'Rule id: from service_create_postback.' }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { compileTemplate, MACROS, type MacroValues } from './macros.ts'
+import { MACROS } from '../../contract/address.ts'
+import { compileTemplate, type MacroValues } from './macros.ts'
 
 const EMPTY = Object.fromEntries(MACROS.map(name => [name, null])) as MacroValues
 const fill = (address: string, values: Partial<MacroValues> = {}): string | undefined =>

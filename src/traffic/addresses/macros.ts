@@ -1,22 +1,7 @@
 // The macros in the addresses of redirects, fallbacks, offers and landings. An address is compiled once and filled per click. Values come from
 // visitors, so they are percent-encoded, and macros are not allowed in scheme, host or port.
 import { domainToASCII } from 'node:url'
-import { SUBS } from '../../contract/fields.ts'
-
-/** All macros. Any other `{name}` is removed: a literal macro would mean nothing to the target. */
-export const MACROS = [
-  'click_id',
-  'campaign_id',
-  'offer_id',
-  'landing_id',
-  ...SUBS,
-  'ref_id',
-  'geo',
-  'device',
-  'os',
-  'browser',
-  'timestamp',
-] as const
+import { MACROS } from '../../contract/address.ts'
 
 type Macro = (typeof MACROS)[number]
 

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import type { UseFormReturn } from 'react-hook-form'
+import { VISIT_MACROS } from '../../../contract/address.ts'
 import { listClickFlows } from '../../../traffic/click-flows/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import { previewOffer } from '../../../traffic/offers/api.ts'
@@ -104,7 +105,7 @@ function RedirectFields({ form }: { form: Form }) {
       <TextField
         label="Redirect to"
         placeholder="https://example.com/offer?subid={click_id}"
-        hint="Macros: {click_id}, {campaign_id}, {offer_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}, {os}, {browser}, {timestamp}."
+        hint={`Macros: ${VISIT_MACROS}.`}
         error={faultOf(form, 'destination.url')}
         {...form.register('destination.url')}
       />

@@ -1,6 +1,7 @@
 /** The form of one node: its fields and next steps. Everything the canvas does can be done here without a pointer. */
 import { Trash2 } from 'lucide-react'
 import { useEffect, useRef } from 'react'
+import { VISIT_MACROS } from '../../../contract/address.ts'
 import { faultOfApp, faultOfStart } from '../../../contract/telegram.ts'
 import { previewOffer } from '../../../traffic/offers/api.ts'
 import { call } from '../../ground/call.ts'
@@ -163,7 +164,7 @@ export function RedirectFields({ node, choices, change }: OwnProps) {
       <TextField
         label="Address"
         placeholder="https://example.com/?c={click_id}"
-        hint="Macros as in offers: {click_id}, {sub1} to {sub9}, {geo} …"
+        hint={`Macros: ${VISIT_MACROS}.`}
         value={node.url ?? ''}
         onChange={event => change({ url: event.target.value })}
       />

@@ -1,5 +1,6 @@
 /** The dialog that creates or edits a landing. Saving replaces all of its fields, as the API does. */
 import type { z } from 'zod'
+import { VISIT_MACROS } from '../../../contract/address.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createLanding,
@@ -87,7 +88,7 @@ function LandingForm({ landing, original, onClose, onSaved }: FormProps) {
       <TextField
         label="Address"
         placeholder="https://example.com/?click_id={click_id}"
-        hint="The page on your own server. Macros: {click_id}, {campaign_id}, {landing_id}, {sub1} to {sub9}, {ref_id}, {geo}, {device}."
+        hint={`The page on your own server. Macros: ${VISIT_MACROS}.`}
         error={errors.url?.message}
         {...form.register('url')}
       />

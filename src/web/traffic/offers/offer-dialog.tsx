@@ -1,5 +1,6 @@
 /** The dialog that creates or edits an offer. Saving replaces all of its fields, as the API does. */
 import { z } from 'zod'
+import { VISIT_MACROS } from '../../../contract/address.ts'
 import { EventType } from '../../../contract/event-types.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
@@ -125,7 +126,7 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
       <TextField
         label="Address"
         placeholder="https://example.com/offer?subid={click_id}"
-        hint="The network must return {click_id} in its postback. Other macros: {sub1} to {sub9}, {ref_id}, {campaign_id}, {geo}."
+        hint={`The network must return {click_id} in its postback. Macros: ${VISIT_MACROS}.`}
         error={errors.url?.message}
         {...form.register('url')}
       />
