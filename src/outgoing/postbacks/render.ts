@@ -1,15 +1,13 @@
 /** Composes the call of a rule from the data of a conversion and its click. */
 import { toUnits } from '../../contract/decimals.ts'
-import { SUBS, type Sub } from '../../contract/fields.ts'
+import { SUBS } from '../../contract/fields.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Outgoing } from '../deliveries/lane.ts'
 import { MACRO } from './api.ts'
 import { fillMacros, type PostbackMacroValues } from './macros.ts'
 
-type Subs = Pick<PostbackMacroValues, Sub>
-
-/** The macros with values from the click. */
+/** The macros with values from the click: columns of it. */
 const CLICK_MACROS = ['ref_id', 'geo', ...SUBS] as const
 
 /** The decimals of dollars in cents. */
@@ -19,7 +17,7 @@ const CENT_DECIMALS = 2
 export const CLICK_MACRO_COLUMNS = CLICK_MACROS.map(name => `c.${name}`).join(', ')
 
 /** The data of a conversion for macros. Ids as stored, the time in Unix seconds. */
-export type PostbackConversion = Subs & {
+export type PostbackConversion = Pick<PostbackMacroValues, (typeof CLICK_MACROS)[number]> & {
   readonly event_id: string
   readonly event_type: string
   readonly click_id: string
@@ -32,8 +30,6 @@ export type PostbackConversion = Subs & {
   readonly revenue: string
   /** The sender's nonce; null for Sluice's own conversions. */
   readonly txid: string | null
-  readonly ref_id: string | null
-  readonly geo: string | null
 }
 
 /** The column `revenue` for an SQL payout. Without a payout it is 0, as in reports. */
