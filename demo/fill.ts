@@ -4,7 +4,7 @@ import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { newId } from '../src/contract/ids.ts'
 import { highestRung, rungsGained } from '../src/contract/ladder.ts'
 import type { Tables } from '../src/ground/db/tables.ts'
-import { CLICK_COLUMNS, clicksLiteral } from '../src/intake/clicks/click.ts'
+import { CLICK_COLUMNS, clicksLiteral, NEW_CLICKS } from '../src/intake/clicks/click.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../src/intake/counters/deltas.ts'
 import { fromMillionths } from '../src/money/billing/money.ts'
 import type { Books } from './books.ts'
@@ -31,7 +31,7 @@ export async function insertClicks(trx: Trx, clicks: readonly DemoClick[]): Prom
     sql`
       insert into clicks (${columns}, status, stages, revenue, approved, pending,
         rejected, revenue_pending)
-      select * from unnest(${clicksLiteral(portion)}::new_click3[], ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
+      select * from unnest(${clicksLiteral(portion)}::${sql.raw(NEW_CLICKS)}, ${portion.map(({ stages }) => highestRung(stages))}::smallint[],
         ${portion.map(({ stages }) => stages)}::smallint[], ${portion.map(revenueOf)}::numeric[],
         ${portion.map(of => standingOf(of)?.approved ?? null)}::smallint[], ${portion.map(of => standingOf(of)?.pending ?? null)}::smallint[],
         ${portion.map(of => standingOf(of)?.rejected ?? null)}::smallint[], ${portion.map(of => standingOf(of)?.revenue_pending ?? null)}::numeric[])`.execute(

@@ -1,4 +1,4 @@
-// A new click, and its form as a parameter: a batch of clicks is one array of the composite type `new_click3`. Measured against one
+// A new click, and its form as a parameter: a batch of clicks is one array of a composite type. Measured against one
 // array per column, json and jsonb, this takes the least time of both processes, above all in small batches.
 import { quotedField } from '../../ground/db/composites.ts'
 import type { SharedLink } from '../../traffic/invite-links/grants.ts'
@@ -60,7 +60,10 @@ type Column = Exclude<keyof Click, 'shared'>
 /** How a column is written in a composite value in an array: as it is, quoted, or as bytes. */
 type Writing = 'plain' | 'text' | 'bytes'
 
-/** The attributes of `new_click3` in their order. */
+/** The type of the parameter. */
+export const NEW_CLICKS = 'new_click3[]'
+
+/** The attributes of the type in their order. */
 const WRITING = {
   org_id: 'plain',
   id: 'plain',
@@ -105,11 +108,11 @@ const WRITING = {
   link_id: 'plain',
 } satisfies Record<Column, Writing>
 
-/** The columns of a new click in the order of `new_click3`. */
+/** The columns of a new click in the order of the type. */
 export const CLICK_COLUMNS = Object.keys(WRITING) as Column[]
 const writings = Object.entries(WRITING) as [Column, Writing][]
 
-/** Clicks as one `new_click3[]` parameter. */
+/** Clicks as one parameter. */
 export function clicksLiteral(clicks: readonly Click[]): string {
   let out = '{'
   for (const click of clicks) {

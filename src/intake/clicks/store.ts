@@ -7,7 +7,7 @@ import { inTransaction } from '../../ground/db/transaction.ts'
 import { sharedStatement } from '../../traffic/invite-links/grants.ts'
 import { ClickSheet } from '../counters/click-sheet.ts'
 import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
-import { CLICK_COLUMNS, type Click, clicksLiteral } from './click.ts'
+import { CLICK_COLUMNS, type Click, clicksLiteral, NEW_CLICKS } from './click.ts'
 
 const columns = CLICK_COLUMNS.join(', ')
 const others = CLICK_COLUMNS.slice(1)
@@ -16,14 +16,14 @@ const others = CLICK_COLUMNS.slice(1)
 
 /** Clicks of all organizations in one plain insert: with `on conflict` or `returning` it would be eight times slower on shards. */
 const INSERT = `insert into clicks (${columns}, status, stages)
-  select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::new_click3[]) as c`
+  select c.org_id, ${others}, 0, ${CLICKED} from unnest($1::${NEW_CLICKS}) as c`
 
 /**
  * For clicks of one organization that may be stored already. Clicks of dropped months are not stored again, because it is unknown whether they
  * were counted. The statement holds its lock on `clicks` before it reads `dropped_clicks`, so no month is dropped in between.
  */
 const INSERT_ABSENT = `insert into clicks (${columns}, status, stages)
-  select $2::int, ${others}, 0, ${CLICKED} from unnest($1::new_click3[]) as c
+  select $2::int, ${others}, 0, ${CLICKED} from unnest($1::${NEW_CLICKS}) as c
   where not exists (select 1 from dropped_clicks where before_id > c.id)
   on conflict (org_id, id) do nothing
   returning id`
