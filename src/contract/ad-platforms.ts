@@ -10,6 +10,15 @@ export const AD_PLATFORM_LABELS: Readonly<Record<AdPlatform, string>> = {
   google: 'Google Ads',
 }
 
+/** The parameters in which a platform passes the id of its click. A click with several belongs to the first platform in this order. */
+export const CLICK_IDS = {
+  meta: ['fbclid'],
+  google: ['gclid', 'gbraid', 'wbraid'],
+  tiktok: ['ttclid'],
+} as const satisfies Readonly<Record<AdPlatform, readonly string[]>>
+export type AdId = (typeof CLICK_IDS)[AdPlatform][number]
+export const AD_IDS: readonly AdId[] = Object.values(CLICK_IDS).flat()
+
 /** The events that each platform optimizes for. Meta and TikTok accept other names as custom events. Google's conversion actions are numbers. */
 export const STANDARD_EVENTS: Readonly<Record<AdPlatform, readonly string[]>> = {
   meta: [

@@ -126,9 +126,6 @@ export type Sub = (typeof SUBS)[number]
 export const eachSub = <T>(of: (sub: Sub) => T): Record<Sub, T> =>
   Object.fromEntries(SUBS.map(sub => [sub, of(sub)])) as Record<Sub, T>
 
-/** The click ids of ad platforms. */
-export const AD_IDS = ['fbclid', 'gclid', 'gbraid', 'wbraid', 'ttclid'] as const
-
 /** The reply of a list: a page of rows, and the cursor of the next page or null. */
 export const Page = <T extends z.ZodType>(item: T) =>
   z.object({ data: z.array(item), next_cursor: z.string().nullable() })

@@ -1,5 +1,6 @@
 /** Clicks over HTTP: the campaign link that visitors open, its test link, and checks of what a click stores. */
 import { z } from 'zod'
+import { AD_IDS } from '../../contract/ad-platforms.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { FAITHFUL, Instant } from '../../contract/fields.ts'
 
@@ -22,8 +23,7 @@ export const visitCampaign = endpoint({
     },
     404: { words: 'No campaign has this key, or it has no destination', type: 'text/plain' },
   },
-  description:
-    'Reads ref_id, sub1 to sub9, fbclid, gclid, gbraid, wbraid and ttclid from the query. HEAD redirects with an empty click id and records nothing.',
+  description: `Reads ref_id, sub1 to sub9, ${AD_IDS.join(', ')} from the query. HEAD redirects with an empty click id and records nothing.`,
 })
 
 export const readTestLink = endpoint({

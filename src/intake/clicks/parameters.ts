@@ -1,12 +1,11 @@
 // Reads a click's query: the source's click id, sub1 to sub9, the ad platforms' click ids, and the cost if the campaign reads it. No
 // query can fail a click: values that cannot be stored are left out, and the others are stored.
 import { unescape } from 'node:querystring'
-import { AD_IDS } from '../../contract/fields.ts'
+import { AD_IDS, type AdId, type AdPlatform, CLICK_IDS } from '../../contract/ad-platforms.ts'
 import { cut, faithful, TEXT_BYTES } from '../../contract/texts.ts'
 import { SOURCE_FIELDS } from '../../traffic/campaigns/api.ts'
 
 type TextField = (typeof SOURCE_FIELDS)[number]
-type AdId = (typeof AD_IDS)[number]
 /** Read only for campaigns whose links carry the cost of a click. */
 const COST_FIELDS = ['cost', 'currency'] as const
 type CostField = (typeof COST_FIELDS)[number]
@@ -214,9 +213,10 @@ function adId(value: string): string | null {
   return value.length <= AD_ID_LENGTH && AD_ID.test(value) && !isUnreplaced(value) ? value : null
 }
 
+const platforms = Object.entries(CLICK_IDS) as [AdPlatform, readonly AdId[]][]
+
 /** The ad platform whose click id the click has. */
-export function platformOf(parameters: Parameters): 'meta' | 'google' | 'tiktok' | null {
-  if (parameters.fbclid !== null) return 'meta'
-  if (parameters.gclid !== null || parameters.gbraid !== null || parameters.wbraid !== null) return 'google'
-  return parameters.ttclid === null ? null : 'tiktok'
+export function platformOf(parameters: Parameters): AdPlatform | null {
+  for (const [platform, ids] of platforms) if (ids.some(id => parameters[id] !== null)) return platform
+  return null
 }

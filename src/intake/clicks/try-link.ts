@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
-import { AD_IDS } from '../../contract/fields.ts'
+import { AD_IDS } from '../../contract/ad-platforms.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { sourceTemplateOf } from '../../contract/source-templates/all.ts'
 import { TEXT_BYTES } from '../../contract/texts.ts'

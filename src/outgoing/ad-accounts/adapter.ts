@@ -1,4 +1,5 @@
 /** The interface of ad platforms: one adapter object per platform renders conversions, composes calls and judges answers. */
+import type { AdId } from '../../contract/ad-platforms.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import type { Config } from '../../ground/config.ts'
@@ -32,7 +33,7 @@ export type EventToSend<Settings> = {
 
 /** How the platforms are reached. */
 export type PlatformAccess = {
-  readonly config: Pick<Config, 'metaGraphBase' | 'metaGraphVersion' | 'tiktokApiBase' | 'googleDmBase'>
+  readonly config: Config
   readonly tokens: AccessTokens
 }
 
@@ -65,13 +66,8 @@ export type ConversionToSend = {
   readonly click: ConversionClick
 }
 
-type ConversionClick = {
+type ConversionClick = { readonly [id in AdId]: string | null } & {
   readonly made_ms: number
-  readonly fbclid: string | null
-  readonly gclid: string | null
-  readonly gbraid: string | null
-  readonly wbraid: string | null
-  readonly ttclid: string | null
   readonly user_agent: string | null
   /** A public IP address, or null if none is stored. */
   readonly ip: string | null

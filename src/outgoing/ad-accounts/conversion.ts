@@ -1,5 +1,6 @@
 /** Builds the data of a conversion that adapters may report. Reads events, clicks, campaigns and offers; owns no table. */
 
+import { AD_IDS, type AdId } from '../../contract/ad-platforms.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import { timeOfId, toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
@@ -7,20 +8,15 @@ import { isPublicAddress } from '../../ground/guard.ts'
 import type { ConversionToSend } from './adapter.ts'
 
 /** The columns of a click `c`, and the address it led to: its campaign's redirect `p`, or its offer's address `o`. */
-export const PLATFORM_CLICK_COLUMNS = `c.id as click_id, c.fbclid, c.gclid, c.gbraid, c.wbraid, c.ttclid, c.user_agent, c.ip_encrypted,
+export const PLATFORM_CLICK_COLUMNS = `c.id as click_id, ${AD_IDS.map(name => `c.${name}`).join(', ')}, c.user_agent, c.ip_encrypted,
   coalesce(p.destination ->> 'url', o.url) as led_to`
 /** `$1` is the organization. */
 export const JOIN_PAGE = `
   left join campaigns p on p.org_id = $1 and p.id = c.campaign_id
   left join offers o on o.org_id = $1 and o.id = c.offer_id`
 
-export type ClickRow = {
+export type ClickRow = { [id in AdId]: string | null } & {
   click_id: string | null
-  fbclid: string | null
-  gclid: string | null
-  gbraid: string | null
-  wbraid: string | null
-  ttclid: string | null
   user_agent: string | null
   ip_encrypted: Buffer | null
   led_to: string | null
@@ -43,8 +39,7 @@ export function conversionOf(
   website_url: string | null,
   secrets: Pick<Secrets, 'open'>,
 ): ConversionToSend {
-  const { event_id, type, happened_ms, payout, person_id, source, email, phone, click_id } = row
-  const { fbclid, gclid, gbraid, wbraid, ttclid, user_agent } = row
+  const { event_id, type, happened_ms, payout, person_id, source, email, phone, click_id, user_agent } = row
   return {
     event_id: toWireId(event_id),
     type,
@@ -57,11 +52,7 @@ export function conversionOf(
     click: {
       // The time of a deleted click is unknown, so the conversion's is used.
       made_ms: click_id === null ? happened_ms : timeOfId(click_id),
-      fbclid,
-      gclid,
-      gbraid,
-      wbraid,
-      ttclid,
+      ...(Object.fromEntries(AD_IDS.map(id => [id, row[id]])) as Record<AdId, string | null>),
       user_agent,
       ip: publicIpOf(row.ip_encrypted, secrets),
     },

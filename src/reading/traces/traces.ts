@@ -4,7 +4,8 @@
  */
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
-import { AD_IDS, SUBS } from '../../contract/fields.ts'
+import { AD_IDS } from '../../contract/ad-platforms.ts'
+import { SUBS } from '../../contract/fields.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { LADDER, stageOf } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'
