@@ -6,8 +6,12 @@ import { test } from 'node:test'
 import sluice from '../package.json' with { type: 'json' }
 import { MACROS } from '../src/contract/address.ts'
 import { EVENT_TYPES } from '../src/contract/event-types.ts'
+import { EXPLORE_DIMENSIONS } from '../src/contract/explore-dimensions.ts'
 import { REFUSALS } from '../src/contract/refusal-catalogue.ts'
+import { ALL_RIGHTS } from '../src/contract/rights.ts'
+import { SOURCE_TEMPLATES } from '../src/contract/source-templates/all.ts'
 import { readConfig } from '../src/ground/config.ts'
+import { TOOLS } from '../src/mcp/tools/all.ts'
 import { POSTBACK_MACROS } from '../src/outgoing/postbacks/api.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -135,6 +139,17 @@ test('every macro is explained, those of postbacks to AI hosts as well', () => {
       const missing = macros.filter(name => !/^sub[2-8]$/.test(name) && !text.includes(`{${name}}`))
       assert.deepEqual(missing, [], path)
     }
+})
+
+test('the numbers in the README are right', () => {
+  const readme = read('README.md')
+  const counted = {
+    templates: Object.keys(SOURCE_TEMPLATES),
+    dimensions: EXPLORE_DIMENSIONS,
+    rights: ALL_RIGHTS,
+    'tools for AI hosts': TOOLS,
+  }
+  for (const [words, all] of Object.entries(counted)) assert.ok(readme.includes(`${all.length} ${words}`), words)
 })
 
 test('every command of npm is in the README', () => {

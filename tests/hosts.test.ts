@@ -11,6 +11,7 @@ import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } fr
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ALL_RIGHTS } from '../src/contract/rights.ts'
+import { TOOLS } from '../src/mcp/tools/all.ts'
 import { seedKey, seedOrganization, useHouse, type TestHouse } from './support/house.ts'
 import { type KeyProxy, startKeyProxy } from './support/key-proxy.ts'
 
@@ -77,7 +78,7 @@ describe('the official clients', () => {
     test(`${name} lists, calls, is refused and continues`, { timeout: PATIENCE_MS }, async () => {
       const client = await connect(full)
       const { tools } = await client.listTools()
-      assert.equal(tools.length, 25)
+      assert.equal(tools.length, TOOLS.length)
       const call = async (name: string, args: Record<string, unknown>) =>
         (await client.callTool({ name, arguments: args })) as Result
       const made = await call('service_create_offer', OFFER)
@@ -188,10 +189,10 @@ describe('the Inspector', () => {
     return inspect(full, 'tools/call', ...flags({ ...named, 'protocol-era': era, format: 'json' }))
   }
 
-  test('lists 25 tools and accepts their schemas', async () => {
+  test('lists all tools and accepts their schemas', async () => {
     const listed = await inspect(full, 'tools/list', '--format', 'json')
     assert.equal(listed.code, 0, listed.output)
-    assert.equal((JSON.parse(listed.output) as { result: { tools: unknown[] } }).result.tools.length, 25)
+    assert.equal((JSON.parse(listed.output) as { result: { tools: unknown[] } }).result.tools.length, TOOLS.length)
     const strict = await inspect(full, 'tools/list', '--strict', '-q')
     assert.equal(strict.code, 0, strict.output)
     assert.doesNotMatch(strict.output, /warning/i)

@@ -19,7 +19,7 @@ const Response = z.object({
 export const callTools = endpoint({
   route: 'POST /api/mcp',
   access: { key: 'any' },
-  summary: 'Model Context Protocol for AI hosts: 25 tools',
+  summary: 'Model Context Protocol for AI hosts',
   description:
     'Streamable HTTP without sessions or event streams. Supports revision 2026-07-28 and those with `initialize` back to 2025-03-26. Each ' +
     'tool call becomes a request to its route, with all the checks of that route. A refusal of the route is a result with `isError` and ' +
