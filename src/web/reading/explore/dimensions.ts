@@ -4,46 +4,50 @@ import {
   isObjectDimension,
   isTextDimension,
   isTimeDimension,
-  TIME_DIMENSIONS,
+  type TIME_DIMENSIONS,
 } from '../../../contract/explore-dimensions.ts'
-import { SUBS } from '../../../contract/fields.ts'
+import { eachSub } from '../../../contract/fields.ts'
 import { country, day } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 
+/** By group, in the order of the menus, most used first. */
+const GROUPS = {
+  Traffic: {
+    campaign: 'Campaign',
+    source: 'Source',
+    offer: 'Offer',
+    landing: 'Landing',
+    funnel: 'Funnel',
+    path: 'Flow path',
+  },
+  Visitor: {
+    geo: 'Country',
+    device: 'Device',
+    os: 'OS',
+    browser: 'Browser',
+    platform: 'Platform',
+    is_new: 'New or returning',
+    status: 'Status',
+  },
+  'From the link': { ...eachSub(sub => sub), ref_id: 'Source’s click id' },
+  Time: { day: 'Day', hour: 'Hour', weekday: 'Weekday', weekday_hour: 'Hour of the week' },
+  Other: { ad_account: 'Ad account', bot: 'Bot' },
+} as const
+
 export const DIMENSION_WORDS: Readonly<Record<ExploreDimension, string>> = {
-  day: 'Day',
-  hour: 'Hour',
-  weekday: 'Weekday',
-  weekday_hour: 'Hour of the week',
-  campaign: 'Campaign',
-  offer: 'Offer',
-  landing: 'Landing',
-  source: 'Source',
-  funnel: 'Funnel',
-  ad_account: 'Ad account',
-  bot: 'Bot',
-  path: 'Flow path',
-  geo: 'Country',
-  device: 'Device',
-  os: 'OS',
-  browser: 'Browser',
-  platform: 'Platform',
-  ...(Object.fromEntries(SUBS.map(sub => [sub, sub])) as Record<(typeof SUBS)[number], string>),
-  ref_id: 'Source’s click id',
-  is_new: 'New or returning',
-  status: 'Status',
+  ...GROUPS.Traffic,
+  ...GROUPS.Visitor,
+  ...GROUPS['From the link'],
+  ...GROUPS.Time,
+  ...GROUPS.Other,
 }
 
 type Offered = { readonly title: string; readonly dimensions: readonly ExploreDimension[] }
 
-/** The groups of dimensions in menus, most used first. */
-export const OFFERED: readonly Offered[] = [
-  { title: 'Traffic', dimensions: ['campaign', 'source', 'offer', 'landing', 'funnel', 'path'] },
-  { title: 'Visitor', dimensions: ['geo', 'device', 'os', 'browser', 'platform', 'is_new', 'status'] },
-  { title: 'From the link', dimensions: [...SUBS, 'ref_id'] },
-  { title: 'Time', dimensions: TIME_DIMENSIONS },
-  { title: 'Other', dimensions: ['ad_account', 'bot'] },
-]
+export const OFFERED: readonly Offered[] = Object.entries(GROUPS).map(([title, words]) => ({
+  title,
+  dimensions: Object.keys(words) as ExploreDimension[],
+}))
 
 export const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
 const weekday = (key: string): string => WEEKDAYS[Number(key) - 1] ?? key
