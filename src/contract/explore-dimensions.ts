@@ -5,8 +5,10 @@ import { SUBS } from './fields.ts'
 export const TIME_DIMENSIONS = ['day', 'hour', 'weekday', 'weekday_hour'] as const
 /** Objects of the organization: keys are ids, labels their names. Source and funnel are the campaign's current ones. */
 const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', 'ad_account', 'bot'] as const
+/** Texts of the link, which may have any number of values. */
+export const LINK_DIMENSIONS = [...SUBS, 'ref_id'] as const
 /** Texts of the click. `path`: the version of a click flow and the nodes that led to the goal. */
-export const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...SUBS, 'ref_id'] as const
+export const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...LINK_DIMENSIONS] as const
 /** Dimensions with a fixed list of keys: `is_new` is true or false, `status` the highest stage reached. */
 const WORD_DIMENSIONS = ['is_new', 'status'] as const
 

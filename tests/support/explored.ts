@@ -4,35 +4,29 @@ import { zstdCompressSync } from 'node:zlib'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { DAY_MS, dayOf } from '../../src/contract/days.ts'
 import { toUnits } from '../../src/contract/decimals.ts'
+import { TEXT_DIMENSIONS } from '../../src/contract/explore-dimensions.ts'
 import { newId, NIL_ID, timeOfId } from '../../src/contract/ids.ts'
 import { CLICKED, highestRung, LADDER, REACHED } from '../../src/contract/ladder.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 import { ClickSheet, type ClickState } from '../../src/intake/counters/click-sheet.ts'
 
-const TEXTS = {
+const OBJECTS = {
   campaign: 'campaign_id',
   offer: 'offer_id',
   landing: 'landing_id',
-  path: 'click_flow_node_path',
   ad_account: 'ad_account_id',
   bot: 'bot_id',
-  geo: 'geo',
-  device: 'device',
-  os: 'os',
-  browser: 'browser',
-  platform: 'platform',
-  sub1: 'sub1',
-  sub2: 'sub2',
-  sub3: 'sub3',
-  sub4: 'sub4',
-  sub5: 'sub5',
-  sub6: 'sub6',
-  sub7: 'sub7',
-  sub8: 'sub8',
-  sub9: 'sub9',
-  ref_id: 'ref_id',
 } as const
-type Text = keyof typeof TEXTS
+type Text = keyof typeof OBJECTS | (typeof TEXT_DIMENSIONS)[number]
+/** The column of each text of a fact. */
+const TEXTS: Readonly<Record<Text, string>> = {
+  ...OBJECTS,
+  ...(Object.fromEntries(TEXT_DIMENSIONS.map(name => [name, name])) as Record<
+    (typeof TEXT_DIMENSIONS)[number],
+    string
+  >),
+  path: 'click_flow_node_path',
+}
 
 /** A conversion; `amount` is what it pays if approved, 0 by default. */
 export type Converted = {

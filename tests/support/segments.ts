@@ -1,6 +1,7 @@
 // Reads an organization's segments, and compares them with its clicks by SQL that does not use facts.
 import assert from 'node:assert/strict'
 import { DAY_MS } from '../../src/contract/days.ts'
+import { TEXT_DIMENSIONS } from '../../src/contract/explore-dimensions.ts'
 import type { Database } from '../../src/ground/db/connect.ts'
 import type { Secrets } from '../../src/ground/db/secrets.ts'
 import { net, type FactRow } from '../../src/reading/segments/facts.ts'
@@ -8,8 +9,7 @@ import { decode } from '../../src/reading/segments/parquet.ts'
 
 type Reads = Pick<Database, 'reads'>
 
-const TEXTS = `click_flow_node_path as path, geo, device, os, browser, platform,
-  sub1, sub2, sub3, sub4, sub5, sub6, sub7, sub8, sub9, ref_id`
+const TEXTS = TEXT_DIMENSIONS.map(name => (name === 'path' ? 'click_flow_node_path as path' : name)).join(', ')
 
 /** A fact as a line of text, with its fields in order. */
 const lineOf = (fact: object): string =>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { ExploreFileQuestion, ExploreQuestion, MOST_CSV_LINES } from '../../contract/explore.ts'
 import { ExploreAnswer, ExploreValues } from '../../contract/explore-answer.ts'
-import { EXPLORE_DIMENSIONS } from '../../contract/explore-dimensions.ts'
+import { EXPLORE_DIMENSIONS, TEXT_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { Text } from '../../contract/fields.ts'
 
 const refuses = [
@@ -49,8 +49,9 @@ export const readExploreFacts = endpoint({
   access: { session: 'admin' },
   summary: 'Export the clicks of a day as Parquet',
   description:
-    'A row for each tracked click made on the UTC day, with its figures so far: made_at, the ids of campaign, offer, landing, ad_account and bot, path, geo, device, os, browser, ' +
-    'platform, sub1 to sub9, ref_id, visitor, is_new, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. cost is what the click itself cost, without a share of booked spend. Without id, ' +
+    'A row for each tracked click made on the UTC day, with its figures so far: made_at, the ids of campaign, offer, landing, ad_account and bot, ' +
+    `${TEXT_DIMENSIONS.join(', ')}, visitor, is_new, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. ` +
+    'cost is what the click itself cost, without a share of booked spend. Without id, ' +
     'address, user agent and click ids of ad platforms. visitor numbers the visitors within this one file. Refuses explore_busy for a day whose clicks are still being counted.',
   query: z.object({
     day: z.iso.date().meta({ description: 'UTC day, YYYY-MM-DD', examples: ['2026-03-31'] }),

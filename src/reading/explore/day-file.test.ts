@@ -8,6 +8,7 @@ import { newId, seedKey, seedOrganization, startHouse, type TestHouse, toWireId 
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { aClick, seedCampaign } from '../../../tests/support/visits.ts'
 import { DAY_MS } from '../../contract/days.ts'
+import { TEXT_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
 import { sealAll } from '../segments/seal.ts'
 
@@ -103,7 +104,7 @@ test('the file of a day has a row for each tracked click in its present state, s
     Object.keys(rows[0] ?? {})
       .slice(1)
       .join(' '),
-    'made_at campaign offer landing ad_account bot path geo device os browser platform sub1 sub2 sub3 sub4 sub5 sub6 sub7 sub8 sub9 ref_id visitor is_new ' +
+    `made_at campaign offer landing ad_account bot ${TEXT_DIMENSIONS.join(' ')} visitor is_new ` +
       'landed started registered lead deposit ftd approved pending rejected revenue revenue_pending cost unread_cost',
   )
   const text = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))

@@ -2,8 +2,7 @@
  * Refuses to group millions of clicks by a dimension in which nearly every click has its own value. That would use up the memory of the scanning
  * process and delay other questions, only to return rows of one click each. The same question for one campaign or one day is answered.
  */
-import type { ExploreDimension } from '../../contract/explore-dimensions.ts'
-import { isTextDimension } from '../../contract/explore-dimensions.ts'
+import { type ExploreDimension, LINK_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Ask } from './engine.ts'
 import { type LocalFacts, selectFacts, keyName } from './scan.ts'
@@ -17,8 +16,7 @@ export type WideLimits = {
 }
 export const WIDE_LIMITS: WideLimits = { wide_clicks: 2_000_000, wide_words: 1_000_000 }
 
-/** Texts from outside, which may have any number of values. */
-const mayBeWide = (dimension: ExploreDimension) => /^(sub\d|ref_id)$/.test(dimension) && isTextDimension(dimension)
+const mayBeWide = (dimension: ExploreDimension) => LINK_DIMENSIONS.some(name => name === dimension)
 
 /** Refuses `question_too_wide` for a question that groups by such a dimension; `clicks` is how many pass its filters. */
 export async function refuseTooWide(

@@ -3,7 +3,16 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { newId } from '../../contract/ids.ts'
 import type { ClickState } from '../../intake/counters/click-sheet.ts'
-import { type SheetEntry, type FixedClick, factOf, net, type FactRow, factRowsOf } from './facts.ts'
+import {
+  type SheetEntry,
+  type FixedClick,
+  factOf,
+  net,
+  type FactRow,
+  factRowsOf,
+  type TextColumn,
+  TEXTS,
+} from './facts.ts'
 import { decode, encode } from './parquet.ts'
 
 const DAY = Date.parse('2026-03-01')
@@ -21,10 +30,8 @@ const clicks = fc
     is_priced: fc.boolean(),
   })
   .map(({ ms, ...own }): FixedClick => {
-    const none = { offer: null, landing: null, path: null, ad_account: null, geo: 'DE', device: null, os: null }
-    const subs = { sub2: null, sub3: null, sub4: null, sub5: null, sub6: null, sub7: null, sub8: null }
-    const rest = { browser: null, platform: null, ref_id: null, visitor_is_new: true }
-    return { id: newId(DAY + ms), ...none, ...subs, ...rest, ...own }
+    const none = Object.fromEntries(TEXTS.map(name => [name, null])) as Record<TextColumn, null>
+    return { id: newId(DAY + ms), ...none, geo: 'DE', visitor_is_new: true, ...own }
   })
 
 const born = fc.record({ tracked: fc.boolean(), bot_id: fc.option(fc.constantFrom(newId(5))) })

@@ -4,7 +4,7 @@
  */
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { toUnits } from '../../contract/decimals.ts'
-import type { SUBS } from '../../contract/fields.ts'
+import { type LINK_DIMENSIONS, TEXT_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED } from '../../contract/ladder.ts'
 import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click-sheet.ts'
@@ -12,29 +12,7 @@ import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 
 /** The text columns. Ids are uuids; `path` is the click's path through its click flow. */
-export const TEXTS = [
-  'campaign',
-  'offer',
-  'landing',
-  'path',
-  'ad_account',
-  'bot',
-  'geo',
-  'device',
-  'os',
-  'browser',
-  'platform',
-  'sub1',
-  'sub2',
-  'sub3',
-  'sub4',
-  'sub5',
-  'sub6',
-  'sub7',
-  'sub8',
-  'sub9',
-  'ref_id',
-] as const
+export const TEXTS = ['campaign', 'offer', 'landing', 'ad_account', 'bot', ...TEXT_DIMENSIONS] as const
 export type TextColumn = (typeof TEXTS)[number]
 
 type Fact = { readonly [name in TextColumn]: string | null } & {
@@ -74,10 +52,21 @@ export type FixedClick = { readonly [name in Exclude<TextColumn, 'bot'>]: string
   readonly is_priced: boolean
 }
 
+/** The columns of a click whose facts have other names. */
+const COLUMN_OF: Partial<Record<TextColumn, string>> = {
+  campaign: 'campaign_id',
+  offer: 'offer_id',
+  landing: 'landing_id',
+  ad_account: 'ad_account_id',
+  path: 'click_flow_node_path',
+}
+
 /** The columns of a click `c` that never change, for a select. */
-export const FIXED = `c.id, c.campaign_id as campaign, c.offer_id as offer, c.landing_id as landing, c.click_flow_node_path as path,
-  c.ad_account_id as ad_account, c.geo, c.device, c.os, c.browser, c.platform, c.sub1, c.sub2, c.sub3, c.sub4, c.sub5, c.sub6, c.sub7, c.sub8,
-  c.sub9, c.ref_id, c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced`
+export const FIXED = [
+  'c.id',
+  ...TEXTS.filter(name => name !== 'bot').map(name => `c.${COLUMN_OF[name] ?? name} as ${name}`),
+  'c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced',
+].join(', ')
 
 /** The mutable columns of a click `c` of the organization in `$1`, for a select. */
 export const STANDING = [
@@ -215,7 +204,7 @@ function factKey(fact: Fact): string {
 }
 
 /** The columns that a fact may lose, besides its visitor, once its click is no longer kept. */
-export type Losable = 'ref_id' | (typeof SUBS)[number]
+export type Losable = (typeof LINK_DIMENSIONS)[number]
 
 /** The row without its visitor and without the columns `words`. A sub1 with booked spend (`spent`) stays. */
 export function emptied(row: FactRow, words: readonly Losable[], spent?: ReadonlySet<string>): FactRow {
