@@ -16,7 +16,7 @@ type Figure = {
   readonly counts: 'clicks' | 'visitors' | 'conversions' | 'spend' | 'money'
   /** Which conversions: those of the campaign's goal, of every type, or of a single type. */
   readonly of?: 'goal' | 'every type' | 'one type'
-  /** How it is computed from other figures, by their keys. */
+  /** How it is computed from other figures, by their keys: a sum of them, or such a sum divided by another. Explore computes it by this. */
   readonly formula?: string
   /** One sentence. */
   readonly means: string

@@ -2,7 +2,7 @@
  * Converts an answer by UTC day into another currency: each day's dollars by the rate of that day. Totals are the sums of the converted days. The
  * books stay in US dollars.
  */
-import { EVENT_REVENUES, type EventRevenue } from '../../contract/explore-measures.ts'
+import { EVENT_REVENUES, MONEY_MEASURES } from '../../contract/explore-measures.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
 import type { Context } from '../../ground/room.ts'
 import { inCurrency } from '../../money/rates/exact.ts'
@@ -11,20 +11,14 @@ import type * as api from './api.ts'
 import { wireKeyOf } from './columns.ts'
 import type { FoundLevels } from './levels.ts'
 import { ROOT } from './scan.ts'
-import type { Sums } from './sums.ts'
+import { placesOf, type Sums } from './sums.ts'
 
-/** Sums of money, and how many decimals each is kept with. */
-const MONEY = {
-  revenue: 6,
-  revenue_pending: 6,
-  revenue_without_cost: 6,
-  cost: 12,
-  ...(Object.fromEntries(EVENT_REVENUES.map(name => [name, 6])) as Record<EventRevenue, 6>),
-} as const
-const NAMES = Object.keys(MONEY) as (keyof typeof MONEY)[]
+/** The sums of money. */
+const NAMES = [...MONEY_MEASURES.filter(name => name !== 'profit'), ...EVENT_REVENUES]
+type MoneySum = (typeof NAMES)[number]
 
 /** The sums with their money replaced. */
-const withMoney = (sums: Sums, of: (name: keyof typeof MONEY) => bigint): Sums => ({
+const withMoney = (sums: Sums, of: (name: MoneySum) => bigint): Sums => ({
   ...sums,
   ...Object.fromEntries(NAMES.flatMap(name => (sums[name] === undefined ? [] : [[name, of(name)]]))),
 })
@@ -45,7 +39,7 @@ export async function foundInCurrency<F extends FoundLevels>(
       if (units === 0n) return 0n
       const rate = rateOf(placeOf(group))?.usd_per_unit
       if (rate === undefined) throw unknownRate(placeOf(group))
-      return toUnits(inCurrency(fromUnits(units, MONEY[name]), rate), MONEY[name])
+      return toUnits(inCurrency(fromUnits(units, placesOf(name)), rate), placesOf(name))
     }),
   }))
   const sums = withMoney(found.totals.sums, name => groups.reduce((all, group) => all + group.sums[name], 0n))

@@ -2,8 +2,9 @@
 import type { ExploreMeasures } from '../../contract/explore-answer.ts'
 import { isEventRevenue, type Measure, UNIQUE_VISITORS, WITHOUT_COST } from '../../contract/explore-measures.ts'
 import { fromUnits } from '../../contract/decimals.ts'
+import { figureOf } from '../../contract/figures.ts'
 import type { ParsedQuestion } from './question.ts'
-import { isOfCost, isOfKnownCost, type Sums } from './sums.ts'
+import { isOfCost, isOfKnownCost, quotientOf, type Sums, totalOf } from './sums.ts'
 
 const MILLIONTHS = 6
 /** Fine enough that the shares of a million clicks, rounded down, miss their amount by at most a millionth of a dollar. */
@@ -47,38 +48,15 @@ const isCostKnown = ({ clicks, cost, clicks_without_cost }: Sums): boolean =>
   clicks === 0n || cost !== 0n || clicks_without_cost < clicks
 
 function measureOf(sums: Sums, measure: Measure, count_pending: boolean): number | string | null {
+  // Not counted where the visitors of some day were anonymised.
+  if (measure === UNIQUE_VISITORS) return sums.unique_visitors === undefined ? null : Number(sums.unique_visitors)
   if (isOfKnownCost(measure) && !isCostKnown(sums)) return null
-  // Revenue is kept in millionths, cost in trillionths.
-  const revenue = () => sums.revenue * MILLION
-  const conversions = () => sums.conversions + (count_pending ? sums.conversions_pending : 0n)
-  switch (measure) {
-    case 'conversions':
-      return Number(conversions())
-    case 'revenue':
-    case 'revenue_pending':
-    case 'revenue_without_cost':
-      return amount(sums[measure], MILLIONTHS)
-    case 'cost':
-      return amount(sums.cost, TRILLIONTHS)
-    case 'profit':
-      return amount(revenue() - sums.cost, TRILLIONTHS)
-    case 'epc':
-      return each(revenue(), sums.clicks)
-    case 'cpc':
-      return each(sums.cost, sums.clicks)
-    case 'cpa':
-      return each(sums.cost, conversions())
-    case 'cr':
-      return share(conversions(), sums.clicks)
-    case 'roi':
-      return share(...finest(revenue() - sums.cost, sums.cost))
-    case 'approval_rate':
-      return share(sums.approved, sums.approved + sums.rejected)
-    case UNIQUE_VISITORS:
-      // Not counted where the visitors of some day were anonymised.
-      return sums.unique_visitors === undefined ? null : Number(sums.unique_visitors)
-    default:
-      if (!isEventRevenue(measure)) return Number(sums[measure])
-      return sums.without_amounts === 0n ? amount(sums[measure], MILLIONTHS) : null
-  }
+  if (isEventRevenue(measure) && sums.without_amounts !== 0n) return null
+  const { above, below } = quotientOf(measure, count_pending)
+  const { unit } = figureOf(measure)
+  const { places } = above
+  const total = totalOf(sums, above, places)
+  if (below === undefined) return unit === 'count' ? Number(total) : amount(total, places)
+  if (unit === 'money_each') return each(totalOf(sums, above, TRILLIONTHS), totalOf(sums, below, 0))
+  return share(...finest(total, totalOf(sums, below, places)))
 }

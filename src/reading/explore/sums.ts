@@ -1,13 +1,16 @@
 /** The sums that measures are computed from, in SQL over the local files: their columns, and the order of rows. */
 import {
+  ALL_MEASURES,
   COST_MEASURES,
   type EventMeasure,
   isEventRevenue,
   KNOWN_COST_MEASURES,
   type Measure,
+  UNIQUE_VISITORS,
   WITHOUT_COST,
 } from '../../contract/explore-measures.ts'
 import { toUnits } from '../../contract/decimals.ts'
+import { figureOf } from '../../contract/figures.ts'
 import type { ExploreHaving } from '../../contract/explore.ts'
 import type { ScanRow } from './engine.ts'
 import { nameOfPair, PAIR_SIZE, type Pair, type Paired, PAIRS } from './pairs.ts'
@@ -43,21 +46,63 @@ export type Sums = Readonly<Record<Sum, bigint>> & { readonly unique_visitors?: 
 /** Both, because a question may count pending conversions too. */
 const CONVERSIONS = ['conversions', 'conversions_pending'] as const
 
-/** The sums that a measure is computed from, unless it is itself a sum. */
-const MADE_OF: Readonly<Partial<Record<Measure, readonly Sum[]>>> = {
-  conversions: CONVERSIONS,
-  profit: ['revenue', 'cost'],
-  epc: ['revenue'],
-  cpc: ['cost'],
-  cpa: ['cost', ...CONVERSIONS],
-  cr: CONVERSIONS,
-  roi: ['revenue', 'cost'],
-  approval_rate: ['approved', 'rejected'],
-  unique_visitors: [],
+/** How many decimals of a sum are kept: money is summed in millionths of a dollar, costs in trillionths. */
+export function placesOf(sum: Sum): number {
+  if (sum === 'cost') return 12
+  return sum !== 'without_amounts' && figureOf(sum).unit === 'money' ? 6 : 0
 }
 
-const madeOf = (measure: Measure): readonly Sum[] =>
-  isEventRevenue(measure) ? [measure, 'without_amounts'] : (MADE_OF[measure] ?? [measure as Sum])
+/** Sums that are added, or subtracted (-1). `places` is the most decimals of any of them. */
+type Terms = { readonly of: readonly (readonly [sum: Sum, sign: 1n | -1n])[]; readonly places: number }
+
+function termsIn(formula: string, count_pending: boolean): Terms {
+  const of = Array.from(formula.matchAll(/(- )?([a-z]\w*)/g), ([, minus, name]) => {
+    const sums = name === 'conversions' && count_pending ? CONVERSIONS : [name as Sum]
+    return sums.map(sum => [sum, minus === undefined ? 1n : -1n] as const)
+  }).flat()
+  return { of, places: Math.max(...of.map(([sum]) => placesOf(sum))) }
+}
+
+const power = (places: number): bigint => 10n ** BigInt(places)
+
+/** The value of terms with so many decimals, no fewer than theirs. */
+export const totalOf = (sums: Sums, { of }: Terms, places: number): bigint =>
+  of.reduce((all, [sum, sign]) => all + sign * sums[sum] * power(places - placesOf(sum)), 0n)
+
+/** The same in SQL, with their own decimals. */
+function totalInSql({ of, places }: Terms): string {
+  const terms = of.map(([sum, sign]) => {
+    const finer = places - placesOf(sum)
+    return `${sign < 0n ? '- ' : '+ '}${sum}${finer === 0 ? '' : ` * ${power(finer)}`}`
+  })
+  return terms.join(' ').replace(/^\+ /, '')
+}
+
+/** A measure as its formula says: terms, or terms divided by others. */
+type Quotient = { readonly above: Terms; readonly below?: Terms }
+
+function quotientIn(measure: Measure, count_pending: boolean): Quotient {
+  const [above = '', below] = (figureOf(measure).formula ?? measure).split(' / ')
+  return {
+    above: termsIn(above, count_pending),
+    ...(below !== undefined && { below: termsIn(below, count_pending) }),
+  }
+}
+
+const quotients = [false, true].map(
+  count_pending => new Map(ALL_MEASURES.map(measure => [measure, quotientIn(measure, count_pending)])),
+)
+
+/** How a measure is computed from sums. Unique visitors are counted like a sum. */
+export const quotientOf = (measure: Measure, count_pending: boolean): Quotient =>
+  quotients[count_pending ? 1 : 0]?.get(measure) as Quotient
+
+function madeOf(measure: Measure): readonly Sum[] {
+  if (measure === UNIQUE_VISITORS) return []
+  if (isEventRevenue(measure)) return [measure, 'without_amounts']
+  const { above, below } = quotientOf(measure, true)
+  return [...above.of, ...(below?.of ?? [])].map(([sum]) => sum)
+}
 
 /** The sums that a question needs. Clicks are always included. */
 export function sumsOfQuestion(question: Pick<ParsedQuestion, 'measures' | 'levels'>): Sum[] {
@@ -111,36 +156,10 @@ export function sumsIn(row: ScanRow | undefined, sums: readonly Sum[]): Sums {
 /** A measure in SQL over sums: `above`, or `above / below`. Sums are whole numbers, and `unit` is the number that means a measure of 1. */
 type Fraction = { readonly above: string; readonly below?: string; readonly unit: bigint }
 
-const [COUNT, MILLIONTHS, TRILLIONTHS] = [1n, 1_000_000n, 1_000_000_000_000n]
-
 function fractionOf(measure: Measure, count_pending: boolean): Fraction {
-  const conversions = count_pending ? '(conversions + conversions_pending)' : 'conversions'
-  switch (measure) {
-    case 'conversions':
-      return { above: conversions, unit: COUNT }
-    case 'revenue':
-    case 'revenue_pending':
-    case 'revenue_without_cost':
-      return { above: measure, unit: MILLIONTHS }
-    case 'cost':
-      return { above: 'cost', unit: TRILLIONTHS }
-    case 'profit':
-      return { above: 'revenue * 1000000 - cost', unit: TRILLIONTHS }
-    case 'epc':
-      return { above: 'revenue', below: 'clicks', unit: MILLIONTHS }
-    case 'cpc':
-      return { above: 'cost', below: 'clicks', unit: TRILLIONTHS }
-    case 'cpa':
-      return { above: 'cost', below: conversions, unit: TRILLIONTHS }
-    case 'cr':
-      return { above: conversions, below: 'clicks', unit: COUNT }
-    case 'roi':
-      return { above: 'revenue * 1000000 - cost', below: 'cost', unit: COUNT }
-    case 'approval_rate':
-      return { above: 'approved', below: 'approved + rejected', unit: COUNT }
-    default:
-      return { above: measure, unit: isEventRevenue(measure) ? MILLIONTHS : COUNT }
-  }
+  const { above, below } = quotientOf(measure, count_pending)
+  if (below === undefined) return { above: totalInSql(above), unit: power(above.places) }
+  return { above: totalInSql(above), below: totalInSql(below), unit: power(above.places - below.places) }
 }
 
 /** Whether the measure is null if no cost is known. */
