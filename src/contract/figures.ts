@@ -22,6 +22,8 @@ type Figure = {
   readonly means: string
   /** The day it counts on: the click's day, even for later conversions, or the day of the spend. */
   readonly day: 'click' | 'spend'
+  /** Whether more of it is better (1) or worse (-1); missing where it is neither. */
+  readonly better?: 1 | -1
 }
 
 const stage = (name: string, what: string, short?: string): Figure => ({
@@ -31,6 +33,7 @@ const stage = (name: string, what: string, short?: string): Figure => ({
   counts: 'clicks',
   means: `Clicks ${what}; each counts once.`,
   day: 'click',
+  better: 1,
 })
 
 export const FIGURES = {
@@ -71,6 +74,7 @@ export const FIGURES = {
     of: 'goal',
     means: 'Approved conversions of the goal; two of one click count twice.',
     day: 'click',
+    better: 1,
   },
   conversions_pending: {
     name: 'Pending',
@@ -87,6 +91,7 @@ export const FIGURES = {
     of: 'goal',
     means: 'Conversions of the goal that were rejected, refunded or charged back.',
     day: 'click',
+    better: -1,
   },
   cr: {
     name: 'CR',
@@ -96,6 +101,7 @@ export const FIGURES = {
     formula: 'conversions / clicks',
     means: 'Conversions per click.',
     day: 'click',
+    better: 1,
   },
   epc: {
     name: 'EPC',
@@ -105,6 +111,7 @@ export const FIGURES = {
     formula: 'revenue / clicks',
     means: 'Revenue per click.',
     day: 'click',
+    better: 1,
   },
   revenue: {
     name: 'Revenue',
@@ -113,6 +120,7 @@ export const FIGURES = {
     of: 'every type',
     means: 'Payouts of approved conversions of every type.',
     day: 'click',
+    better: 1,
   },
   cost: {
     name: 'Cost',
@@ -129,6 +137,7 @@ export const FIGURES = {
     formula: 'revenue - cost',
     means: 'Revenue less cost.',
     day: 'click',
+    better: 1,
   },
   roi: {
     name: 'ROI',
@@ -138,6 +147,7 @@ export const FIGURES = {
     formula: '(revenue - cost) / cost',
     means: 'Profit as a share of the cost.',
     day: 'click',
+    better: 1,
   },
   cpc: {
     name: 'CPC',
@@ -146,6 +156,7 @@ export const FIGURES = {
     formula: 'cost / clicks',
     means: 'Cost per click.',
     day: 'click',
+    better: -1,
   },
   cpa: {
     name: 'CPA',
@@ -155,6 +166,7 @@ export const FIGURES = {
     formula: 'cost / conversions',
     means: 'Cost per conversion.',
     day: 'click',
+    better: -1,
   },
   revenue_pending: {
     name: 'Pending revenue',
@@ -173,6 +185,7 @@ export const FIGURES = {
     of: 'every type',
     means: 'Conversions of every type that have a payout, or that a verdict approved.',
     day: 'click',
+    better: 1,
   },
   pending: {
     name: 'Pending, all types',
@@ -189,6 +202,7 @@ export const FIGURES = {
     of: 'every type',
     means: 'Conversions of every type that were rejected, refunded or charged back.',
     day: 'click',
+    better: -1,
   },
   approval_rate: {
     name: 'Approval rate',
@@ -199,6 +213,7 @@ export const FIGURES = {
     formula: 'approved / (approved + rejected)',
     means: 'Paid conversions as a share of those that were decided.',
     day: 'click',
+    better: 1,
   },
   unread_costs: {
     name: 'Unread costs',
@@ -207,6 +222,7 @@ export const FIGURES = {
     counts: 'clicks',
     means: 'Clicks whose link should state their cost, but did not.',
     day: 'click',
+    better: -1,
   },
   clicks_without_cost: {
     name: 'Clicks without cost',
@@ -215,6 +231,7 @@ export const FIGURES = {
     counts: 'clicks',
     means: 'Clicks whose cost is not known.',
     day: 'click',
+    better: -1,
   },
   revenue_without_cost: {
     name: 'Revenue without cost',
@@ -250,6 +267,7 @@ function eventFigure(measure: EventMeasure): Figure {
       of: 'one type',
       means: `Payouts of approved conversions of the type ${label}. No value if clicks are no longer kept, because only their revenue of all types is known.`,
       day: 'click',
+      better: 1,
     }
   return {
     name: `${label} events`,
@@ -258,6 +276,7 @@ function eventFigure(measure: EventMeasure): Figure {
     of: 'one type',
     means: `Approved conversions of the type ${label}; two of one click count twice.`,
     day: 'click',
+    better: 1,
   }
 }
 

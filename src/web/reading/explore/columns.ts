@@ -34,27 +34,6 @@ export type Column = {
   readonly text: (row: RowFigures) => string
 }
 
-/** Figures of which more is better, or worse. For all others it is neither. */
-const BETTER: ReadonlySet<Measure> = new Set([
-  ...STAGES,
-  'conversions',
-  'approved',
-  'revenue',
-  'profit',
-  'epc',
-  'cr',
-  'roi',
-  'approval_rate',
-])
-const WORSE: ReadonlySet<Measure> = new Set([
-  'conversions_rejected',
-  'rejected',
-  'unread_costs',
-  'clicks_without_cost',
-  'cpc',
-  'cpa',
-])
-
 const SHAPE_OF = { count: 'count', money: 'money', money_each: 'unit', share: 'percent' } as const
 const shapeOf = (measure: Measure): Column['shape'] => SHAPE_OF[figureOf(measure).unit]
 
@@ -109,7 +88,7 @@ const ofMeasure = (measure: Measure): Column => ({
   title: titleOf(measure),
   means: figureOf(measure).means,
   shape: shapeOf(measure),
-  better: BETTER.has(measure) || isEventMeasure(measure) ? 1 : WORSE.has(measure) ? -1 : 0,
+  better: figureOf(measure).better ?? 0,
   number: row => numberOf(row[measure]),
   text: row => textOf(measure, row[measure]),
 })
