@@ -6,6 +6,7 @@ import { type BroadcastBot, broadcasting, seedSubscribers } from '../../../tests
 import { newId, seedKey, toWireId } from '../../../tests/support/house.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
 import { toUuid } from '../../contract/ids.ts'
+import { Audience } from '../../contract/telegram-audience.ts'
 import { countAfterwards } from './afterwards.ts'
 import { dropOldSends } from './listing.ts'
 
@@ -120,6 +121,12 @@ test('each condition of an audience finds what SQL counts, alone and combined', 
       `${REACHED} and not ${isIn} and c.campaign_id = '${toUuid(one.id)}'`,
     ],
   ]
+  const covered = new Set(cases.flatMap(([audience]) => Object.keys(audience)))
+  // Other tests have these two.
+  assert.deepEqual(
+    Object.keys(Audience.shape).filter(name => !covered.has(name)),
+    ['not_broadcast_id', 'quiet_hours'],
+  )
   for (const [audience, where] of cases) {
     const expected = await bySql(bot, where)
     assert.equal(await count(bot, audience), expected, JSON.stringify(audience))

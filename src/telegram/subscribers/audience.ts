@@ -12,14 +12,56 @@ export function audienceOf(org_id: number, audience: Audience): Condition {
   return sql<boolean>`${sql.join([isWritable(audience), ...audienceConditions(org_id, audience)], sql` and `)}`
 }
 
+/** The filters that are not conditions on subscribers: `isWritable` has the states, and the quiet hours delay messages. */
+type NoCondition = 'states' | 'quiet_hours'
+
+/** SQL of each filter. No filter can be left out, because without its condition a message would go to people who were excluded. */
+const CONDITIONS: {
+  readonly [Name in Exclude<keyof Audience, NoCondition>]-?: (
+    asked: NonNullable<Audience[Name]>,
+    org_id: number,
+  ) => Condition
+} = {
+  campaigns: ids => sql`s.campaign_id = any(${ids}::uuid[])`,
+  channels({ in: inside, not_in: outside }, org_id) {
+    const isIn = (ids: readonly string[]) => sql`exists (
+      select 1 from channel_members m
+      where m.org_id = ${org_id} and m.channel_id = any(${ids}::uuid[]) and m.telegram_user_id = s.telegram_user_id and m.state = 'in')`
+    const [isInside, isOutside] = [inside && isIn(inside), outside && sql`not ${isIn(outside)}`]
+    return sql`${isInside ?? sql`true`} and ${isOutside ?? sql`true`}`
+  },
+  has_event: (types, org_id) => hasEvent(org_id, types),
+  has_no_event: (types, org_id) => sql`not ${hasEvent(org_id, types)}`,
+  started_from: time => sql`s.started_at >= ${time}`,
+  started_to: time => sql`s.started_at < ${time}`,
+  geo: (countries, org_id) => ofClick(org_id, sql`c.geo = any(${countries})`),
+  sub1: (values, org_id) => ofClick(org_id, sql`c.sub1 = any(${values})`),
+  language(asked) {
+    const codes = asked.map(code => code.toLowerCase())
+    return sql`(lower(s.language) = any(${codes}) or split_part(lower(s.language), '-', 1) = any(${codes}))`
+  },
+  // A skipped recipient got no message.
+  not_broadcast_id: (id, org_id) => sql`not exists (
+    select 1 from broadcast_sends b
+    where b.org_id = ${org_id} and b.broadcast_id = ${id} and b.telegram_user_id = s.telegram_user_id
+      and b.state in ('queued', 'sending', 'sent', 'unknown'))`,
+}
+
+const ofClick = (org_id: number, condition: Condition): Condition =>
+  sql`exists (select 1 from clicks c where c.org_id = ${org_id} and c.id = s.click_id and ${condition})`
+
+const hasEvent = (org_id: number, types: readonly string[]): Condition => sql`exists (
+  select 1 from events e where e.org_id = ${org_id} and e.click_id = s.click_id and e.type = any(${types}))`
+
 /** The conditions of the audience alone; all must hold. */
-export const audienceConditions = (org_id: number, audience: Audience): readonly Condition[] => [
-  ...ofPerson(audience),
-  ...ofChannels(org_id, audience),
-  ...ofClick(org_id, audience),
-  ...ofEvents(org_id, audience),
-  ...ofBroadcast(org_id, audience),
-]
+export function audienceConditions(org_id: number, audience: Audience): readonly Condition[] {
+  const names = Object.keys(CONDITIONS) as (keyof typeof CONDITIONS)[]
+  return names.flatMap(name => {
+    const asked = audience[name]
+    // TypeScript does not see by itself that a filter and its condition belong together.
+    return asked === undefined ? [] : [CONDITIONS[name](asked as never, org_id)]
+  })
+}
 
 /** Whether a subscriber (`s`) may still be messaged; checked again before each message. */
 export function isWritable({ states = ['reachable'] }: Pick<Audience, 'states'>): Condition {
@@ -27,47 +69,6 @@ export function isWritable({ states = ['reachable'] }: Pick<Audience, 'states'>)
   // People who opted out are included only if the audience names them.
   const state = sql<boolean>`s.state = any(${reached.length === 0 ? ['reachable'] : reached})`
   return states.includes('opted_out') ? state : sql<boolean>`${state} and s.opted_out_at is null`
-}
-
-function* ofPerson({ campaigns, started_from, started_to, language }: Audience): Generator<Condition> {
-  if (campaigns !== undefined) yield sql`s.campaign_id = any(${campaigns}::uuid[])`
-  if (started_from !== undefined) yield sql`s.started_at >= ${started_from}`
-  if (started_to !== undefined) yield sql`s.started_at < ${started_to}`
-  if (language !== undefined) {
-    const codes = language.map(code => code.toLowerCase())
-    yield sql`(lower(s.language) = any(${codes}) or split_part(lower(s.language), '-', 1) = any(${codes}))`
-  }
-}
-
-function* ofChannels(org_id: number, { channels }: Audience): Generator<Condition> {
-  const isIn = (ids: readonly string[]) => sql`exists (
-    select 1 from channel_members m
-    where m.org_id = ${org_id} and m.channel_id = any(${ids}::uuid[]) and m.telegram_user_id = s.telegram_user_id and m.state = 'in')`
-  if (channels?.in !== undefined) yield sql`${isIn(channels.in)}`
-  if (channels?.not_in !== undefined) yield sql`not ${isIn(channels.not_in)}`
-}
-
-function* ofClick(org_id: number, { geo, sub1 }: Audience): Generator<Condition> {
-  if (geo === undefined && sub1 === undefined) return
-  const ofGeo = geo === undefined ? sql`` : sql` and c.geo = any(${geo})`
-  const ofSub = sub1 === undefined ? sql`` : sql` and c.sub1 = any(${sub1})`
-  yield sql`exists (select 1 from clicks c where c.org_id = ${org_id} and c.id = s.click_id${ofGeo}${ofSub})`
-}
-
-function* ofEvents(org_id: number, { has_event, has_no_event }: Audience): Generator<Condition> {
-  const has = (types: readonly string[]) => sql`exists (
-    select 1 from events e where e.org_id = ${org_id} and e.click_id = s.click_id and e.type = any(${types}))`
-  if (has_event !== undefined) yield sql`${has(has_event)}`
-  if (has_no_event !== undefined) yield sql`not ${has(has_no_event)}`
-}
-
-function* ofBroadcast(org_id: number, { not_broadcast_id }: Audience): Generator<Condition> {
-  // A skipped recipient got no message.
-  if (not_broadcast_id !== undefined)
-    yield sql`not exists (
-      select 1 from broadcast_sends b
-      where b.org_id = ${org_id} and b.broadcast_id = ${not_broadcast_id} and b.telegram_user_id = s.telegram_user_id
-        and b.state in ('queued', 'sending', 'sent', 'unknown'))`
 }
 
 export type AudienceExample = {
