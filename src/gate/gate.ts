@@ -30,7 +30,7 @@ import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, headerText, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
-import { measureRequests } from './request-metrics.ts'
+import { countOnDomain, countPlainVisits, countRefusal, isPlainVisit, measureRequests } from './request-metrics.ts'
 import { corrected } from './spelling.ts'
 import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
@@ -97,8 +97,12 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
       const { host, answer } = visits.admit(request)
       request.visited = host
       if (answer === undefined) return done()
+      const began = performance.now()
       Promise.resolve(answer)
-        .then(answered => void sendAnswer(reply, answered))
+        .then(answered => {
+          countOnDomain(answered.status, performance.now() - began)
+          void sendAnswer(reply, answered)
+        })
         .catch(done)
     } catch (error) {
       done(error as Error)
@@ -107,7 +111,9 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
   app.setErrorHandler((error, request, reply) => {
     const refused = parts.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
     if (refused !== undefined) parts.onRefusedIntake?.(refused)
-    return answerRefusal(error, request, reply, log)
+    const answered = answerRefusal(error, request, reply, log)
+    countRefusal(request, reply.statusCode)
+    return answered
   })
   app.addHook('onRoute', ({ config: declared, url }) => {
     if (declared?.endpoint === undefined) throw new Error(`${url} has no endpoint: declare it in an api.ts`)
@@ -264,6 +270,7 @@ function receiveVisits(
 ): void {
   const { method, path } = routeOf(endpoint)
   const receive = deed as (ground: Ground, visit: Visit) => Answer | Promise<Answer>
+  const count = isPlainVisit(endpoint) ? countPlainVisits(endpoint) : undefined
   // A visitor's GET outside /api has no body, key or origin to check, so redirects go straight to their deed.
   const steps = [
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
@@ -277,10 +284,13 @@ function receiveVisits(
     config: { endpoint },
     ...(steps.length > 0 ? { onRequest: steps } : {}),
     handler: async (request, reply) => {
+      const began = performance.now()
       const visit = visitOf(request)
-      const answer = await receive(ground, visit)
+      const own = await receive(ground, visit)
       const { host } = visit
-      return sendAnswer(reply, host.is === 'domain' ? await replacingUnknown(domains, host, visit, answer) : answer)
+      const answer = host.is === 'domain' ? await replacingUnknown(domains, host, visit, own) : own
+      count?.(answer.status, performance.now() - began)
+      return sendAnswer(reply, answer)
     },
   })
 }
