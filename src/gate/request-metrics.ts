@@ -34,13 +34,10 @@ function countsOf(route: string): RouteCounts {
 export const isPlainVisit = ({ visit, route }: Pick<Endpoint, 'visit' | 'route'>): boolean =>
   visit === true && route.startsWith('GET ') && !route.startsWith('GET /api/')
 
-/** Counts an answer and the milliseconds that it took. */
-export type CountAnswer = (status: number, took_ms: number) => void
-
-/** Counts the answers to plain visits. */
-export function countPlainVisits({ route }: Pick<Endpoint, 'route'>): CountAnswer {
+/** Returns what counts an answer to such a visit, with its status and the milliseconds that it took. */
+export function countPlainVisits({ route }: Pick<Endpoint, 'route'>) {
   const counts = countsOf(route)
-  return (status, took_ms) => add(counts, status, took_ms)
+  return (status: number, took_ms: number): void => add(counts, status, took_ms)
 }
 
 /** Counts answers on custom domains that no route gives. */
