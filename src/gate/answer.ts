@@ -86,7 +86,7 @@ export function answerRefusal(error: unknown, request: FastifyRequest, reply: Fa
   const isGone = request.socket.destroyed || (error as { code?: string }).code === 'ECONNRESET'
   if (refusal.status >= 500 && !(error instanceof Refusal) && !isGone)
     log.error(
-      { err: error, request_id: request.id, route: loggedRoute(request), duration_ms: loggedDuration(reply) },
+      { err: error, request_id: request.id, route: loggedRoute(request), duration_ms: loggedDuration(request) },
       'request failed',
     )
   return reply

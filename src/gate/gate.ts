@@ -30,7 +30,7 @@ import type { Quotas } from './quota.ts'
 import { BODY_LIMIT, headerText, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
-import { countOnDomain, countPlainVisits, countRefusal, isPlainVisit, measureRequests } from './request-metrics.ts'
+import { countEarly, countPlainVisits, isPlainVisit, measureRequests } from './request-metrics.ts'
 import { corrected } from './spelling.ts'
 import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
@@ -93,14 +93,14 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
   readBodies(app)
   const visits = openVisits(config, parts.domains)
   app.addHook('onRequest', (request, reply, done) => {
+    request.arrived_at = performance.now()
     try {
       const { host, answer } = visits.admit(request)
       request.visited = host
       if (answer === undefined) return done()
-      const began = performance.now()
       Promise.resolve(answer)
         .then(answered => {
-          countOnDomain(answered.status, performance.now() - began)
+          countEarly(request, answered.status)
           void sendAnswer(reply, answered)
         })
         .catch(done)
@@ -112,7 +112,7 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
     const refused = parts.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
     if (refused !== undefined) parts.onRefusedIntake?.(refused)
     const answered = answerRefusal(error, request, reply, log)
-    countRefusal(request, reply.statusCode)
+    countEarly(request, reply.statusCode)
     return answered
   })
   app.addHook('onRoute', ({ config: declared, url }) => {
@@ -162,7 +162,6 @@ function receiveCalls(app: FastifyInstance, parts: GateParts, { endpoint, deed }
     url: path,
     config: { endpoint },
     onRequest: async request => {
-      request.arrived_at = performance.now()
       request.tool = toolCall.getStore()
       prepareBody(request)
       request.caller = await identify(endpoint, request, identities, ground.config.baseUrl, request.tool)
@@ -284,12 +283,11 @@ function receiveVisits(
     config: { endpoint },
     ...(steps.length > 0 ? { onRequest: steps } : {}),
     handler: async (request, reply) => {
-      const began = performance.now()
       const visit = visitOf(request)
       const own = await receive(ground, visit)
       const { host } = visit
       const answer = host.is === 'domain' ? await replacingUnknown(domains, host, visit, own) : own
-      count?.(answer.status, performance.now() - began)
+      count?.(answer.status, performance.now() - request.arrived_at)
       return sendAnswer(reply, answer)
     },
   })

@@ -163,7 +163,7 @@ function answerError(error: unknown, reply: FastifyReply, { log }: Ground): Fast
   if (refusal.status >= 500) {
     const request_id = reply.request.id
     log.error(
-      { err: error, request_id, route: api.callTools.route, duration_ms: loggedDuration(reply) },
+      { err: error, request_id, route: api.callTools.route, duration_ms: loggedDuration(reply.request) },
       'request failed',
     )
     return send(reply, 500, CODES.internal, 'Internal error')

@@ -82,11 +82,14 @@ export async function priceClicks(
   if (changed.length > 0) await learnSpend(ask, copied, asked, changed)
   if (marks.size === 0 && changed.length === 0) return { unclicked: undefined }
   const within = `d between ${first} and ${last}`
-  // The cells with unsealed facts are priced by every question, because these facts differ each time.
-  await ask(`create or replace temp table moving as
-    ${tail === undefined ? NO_CELLS : `select distinct d, campaign from ${tail} semi join ${copy}.spend using (d, campaign) where ${within}`}`)
+  // The cells with unsealed facts (`is_moving`) are priced by every question, because these facts differ each time.
+  const moving =
+    tail === undefined
+      ? NO_CELLS
+      : `select distinct d, campaign from ${tail} semi join ${copy}.spend using (d, campaign) where ${within}`
   // Whole cells, because the clicks of a cell share its amounts.
   await ask(`create or replace temp table portions as
+    with moving as materialized (${moving})
     select d, campaign, is_moving, (sum(n) over (partition by is_moving order by d, campaign) - n) // ${priced_at_once} as portion from (
       select d, campaign, is_moving, count(f.s) as n from (
         select d, campaign, true as is_moving from moving
@@ -121,28 +124,28 @@ async function learnSpend(
   { reads, org_id }: Pick<PricedDays, 'reads' | 'org_id'>,
   changed: readonly number[],
 ): Promise<void> {
-  const told = await readSpend(
+  const spendRead = await readSpend(
     reads,
     org_id,
     changed.map(d => dayOf(d * DAY_MS)),
   )
-  const those = `d in (${changed.join(', ')})`
+  const onDays = `d in (${changed.join(', ')})`
   const columns = 'd, campaign, sub1, is_assigned, of_all, of_sub1'
   const form =
     '[{"d":"INTEGER","campaign":"VARCHAR","sub1":"VARCHAR","is_assigned":"BOOLEAN","of_all":"HUGEINT","of_sub1":"HUGEINT"}]'
-  const added = [...told.marks].map(([day, mark]) => ({ d: dayNumber(day), mark }))
+  const added = [...spendRead.marks].map(([day, mark]) => ({ d: dayNumber(day), mark }))
   await ask('begin')
   await ask(
-    `create or replace temp table told as select unnest(from_json(${quoted(told.cells)}, '${form}'), recursive := true)`,
+    `create or replace temp table booked as select unnest(from_json(${quoted(spendRead.cells)}, '${form}'), recursive := true)`,
   )
   await ask(`insert into ${copy}.unsettled select distinct d, campaign from (
-    (select ${columns} from told except all select ${columns} from ${copy}.spend where ${those})
+    (select ${columns} from booked except all select ${columns} from ${copy}.spend where ${onDays})
     union all
-    (select ${columns} from ${copy}.spend where ${those} except all select ${columns} from told)
+    (select ${columns} from ${copy}.spend where ${onDays} except all select ${columns} from booked)
   )`)
-  await ask(`delete from ${copy}.spend where ${those}`)
-  await ask(`insert into ${copy}.spend select ${columns} from told`)
-  await ask(`delete from ${copy}.spend_days where ${those}`)
+  await ask(`delete from ${copy}.spend where ${onDays}`)
+  await ask(`insert into ${copy}.spend select ${columns} from booked`)
+  await ask(`delete from ${copy}.spend_days where ${onDays}`)
   if (added.length > 0)
     await ask(
       `insert into ${copy}.spend_days values ${added.map(({ d, mark }) => `(${d}, ${quoted(mark)})`).join(', ')}`,
@@ -155,18 +158,18 @@ async function learnSpend(
 /** Prices the cells in the table `stale`, in the caller's transaction. `tail`: the table of facts that are not in the copy, if the cells have any. */
 async function priceStaleCells(ask: Ask, copy: string, tail: string | undefined): Promise<void> {
   const days = await ask('select distinct d from stale order by d')
-  const those = `d in (${days.map(({ d }) => d).join(', ')})`
+  const onDays = `d in (${days.map(({ d }) => d).join(', ')})`
   const sources = [`${copy}.facts`, ...(tail === undefined ? [] : [tail])]
   const rows = (columns: string) =>
     sources
-      .map((from, at) => `select ${at} as source, rowid as id, ${columns} from ${from} where ${those}`)
+      .map((from, at) => `select ${at} as source, rowid as id, ${columns} from ${from} where ${onDays}`)
       .join(' union all ')
   await ask(`create or replace temp table counted as
     select d, campaign, sub1, sum(sign) as clicks from (${rows('d, campaign, sub1, sign')}) semi join stale using (d, campaign) group by all`)
   await ask(`create or replace temp table days as select d, campaign, sum(clicks) as clicks from counted group by all`)
   await ask(`create or replace temp table prices as ${pricesOf(copy)}`)
-  for (const from of sources) await ask(updateOf(from, those))
-  await payRest(ask, sources, rows)
+  for (const from of sources) await ask(updateOf(from, onDays))
+  await addRemainders(ask, sources, rows)
   await ask(`delete from ${copy}.unclicked u using stale where u.d = stale.d and u.campaign = stale.campaign`)
   await ask(`insert into ${copy}.unclicked ${unclickedOf(copy)}`)
   await ask(`delete from ${copy}.unsettled u using stale where u.d = stale.d and u.campaign = stale.campaign`)
@@ -194,16 +197,16 @@ const shareOf = (amount: string, clicks: string) =>
 const restOf = (amount: string, clicks: string) =>
   `case when ${clicks} > 0 then coalesce(${amount}, 0) * ${MILLIONTHS} % ${clicks} else 0 end`
 
-const updateOf = (from: string, those: string) => `
+const updateOf = (from: string, onDays: string) => `
   update ${from} f set
     cost = case when p.is_covered then f.sign * (p.of_all + p.of_sub1) else coalesce(f.own_cost, 0) end,
     cost_apart = case when p.is_covered then f.sign * p.of_sub1 else coalesce(f.own_cost, 0) end,
     without_cost = case when p.is_covered or f.own_cost is not null then 0 else f.sign end,
     without_cost_apart = case when p.is_assigned or (not p.is_covered and f.own_cost is not null) then 0 else f.sign end
-  from prices p where f.${those} and p.d = f.d and p.campaign = f.campaign and p.sub1 is not distinct from f.sub1`
+  from prices p where f.${onDays} and p.d = f.d and p.campaign = f.campaign and p.sub1 is not distinct from f.sub1`
 
 /** Adds each remainder to one click: in the first millisecond that has clicks, one that no row with the opposite sign cancels. */
-async function payRest(ask: Ask, sources: readonly string[], rows: (columns: string) => string): Promise<void> {
+async function addRemainders(ask: Ask, sources: readonly string[], rows: (columns: string) => string): Promise<void> {
   const cell = 'd, campaign, sub1'
   const sameCell = 'r.d = f.d and r.campaign = f.campaign and r.sub1 is not distinct from f.sub1'
   await ask(`create or replace temp table firsts as
