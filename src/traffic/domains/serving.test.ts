@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { sign } from '@telegram-apps/init-data-node'
+import { register } from 'prom-client'
 import { type DomainHouse, HERE, MAIN_HOST, startDomainHouse } from '../../../tests/support/domains.ts'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, seedKey, toWireId } from '../../../tests/support/house.ts'
@@ -78,6 +79,36 @@ describe('the dashboard is not there', () => {
     assert.equal((await house.visit(D1, '/robots.txt')).body, 'User-agent: *\nDisallow:\n')
     assert.equal((await house.visit(D1, '/')).headers['x-robots-tag'], undefined)
     await change({ robots: 'refuse' })
+  })
+
+  test('each answer is counted once in the metrics of requests and of their durations, whatever its route', async () => {
+    const counted = async () => {
+      const [requests, durations] = await Promise.all(
+        ['sluice_http_requests_total', 'sluice_http_request_duration_seconds'].map(name =>
+          register.getSingleMetricAsString(name),
+        ),
+      )
+      const sum = (text: string | undefined, series: RegExp) =>
+        [...(text ?? '').matchAll(series)].reduce((total, [, value]) => total + Number(value), 0)
+      return [sum(requests, /^\w+\{.*\} (\d+)$/gm), sum(durations, /^\w+_count\{.*\} (\d+)$/gm)]
+    }
+    const before = await counted()
+    const paths = [
+      '/',
+      '/no/such/page',
+      '/spring',
+      '/c/spring',
+      '/c/none',
+      '/healthz',
+      '/robots.txt',
+      '/api/organizations',
+    ]
+    for (const path of paths) await house.visit(D1, path, { headers: BROWSER })
+    await house.visit(MAIN_HOST, '/c/spring', { headers: BROWSER })
+    await house.visit(MAIN_HOST, '/healthz', { headers: BROWSER })
+    const after = before.map(count => count + paths.length + 2)
+    await eventually('all are counted', async () => ((await counted())[0] ?? 0) >= (after[0] ?? 0))
+    assert.deepEqual(await counted(), after)
   })
 
   test('no route answers but those declared for any host', async () => {
