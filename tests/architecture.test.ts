@@ -25,7 +25,16 @@ const WINGS = [
 ]
 /** The dashboard's wings, from its own front to its own ground. */
 const WEB_WINGS = ['front', ...WINGS.slice(WINGS.indexOf('telegram'), WINGS.indexOf('contract'))]
-const FRONT = ['builds.ts', 'connection-limit.ts', 'house.ts', 'listen.ts', 'main.ts', 'server-bundle.ts', 'start.ts']
+const FRONT = [
+  'builds.ts',
+  'commands.ts',
+  'connection-limit.ts',
+  'house.ts',
+  'listen.ts',
+  'main.ts',
+  'server-bundle.ts',
+  'start.ts',
+]
 const BANNED =
   /(^|-)(utils?|helpers?|managers?|services?|repositor(y|ies)|controllers?|dtos?|common|misc|base|data|info|handlers?|index)$/
 
