@@ -1,4 +1,5 @@
-// Migrates the database by the numbered files of migrations/, each in one transaction. Owns the table `migrations`.
+// Migrates the database by the numbered files of migrations/, each in one transaction; a new database gets all of them in one. Owns the table
+// `migrations`.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,20 +39,24 @@ export function listMigrations(folder = MIGRATIONS): Migration[] {
  * @throws StartError when an applied file has changed since, or the database is newer than the code.
  */
 export async function migrate(client: pg.ClientBase, migrations = listMigrations()): Promise<string[]> {
-  if (!(await isOnCitus(client))) return applyMissing(client, migrations)
+  if (!(await isOnCitus(client))) return applyMissing(client, migrations, true)
   return aloneOnCitus(client, async () => {
-    const applied = await applyMissing(client, migrations)
+    const applied = await applyMissing(client, migrations, false)
     await distribute(client)
     return applied
   })
 }
 
-async function applyMissing(client: pg.ClientBase, migrations: Migration[]): Promise<string[]> {
+async function applyMissing(client: pg.ClientBase, migrations: Migration[], mayJoin: boolean): Promise<string[]> {
   await createTable(client)
+  const missing = await missingMigrations(client, migrations)
+  // A new database waits for the disk once instead of once per file. A failure is found again below, where its file is named.
+  const isNew = mayJoin && missing.length === migrations.length && missing.length > 1
+  if (isNew && (await apply(client, missing).catch(() => false))) return missing.map(({ name }) => name)
   const applied: string[] = []
   for (let pending = await missingMigrations(client, migrations); pending.length > 0; ) {
     const [first] = pending
-    if (first !== undefined && (await apply(client, first))) applied.push(first.name)
+    if (first !== undefined && (await apply(client, [first]))) applied.push(first.name)
     pending = await missingMigrations(client, migrations)
   }
   return applied
@@ -109,32 +114,38 @@ export function checkApplied(applied: readonly AppliedMigration[], migrations = 
 }
 
 /**
- * False if another process has applied it meanwhile. It can deadlock with processes of the previous version, and the database may then cancel it.
- * Nothing has happened in that case, so it is tried again.
+ * Applies the migrations in one transaction. False if another process has applied one of them meanwhile. It can deadlock with processes of the previous
+ * version, and the database may then cancel it. Nothing has happened in that case, so it is tried again.
  */
-async function apply(client: pg.ClientBase, migration: Migration): Promise<boolean> {
+async function apply(client: pg.ClientBase, migrations: readonly Migration[]): Promise<boolean> {
   for (let tried = 1; ; tried += 1) {
-    if (!(await begin(client, migration))) return false
+    if (!(await begin(client, migrations))) return false
+    let name = ''
     try {
-      for (const statement of statementsOf(migration.sql)) await client.query(statement)
+      for (const migration of migrations) {
+        name = migration.name
+        for (const statement of statementsOf(migration.sql)) await client.query(statement)
+      }
       await client.query('commit')
       return true
     } catch (error) {
       await client.query('rollback').catch(() => {})
       if (tried < TRIES && isRetryable(error)) continue
-      throw new StartError(`${migration.name} failed: ${error instanceof Error ? error.message : String(error)}`, {
+      throw new StartError(`${name} failed: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
       })
     }
   }
 }
 
-/** Begins the transaction of a migration by inserting its number. False, without a transaction, if another process has applied it. */
-async function begin(client: pg.ClientBase, { number, name, checksum }: Migration): Promise<boolean> {
+/** Begins the transaction of migrations by inserting their numbers. False, without a transaction, if another process has applied one of them. */
+async function begin(client: pg.ClientBase, migrations: readonly Migration[]): Promise<boolean> {
   await client.query('begin')
   try {
-    const row = [number, name, checksum, new Date().toISOString()]
-    await client.query('insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, $4)', row)
+    for (const { number, name, checksum } of migrations) {
+      const row = [number, name, checksum, new Date().toISOString()]
+      await client.query('insert into migrations (number, name, checksum, applied_at) values ($1, $2, $3, $4)', row)
+    }
     return true
   } catch (error) {
     await client.query('rollback')
