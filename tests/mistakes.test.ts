@@ -5,9 +5,11 @@ import { ALL_RIGHTS } from '../src/contract/rights.ts'
 import { seedKey, type TestHouse, useHouse } from './support/house.ts'
 import { type SignedIn, seedSignedIn } from './support/people.ts'
 import { callTool } from './support/tools.ts'
+import { BROWSER } from './support/visits.ts'
 
 type Body = Record<string, unknown>
 type Warning = { code: string; field: string; message: string }
+type Answer = Body & { id: string; warnings: Warning[] }
 
 let house: TestHouse
 let owner: SignedIn
@@ -20,14 +22,18 @@ before(async () => {
 after(() => house.end())
 
 /** The result of a tool, refused or not. */
-async function byTool(name: string, args: Body): Promise<Body & { id: string; warnings: Warning[] }> {
+async function byTool(name: string, args: Body): Promise<Answer> {
   return (await callTool(house, key, `service_${name}`, args)).structuredContent as never
 }
 
 /** The answer to a key over HTTP. */
-async function byHttp(method: 'POST' | 'PUT' | 'PATCH' | 'GET' | 'DELETE', path: string, body?: Body) {
+async function byHttp(
+  method: 'POST' | 'PUT' | 'PATCH' | 'GET' | 'DELETE',
+  path: string,
+  body?: Body,
+): Promise<Answer & { status: number }> {
   const reply = await house.call(method, path, { key, ...(body === undefined ? {} : { body }) })
-  return { status: reply.statusCode, ...reply.json<Body & { id: string; warnings: Warning[] }>() }
+  return { status: reply.statusCode, ...reply.json<Answer>() }
 }
 
 /** A graph that sends visitors to a or b by one condition. */
@@ -64,5 +70,64 @@ describe('a click flow', () => {
         assert.deepEqual([flow.data()['status'], flow.data()['published_version']], ['draft', null])
       }
     }
+  })
+})
+
+describe('a conversion', () => {
+  /** A click of a campaign whose offer pays 7. */
+  const newClick = async () => {
+    const offer = await byTool('create_offer', { name: 'O', url: 'https://o.example/?c={click_id}', payout: '7' })
+    const campaign = await byTool('create_campaign', { name: 'C', destination_offer_id: offer.id })
+    const { pathname } = new URL(String(campaign['url']), 'http://x')
+    const { headers } = await house.call('GET', pathname, { headers: BROWSER })
+    return /c=([0-9a-z]{26})/.exec(String(headers['location']))?.[1] ?? assert.fail('no click')
+  }
+  const short = (warnings: readonly Warning[] = []) => warnings.map(({ code, field }) => `${code} ${field}`)
+
+  test('with a misspelt name in its payload is recorded with a warning of what is not read', async () => {
+    const clickId = await newClick()
+    for (const [payload, field, words] of [
+      [{ telegramUserId: '9002' }, 'payload.telegramUserId', /telegram_user_id is missing.*may be charged twice/],
+      [{ telegram_userid: '9002', telegram_user_id: '' }, 'payload.telegram_userid', /telegram_user_id is missing/],
+      [{ payout: '99' }, 'payload.payout', /a field beside payload/],
+    ] as const) {
+      const told = await byTool('report_conversion', { clickId, type: 'lead', nonce: `${field}-tool`, payload })
+      const conversion = { clickId, type: 'lead', nonce: `${field}-http`, payload }
+      const sent = await byHttp('POST', '/api/events', conversion)
+      for (const event of [told, sent]) {
+        assert.deepEqual(short(event.warnings), [`payload_not_read ${field}`])
+        assert.match(event.warnings[0]?.message ?? '', words)
+        assert.deepEqual([event['payout'], event['payload']], ['7', payload])
+      }
+      // A repeat is answered like the first call.
+      assert.deepEqual(await byHttp('POST', '/api/events', conversion), sent)
+    }
+  })
+
+  test('with the right names, or with names of the sender alone, has no warnings in its answer', async () => {
+    const clickId = await newClick()
+    for (const [at, more] of [
+      { payload: { telegram_user_id: 7, tg_id: 'x', botId: 'x', user_id: 1, amount: 3 } },
+      { payload: { telegramUserId: null, payout: 3, Nonce: 'a' }, payout: 3 },
+      { payload: null },
+      {},
+    ].entries()) {
+      const conversion = { clickId, type: 'deposit', nonce: `right-${at}`, ...more }
+      const sent = await byHttp('POST', '/api/events', conversion)
+      assert.equal(sent.status, 201)
+      assert.ok(!('warnings' in sent), JSON.stringify(sent.warnings))
+      assert.deepEqual((await byTool('report_conversion', conversion))['warnings'], [])
+    }
+  })
+
+  test('of a start by a bot with a misspelt bot has a warning', async () => {
+    const start = {
+      clickId: await newClick(),
+      type: 'bot_start',
+      payload: { telegram_user_id: 5, botUsername: 'acme' },
+    }
+    assert.deepEqual(short((await byHttp('POST', '/api/events', start)).warnings), [
+      'payload_not_read payload.botUsername',
+    ])
   })
 })

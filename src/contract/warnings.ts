@@ -11,6 +11,7 @@ const WARNING_CODES = [
   'day_not_in_window',
   'no_fallback',
   'payout_differs',
+  'payload_not_read',
   'payout_currency_cleared',
   'rate_unknown',
   'channel_not_ready',
