@@ -131,3 +131,40 @@ describe('a conversion', () => {
     ])
   })
 })
+
+describe('the replacement of an offer', () => {
+  const OFFER = { name: 'O', url: 'https://o.example/' }
+  const full = { ...OFFER, payout: '7', payout_currency: 'EUR', payout_types: ['ftd'] }
+  const codes = ({ warnings }: Answer) => warnings.map(({ code, field }) => `${code} ${field}`)
+
+  test('that clears its payout or its event types names them, with a warning', async () => {
+    const cleared = { payout: null, payout_currency: null, payout_types: [] }
+    const replaceByTool = async (fields: Body) => {
+      const { id } = await byTool('create_offer', full)
+      return await byTool('update_offer', { offer_id: id, ...fields })
+    }
+    const replaceByHttp = async (fields: Body) => {
+      const { id } = await byHttp('POST', '/api/offers', full)
+      return await byHttp('PUT', `/api/offers/${id}`, fields)
+    }
+    for (const replaced of [replaceByTool, replaceByHttp]) {
+      const bare = await replaced(OFFER)
+      const { payout, payout_currency, payout_types } = bare
+      assert.deepEqual({ payout, payout_currency, payout_types }, cleared)
+      assert.deepEqual(codes(bare), ['field_cleared payout', 'field_cleared payout_types'])
+      assert.ok(!JSON.stringify(bare).includes('EUR'), 'an earlier value is shown')
+      const inDollars = await replaced({ ...OFFER, payout: '7', payout_types: ['ftd'] })
+      assert.deepEqual(codes(inDollars), ['payout_currency_cleared payout_currency'])
+      // The rate of the day is unknown here, which has its own warning.
+      assert.deepEqual(codes(await replaced(full)), ['rate_unknown payout_currency'])
+    }
+  })
+
+  test('by tool restores a currency that was lost', async () => {
+    const { id } = await byTool('create_offer', full)
+    await byTool('update_offer', { offer_id: id, ...OFFER, payout: '7' })
+    const mended = await byTool('update_offer', { offer_id: id, ...full })
+    assert.deepEqual([mended['payout'], mended['payout_currency']], ['7', 'EUR'])
+    assert.equal((await house.call('GET', `/api/offers/${id}`, owner)).data()['payout_currency'], 'EUR')
+  })
+})

@@ -72,8 +72,17 @@ describe('the answer to a key has what it wrote', () => {
     [
       'PUT /api/offers/:id',
       anOffer,
-      { name: 'N', url: 'https://n.example/' },
-      () => ({ name: 'N', url: 'https://n.example/', unknown_macros: [], status: 'active', ...none }),
+      { name: 'N', url: 'https://n.example/', payout: null, payout_types: null },
+      () => ({
+        name: 'N',
+        url: 'https://n.example/',
+        unknown_macros: [],
+        payout: null,
+        payout_currency: null,
+        payout_types: [],
+        status: 'active',
+        ...none,
+      }),
     ],
     [
       'PUT /api/offers/:id/status',

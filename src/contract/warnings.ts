@@ -12,6 +12,7 @@ const WARNING_CODES = [
   'no_fallback',
   'payout_differs',
   'payload_not_read',
+  'field_cleared',
   'payout_currency_cleared',
   'rate_unknown',
   'channel_not_ready',
