@@ -17,7 +17,7 @@ Create in this order: offer, landing, funnel or click flow (publish a flow first
 Macros in addresses of offers, landings, redirects: ${VISIT_MACROS}. Postbacks have others. Unknown macros are left out.
 Money is US dollars as a decimal string, times are UTC. Reports count a conversion on the day of its click. A date alone as date_to means its midnight, so end a whole day at T23:59:59.999Z.
 A write returns id, the fields you gave, state, warnings, campaigns_on_fallback. No tool shows earlier values.
-More than 20 rows come as columns and lists of values. null means not given; to empty a field, name it in clear.
+More than 20 rows come as lists of values; columns has the names, by list. null means not given; to empty a field, name it in clear.
 On status 429 or 503 wait retry_after seconds and repeat the same call. Give each conversion a nonce, so that a repeat is recorded once.`
 
 /** The instructions for the caller's key. */
