@@ -73,6 +73,41 @@ describe('a click flow', () => {
   })
 })
 
+describe('a condition that matches nobody', () => {
+  test('is published with a warning that names the likely value', async () => {
+    const graphs: [Body, string[]][] = [
+      [{ field: 'os', values: ['iPhone', 'iOS', 'macOS'] }, ['Did you mean iOS?', 'Did you mean Mac OS?']],
+      [{ field: 'browser', values: ['Google Chrome', 'firefox'] }, ['Did you mean Chrome?']],
+      [{ field: 'browser', match: 'contains', values: ['Kroma', 'chrom'] }, ['Write the name as clicks show it.']],
+      [
+        { field: 'language', values: ['english', 'pt-BR', 'de_AT', 'ua'] },
+        ['Did you mean en?', 'such as en or pt-BR.'],
+      ],
+      [
+        { field: 'sub1', values: ['*', 'zone%', '50%off'] },
+        ['to contains or starts_with.', 'to contains or starts_with.'],
+      ],
+      [{ field: 'os', match: 'starts_with', values: ['Win'] }, []],
+      [{ field: 'sub2', match: 'is_set' }, []],
+    ]
+    for (const [condition, endings] of graphs) {
+      const draft = { name: 'F', graph: forked(condition) }
+      const told = await byTool('create_click_flow', draft)
+      const sent = await byHttp('POST', '/api/click-flows', draft)
+      const published = await byTool('publish_click_flow', { click_flow_id: told.id })
+      assert.equal(published['status'], 'active')
+      for (const { warnings } of [told, sent, published]) {
+        const found = warnings.filter(({ code }) => code === 'matches_nobody')
+        assert.equal(found.length, endings.length, JSON.stringify(found))
+        for (const [at, { field, message }] of found.entries()) {
+          assert.equal(field, 'graph.nodes.1.values')
+          assert.ok(message.startsWith('Node ask: ') && message.endsWith(endings[at] ?? ''), message)
+        }
+      }
+    }
+  })
+})
+
 describe('a conversion', () => {
   /** A click of a campaign whose offer pays 7. */
   const newClick = async () => {

@@ -7,6 +7,7 @@ import { z } from 'zod'
 const WARNING_CODES = [
   'unknown_macros',
   'unknown_country',
+  'matches_nobody',
   'day_in_future',
   'day_not_in_window',
   'no_fallback',
