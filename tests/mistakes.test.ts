@@ -73,6 +73,33 @@ describe('a click flow', () => {
   })
 })
 
+test('a deletion says which campaigns are left without a fallback', async () => {
+  const way = forked({ field: 'bot' })
+  const answers = []
+  for (const remove of [
+    (id: string) => byTool('delete_click_flow', { click_flow_id: id }),
+    (id: string) => byHttp('DELETE', `/api/click-flows/${id}`),
+  ]) {
+    const { id } = await byTool('create_click_flow', { name: 'F', graph: way })
+    await byTool('publish_click_flow', { click_flow_id: id })
+    const bare = await byTool('create_campaign', { name: 'Bare', click_flow_id: id })
+    const held = await byTool('create_campaign', {
+      name: 'Held',
+      click_flow_id: id,
+      fallback_url: 'https://back.example/',
+    })
+    const { campaigns_on_fallback } = await remove(id)
+    assert.deepEqual(campaigns_on_fallback, [
+      { id: bare.id, name: 'Bare', has_fallback: false },
+      { id: held.id, name: 'Held', has_fallback: true },
+    ])
+    const visit = async (campaign: Answer) =>
+      (await house.call('GET', new URL(String(campaign['url']), 'http://x').pathname, { headers: BROWSER })).statusCode
+    answers.push(await visit(bare), await visit(held))
+  }
+  assert.deepEqual(answers, [404, 302, 404, 302])
+})
+
 describe('a condition that matches nobody', () => {
   test('is published with a warning that names the likely value', async () => {
     const graphs: [Body, string[]][] = [

@@ -404,7 +404,7 @@ describe('an answer that closes an object lists the campaigns that now use their
     const flow = await published()
     const { id, name } = await aCampaign({ type: 'click_flow', click_flow_id: flow.id })
     const paused = await byKey('PUT', `/api/click-flows/${flow.id}/status`, { status: 'paused' })
-    assert.deepEqual(paused['campaigns_on_fallback'], [{ id, name }])
+    assert.deepEqual(paused['campaigns_on_fallback'], [{ id, name, has_fallback: true }])
     assert.deepEqual(named(await close('click-flows', flow, 'archived')), [])
     assert.deepEqual(named(await close('click-flows', flow, 'deleted')), [])
     const other = await published()
@@ -414,7 +414,7 @@ describe('an answer that closes an object lists the campaigns that now use their
 
   test('a deleted campaign, unless it used its fallback before', async () => {
     const { id, name } = await aCampaign({ type: 'redirect', url: url() })
-    const gone = { ok: true, id, campaigns_on_fallback: [{ id, name }] }
+    const gone = { ok: true, id, campaigns_on_fallback: [{ id, name, has_fallback: true }] }
     assert.deepEqual(await byKey('DELETE', `/api/campaigns/${id}`), gone)
     const archived = await aCampaign({ type: 'redirect', url: url() })
     await byOwner('PUT', `/api/campaigns/${archived.id}/status`, { status: 'archived' })
