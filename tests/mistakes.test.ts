@@ -73,6 +73,23 @@ describe('a click flow', () => {
   })
 })
 
+test('a postback rule without a campaign is created with a warning that it is for all of them', async () => {
+  const rule = { event_type: 'lead', url: 'https://t.example/?c={click_id}' }
+  const { id: campaign_id } = await byTool('create_campaign', { name: 'C', redirect_url: 'https://r.example/' })
+  for (const empty of ['', null, undefined]) {
+    const told = await byTool('create_postback', { ...rule, campaign_id: empty })
+    const sent = await byHttp('POST', '/api/postbacks', { ...rule, campaign_id: empty || null })
+    for (const made of [told, sent]) {
+      assert.equal(made['campaign_id'], null)
+      assert.deepEqual([made.warnings[0]?.code, made.warnings[0]?.field], ['all_campaigns', 'campaign_id'])
+    }
+  }
+  assert.deepEqual((await byTool('create_postback', { ...rule, campaign_id })).warnings, [])
+  assert.deepEqual((await byHttp('POST', '/api/postbacks', { ...rule, campaign_id })).warnings, [])
+  const byOwner = await house.call('POST', '/api/postbacks', { ...owner, body: rule })
+  assert.deepEqual(byOwner.data()['warnings'], [])
+})
+
 test('a deletion says which campaigns are left without a fallback', async () => {
   const way = forked({ field: 'bot' })
   const answers = []

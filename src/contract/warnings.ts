@@ -11,6 +11,7 @@ const WARNING_CODES = [
   'day_in_future',
   'day_not_in_window',
   'no_fallback',
+  'all_campaigns',
   'payout_differs',
   'payload_not_read',
   'field_cleared',
