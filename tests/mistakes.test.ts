@@ -73,6 +73,33 @@ describe('a click flow', () => {
   })
 })
 
+test('a read by something that is no id of a campaign finds nothing, with a warning', async () => {
+  const { id } = await byTool('create_campaign', { name: 'C', redirect_url: 'https://r.example/' })
+  const window = { dimension: 'day', date_from: '2026-03-01', date_to: '2026-03-02T00:00:00Z' }
+  const pathOf = (campaign_id: string, path: string) =>
+    `${path}?${new URLSearchParams({ ...(path.endsWith('report') ? window : {}), campaign_id })}`
+  for (const [campaign_id, wire] of [
+    [['x'], '["x"]'],
+    ['null', 'null'],
+    ['Summer', 'Summer'],
+  ] as const) {
+    const clicks = await byTool('list_clicks', { campaign_id })
+    const report = await byTool('get_report', { ...window, campaign_id })
+    assert.deepEqual([clicks['data'], report['rows']], [[], []])
+    for (const read of [
+      clicks,
+      report,
+      await byHttp('GET', pathOf(wire, '/api/v1/clicks')),
+      await byHttp('GET', pathOf(wire, '/api/v1/report')),
+    ]) {
+      assert.deepEqual([read.warnings[0]?.code, read.warnings[0]?.field], ['not_an_id', 'campaign_id'])
+      assert.ok(read.warnings[0]?.message.startsWith(JSON.stringify(wire)))
+    }
+  }
+  assert.ok(!('warnings' in (await byTool('list_clicks', { campaign_id: id }))))
+  assert.ok(!('warnings' in (await byHttp('GET', pathOf(id, '/api/v1/report')))))
+})
+
 test('a postback rule without a campaign is created with a warning that it is for all of them', async () => {
   const rule = { event_type: 'lead', url: 'https://t.example/?c={click_id}' }
   const { id: campaign_id } = await byTool('create_campaign', { name: 'C', redirect_url: 'https://r.example/' })

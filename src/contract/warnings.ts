@@ -10,6 +10,7 @@ const WARNING_CODES = [
   'matches_nobody',
   'day_in_future',
   'day_not_in_window',
+  'not_an_id',
   'no_fallback',
   'all_campaigns',
   'payout_differs',
