@@ -73,6 +73,35 @@ describe('a click flow', () => {
   })
 })
 
+test('macros in the form of other programs are named for every address, and real values are not', async () => {
+  const bad = 'https://r.example/[zone]?a=[clickid]&b=${CLICK_ID}&c=%CLICKID%&d=__CID__&e=<cid>'
+  const fine = 'https://r.example/__init__.py?ids[]=1&a={click_id}&b=50%25&c=$5&d=a_[b]&e=%DE%AD&x={sub1}_{geo}'
+  const warned = async (url: string) => {
+    const node = { ...forked({ field: 'bot' }) }
+    node.nodes[2] = { id: 'a', type: 'redirect', url }
+    const rule = {
+      event_type: 'lead',
+      url,
+      campaign_id: (await byTool('create_campaign', { name: 'C', redirect_url: fine })).id,
+    }
+    const destination = { type: 'redirect', url }
+    return [
+      await byTool('create_campaign', { name: 'C', redirect_url: url }),
+      await byHttp('POST', '/api/campaigns', { name: 'C', destination }),
+      await byTool('create_offer', { name: 'O', url }),
+      await byHttp('POST', '/api/landings', { name: 'L', url }),
+      await byTool('create_click_flow', { name: 'F', graph: node }),
+      await byTool('create_postback', rule),
+      await byHttp('POST', '/api/postbacks', rule),
+    ].map(({ warnings }) => warnings.filter(({ code }) => code === 'literal_macros'))
+  }
+  for (const found of await warned(bad)) {
+    assert.equal(found.length, 1)
+    assert.ok(found[0]?.message.includes('[zone], [clickid], ${CLICK_ID}, %CLICKID%, __CID__ are sent as written'), found[0]?.message)
+  }
+  assert.deepEqual((await warned(fine)).flat(), [])
+})
+
 test('a read by something that is no id of a campaign finds nothing, with a warning', async () => {
   const { id } = await byTool('create_campaign', { name: 'C', redirect_url: 'https://r.example/' })
   const window = { dimension: 'day', date_from: '2026-03-01', date_to: '2026-03-02T00:00:00Z' }

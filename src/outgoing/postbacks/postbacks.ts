@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId, NIL_ID } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { macroWarnings, type Warning } from '../../contract/warnings.ts'
+import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Config } from '../../ground/config.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -169,7 +169,7 @@ export async function updatePostbackRule(
 type RuleChanges = Call<typeof api.updatePostbackRule>['body']
 
 const warningsOn = ({ url }: RuleChanges) =>
-  macroWarnings('url', url === undefined ? [] : api.unknownPostbackMacros(url))
+  url === undefined ? [] : addressWarnings('url', url, api.unknownPostbackMacros(url))
 
 /** The columns to change. Switching a rule on clears the notice that Sluice had switched it off. */
 const changesOf = (body: RuleChanges) => ({

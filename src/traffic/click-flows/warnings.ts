@@ -4,7 +4,7 @@
  */
 import { type Kysely, sql } from 'kysely'
 import { COUNTRIES, likelyCountry } from '../../contract/countries.ts'
-import { macroWarnings, type Warning } from '../../contract/warnings.ts'
+import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { unknownMacros } from '../addresses/preview.ts'
 import { isAgentName, likelyAgentName } from './agent-names.ts'
@@ -15,7 +15,8 @@ import { nameOf } from './validate.ts'
 export function graphWarnings({ nodes }: Graph): Warning[] {
   return nodes.flatMap((node, at) => {
     const field = `graph.nodes.${at}`
-    const macros = node.type === 'redirect' ? macroWarnings(`${field}.url`, unknownMacros(node.url ?? null)) : []
+    const { type, url = null } = node
+    const macros = type === 'redirect' ? addressWarnings(`${field}.url`, url, unknownMacros(url)) : []
     return [...countryWarnings(node, `${field}.values`), ...valueWarnings(node, `${field}.values`), ...macros].map(
       warning => ({
         ...warning,

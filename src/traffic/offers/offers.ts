@@ -10,7 +10,7 @@ import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { toSixPlaces } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { macroWarnings, type Warning } from '../../contract/warnings.ts'
+import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -109,7 +109,7 @@ type WriteContext = Pick<Context<typeof api.createOffer>, 'database' | 'config' 
 async function warningsOn({ database, config, actor }: WriteContext, draft: api.OfferDraft, before: OfferRow | null) {
   const { url, payout_currency: currency } = draft
   const cleared = before === null ? [] : clearedWarnings(draft, before)
-  const warnings = [...macroWarnings('url', unknownMacros(url)), ...cleared]
+  const warnings = [...addressWarnings('url', url, unknownMacros(url)), ...cleared]
   if (currency === null) return warnings
   const pool = database.reads
   await wantRates({ pool, config })
