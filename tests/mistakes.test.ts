@@ -51,6 +51,15 @@ const forked = (condition: Body) => ({
   ],
 })
 
+/** A click of a campaign whose offer pays 7. */
+const newClick = async () => {
+  const offer = await byTool('create_offer', { name: 'O', url: 'https://o.example/?c={click_id}', payout: '7' })
+  const campaign = await byTool('create_campaign', { name: 'C', destination_offer_id: offer.id })
+  const { pathname } = new URL(String(campaign['url']), 'http://x')
+  const { headers } = await house.call('GET', pathname, { headers: BROWSER })
+  return /c=([0-9a-z]{26})/.exec(String(headers['location']))?.[1] ?? assert.fail('no click')
+}
+
 describe('a click flow', () => {
   test('with values at a condition that takes none is not published', async () => {
     for (const [condition, words] of [
@@ -71,6 +80,39 @@ describe('a click flow', () => {
       }
     }
   })
+})
+
+test('an amount with more than six decimals is rounded, with a warning', async () => {
+  const rounded = ({ warnings = [] }: Answer) => warnings.filter(({ code }) => code === 'amount_rounded')
+  const { id: campaign_id } = await byTool('create_campaign', {
+    name: 'C',
+    redirect_url: 'https://r.example/?c={click_id}',
+  })
+  const fine = '0.123456789123'
+  const offer = { name: 'O', url: 'https://o.example/', payout: fine }
+  const cost = { model: 'cpc', amount: fine }
+  const clickId = await newClick()
+  const conversion = { clickId, type: 'lead', payout: fine }
+  const spend = { campaign_id, day: '2026-03-01', amount: fine }
+  for (const [field, answer] of [
+    ['payout', await byTool('create_offer', offer)],
+    ['payout', await byHttp('POST', '/api/offers', offer)],
+    ['payout', await byTool('report_conversion', { ...conversion, nonce: 'a' })],
+    ['payout', await byHttp('POST', '/api/events', { ...conversion, nonce: 'b' })],
+    ['amount', await byTool('record_ad_spend', spend)],
+    ['amount', await byHttp('PUT', '/api/ad-spend', spend)],
+    ['cost.amount', await byTool('update_campaign', { campaign_id, cost })],
+    ['cost.amount', await byHttp('PATCH', `/api/campaigns/${campaign_id}`, { cost })],
+  ] as const)
+    assert.deepEqual(rounded(answer), [
+      {
+        code: 'amount_rounded',
+        field,
+        message: '0.123456789123 was rounded to 0.123457, because amounts have 6 decimals.',
+      },
+    ])
+  for (const payout of ['0.1234560', 0.1 + 0.2, '7'])
+    assert.deepEqual(rounded(await byHttp('POST', '/api/offers', { ...offer, payout })), [])
 })
 
 test('spend on a day or sub1 without clicks is recorded with a warning', async () => {
@@ -235,14 +277,6 @@ describe('a condition that matches nobody', () => {
 })
 
 describe('a conversion', () => {
-  /** A click of a campaign whose offer pays 7. */
-  const newClick = async () => {
-    const offer = await byTool('create_offer', { name: 'O', url: 'https://o.example/?c={click_id}', payout: '7' })
-    const campaign = await byTool('create_campaign', { name: 'C', destination_offer_id: offer.id })
-    const { pathname } = new URL(String(campaign['url']), 'http://x')
-    const { headers } = await house.call('GET', pathname, { headers: BROWSER })
-    return /c=([0-9a-z]{26})/.exec(String(headers['location']))?.[1] ?? assert.fail('no click')
-  }
   const short = (warnings: readonly Warning[] = []) => warnings.map(({ code, field }) => `${code} ${field}`)
 
   test('with a misspelt name in its payload is recorded with a warning of what is not read', async () => {

@@ -15,6 +15,7 @@ const WARNING_CODES = [
   'not_an_id',
   'no_fallback',
   'all_campaigns',
+  'amount_rounded',
   'payout_differs',
   'payload_not_read',
   'field_cleared',
