@@ -72,8 +72,17 @@ describe('the answer to a key has what it wrote', () => {
     [
       'PUT /api/offers/:id',
       anOffer,
-      { name: 'N', url: 'https://n.example/' },
-      () => ({ name: 'N', url: 'https://n.example/', unknown_macros: [], status: 'active', ...none }),
+      { name: 'N', url: 'https://n.example/', payout: null, payout_types: null },
+      () => ({
+        name: 'N',
+        url: 'https://n.example/',
+        unknown_macros: [],
+        payout: null,
+        payout_currency: null,
+        payout_types: [],
+        status: 'active',
+        ...none,
+      }),
     ],
     [
       'PUT /api/offers/:id/status',
@@ -289,7 +298,7 @@ describe('a change without an effect leaves the row as it is, for keys and sessi
       sub1: '',
       amount: '12.5',
       deleted: false,
-      warnings: [],
+      warnings: first['warnings'],
     })
     const { deleted: _, warnings: __, ...kept } = first
     assert.deepEqual((await read(`/api/ad-spend?campaign_id=${id}&date_from=2026-03-01&date_to=2026-03-03`))['data'], [
@@ -395,7 +404,7 @@ describe('an answer that closes an object lists the campaigns that now use their
     const flow = await published()
     const { id, name } = await aCampaign({ type: 'click_flow', click_flow_id: flow.id })
     const paused = await byKey('PUT', `/api/click-flows/${flow.id}/status`, { status: 'paused' })
-    assert.deepEqual(paused['campaigns_on_fallback'], [{ id, name }])
+    assert.deepEqual(paused['campaigns_on_fallback'], [{ id, name, has_fallback: true }])
     assert.deepEqual(named(await close('click-flows', flow, 'archived')), [])
     assert.deepEqual(named(await close('click-flows', flow, 'deleted')), [])
     const other = await published()
@@ -405,7 +414,7 @@ describe('an answer that closes an object lists the campaigns that now use their
 
   test('a deleted campaign, unless it used its fallback before', async () => {
     const { id, name } = await aCampaign({ type: 'redirect', url: url() })
-    const gone = { ok: true, id, campaigns_on_fallback: [{ id, name }] }
+    const gone = { ok: true, id, campaigns_on_fallback: [{ id, name, has_fallback: true }] }
     assert.deepEqual(await byKey('DELETE', `/api/campaigns/${id}`), gone)
     const archived = await aCampaign({ type: 'redirect', url: url() })
     await byOwner('PUT', `/api/campaigns/${archived.id}/status`, { status: 'archived' })

@@ -3,10 +3,18 @@ import { z } from 'zod'
 import { Id } from './fields.ts'
 
 /** The campaigns that now send visitors to their fallback, or nowhere, because of the change. */
-export const OnFallback = z.array(z.object({ id: Id, name: z.string() })).meta({
-  description:
-    'Campaigns that now send all or some visitors to their fallback, or nowhere if they have none. A key restricted to campaigns sees those on its list',
-})
+export const OnFallback = z
+  .array(
+    z.object({
+      id: Id,
+      name: z.string(),
+      has_fallback: z.boolean().meta({ description: 'False: its visitors now have nowhere to go' }),
+    }),
+  )
+  .meta({
+    description:
+      'Campaigns that now send all or some visitors to their fallback, or nowhere if they have none. A key restricted to campaigns sees those on its list',
+  })
 export type OnFallback = z.output<typeof OnFallback>
 
 /** The reply of a deletion. */

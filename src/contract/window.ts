@@ -19,8 +19,8 @@ export function after({ ms, finer }: Moment, by: number): Moment {
   return { ms: ms + by, finer }
 }
 
-/** The warnings about a window; left out if there are none. */
-export const WindowWarnings = Warnings.optional()
+/** The warnings of a read; left out if there are none. */
+export const ReadWarnings = Warnings.optional()
 
 /** Refuses `invalid_window` for an end before its start, `window_too_wide` for more than `widest_days`. */
 export function windowBetween(from: Moment, to: Moment, widest_days = WIDEST_DAYS): Window {

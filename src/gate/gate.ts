@@ -9,7 +9,7 @@
  *   5 quota            429, 503                               gate/quota.ts
  *   6 validate         400                                    the endpoint's schemas
  *   7 once             409, 504                               gate/once.ts
- *   8 the deed         its own refusals, then the reply's schema, and for keys gate/receipt.ts
+ *   8 the deed         its own refusals, then the reply's schema, gate/rounding.ts, and for keys gate/receipt.ts
  */
 import { METHODS as HTTP_METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
@@ -31,6 +31,7 @@ import { BODY_LIMIT, headerText, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { countEarly, countPlainVisits, isPlainVisit, measureRequests } from './request-metrics.ts'
+import { withRoundings } from './rounding.ts'
 import { corrected } from './spelling.ts'
 import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
@@ -210,7 +211,7 @@ function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furni
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
     const asked: CallCircumstances = { ip, origin, idempotency_key, arrived_at, header }
     const act = async () => {
-      const result = encoded(await run({ ...ground, ...asked, actor }, call))
+      const result = withRoundings(endpoint, request.body, encoded(await run({ ...ground, ...asked, actor }, call)))
       return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, result) : result
     }
     if (idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()

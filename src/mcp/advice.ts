@@ -21,12 +21,12 @@ export function adviceOn(tool: Tool, { status, code, error, hint }: Refused, rec
 /** The most ids listed. More would fill the model's context. */
 const MOST_NAMED = 10
 
-/** One sentence on the campaigns of a restricted key. Empty for any other key. */
-export function restrictionOf({ grant }: KeyRecord): string {
+/** One sentence on the campaigns of a restricted key, with at most `most` ids. Empty for any other key. */
+export function restrictionOf({ grant }: KeyRecord, most = MOST_NAMED): string {
   const campaigns = grant?.campaigns ?? null
   if (campaigns === null) return ''
-  const ids = campaigns.slice(0, MOST_NAMED).map(id => toWireId(id))
-  const more = campaigns.length > MOST_NAMED ? ` and ${campaigns.length - MOST_NAMED} more` : ''
+  const ids = campaigns.slice(0, most).map(id => toWireId(id))
+  const more = campaigns.length > most ? ` and ${campaigns.length - most} more` : ''
   return `This key is restricted to ${campaigns.length === 1 ? 'campaign' : 'campaigns'} ${ids.join(', ') || 'none'}${more}. Campaigns it creates are not added.`
 }
 

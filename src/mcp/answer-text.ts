@@ -23,16 +23,19 @@ export function withEscapes(text: string): string {
   })
 }
 
-/** Writes long lists of uniform rows as `columns` and lists of values. This takes 39 % fewer tokens than names in every row. */
+/** Writes long lists of uniform rows as lists of values, with their names under `columns`, by list. This takes 39 % fewer tokens than names in every row. */
 function inColumns(answered: Json): Json {
-  const written: Json = {}
+  const columns = new Map<string, string[]>()
   for (const [name, value] of Object.entries(answered)) {
-    const columns = Array.isArray(value) && value.length > MOST_ROWS ? columnsOf(value) : undefined
-    if (columns !== undefined) written['columns'] = columns
-    written[name] =
-      columns === undefined ? value : (value as Json[]).map(row => columns.map(column => row[column] ?? null))
+    const names = Array.isArray(value) && value.length > MOST_ROWS ? columnsOf(value) : undefined
+    if (names !== undefined) columns.set(name, names)
   }
-  return written
+  if (columns.size === 0) return answered
+  const written = Object.entries(answered).map(([name, value]) => {
+    const names = columns.get(name)
+    return [name, names === undefined ? value : (value as Json[]).map(row => names.map(column => row[column] ?? null))]
+  })
+  return { columns: Object.fromEntries(columns), ...(Object.fromEntries(written) as Json) }
 }
 
 /** The names in all rows, or undefined if the rows differ. */

@@ -44,13 +44,12 @@ async function did(name: string, args: Args, secret = key): Promise<Record<strin
 /** The text of an answer with its columns turned back into rows, which must equal the structured content. */
 function inRows({ columns, ...told }: Args): Args {
   if (columns === undefined) return told
-  const fill = (row: unknown[]) => Object.fromEntries((columns as string[]).map((name, at) => [name, row[at]]))
-  return Object.fromEntries(
-    Object.entries(told).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? (value as unknown[][]).map(fill) : value,
-    ]),
-  )
+  const fill = (names: string[]) => (row: unknown[]) => Object.fromEntries(names.map((name, at) => [name, row[at]]))
+  const lists = Object.entries(columns as Record<string, string[]>)
+  return {
+    ...told,
+    ...Object.fromEntries(lists.map(([name, names]) => [name, (told[name] as unknown[][]).map(fill(names))])),
+  }
 }
 
 /** The result of a tool call that must be refused. */
@@ -302,12 +301,25 @@ describe('each tool does what its route does', () => {
     const few = await list(20)
     assert.deepEqual(few.told['data'], few.whole)
     const many = await list(21)
-    assert.deepEqual(many.told['columns'], Object.keys(many.whole[0] ?? {}))
+    assert.deepEqual(many.told['columns'], { data: Object.keys(many.whole[0] ?? {}) })
     assert.deepEqual(
       many.told['data'],
       many.whole.map(row => Object.values(row)),
     )
     assert.equal(many.whole.length, 21)
+  })
+
+  test('two long lists in one answer have columns of their own', async () => {
+    const [landing_id, offer_id] = [await newLanding(), await newOffer()]
+    const ids = async (make: () => Promise<string>) => await Promise.all(Array.from({ length: 20 }, make))
+    const landings = [landing_id, ...(await ids(newLanding))].map(landing_id => ({ landing_id, weight: 1 }))
+    const offers = [offer_id, ...(await ids(newOffer))].map(offer_id => ({ offer_id, weight: 1 }))
+    const { id } = await did('create_funnel', { name: 'Wide', landings, offers })
+    const { content } = await callTool(house, key, 'service_update_funnel', { funnel_id: id, landings, offers })
+    const told = JSON.parse(content[0]?.text ?? '') as Args
+    assert.deepEqual(told['columns'], { landings: ['landing_id', 'weight'], offers: ['offer_id', 'weight'] })
+    assert.deepEqual((told['landings'] as unknown[])[0], [landing_id, 1])
+    assert.deepEqual((told['offers'] as unknown[])[0], [offer_id, 1])
   })
 
   test('the feed has 50 rows per page and continues with the cursor', async () => {

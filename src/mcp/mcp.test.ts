@@ -17,7 +17,7 @@ import {
 } from '../../tests/support/house.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
 import { callTool, type ToolMessage, MODERN, messageFor, PATH, send } from '../../tests/support/tools.ts'
-import { ALL_RIGHTS } from '../contract/rights.ts'
+import { ALL_RIGHTS, rightsOf, TIERS } from '../contract/rights.ts'
 import { connect } from '../ground/db/connect.ts'
 
 let house: TestHouse
@@ -279,9 +279,19 @@ describe('the transport answers', () => {
     const narrow = await told(some)
     assert.ok(narrow.length <= 2048, `hosts cut at 2,048: ${narrow.length}`)
     assert.match(narrow, /Rights of this key: read: report; write: events; delete: none\./)
-    assert.ok(
-      narrow.includes(`restricted to campaigns ${campaigns.slice(0, 10).map(toWireId).join(', ')} and 15 more.`),
-    )
+    assert.ok(narrow.includes(`restricted to campaigns ${campaigns.slice(0, 5).map(toWireId).join(', ')} and 20 more.`))
+    // The longest: half the rights of each tier, campaigns, and a name of invisible characters.
+    const half = TIERS.flatMap(tier => rightsOf(tier).slice(0, Math.ceil(rightsOf(tier).length / 2)))
+    const longest = (await seedKey(house.database, org, { rights: half, campaigns })).secret
+    await house.database.kysely
+      .updateTable('organizations')
+      .set({ name: '\u202e\u{e0041}'.repeat(60) })
+      .where('org_id', '=', org.org_id)
+      .execute()
+    const long = await told(longest)
+    assert.match(long, /\{click_id\} .*\{sub1\}…\{sub9\}.*left out\.$/)
+    // A base address may be 60 characters longer than the one of this house.
+    assert.ok(long.length + 60 < 2048, `hosts cut at 2,048: ${long.length}`)
     assert.match(await told(fresh), /Every tool currently refuses: this key was never granted a right/)
     await house.database.kysely
       .updateTable('members')

@@ -19,7 +19,7 @@ import { openSpendSync } from './spend-accounts/worker.ts'
 export const moneyRooms = (clicks: ClickCounts) => [
   ...room(billingApi, { ...billing, ...lowBalance }),
   ...room(ratesApi, rates),
-  ...room(adSpendApi, { ...adSpend, ...spendImport, ...spreadDeeds(clicks) }),
+  ...room(adSpendApi, { ...adSpend, ...adSpend.entryDeeds(clicks.hasClicks), ...spendImport, ...spreadDeeds(clicks) }),
   ...room(spendAccountsApi, spendAccounts),
 ]
 

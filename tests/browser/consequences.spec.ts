@@ -15,7 +15,7 @@ test('after archiving an offer, a message names the campaigns whose visitors go 
   await page.getByRole('menuitem', { name: 'Archive', exact: true }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Archive' }).click()
   await expect(
-    page.getByText('Visitors of these campaigns now go to the fallback, if there is one: Strayed campaign.').first(),
+    page.getByText('Visitors of these campaigns now go to the fallback: Strayed campaign.').first(),
   ).toBeVisible()
 })
 

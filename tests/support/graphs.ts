@@ -66,7 +66,7 @@ const complete = (field: (typeof CONDITION_FIELDS)[number]): Partial<FlowNode> =
     ? { field, days: [...DAYS].slice(0, 3), from_time: '22:00', to_time: '04:00', time_zone: 'Europe/Berlin' }
     : field === 'device'
       ? { field, values: ['mobile'] }
-      : { field, values: ['de', 'en'] }
+      : { field, ...(field === 'uniqueness' || field === 'bot' ? {} : { values: ['de', 'en'] }) }
 
 /** A step that leads on: its kind, and the later nodes it leads to. */
 type Spec = { kind: 'condition' | 'split' | 'landing'; field: number; picks: number[]; weights: number[] }

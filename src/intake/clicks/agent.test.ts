@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isAgentName } from '../../traffic/click-flows/agent-names.ts'
 import { agentOf, isAhead, isTracked } from './agent.ts'
 
 const PHONE =
@@ -23,6 +24,12 @@ test('people are told by device, system and browser, in apps as well', () => {
       'Mobile Safari',
     ],
     [
+      'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.1 Safari/605.1.15',
+      'desktop',
+      'Mac OS',
+      'Safari',
+    ],
+    [
       'Mozilla/5.0 (SMART-TV; Linux; Tizen 6.0) AppleWebKit/538.1 (KHTML, like Gecko) Version/6.0 TV Safari/538.1',
       'other',
       'Tizen',
@@ -33,8 +40,13 @@ test('people are told by device, system and browser, in apps as well', () => {
     [`${IPHONE} musical_ly_30.0.0 JsSdk/2.0 BytedanceWebview/d8a21c6`, 'mobile', 'iOS', 'TikTok'],
     [`${IPHONE} Snapchat/12.36.0.40 (like Safari/8615.2.9.10.4, panda)`, 'mobile', 'iOS', 'Snapchat'],
   ]
-  for (const [user_agent, device, os, browser] of cases)
+  for (const [user_agent, device, os, browser] of cases) {
     assert.deepEqual(agentOf(user_agent), { kind: 'person', user_agent, device, os, browser })
+    assert.ok(
+      isAgentName('os', os, 'is') && isAgentName('browser', browser, 'is'),
+      'a condition on it would be warned of',
+    )
+  }
 })
 
 test('crawlers and link previews are told from people', () => {

@@ -5,6 +5,7 @@ import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Amount, FAITHFUL, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
+import { Warnings } from '../../contract/warnings.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
 
@@ -64,7 +65,7 @@ export const recordConversion = endpoint({
     'Charges the balance once per person, forwards to the ad account, fires postbacks. Sending the same clickId, type and nonce again ' +
     'answers the stored event with Idempotent-Replayed: true and does nothing else. Idempotency-Key is used if the nonce is missing.',
   body: ConversionDraft,
-  reply: ConversionEvent,
+  reply: ConversionEvent.extend({ warnings: Warnings.optional() }).meta({ id: 'RecordedConversion' }),
   status: 201,
   quota: 'events',
   once: true,

@@ -16,6 +16,7 @@ import { readConversion } from './intake.ts'
 import type { ConversionSource } from './items.ts'
 import type { StoredEvent } from './organization-state.ts'
 import { EVENT_COLUMNS } from './reads.ts'
+import { payloadWarnings } from './warnings.ts'
 
 /** The event's money, joined as `m`. Amounts are text, because JSON numbers would lose digits. */
 export const ORIGINAL = `
@@ -75,7 +76,7 @@ const FIND = listOf(`and e.id in (
 /** The deeds of the room, on the queue that the process runs. */
 export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
   return {
-    /** Returns the event's row; a resend is answered with `Idempotent-Replayed: true`. */
+    /** Returns the event's row, with warnings if there are any; a resend is answered with `Idempotent-Replayed: true`. */
     async recordConversion(context: Context<typeof api.recordConversion>, { body }: Call<typeof api.recordConversion>) {
       const { actor, idempotency_key, arrived_at } = context
       const { org_id } = actor
@@ -86,7 +87,8 @@ export function eventDeeds(conversions: Pick<Conversions, 'record'>) {
       const conversion = readConversion(body, { org_id, ...from, idempotency_key, arrived_at })
       const { event, replayed } = await conversions.record(conversion)
       if (replayed) context.header('idempotent-replayed', 'true')
-      return event
+      const warnings = payloadWarnings({ ...body, nonce: body.nonce ?? idempotency_key })
+      return warnings.length === 0 ? event : { ...event, warnings }
     },
 
     async listEvents({ database, actor }: Context<typeof api.listEvents>, { query }: Call<typeof api.listEvents>) {

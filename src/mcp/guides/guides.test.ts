@@ -260,10 +260,9 @@ describe('guides', () => {
     const refusals = await guide('refusals')
     for (const name of TOOLS.flatMap(({ endpoint }) => endpoint.refuses ?? [])) {
       const entry: { status: number; error: string; code?: string } = REFUSALS[name]
-      assert.ok(
-        refusals.includes(`- ${entry.status}${entry.code === undefined ? '' : ` \`${entry.code}\``}: ${entry.error}`),
-        name,
-      )
+      const line = `- ${entry.status}${entry.code === undefined ? '' : ` \`${entry.code}\``}: ${entry.error}`
+      // A key deletes campaigns without archiving them, and no tool archives one.
+      assert.equal(refusals.includes(line), name !== 'campaign_not_archived', name)
     }
   })
 })

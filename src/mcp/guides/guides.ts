@@ -100,8 +100,12 @@ const OF_GATE: readonly RefusalName[] = [
   'service_unavailable',
 ]
 
+/** Refusals of the tools' routes that only people get: a key deletes a campaign without archiving it first, which no tool can do. */
+const OF_PEOPLE: ReadonlySet<RefusalName> = new Set(['campaign_not_archived'])
+
 function refusals(): string {
-  const names = new Set([...OF_GATE, ...TOOLS.flatMap(({ endpoint }) => endpoint.refuses ?? [])])
+  const ofTools = TOOLS.flatMap(({ endpoint }) => endpoint.refuses ?? [])
+  const names = new Set([...OF_GATE, ...ofTools.filter(name => !OF_PEOPLE.has(name))])
   const rows = [...names].map(name => {
     const { status, error, code, hint }: (typeof REFUSALS)[RefusalName] & { code?: string; hint?: string } =
       REFUSALS[name]

@@ -15,7 +15,7 @@ const COST = {
     amount: { type: 'string' },
     max: { type: 'string' },
   },
-  description: 'USD per click',
+  description: 'USD: cpc per click, cpm per thousand',
 }
 
 const fields = {

@@ -32,7 +32,7 @@ export const conversionTools = [
       },
     },
     // The route answers a resend with the stored row only, so a different payout is reported here.
-    addToReply: ({ payout }, { body, isReplayed }) =>
-      isReplayed ? { replayed: true, warnings: payoutWarnings(body?.['payout'], payout) } : {},
+    addToReply: ({ payout, warnings = [] }, { body, isReplayed }) =>
+      isReplayed ? { replayed: true, warnings: [...warnings, ...payoutWarnings(body?.['payout'], payout)] } : {},
   }),
 ]

@@ -17,7 +17,7 @@ export const funnelTools = [
     endpoint: funnels.createFunnel,
     hints: CREATES,
     description:
-      'Creates a funnel: it divides visitors among landings, then among offers, by weight. Each visitor keeps theirs. Needs at least one landing or offer. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": []}.',
+      'Divides visitors among landings, then among offers, by weight. Each visitor keeps theirs. Needs at least one landing or offer. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": []}.',
     fields,
   }),
   tool({

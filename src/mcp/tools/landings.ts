@@ -6,7 +6,7 @@ import { LANDING_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in the dashboard.',
-  url: 'Address of the page, with macros, such as https://page.example/?clickid={click_id}&zone={sub1}.',
+  url: 'Address of the page, with macros, such as https://page.example/?clickid={click_id}.',
 }
 
 export const landingTools = [
@@ -16,7 +16,7 @@ export const landingTools = [
     endpoint: landings.createLanding,
     hints: CREATES,
     description:
-      'Registers a landing: a page of yours that visitors of a funnel or click flow see before the offer. Returns its id. Link from the page to the offer with {base address}/o/{click_id}.',
+      'A page of yours that visitors of a funnel or click flow see before the offer. Returns its id. Link from the page to the offer with {base address}/o/{click_id}.',
     fields,
   }),
   tool({

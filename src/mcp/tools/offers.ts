@@ -2,16 +2,16 @@
 import { VISIT_MACROS } from '../../contract/address.ts'
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import * as offers from '../../traffic/offers/api.ts'
-import { leftOut, tool } from '../tool.ts'
+import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
 import { OFFER_ID } from './words.ts'
 
 const fields = {
   name: 'Name shown in reports.',
   url: `Address for visitors, such as https://shop.example/?aff={click_id}. Macros: ${VISIT_MACROS}.`,
-  payout: `US dollars for a conversion without a payout of its own, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
+  payout: `Amount for a conversion without a payout of its own, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
   payout_types: 'Event types that earn the payout. None: all.',
-  payout_currency: leftOut('tools use US dollars only; other currencies are set in the dashboard'),
+  payout_currency: 'As EUR. None: US dollars.',
 }
 
 export const offerTools = [
@@ -41,7 +41,7 @@ export const offerTools = [
     description:
       'REPLACES THE WHOLE OFFER: omitted fields are cleared. No tool shows the current values, so ask for all of them first. The status stays.',
     id: { name: 'offer_id', text: OFFER_ID },
-    fields: { ...fields, url: 'Address for visitors, with macros, such as https://shop.example/?aff={click_id}.' },
+    fields: { ...fields, url: 'Address for visitors, with macros.' },
   }),
   tool({
     name: 'service_delete_offer',

@@ -6,8 +6,8 @@ import { readReport } from '../../reading/reports/api.ts'
 import { tool } from '../tool.ts'
 import { READS } from './hints.ts'
 
-const START = 'ISO 8601 UTC, inclusive; at most 92 days before date_to.'
-const END = 'Inclusive. A date alone means midnight; for a whole day write 2026-03-31T23:59:59.999Z.'
+const START = 'ISO 8601 UTC; at most 92 days before date_to.'
+const END = 'Inclusive. A date alone is its midnight; whole day: 2026-03-31T23:59:59.999Z.'
 const ONLY_CAMPAIGN = 'Only this campaign. Unknown or outside this key: no rows.'
 
 /** The figures in a row of the report. */
@@ -20,7 +20,7 @@ export const readingTools = [
     endpoint: listClicks,
     hints: READS,
     description:
-      'Lists clicks, newest first, 50 per page, by default of the last 30 days. While next_cursor is not null, call again with it as cursor and the same filters. For sums use service_get_report.',
+      'Clicks, newest first, 50 per page, by default the last 30 days. While next_cursor is not null, call again with it as cursor and the same filters. For sums use service_get_report.',
     unlessGiven: { limit: 50 },
     fields: {
       date_from: START,

@@ -49,7 +49,12 @@ describe('recording spend', () => {
     const body = { campaign_id: toWireId(campaign_id), day: '2026-03-02', amount: 12.5 }
     const first = await put(key, body)
     assert.equal(first.statusCode, 200, first.body)
-    assert.deepEqual(first.json(), { ...body, sub1: '', amount: '12.5', deleted: false, warnings: [] })
+    const { warnings, ...recorded } = first.json<{ warnings: { code: string }[] }>()
+    assert.deepEqual(recorded, { ...body, sub1: '', amount: '12.5', deleted: false })
+    assert.deepEqual(
+      warnings.map(({ code }) => code),
+      ['no_clicks'],
+    )
     const again = await house.call('PUT', '/api/ad-spend', {
       cookie,
       body: { ...body, amount: '0.0000005', sub1: null },

@@ -3,6 +3,7 @@
  * `booked_spend` and `spend_spreads`, the spend that was not entered per cell. A row is replaced as a whole, so sending it again changes nothing.
  */
 import { type Kysely, sql } from 'kysely'
+import type pg from 'pg'
 import { USD } from '../../contract/currencies.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
@@ -31,11 +32,25 @@ const ORIGINAL = sql<AdSpendRow['original']>`
       'rate_day', rate_day, 'rate_source', rate_source) end`
 type AdSpendRow = api.AdSpend
 
+/** Whether clicks of the campaign, day and sub1 (undefined: any) are counted; provided by `reading`, which this wing may not import. */
+export type HasClicks = (
+  reads: pg.Pool,
+  wanted: { readonly org_id: number; readonly campaign_id: string; readonly sub1: string | undefined },
+  day: string,
+) => Promise<boolean>
+
+/** The deed that records spend, with the function that looks for clicks. */
+export const entryDeeds = (hasClicks: HasClicks) => ({
+  recordAdSpend: (context: Context<typeof api.recordAdSpend>, call: Call<typeof api.recordAdSpend>) =>
+    recordAdSpend(hasClicks, context, call),
+})
+
 /**
  * Sets the spend of a campaign, day and sub1, or deletes it if the amount is empty. Refuses `campaign_scope_forbidden` for a campaign outside
  * a key's list, `object_not_found` for a campaign of another organization, `rate_unknown` for a currency without a rate for the day.
  */
-export async function recordAdSpend(
+async function recordAdSpend(
+  hasClicks: HasClicks,
   context: Context<typeof api.recordAdSpend>,
   { body }: Call<typeof api.recordAdSpend>,
 ) {
@@ -72,8 +87,18 @@ export async function recordAdSpend(
   const [converted] = money
   if (converted === undefined) throw unknownRate({ currency, day })
   const row = { campaign_id, day, sub1, ...converted, source: actor.kind === 'key' ? 'api' : 'manual' } as const
-  return { ...(await setSpend(db, org_id, row)), deleted: false, warnings: futureWarnings([day], Date.now()) }
+  const spend = await setSpend(db, org_id, row)
+  const early = futureWarnings([day], Date.now())
+  const wanted = { org_id, campaign_id, sub1: sub1 === '' ? undefined : sub1 }
+  const isVain = early.length === 0 && !(await hasClicks(context.database.reads, wanted, day))
+  return { ...spend, deleted: false, warnings: isVain ? [withoutClicks(day, sub1)] : early }
 }
+
+const withoutClicks = (day: string, sub1: string): Warning => ({
+  code: 'no_clicks',
+  field: sub1 === '' ? 'day' : 'sub1',
+  message: `The campaign has no counted click ${sub1 === '' ? '' : 'with this sub1 '}on ${day} (UTC), so this spend stands in the report without clicks. Check ${sub1 === '' ? 'the day' : 'day and sub1'}, and delete a wrong amount.`,
+})
 
 type UnconvertedAmount = CurrencyDay & { readonly amount: string }
 /** US dollars, with the original amount if that was in another currency. */

@@ -17,7 +17,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { unknownRate } from '../rates/rate-of-day.ts'
-import { spendInDollars } from './ad-spend.ts'
+import { type HasClicks, spendInDollars } from './ad-spend.ts'
 import type * as api from './api.ts'
 import { bookSpend, unbookSpend } from './booked.ts'
 import { rowsToBook, divideByWeights } from './share.ts'
@@ -34,6 +34,7 @@ type CellClicks = { readonly day: string; readonly sub1: string; readonly clicks
 /** Counts clicks; provided by `reading`, which this wing may not import. Days are UTC days. The window includes both ends. */
 export type ClickCounts = {
   readonly clicksByCell: (reads: pg.Pool, scope: SpreadScope, window: Window) => Promise<CellClicks[]>
+  readonly hasClicks: HasClicks
   /** The days on which clicks have a cost of their own. */
   readonly daysWithCost: (reads: pg.Pool, scope: SpreadScope, days: readonly string[]) => Promise<string[]>
 }

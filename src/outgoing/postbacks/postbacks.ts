@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId, NIL_ID } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { macroWarnings } from '../../contract/warnings.ts'
+import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Config } from '../../ground/config.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -104,7 +104,16 @@ export async function createPostbackRule(
       .$castTo<RuleRow>()
       .executeTakeFirstOrThrow()
   })
-  return { ...ruleShown(row), warnings: warningsOn(body) }
+  const isForAll = actor.kind === 'key' && body.campaign_id == null
+  return { ...ruleShown(row), warnings: [...warningsOn(body), ...(isForAll ? [ALL_CAMPAIGNS] : [])] }
+}
+
+/** Only for keys: the dashboard's form shows which campaigns a rule is for. */
+const ALL_CAMPAIGNS: Warning = {
+  code: 'all_campaigns',
+  field: 'campaign_id',
+  message:
+    'No campaign was named, so the rule fires for the conversions of all campaigns, including future ones. To restrict it, set campaign_id.',
 }
 
 /**
@@ -160,7 +169,7 @@ export async function updatePostbackRule(
 type RuleChanges = Call<typeof api.updatePostbackRule>['body']
 
 const warningsOn = ({ url }: RuleChanges) =>
-  macroWarnings('url', url === undefined ? [] : api.unknownPostbackMacros(url))
+  url === undefined ? [] : addressWarnings('url', url, api.unknownPostbackMacros(url))
 
 /** The columns to change. Switching a rule on clears the notice that Sluice had switched it off. */
 const changesOf = (body: RuleChanges) => ({

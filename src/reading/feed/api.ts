@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
 import { LADDER } from '../../contract/ladder.ts'
-import { date_from, date_to, rawParameter, WindowWarnings } from '../../contract/window.ts'
+import { date_from, date_to, rawParameter, ReadWarnings } from '../../contract/window.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 import { campaign_id } from '../reports/api.ts'
 
@@ -47,7 +47,7 @@ const declared = {
     cursor: rawParameter({ description: 'next_cursor of the page before, unchanged' }),
     limit: rawParameter({ description: 'Rows of a page, 1 to 1000, 100 unless given' }),
   }),
-  reply: Page(FeedClick).extend({ warnings: WindowWarnings }),
+  reply: Page(FeedClick).extend({ warnings: ReadWarnings }),
   replyIsShaped: true,
   refuses: ['invalid_window', 'window_too_wide', 'invalid_status', 'invalid_tracked', 'invalid_cursor'],
 } as const

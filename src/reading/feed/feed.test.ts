@@ -36,6 +36,11 @@ async function read(key: string, query = ''): Promise<Feed> {
   return response.json<Feed>()
 }
 
+async function pageWithoutWarnings(key: string, query: string): Promise<Feed> {
+  const { data, next_cursor } = await read(key, query)
+  return { data, next_cursor }
+}
+
 async function refused(key: string, query: string): Promise<string> {
   const response = await house.call('GET', `/api/v1/clicks?${query}`, { key })
   assert.equal(response.statusCode, 400, response.body)
@@ -197,7 +202,10 @@ describe('filters', () => {
     await seedCountedClicks(house.database, other.org_id, [{ at: NOON, campaign_id: foreign }])
     await seedCountedClicks(house.database, org_id, [{ at: NOON }])
     for (const campaign_id of [toWireId(foreign), toWireId(newId()), '', 'x', '{campaign_id}', '0'.repeat(26)])
-      assert.deepEqual(await read(key, `${WEEK}&campaign_id=${campaign_id}`), { data: [], next_cursor: null })
+      assert.deepEqual(await pageWithoutWarnings(key, `${WEEK}&campaign_id=${campaign_id}`), {
+        data: [],
+        next_cursor: null,
+      })
   })
 })
 
@@ -223,7 +231,7 @@ describe('refusals', () => {
     ]
     for (const [query, code] of codes) assert.equal(await refused(key, query), code, query)
     for (const query of ['date_from=2026-01-01&date_to=2026-04-03T00:00:00Z', 'campaign_id=a&campaign_id=b'])
-      assert.deepEqual(await read(key, query), { data: [], next_cursor: null })
+      assert.deepEqual(await pageWithoutWarnings(key, query), { data: [], next_cursor: null })
   })
 
   test('a limit out of range is clamped, and one that is not a whole number is the default', async () => {

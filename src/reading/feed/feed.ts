@@ -9,20 +9,12 @@ import { firstIdAt, timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
 import type { Moment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
-import {
-  after,
-  momentOf,
-  type RawParameter,
-  singleValue,
-  type Window,
-  windowBetween,
-  windowWarnings,
-} from '../../contract/window.ts'
+import { after, momentOf, type RawParameter, singleValue, type Window, windowBetween } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
 import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
-import { campaignsOf } from '../reports/question.ts'
+import { campaignsOf, readWarnings } from '../reports/question.ts'
 import * as api from './api.ts'
 import { openCursor, sealCursor } from './cursor.ts'
 import { SOUGHT, type Sought, stretchesOf } from './days.ts'
@@ -88,7 +80,7 @@ async function pageOf({ database, secrets, actor }: Asking, query: FeedQuery) {
   const more = clicks.length > page.limit && last !== undefined
   const cursor = more && { id: last.id, ...(defaulted && { bounds: page.window }) }
   const wire = wireIds()
-  const warnings = windowWarnings(query.date_to)
+  const warnings = readWarnings(query)
   return {
     data: data.map(row => wireClick(row, wire)),
     next_cursor: cursor ? sealCursor(secrets, actor.org_id, cursor) : null,

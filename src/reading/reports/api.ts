@@ -6,7 +6,7 @@ import { EventType } from '../../contract/event-types.ts'
 import { Instant, Money } from '../../contract/fields.ts'
 import { FIGURES, type FigureKey, figureOf } from '../../contract/figures.ts'
 import { STAGES } from '../../contract/ladder.ts'
-import { date_from, date_to, rawParameter, WindowWarnings } from '../../contract/window.ts'
+import { date_from, date_to, rawParameter, ReadWarnings } from '../../contract/window.ts'
 
 export const DIMENSIONS = ['campaign', 'geo', 'sub1', 'offer', 'day'] as const
 export type ReportDimension = (typeof DIMENSIONS)[number]
@@ -58,7 +58,7 @@ export const Report = z
     truncated: z.boolean(),
     code: z.literal('result_truncated').optional(),
     hint: z.string().optional(),
-    warnings: WindowWarnings,
+    warnings: ReadWarnings,
   })
   .meta({ id: 'Report' })
 export type Report = z.output<typeof Report>

@@ -71,3 +71,20 @@ export async function daysWithCost(reads: pg.Pool, wanted: Wanted, days: readonl
   )
   return rows.map(({ day }) => day)
 }
+
+/** Whether clicks of the campaign, day (YYYY-MM-DD) and sub1 are counted. */
+export async function hasClicks(reads: pg.Pool, wanted: Wanted, day: string): Promise<boolean> {
+  const { org_id, campaign_id, sub1 = null } = wanted
+  const { rows } = await reads.query<{ found: boolean }>(
+    `select exists (
+      select 1 from report_day
+      where org_id = $1 and campaign_id = $2::uuid and dimension = ${sub1 === null ? UNITS.campaign : UNITS.sub1} and day = $3::date
+        and ($4::text is null or key = $4) and clicks > 0
+    ) or exists (
+      select 1 from report_delta
+      where org_id = $1 and campaign_id = $2::uuid and day = $3::date and ($4::text is null or sub1 = $4) and clicks > 0
+    ) as found`,
+    [org_id, campaign_id, day, sub1],
+  )
+  return rows[0]?.found === true
+}

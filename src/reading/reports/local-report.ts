@@ -7,7 +7,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { possible, singleValue, type Window, windowWarnings } from '../../contract/window.ts'
+import { possible, singleValue, type Window } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Ground, Member } from '../../ground/room.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
@@ -17,7 +17,7 @@ import { BY_KEY, conversionsOfEvents, convertedOf, IN_ALL } from './converted.ts
 import { type Cover, coverOf } from './cover.ts'
 import { dayOfId } from './fold-events.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
-import { campaignsOf, reportWindowOf } from './question.ts'
+import { campaignsOf, readWarnings, reportWindowOf } from './question.ts'
 import { daysTaken, IS_ANY_LEFT, listed, ofClicks, SLOT_MS, SLOT_NUMBERS, SLOTS_KEPT_DAYS, slotOfId } from './slots.ts'
 import type { Put } from './sources.ts'
 import { ALL_CAMPAIGNS, countsIn, UNITS, verdictsIn } from './units.ts'
@@ -55,7 +55,7 @@ export async function localReport(
   const { found, converted, all } = isEmpty
     ? NOTHING
     : await runLocalReport(database, actor.org_id, { dimension, window: whole, campaigns, shifts, goals }, now)
-  const warnings = windowWarnings(query.date_to)
+  const warnings = readWarnings(query)
   return {
     dimension,
     window: { from: new Date(window.from).toISOString(), to: new Date(window.to).toISOString() },

@@ -1,7 +1,15 @@
 /** Reads the query of a report, and the parts that the feed has too, with refusals in the order of the contract. */
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { momentOf, type RawParameter, singleValue, type Window, windowBetween } from '../../contract/window.ts'
+import {
+  momentOf,
+  type RawParameter,
+  singleValue,
+  type Window,
+  windowBetween,
+  windowWarnings,
+} from '../../contract/window.ts'
+import type { Warning } from '../../contract/warnings.ts'
 import type { Key, Member } from '../../ground/room.ts'
 import { isInScope } from '../../ground/scope.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
@@ -41,4 +49,14 @@ export function campaignsOf(actor: Member | Key, sent: RawParameter): readonly s
   if (sent === undefined) return actor.kind === 'key' ? actor.campaigns : null
   const id = typeof sent === 'string' ? toUuid(sent) : undefined
   return id !== undefined && id !== NO_ID && isInScope(actor, id) ? [id] : []
+}
+
+/** The warnings of a read: an end that is a date alone, and a campaign_id that no campaign can have. */
+export function readWarnings({ date_to, campaign_id }: Pick<ReportQuery, 'date_to' | 'campaign_id'>): Warning[] {
+  const warnings = windowWarnings(date_to)
+  if (campaign_id === undefined || (typeof campaign_id === 'string' && toUuid(campaign_id) !== undefined))
+    return warnings
+  const sent = typeof campaign_id === 'string' ? JSON.stringify(campaign_id.slice(0, 50)) : 'a repeated campaign_id'
+  const message = `${sent} is not the id of a campaign, so nothing is found. Send one id, or leave campaign_id out for all campaigns.`
+  return [...warnings, { code: 'not_an_id', field: 'campaign_id', message }]
 }

@@ -7,7 +7,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import { USD } from '../../contract/currencies.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { possible, type Window, windowWarnings } from '../../contract/window.ts'
+import { possible, type Window } from '../../contract/window.ts'
 import type { Statement, Value } from '../../ground/db/statement.ts'
 import type { Context, Ground } from '../../ground/room.ts'
 import { COUNTERS, STATUS_COUNTERS } from '../../intake/counters/deltas.ts'
@@ -17,7 +17,7 @@ import { BY_KEY, CONVERTED, conversionsOf, convertedOf, IN_ALL } from './convert
 import { coverOf } from './cover.ts'
 import { clicksKeptFrom, inWholeDays, mayBeGone } from './kept.ts'
 import { localDimensionOf, localReport } from './local-report.ts'
-import { type ReportQuery, type ReportQuestion, reportQuestionOf } from './question.ts'
+import { readWarnings, type ReportQuery, type ReportQuestion, reportQuestionOf } from './question.ts'
 import { inReportingCurrency } from './reporting-currency.ts'
 import { type Put, sourcesOf } from './sources.ts'
 import { countsIn, verdictsIn } from './units.ts'
@@ -91,7 +91,7 @@ async function report({ database, actor }: Asking, query: ReportQuery, question:
   const apart = rows.find(row => row['key'] === null)
   const keyed = rows.filter((row): row is KeyedRow => row['key'] !== null)
   const shownRows = keyed.slice(0, MOST_ROWS)
-  const warnings = windowWarnings(query.date_to)
+  const warnings = readWarnings(query)
   const figuresOf = (row: SqlRow, prefix: '' | 'total_') => ({
     ...numbersOf(row, prefix, hasCost(dimension)),
     ...(asMember && { ...ofClicks(row, prefix), ...convertedOf(row, prefix) }),

@@ -190,7 +190,7 @@ export async function deleteCampaign(
   { params }: Call<typeof api.deleteCampaign>,
 ) {
   const { db, actor } = context
-  const { id, name, status } = await campaignOf(db, actor.org_id, idOf(params.id))
+  const { id, name, status, fallback_url } = await campaignOf(db, actor.org_id, idOf(params.id))
   requireScope(actor, id)
   const mustBeArchived = actor.kind === 'member'
   if (mustBeArchived && status !== 'archived') refuse('campaign_not_archived')
@@ -198,7 +198,11 @@ export async function deleteCampaign(
   await writeCampaign(db, actor.org_id, id, now, { deleted_at: now }, mustBeArchived)
   await announceChange(db, actor.org_id, id)
   // A paused or archived campaign sent its visitors to the fallback before.
-  return { ok: true as const, id, campaigns_on_fallback: status === 'active' ? [{ id, name }] : [] }
+  return {
+    ok: true as const,
+    id,
+    campaigns_on_fallback: status === 'active' ? [{ id, name, has_fallback: fallback_url !== null }] : [],
+  }
 }
 
 const withLink = async (context: Parameters<typeof withLinks>[0], row: CampaignRow): Promise<api.Campaign> =>

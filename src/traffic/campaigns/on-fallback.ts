@@ -38,7 +38,7 @@ export async function campaignsOnFallback(
   return leading
     .filter(({ to, fallback_url }) => (to === null ? ALWAYS : closed.get(to))?.(fallback_url !== null) === true)
     .filter(campaign => isInScope(actor, campaign.id))
-    .map(({ id, name }) => ({ id, name }))
+    .map(({ id, name, fallback_url }) => ({ id, name, has_fallback: fallback_url !== null }))
 }
 
 /**

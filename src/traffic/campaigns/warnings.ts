@@ -4,7 +4,7 @@
  */
 import type { Kysely } from 'kysely'
 import { fieldsOf } from '../../contract/json.ts'
-import { macroWarnings, type Warning } from '../../contract/warnings.ts'
+import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Context } from '../../ground/room.ts'
 import { unknownMacros } from '../addresses/preview.ts'
@@ -30,8 +30,8 @@ export async function warningsOn(
     row.destination.type === 'click_flow' &&
     row.fallback_url === null
   return [
-    ...macroWarnings('destination.url', unknownMacros(url)),
-    ...macroWarnings('fallback_url', unknownMacros(fallback_url ?? null)),
+    ...addressWarnings('destination.url', url, unknownMacros(url)),
+    ...addressWarnings('fallback_url', fallback_url ?? null, unknownMacros(fallback_url ?? null)),
     ...(isOpenEnded ? [NO_FALLBACK] : []),
     ...(destination === undefined && actor.kind === 'key'
       ? []

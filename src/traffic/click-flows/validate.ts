@@ -103,10 +103,12 @@ function faultsOfPlace({ type, bot_id, app, start }: FlowNode & { type: 'bot' | 
 function faultsOfCondition(node: FlowNode): string[] {
   const { field, match } = node
   if (field == null) return ['has no field. Choose the field that it checks.']
+  const values = node.values ?? []
+  // Ignored values could mean the opposite: bot with "false" would send crawlers to yes.
+  if ((field === 'uniqueness' || field === 'bot' || field === 'time') && values.length > 0) return [NO_VALUES[field]]
   if (field === 'uniqueness' || field === 'bot') return []
   if (field === 'time') return faultsOfTime(node)
   const takesNone = match === 'is_set' && field !== 'geo' && field !== 'device' && field !== 'language'
-  const values = node.values ?? []
   if (values.length === 0 && !takesNone) return ['has no values. Enter at least one that leads to yes (values).']
   if (field === 'geo') return listed(values, /^[A-Za-z]{2}$/, 'a country code of two letters such as DE')
   if (field === 'language')
@@ -115,6 +117,12 @@ function faultsOfCondition(node: FlowNode): string[] {
     return listed(values, new RegExp(`^(${DEVICES.join('|')})$`, 'i'), `one of ${DEVICES.join(', ')}`)
   return []
 }
+
+const NO_VALUES = {
+  uniqueness: 'takes no values: yes means a new visitor, no a returning one. Remove its values.',
+  bot: 'takes no values: yes means a crawler, no a person. Remove its values.',
+  time: 'takes no values. Remove them, and choose days, or from_time and to_time.',
+} as const
 
 function listed(values: readonly string[], form: RegExp, what: string): string[] {
   const wrong = values.filter(value => !form.test(value))

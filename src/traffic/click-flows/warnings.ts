@@ -4,9 +4,10 @@
  */
 import { type Kysely, sql } from 'kysely'
 import { COUNTRIES, likelyCountry } from '../../contract/countries.ts'
-import { macroWarnings, type Warning } from '../../contract/warnings.ts'
+import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { unknownMacros } from '../addresses/preview.ts'
+import { isAgentName, likelyAgentName } from './agent-names.ts'
 import type { FlowNode, Graph } from './api.ts'
 import { nameOf } from './validate.ts'
 
@@ -14,11 +15,14 @@ import { nameOf } from './validate.ts'
 export function graphWarnings({ nodes }: Graph): Warning[] {
   return nodes.flatMap((node, at) => {
     const field = `graph.nodes.${at}`
-    const macros = node.type === 'redirect' ? macroWarnings(`${field}.url`, unknownMacros(node.url ?? null)) : []
-    return [...countryWarnings(node, `${field}.values`), ...macros].map(warning => ({
-      ...warning,
-      message: `Node ${nameOf(node)}: ${warning.message}`,
-    }))
+    const { type, url = null } = node
+    const macros = type === 'redirect' ? addressWarnings(`${field}.url`, url, unknownMacros(url)) : []
+    return [...countryWarnings(node, `${field}.values`), ...valueWarnings(node, `${field}.values`), ...macros].map(
+      warning => ({
+        ...warning,
+        message: `Node ${nameOf(node)}: ${warning.message}`,
+      }),
+    )
   })
 }
 
@@ -32,6 +36,58 @@ function countryWarnings({ type, field: conditionField, values }: FlowNode, fiel
       likely === undefined ? 'Write the ISO code, such as DE.' : `Did you mean ${likely} (${COUNTRIES.get(likely)})?`
     return { code: 'unknown_country', field, message: `no visitor comes from ${code}. ${advice}` }
   })
+}
+
+/** Values of other conditions that match nobody. */
+function valueWarnings(node: FlowNode, field: string): Warning[] {
+  if (node.type !== 'condition') return []
+  const faults = (node.values ?? []).flatMap(value => faultOfValue(node, value) ?? [])
+  return faults.slice(0, 5).map(message => ({ code: 'matches_nobody', field, message }))
+}
+
+/** Why a value matches nobody; undefined if it may match somebody. */
+function faultOfValue({ field, match }: FlowNode, value: string): string | undefined {
+  if (field === 'language') return faultOfLanguage(value)
+  if (match === 'is_set' || field == null) return undefined
+  const wildcard = field.startsWith('sub')
+    ? WILDCARD_OF_SUB
+    : field === 'os' || field === 'browser'
+      ? /[*%]/
+      : undefined
+  if (wildcard?.test(value))
+    return `${value} is compared as it stands, because there are no wildcards. For any value set match to is_set, for a part to contains or starts_with.`
+  if ((field !== 'os' && field !== 'browser') || isAgentName(field, value, match ?? 'is')) return undefined
+  const likely = likelyAgentName(field, value)
+  const what = field === 'os' ? 'operating system' : 'browser'
+  return `no ${what} is known as ${value}. ${likely === undefined ? 'Write the name as clicks show it.' : `Did you mean ${likely}?`}`
+}
+
+/** A sub that begins or ends with a wildcard. A percent sign in the middle may be part of a real value. */
+const WILDCARD_OF_SUB = /^[*%]|[*%]$/
+
+const languages = new Intl.DisplayNames('en', { type: 'language', fallback: 'none' })
+/** Language codes by English name. */
+const codesOfLanguages = new Map(
+  Array.from('abcdefghijklmnopqrstuvwxyz')
+    .flatMap((first, _, letters) => letters.map(second => first + second))
+    .flatMap(code => {
+      const name = languages.of(code)
+      return name === undefined ? [] : [[name.toLowerCase(), code] as const]
+    }),
+)
+
+function faultOfLanguage(value: string): string | undefined {
+  const [first = ''] = value.toLowerCase().split(/[-_]/)
+  const code = codeOfLanguage(first)
+  if (code === first) return undefined
+  const likely = code ?? codesOfLanguages.get(first)
+  return `no browser sends ${first} as its language. ${likely === undefined ? 'Write a code such as en or pt-BR.' : `Did you mean ${likely}?`}`
+}
+
+/** The code that browsers send for a language code; undefined if it is none. */
+function codeOfLanguage(text: string): string | undefined {
+  if (!/^[a-z]{2,3}$/.test(text) || languages.of(text) === undefined) return undefined
+  return new Intl.Locale(text).language
 }
 
 /** The campaigns that lead to a live flow and have no fallback. Reads `campaigns`. */

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { macroWarnings } from '../../contract/warnings.ts'
+import { addressWarnings } from '../../contract/warnings.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -100,7 +100,7 @@ export async function deleteLanding(
   return { ok: true as const, id, campaigns_on_fallback }
 }
 
-const warningsOn = ({ url }: api.LandingDraft) => macroWarnings('url', unknownMacros(url))
+const warningsOn = ({ url }: api.LandingDraft) => addressWarnings('url', url, unknownMacros(url))
 
 type LandingRow = Omit<api.Landing, 'unknown_macros'>
 

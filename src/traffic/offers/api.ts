@@ -4,7 +4,7 @@ import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { Currency, USD } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
-import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
+import { EventType } from '../../contract/event-types.ts'
 import { Amount, Id, Instant, MAX_PAYOUT, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
@@ -58,7 +58,6 @@ export const OfferDraft = z.object({
   payout_types: z
     .array(EventType)
     .nullish()
-    .transform(types => EVENT_TYPES.filter(type => types?.includes(type)))
     .meta({ description: 'The event types that earn the payout; empty for all' }),
 })
 export type OfferDraft = z.output<typeof OfferDraft>
@@ -133,7 +132,7 @@ export const replaceOffer = endpoint({
   description: 'Fields that are not sent are cleared; the status does not change. Equal values change nothing.',
   body: OfferDraft,
   reply: WrittenOffer,
-  receipt: ['unknown_macros', 'status'],
+  receipt: ['unknown_macros', 'payout', 'payout_currency', 'payout_types', 'status'],
   refuses: ['object_not_found'],
 })
 

@@ -6,10 +6,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { CompiledQuery, type Kysely, sql } from 'kysely'
 import { dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
+import { EVENT_TYPES } from '../../contract/event-types.ts'
 import { toSixPlaces } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { macroWarnings, type Warning } from '../../contract/warnings.ts'
+import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -80,7 +81,7 @@ export async function replaceOffer(
   { params, body }: Call<typeof api.replaceOffer>,
 ) {
   const { offer, before } = await changeOffer(context.db, context.actor.org_id, params.id, columnsOf(body))
-  return { ...offer, warnings: await warningsOn(context, body, before.payout_currency) }
+  return { ...offer, warnings: await warningsOn(context, body, before) }
 }
 
 /** Archives or unarchives. An archived offer gets no new clicks and cannot be chosen anew. */
@@ -104,11 +105,12 @@ export async function deleteOffer(context: Context<typeof api.deleteOffer>, { pa
 
 type WriteContext = Pick<Context<typeof api.createOffer>, 'database' | 'config' | 'actor'>
 
-/** The warnings after a write: unknown macros, a missing rate of the payout's currency, and a currency `before` that the write cleared. */
-async function warningsOn({ database, config, actor }: WriteContext, draft: api.OfferDraft, before: string | null) {
-  const { url, payout, payout_currency: currency } = draft
-  const warnings = macroWarnings('url', unknownMacros(url))
-  if (currency === null) return before !== null && payout != null ? [...warnings, clearedWarning(before)] : warnings
+/** The warnings after a write: unknown macros, a missing rate of the payout's currency, and what the write cleared of the offer `before`. */
+async function warningsOn({ database, config, actor }: WriteContext, draft: api.OfferDraft, before: OfferRow | null) {
+  const { url, payout_currency: currency } = draft
+  const cleared = before === null ? [] : clearedWarnings(draft, before)
+  const warnings = [...addressWarnings('url', url, unknownMacros(url)), ...cleared]
+  if (currency === null) return warnings
   const pool = database.reads
   await wantRates({ pool, config })
   const place = { currency, day: dayOf(Date.now()) }
@@ -121,11 +123,34 @@ const rateWarning = (currency: string): Warning => ({
   field: 'payout_currency',
   message: `There is no rate for ${currency} today. Until there is one, conversions that use this payout are refused. Rates are fetched within a minute; otherwise set your own rate in Settings, Rates.`,
 })
-const clearedWarning = (before: string): Warning => ({
-  code: 'payout_currency_cleared',
-  field: 'payout_currency',
-  message: `The payout was in ${before} and is now in US dollars, because no payout_currency was sent. Send it with each replacement.`,
-})
+
+/** Fields that a replacement cleared because it did not send them. */
+function clearedWarnings(draft: api.OfferDraft, before: OfferRow): Warning[] {
+  const { payout, payout_currency, payout_types } = draft
+  const { payout_currency: currency } = before
+  const warnings: Warning[] = []
+  if (payout === undefined && before.payout !== null)
+    warnings.push({
+      code: 'field_cleared',
+      field: 'payout',
+      message:
+        'The offer had a payout and now has none, because none was sent. Conversions without a payout of their own earn nothing. Send all fields with each replacement.',
+    })
+  if (payout != null && payout_currency === null && currency !== null)
+    warnings.push({
+      code: 'payout_currency_cleared',
+      field: 'payout_currency',
+      message: `The payout was in ${currency} and is now in US dollars, because no payout_currency was sent. Send it with each replacement.`,
+    })
+  if (payout_types === undefined && before.payout_types.length > 0)
+    warnings.push({
+      code: 'field_cleared',
+      field: 'payout_types',
+      message:
+        'The offer paid for some event types only and now pays for all, because none were sent. Send all fields with each replacement.',
+    })
+  return warnings
+}
 
 type OfferRow = Omit<api.Offer, 'unknown_macros' | 'campaigns'>
 
@@ -146,7 +171,7 @@ const columnsOf = ({ name, url, payout, payout_currency, payout_types }: api.Off
   url,
   payout: payout ?? null,
   payout_currency,
-  payout_types,
+  payout_types: EVENT_TYPES.filter(type => payout_types?.includes(type)),
 })
 
 type Changes = Columns | Pick<Tables['offers'], 'status'> | 'deleted'

@@ -27,16 +27,21 @@ type ReplyWithWarnings = {
 export function notifyDone(title: string, answered: unknown, description?: string) {
   const { warnings = [], campaigns_on_fallback: campaigns = [] } = (answered ?? {}) as ReplyWithWarnings
   const words = warnings.filter(({ code }) => code !== 'unknown_macros').map(({ message }) => message)
-  if (campaigns.length > 0) words.unshift(fallbackInWords(campaigns.map(({ name }) => name)))
+  const named = (has: boolean) => campaigns.filter(({ has_fallback }) => has_fallback === has).map(({ name }) => name)
+  words.unshift(
+    ...inWords('Visitors of these campaigns now go to the fallback', named(true)),
+    ...inWords('These campaigns have no fallback, so their visitors now have nowhere to go', named(false)),
+  )
   if (words.length === 0) notify(title, description)
   else toasts.add({ title, description: words.join(' '), timeout: LONG_MS })
 }
 
 const MOST_NAMED = 5
 
-function fallbackInWords(names: readonly string[]): string {
+function inWords(what: string, names: readonly string[]): string[] {
+  if (names.length === 0) return []
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : ''
-  return `Visitors of these campaigns now go to the fallback, if there is one: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`
+  return [`${what}: ${names.slice(0, MOST_NAMED).join(', ')}${more}.`]
 }
 
 export function Toasts({ children }: { children: React.ReactNode }) {

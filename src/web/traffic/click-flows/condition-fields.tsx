@@ -96,8 +96,8 @@ function hoursOf(typed: string): number | null {
 
 const EXAMPLES: Record<string, string> = {
   language: 'en matches every English, pt-BR only Brazilian Portuguese',
-  os: 'Android, iOS, Windows, macOS, Linux',
-  browser: 'Chrome, Mobile Chrome, Safari, Mobile Safari, Firefox',
+  os: 'Android, iOS, Windows, Mac OS, Linux',
+  browser: 'Chrome, Safari, Mobile Safari, Firefox, Samsung Internet',
 }
 
 const split = (text: string): string[] => [...new Set(text.split(/[,\n]/).map(value => value.trim()))].filter(Boolean)
