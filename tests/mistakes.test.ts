@@ -82,8 +82,94 @@ describe('a click flow', () => {
   })
 })
 
+describe('a creation that is repeated with the same idempotency key', () => {
+  const count = async (path: string) => ((await house.call('GET', path, owner)).data()['data'] as unknown[]).length
+  let made = 0
+  const named = () => `Repeated ${(made += 1)}`
+  const graph = forked({ field: 'bot' })
+  const creations = async (): Promise<[tool: string, path: string, args: Body, body: Body][]> => {
+    const url = 'https://o.example/'
+    const { id: offer_id } = await byTool('create_offer', { name: 'O', url })
+    const { id: campaign_id } = await byTool('create_campaign', { name: 'C', redirect_url: url })
+    const offers = [{ offer_id, weight: 1 }]
+    const campaign = { name: named(), destination: { type: 'redirect', url } }
+    const row = (fields: Body): [Body, Body] => [fields, fields]
+    return [
+      ['create_offer', '/api/offers', ...row({ name: named(), url, payout: '7' })],
+      ['create_landing', '/api/landings', ...row({ name: named(), url })],
+      ['create_funnel', '/api/funnels', ...row({ name: named(), offers })],
+      ['create_click_flow', '/api/click-flows', ...row({ name: named(), graph })],
+      ['create_campaign', '/api/campaigns', { name: campaign.name, redirect_url: url }, campaign],
+      ['create_postback', '/api/postbacks', ...row({ event_type: 'lead', url, campaign_id })],
+    ]
+  }
+  const post = async (path: string, body: Body, idempotency_key: string, as: Body = { key }) => {
+    const reply = await house.call('POST', path, { ...as, body, headers: { 'idempotency-key': idempotency_key } })
+    const answer = reply.json<Answer>()
+    return { ...answer, code: answer['code'], status: reply.statusCode, replayed: reply.headers['idempotent-replayed'] }
+  }
+
+  test('happens once, also in a race, by tool and over HTTP', async () => {
+    for (const [tool, path, args, body] of await creations()) {
+      const where =
+        path === '/api/postbacks'
+          ? `${path}?campaign_id=${String(args['campaign_id'])}`
+          : `${path}?q=${String(args['name']).replace(' ', '+')}`
+      const race = await Promise.all(
+        Array.from({ length: 5 }, () => byTool(tool, { ...args, idempotency_key: `${tool}-1` })),
+      )
+      const [id] = new Set(race.map(({ id }) => id))
+      assert.deepEqual(
+        race.map(one => one.id),
+        Array.from({ length: 5 }, () => id),
+        tool,
+      )
+      assert.equal(race.filter(({ replayed }) => replayed === true).length, 4, tool)
+      assert.equal(await count(where), 1, tool)
+      // The tool and the route share the key's values: the same request is a repeat at either.
+      const again = await post(path, body, `${tool}-1`)
+      assert.deepEqual([again.status, again.id, again.replayed], [201, id, 'true'], tool)
+      const other = await post(path, body, `${tool}-2`)
+      assert.deepEqual([other.status, other.replayed, other.id === id], [201, undefined, false], tool)
+      assert.equal(await count(where), 2, tool)
+    }
+  })
+
+  test('is refused for another request, and after a change of the object', async () => {
+    const offer = { name: named(), url: 'https://o.example/' }
+    const { id } = await byTool('create_offer', { ...offer, idempotency_key: 'order' })
+    const otherBody = await byTool('create_offer', { ...offer, payout: '1', idempotency_key: 'order' })
+    const otherKind = await post('/api/landings', offer, 'order')
+    assert.deepEqual([otherBody['code'], otherKind.code], ['idempotency_key_used', 'idempotency_key_used'])
+    await house.call('PUT', `/api/offers/${id}`, { ...owner, body: { ...offer, payout: '99' } })
+    const changed = await byTool('create_offer', { ...offer, idempotency_key: 'order' })
+    assert.deepEqual([changed['status'], changed['code']], [409, 'idempotency_key_used'])
+    assert.ok(String(changed['error']).includes(id) && !JSON.stringify(changed).includes('99'))
+    assert.equal(await count(`/api/offers?q=${offer.name.replace(' ', '+')}`), 1)
+    const spaced = await byTool('create_offer', { ...offer, idempotency_key: 'a b' })
+    assert.match(String(spaced['error']), /idempotency_key: must be 1 to 128/)
+  })
+
+  test('is separate for each key and organization, and sessions have none', async () => {
+    const offer = { name: named(), url: 'https://o.example/' }
+    const other = await seedSignedIn(house)
+    const keys = await Promise.all([owner, other].map(org => seedKey(house.database, org, { rights: ALL_RIGHTS })))
+    const answers = await Promise.all([
+      post('/api/offers', offer, 'shared'),
+      ...keys.map(({ secret }) => post('/api/offers', offer, 'shared', { key: secret })),
+      post('/api/offers', offer, 'shared', owner),
+      post('/api/offers', offer, 'shared', owner),
+    ])
+    assert.equal(new Set(answers.map(({ id }) => id)).size, 5)
+    assert.deepEqual(
+      answers.map(({ status, replayed }) => [status, replayed]),
+      answers.map(() => [201, undefined]),
+    )
+  })
+})
+
 test('an amount with more than six decimals is rounded, with a warning', async () => {
-  const rounded = ({ warnings = [] }: Answer) => warnings.filter(({ code }) => code === 'amount_rounded')
+  const rounded = ({ warnings }: Answer) => warnings.filter(({ code }) => code === 'amount_rounded')
   const { id: campaign_id } = await byTool('create_campaign', {
     name: 'C',
     redirect_url: 'https://r.example/?c={click_id}',
@@ -174,7 +260,7 @@ test('a read by something that is no id of a campaign finds nothing, with a warn
   const { id } = await byTool('create_campaign', { name: 'C', redirect_url: 'https://r.example/' })
   const window = { dimension: 'day', date_from: '2026-03-01', date_to: '2026-03-02T00:00:00Z' }
   const pathOf = (campaign_id: string, path: string) =>
-    `${path}?${new URLSearchParams({ ...(path.endsWith('report') ? window : {}), campaign_id })}`
+    `${path}?${new URLSearchParams({ ...(path.endsWith('report') ? window : {}), campaign_id }).toString()}`
   for (const [campaign_id, wire] of [
     [['x'], '["x"]'],
     ['null', 'null'],

@@ -38,6 +38,8 @@ export type Endpoint = {
   readonly status?: number
   readonly quota?: QuotaName
   readonly once?: boolean
+  /** True, for a creation: a key may repeat it with the same Idempotency-Key within a day, which answers the first object. See `createOnce`. */
+  readonly repeatable?: true
   /** True, for a POST: it only reads, so no refusal of it says that something may have been saved. */
   readonly reads?: true
   /** True: the deed reads the request and writes the answer itself (redirects, beacons, sign-in). */
@@ -102,6 +104,9 @@ type Spelt<E extends Endpoint> = {
 } & (E['access'] extends string
   ? unknown
   : { readonly access: { readonly [K in Exclude<keyof E['access'], 'session' | 'key'>]: never } })
+
+/** The fields of a creation that a key may repeat. */
+export const REPEATABLE = { repeatable: true, headers: ['Idempotent-Replayed'] } as const satisfies Partial<Endpoint>
 
 /** Declares an endpoint. `status` is 200 unless given; `reply` is absent only for visits. */
 export function endpoint<const E extends Endpoint>(declaration: E & Spelt<E>): E {

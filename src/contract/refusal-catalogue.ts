@@ -220,6 +220,12 @@ const entries = {
     code: 'organization_limit',
     hint: 'Delete one that is no longer used, or ask the person who runs Sluice to raise MAX_WORKSPACES_PER_PERSON.',
   },
+  idempotency_key_used: {
+    status: 409,
+    error: 'this Idempotency-Key was used for another request',
+    code: 'idempotency_key_used',
+    hint: 'Nothing was created. Send another Idempotency-Key.',
+  },
   in_use: { status: 409, error: 'still in use', code: 'in_use' },
   ...TELEGRAM_REFUSALS,
   placeholder_left: {

@@ -207,14 +207,14 @@ function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furni
       body: body === undefined ? undefined : parsedBody(body, request.body, endpoint.misfit),
     }
     const { actor, arrived_at, ip, headers } = request
-    const idempotency_key = endpoint.once ? idempotencyKeyOf(request) : undefined
+    const idempotency_key = endpoint.once || endpoint.repeatable ? idempotencyKeyOf(request) : undefined
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
     const asked: CallCircumstances = { ip, origin, idempotency_key, arrived_at, header }
     const act = async () => {
       const result = withRoundings(endpoint, request.body, encoded(await run({ ...ground, ...asked, actor }, call)))
       return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, result) : result
     }
-    if (idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
+    if (!endpoint.once || idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }
 }

@@ -37,7 +37,7 @@ type Response = { description: string; headers?: OpenApiObject; content?: OpenAp
 
 /** The refusals that the gate itself can make before the deed of this endpoint runs. */
 function refusalsOfGate(endpoint: Endpoint): RefusalName[] {
-  const { access, query, once, route } = endpoint
+  const { access, query, once, repeatable, route } = endpoint
   const { path } = routeOf(endpoint)
   const names: RefusalName[] = ['internal_error', ...refusalsOfBodies(endpoint)]
   if (!route.startsWith('GET ') && path.startsWith('/api/') && !isKeyOnly(access))
@@ -55,6 +55,7 @@ function refusalsOfGate(endpoint: Endpoint): RefusalName[] {
   if (!isKeyOnly(access)) names.push(...refusalsOfSessions(endpoint))
   if (isKeyOnly(access) || isReading(endpoint)) names.push('read_timed_out')
   names.push(...refusalsOfKeys(endpoint))
+  if (repeatable) names.push('idempotency_key_used', 'invalid_request')
   if (once) names.push('in_flight', 'timed_out')
   return names
 }

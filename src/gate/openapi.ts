@@ -124,10 +124,11 @@ function queryParameters(endpoint: Endpoint, schemas: OpenApiObject): OpenApiObj
   }))
 }
 
-function headerParameters({ once }: Endpoint): OpenApiObject[] {
-  if (!once) return []
+function headerParameters({ once, repeatable }: Endpoint): OpenApiObject[] {
+  if (!once && !repeatable) return []
   const schema = { type: 'string', minLength: 1, maxLength: IDEMPOTENCY_KEY_LENGTH }
-  const description =
-    'Used as the nonce if the body has none. While a request with this key is in flight, another one is refused with 409. After 55 seconds the answer is 504.'
+  const description = repeatable
+    ? 'For API keys: the same request with the same value within a day answers the object that was created first, and creates no other.'
+    : 'Used as the nonce if the body has none. While a request with this key is in flight, another one is refused with 409. After 55 seconds the answer is 504.'
   return [{ name: 'Idempotency-Key', in: 'header', required: false, description, schema }]
 }

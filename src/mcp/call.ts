@@ -32,7 +32,7 @@ export async function callTool(
   given: Json,
   caller: ToolCaller,
 ): Promise<CallToolResult> {
-  const { method, url, body, objection } = tool.requestFor(given)
+  const { method, url, body, idempotency_key, objection } = tool.requestFor(given)
   const mark = { tool: tool.shown.name, record: caller.record, ...(objection === undefined ? {} : { objection }) }
   const response = await toolCall.run(
     mark,
@@ -45,6 +45,7 @@ export async function callTool(
           'x-api-key': caller.key,
           ...(caller.host === undefined ? {} : { host: caller.host }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(idempotency_key === undefined || objection !== undefined ? {} : { 'idempotency-key': idempotency_key }),
         },
         ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
       }),
@@ -68,9 +69,13 @@ function resultFor(
   const isReplayed = response.headers['idempotent-replayed'] === 'true'
   const answered = isRefused
     ? refusalFor(tool, response, caller)
-    : tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin })
+    : {
+        ...tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin }),
+        ...(isReplayed ? { replayed: true } : {}),
+      }
   const text = { type: 'text' as const, text: answerText(answered) }
-  const replayed = { type: 'text' as const, text: 'This conversion was recorded before. This call changed nothing.' }
+  const before = tool.endpoint.repeatable ? 'This object was created before.' : 'This conversion was recorded before.'
+  const replayed = { type: 'text' as const, text: `${before} This call changed nothing.` }
   return {
     content: isReplayed ? [text, replayed] : [text],
     structuredContent: answered,

@@ -279,7 +279,7 @@ describe('the transport answers', () => {
     const narrow = await told(some)
     assert.ok(narrow.length <= 2048, `hosts cut at 2,048: ${narrow.length}`)
     assert.match(narrow, /Rights of this key: read: report; write: events; delete: none\./)
-    assert.ok(narrow.includes(`restricted to campaigns ${campaigns.slice(0, 5).map(toWireId).join(', ')} and 20 more.`))
+    assert.ok(narrow.includes(`restricted to campaigns ${campaigns.slice(0, 4).map(toWireId).join(', ')} and 21 more.`))
     // The longest: half the rights of each tier, campaigns, and a name of invisible characters.
     const half = TIERS.flatMap(tier => rightsOf(tier).slice(0, Math.ceil(rightsOf(tier).length / 2)))
     const longest = (await seedKey(house.database, org, { rights: half, campaigns })).secret

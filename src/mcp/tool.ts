@@ -65,6 +65,7 @@ type ToolRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly body?: Json
+  readonly idempotency_key?: string
   /** Why the arguments cannot become a request. The route reports other errors. */
   readonly objection?: ArgumentObjection
 }
@@ -124,6 +125,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       ...(draft.id === undefined ? [] : [draft.id.name]),
       ...Object.keys(draft.flat?.arguments ?? {}),
       ...(draft.clearable === undefined ? [] : [CLEAR]),
+      ...(draft.endpoint.repeatable === true ? [IDEMPOTENCY_KEY] : []),
     ],
     requestFor: sent => {
       const read = readArguments(draft.name, properties, sent)
@@ -146,8 +148,12 @@ function isLeftOut(shown: FieldText | LeftOut): shown is LeftOut {
 /** The argument that names the fields to empty. */
 const CLEAR = 'clear'
 
+/** The argument of creations that becomes the header Idempotency-Key, which holds printable ASCII. */
+const IDEMPOTENCY_KEY = 'idempotency_key'
+const HEADER_VALUE = /^[\x21-\x7e]{1,128}$/
+
 function propertiesOf(
-  { id, flat, clearable }: Draft<Endpoint>,
+  { id, flat, clearable, endpoint }: Draft<Endpoint>,
   fields: readonly (readonly [string, FieldText | LeftOut])[],
   derived: DerivedFields,
 ): Record<string, Json> {
@@ -161,19 +167,23 @@ function propertiesOf(
     properties[CLEAR] = {
       type: 'array',
       items: { type: 'string', enum: [...clearable] },
-      description: 'Fields to empty. An empty value does not empty a field.',
+      description: 'Fields to empty; empty values do not.',
     }
+  if (endpoint.repeatable === true) properties[IDEMPOTENCY_KEY] = { type: 'string', description: 'Makes repeats safe.' }
   return properties
 }
 
 function objectionTo(
-  { name, id, choice, clearable }: Draft<Endpoint>,
+  { name, id, choice, clearable, endpoint }: Draft<Endpoint>,
   read: ReadArguments,
 ): ArgumentObjection | undefined {
   const { given } = read
   const problems = [...read.problems, ...(clearable === undefined ? [] : clearingProblems(given, clearable))]
   if (id !== undefined && (typeof given[id.name] !== 'string' || given[id.name] === ''))
     problems.unshift(`arguments/${id.name}: is required, as text`)
+  const repeated = endpoint.repeatable === true ? given[IDEMPOTENCY_KEY] : undefined
+  if (isGiven(repeated) && !(typeof repeated === 'string' && HEADER_VALUE.test(repeated)))
+    problems.unshift(`arguments/${IDEMPOTENCY_KEY}: must be 1 to 128 letters, digits or marks without spaces`)
   const chosen = choice?.of.filter(argument => isGiven(given[argument])).length ?? 0
   const isChosenWrong = choice !== undefined && (chosen > 1 || (choice.isRequired && chosen === 0))
   if (isChosenWrong)
@@ -212,13 +222,14 @@ function requestFor(
   given: Json,
 ): ToolRequest {
   const { method, path } = routeOf(endpoint)
-  const { [id?.name ?? '']: row, [CLEAR]: cleared, ...rest } = { ...unlessGiven, ...given }
+  const { [id?.name ?? '']: row, [CLEAR]: cleared, [IDEMPOTENCY_KEY]: repeated, ...rest } = { ...unlessGiven, ...given }
   const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : UNKNOWN_ID)
   if (endpoint.query !== undefined) return { method, url: url + queryOf(rest) }
   if (endpoint.body === undefined) return { method, url }
   const fields = Object.entries(flat === undefined ? rest : flat.nest(rest))
   const body = method === 'PATCH' ? changes(fields, cleared, derived) : wholeBody(fields, derived)
-  return { method, url, body }
+  const idempotency_key = typeof repeated === 'string' && repeated !== '' ? repeated : undefined
+  return { method, url, body, ...(idempotency_key === undefined ? {} : { idempotency_key }) }
 }
 
 type Fields = readonly (readonly [name: string, value: Json[string]])[]

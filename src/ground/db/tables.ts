@@ -809,6 +809,15 @@ export interface CounterSheet {
   org_id: number
 }
 
+export interface Creations {
+  created_at: string
+  idempotency_key: string
+  key_id: string
+  object_id: string
+  org_id: number
+  request: Buffer
+}
+
 export interface DailySecrets {
   day: string
   secret: Buffer
@@ -2069,6 +2078,7 @@ export interface Tables {
   click_sheet: ClickSheet
   clicks: Clicks
   counter_sheet: CounterSheet
+  creations: Creations
   daily_secrets: DailySecrets
   deliveries: Deliveries
   delivery_attempts: DeliveryAttempts

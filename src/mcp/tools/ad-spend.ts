@@ -15,7 +15,7 @@ export const adSpendTools = [
     fields: {
       campaign_id: CAMPAIGN_ID,
       day: 'UTC day, as 2026-03-01.',
-      sub1: 'Spend for clicks with exactly this sub1. If omitted: spend without a sub1.',
+      sub1: 'Clicks with exactly this sub1. If omitted: spend without one.',
       amount: 'US dollars, as "12.50"; "" deletes the row.',
       currency: leftOut('keys record US dollars only'),
     },

@@ -19,7 +19,7 @@ const COST = {
 }
 
 const fields = {
-  name: 'Name shown in reports.',
+  name: 'Shown in reports.',
   key: 'Part of the public address, 3 to 64 of a-z, 0-9 and -. Generated if omitted. Never changes.',
   destination: leftOut('given flat, as destination_offer_id, redirect_url, funnel_id or click_flow_id'),
   offer_id: `Offer whose payout conversions inherit. ${OFFER_ID}`,
@@ -53,8 +53,8 @@ const flat = {
     'destination.click_flow_id': 'click_flow_id',
   },
   arguments: {
-    destination_offer_id: 'Destination: an offer, always at its current address. It is credited.',
-    redirect_url: 'Destination: an address, macros allowed, such as https://shop.example/?aff={click_id}.',
+    destination_offer_id: 'Destination: an offer at its current address; credited.',
+    redirect_url: 'Destination: an address with macros, such as https://shop.example/?aff={click_id}.',
     funnel_id: `Destination: a funnel. ${FUNNEL_ID}`,
     click_flow_id: `Destination: a published click flow. ${CLICK_FLOW_ID}`,
   },
@@ -84,7 +84,7 @@ export const campaignTools = [
     endpoint: campaigns.createCampaign,
     hints: CREATES,
     description:
-      'Creates a campaign that accepts traffic at once. Give one destination. Returns id, url and the link to paste at the traffic source, whose macros replace {ref_id}, {sub1}. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
+      'Takes traffic at once. Give one destination. Returns id, url and the link to paste at the traffic source, whose macros replace {ref_id}, {sub1}. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
     fields,
     flat,
     choice: { of: DESTINATIONS, isRequired: true, field: 'destination' },
@@ -113,7 +113,7 @@ export const campaignTools = [
     endpoint: campaigns.deleteCampaign,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: its link then leads to the fallback and records nothing. Reports stay and late conversions are still accepted. To send its traffic elsewhere instead, use service_update_campaign.',
+      'CANNOT BE UNDONE: its link then leads to the fallback and records nothing. Reports and late conversions stay. To send its traffic elsewhere instead, use service_update_campaign.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
     fields: {},
   }),

@@ -85,9 +85,9 @@ export const clickFlowTools = [
     endpoint: flows.createClickFlow,
     hints: CREATES,
     description:
-      'Creates a click flow as a draft without traffic. Returns its id and problems: what publishing would refuse, node by node. No tool changes a flow, so create a new one instead. Next: service_publish_click_flow, then a campaign with its id.',
+      'A draft without traffic. Returns its id and problems: what publishing would refuse, node by node. No tool changes a flow, so create a new one instead. Next: service_publish_click_flow, then a campaign with its id.',
     fields: {
-      name: 'Name shown in the dashboard.',
+      name: 'Shown in the dashboard.',
       graph: {
         type: 'object',
         additionalProperties: false,

@@ -16,14 +16,14 @@ export const conversionTools = [
       'Records one conversion on a click and returns the event. Repeating the same clickId, type and nonce changes and charges nothing (replayed: true).',
     fields: {
       clickId: 'Click id: the value of {click_id}, or id from service_list_clicks.',
-      type: 'What happened. The service itself records bot_start, channel_join, join_request, miniapp_launch, purchase and subscription_*; if you send them too, they count twice.',
+      type: 'The service itself records bot_start, channel_join, join_request, miniapp_launch, purchase and subscription_*; if you send them too, they count twice.',
       payout: `US dollars, 0 to ${MAX_PAYOUT}, as "12.50". If omitted: the payout of the click’s offer.`,
       nonce:
         'Your id for this conversion, such as the order number. Needed for a second conversion of one type on one click; makes repeats safe.',
       payload: {
         type: 'object',
         description:
-          'Free fields stored with the event. telegram_user_id identifies the person for billing. bot_start requires it, and with several bots also bot_username or bot_id.',
+          'Stored with the event. telegram_user_id identifies the person for billing. bot_start requires it, and with several bots also bot_username or bot_id.',
         properties: {
           telegram_user_id: { type: 'string' },
           bot_username: { type: 'string' },
@@ -33,6 +33,6 @@ export const conversionTools = [
     },
     // The route answers a resend with the stored row only, so a different payout is reported here.
     addToReply: ({ payout, warnings = [] }, { body, isReplayed }) =>
-      isReplayed ? { replayed: true, warnings: [...warnings, ...payoutWarnings(body?.['payout'], payout)] } : {},
+      isReplayed ? { warnings: [...warnings, ...payoutWarnings(body?.['payout'], payout)] } : {},
   }),
 ]

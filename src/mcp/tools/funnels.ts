@@ -5,7 +5,7 @@ import { CREATES, FINAL } from './hints.ts'
 import { FUNNEL_ID } from './words.ts'
 
 const fields = {
-  name: 'Name shown in the dashboard.',
+  name: 'Shown in the dashboard.',
   landings: 'Landings that visitors see first, by weight. None: straight to an offer.',
   offers: 'Offers that follow, by weight. None: landings only.',
 }

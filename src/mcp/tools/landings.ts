@@ -5,7 +5,7 @@ import { CREATES, FINAL, SWITCHES } from './hints.ts'
 import { LANDING_ID } from './words.ts'
 
 const fields = {
-  name: 'Name shown in the dashboard.',
+  name: 'Shown in the dashboard.',
   url: 'Address of the page, with macros, such as https://page.example/?clickid={click_id}.',
 }
 
@@ -26,7 +26,7 @@ export const landingTools = [
     hints: SWITCHES,
     description: 'Archives a landing, so that it gets no new visitors, or makes it active again.',
     id: { name: 'landing_id', text: LANDING_ID },
-    fields: { status: 'archived takes it out of use, active brings it back.' },
+    fields: { status: 'archived: out of use.' },
   }),
   tool({
     name: 'service_update_landing',

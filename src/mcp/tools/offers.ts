@@ -7,7 +7,7 @@ import { CREATES, FINAL, SWITCHES } from './hints.ts'
 import { OFFER_ID } from './words.ts'
 
 const fields = {
-  name: 'Name shown in reports.',
+  name: 'Shown in reports.',
   url: `Address for visitors, such as https://shop.example/?aff={click_id}. Macros: ${VISIT_MACROS}.`,
   payout: `Amount for a conversion without a payout of its own, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
   payout_types: 'Event types that earn the payout. None: all.',
@@ -20,7 +20,7 @@ export const offerTools = [
     title: 'Create an offer',
     endpoint: offers.createOffer,
     hints: CREATES,
-    description: 'Creates an offer: the advertiser’s page and the payout of a conversion. Returns its id.',
+    description: 'The advertiser’s page and the payout of a conversion. Returns its id.',
     fields,
   }),
   tool({
@@ -31,7 +31,7 @@ export const offerTools = [
     description:
       'Archives an offer, so that it gets no new traffic, or makes it active again. Its late conversions still count.',
     id: { name: 'offer_id', text: OFFER_ID },
-    fields: { status: 'archived takes it out of use, active brings it back.' },
+    fields: { status: 'archived: out of use.' },
   }),
   tool({
     name: 'service_update_offer',

@@ -15,8 +15,8 @@ const fields = {
   traffic_source_id: leftOut('only in the dashboard'),
   on: leftOut('only in the dashboard'),
   preset: leftOut('only for the dashboard’s form'),
-  active: 'false: the rule does not fire. Default true.',
-  once_per_person: 'true: fires only for the first matching conversion of each person. Default false.',
+  active: 'false: does not fire. Default true.',
+  once_per_person: 'true: only the first matching conversion of each person. Default false.',
 }
 
 export const postbackTools = [
@@ -26,7 +26,7 @@ export const postbackTools = [
     endpoint: postbacks.createPostbackRule,
     hints: { ...FINAL_OUTSIDE, idempotentHint: false },
     description:
-      'SENDS DATA OUT: the address is called by GET for every matching conversion from now on, and calls cannot be undone. Rules with other methods are made in the dashboard.',
+      'SENDS DATA OUT: the address is called by GET for every matching conversion from now on, and calls cannot be undone.',
     fields,
   }),
   tool({
@@ -38,10 +38,10 @@ export const postbackTools = [
     id: RULE,
     fields: {
       ...fields,
-      url: 'Address to call, with macros such as {click_id}, {ref_id}, {event_type}, {sub1}.',
+      url: 'Macros as in service_create_postback.',
       campaign_id: `Only conversions of this campaign. ${CAMPAIGN_ID} To cover all campaigns, name it in clear.`,
-      active: 'false: the rule does not fire.',
-      once_per_person: 'true: fires only for the first conversion of each person.',
+      active: 'false: does not fire.',
+      once_per_person: 'true: only the first conversion of each person.',
     },
     clearable: ['campaign_id'],
   }),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Address } from '../../contract/address.ts'
 import { Deleted } from '../../contract/consequences.ts'
-import { endpoint } from '../../contract/endpoint.ts'
+import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Id, Instant, Page, SUBS } from '../../contract/fields.ts'
 import { paging } from '../../contract/paging.ts'
@@ -146,6 +146,7 @@ export const createPostbackRule = endpoint({
   body: PostbackRuleDraft,
   reply: WrittenPostbackRule,
   status: 201,
+  ...REPEATABLE,
   refuses: [
     'invalid_request',
     'placeholder_left',

@@ -3,12 +3,13 @@
  * worker sends. A rule's method never changes. Deletion is soft, because deliveries keep naming their rule.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId, NIL_ID } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Config } from '../../ground/config.ts'
+import { createOnce } from '../../ground/create-once.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { isPrivateHost } from '../../ground/guard.ts'
@@ -66,9 +67,10 @@ export async function readPostbackRule(
  * Creates a rule. Keys create GET rules only, restricted ones only for campaigns on their list. Refuses `invalid_request` for a private address.
  */
 export async function createPostbackRule(
-  { db, actor, config }: Context<typeof api.createPostbackRule>,
+  context: Context<typeof api.createPostbackRule>,
   { body }: Call<typeof api.createPostbackRule>,
 ) {
+  const { db, actor, config } = context
   const method = body.method ?? 'GET'
   if (actor.kind === 'key' && method !== 'GET') refuse('postback_method_forbidden')
   requirePublic(config, body.url)
@@ -78,13 +80,12 @@ export async function createPostbackRule(
   else await requireCampaign({ db, actor }, body.campaign_id)
   const hasPlaceholder = body.traffic_source_id != null && PLACEHOLDER.test(body.url)
   if (hasPlaceholder && body.active === true) refuse('placeholder_left')
-  const row = await betweenConversions(db, actor.org_id, async (trx, now) => {
-    await requireTrafficSource(trx, actor.org_id, body.traffic_source_id)
-    return await trx
+  const insert = (trx: Transaction<Tables>, id: string, now: string) =>
+    trx
       .insertInto('postback_rules')
       .values({
         org_id: actor.org_id,
-        id: newId(),
+        id,
         event_type: body.event_type,
         url: body.url,
         method,
@@ -100,12 +101,15 @@ export async function createPostbackRule(
         created_at: now,
         updated_at: now,
       })
-      .returning(COLUMNS)
-      .$castTo<RuleRow>()
-      .executeTakeFirstOrThrow()
+      .execute()
+  const id = await betweenConversions(db, actor.org_id, async (trx, now) => {
+    await requireTrafficSource(trx, actor.org_id, body.traffic_source_id)
+    const created = { table: 'postback_rules', id: newId(), body } as const
+    return await createOnce(trx, context, created, () => insert(trx, created.id, now))
   })
   const isForAll = actor.kind === 'key' && body.campaign_id == null
-  return { ...ruleShown(row), warnings: [...warningsOn(body), ...(isForAll ? [ALL_CAMPAIGNS] : [])] }
+  const rule = await ruleOf(db, actor.org_id, id)
+  return { ...rule, warnings: [...warningsOn(body), ...(isForAll ? [ALL_CAMPAIGNS] : [])] }
 }
 
 /** Only for keys: the dashboard's form shows which campaigns a rule is for. */

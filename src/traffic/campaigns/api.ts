@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Address, UnknownMacros } from '../../contract/address.ts'
 import { CampaignCost, CampaignCostDraft } from '../../contract/campaign-cost.ts'
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
-import { endpoint } from '../../contract/endpoint.ts'
+import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { paging, Search } from '../../contract/paging.ts'
@@ -232,6 +232,7 @@ export const createCampaign = endpoint({
   body: CampaignDraft,
   reply: WrittenCampaign,
   status: 201,
+  ...REPEATABLE,
   refuses: ['already_exists', 'invalid_request', 'api_key_resource_forbidden'],
 })
 

@@ -7,6 +7,7 @@ import { type Kysely, sql, type Transaction, type Updateable } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { createOnce } from '../../ground/create-once.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -85,16 +86,16 @@ export async function createCampaign(
   const { db, actor } = context
   await requireDomainChange(db, actor, body.domain_id, null)
   const { destination, offer_id } = await checkedDestination(db, actor.org_id, body)
-  const id = newId()
+  const { org_id } = actor
   const isBinding = body.ad_account_id != null || body.traffic_source_id != null
-  const row = await change(db, actor.org_id, isBinding, async (trx, now) => {
-    await requireAdAccount(trx, actor.org_id, body.ad_account_id)
-    await requireTrafficSource(trx, actor.org_id, body.traffic_source_id)
-    const key = await takeKey(trx, actor.org_id, id, body.key ?? undefined)
-    return await trx
+  const insert = async (trx: Transaction<Tables>, id: string, now: string) => {
+    await requireAdAccount(trx, org_id, body.ad_account_id)
+    await requireTrafficSource(trx, org_id, body.traffic_source_id)
+    const key = await takeKey(trx, org_id, id, body.key ?? undefined)
+    await trx
       .insertInto('campaigns')
       .values({
-        org_id: actor.org_id,
+        org_id,
         id,
         name: body.name,
         key,
@@ -112,11 +113,14 @@ export async function createCampaign(
         created_at: now,
         updated_at: now,
       })
-      .returning(COLUMNS)
-      .$castTo<CampaignRow>()
-      .executeTakeFirstOrThrow()
+      .execute()
+  }
+  const id = await change(db, org_id, isBinding, (trx, now) => {
+    const created = { table: 'campaigns', id: newId(), body } as const
+    return createOnce(trx, context, created, () => insert(trx, created.id, now))
   })
-  await announceChange(db, actor.org_id, id)
+  await announceChange(db, org_id, id)
+  const row = await campaignOf(db, org_id, id)
   return { ...(await withLink(context, row)), warnings: await warningsOn(context, body, row) }
 }
 

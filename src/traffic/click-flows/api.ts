@@ -1,7 +1,7 @@
 /** The endpoints of click flows: graphs that decide where a visitor goes. */
 import { z } from 'zod'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
-import { endpoint } from '../../contract/endpoint.ts'
+import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, Id, Instant, Name, Page, Text } from '../../contract/fields.ts'
 import { Graph, GraphDraft, NodeType } from '../../contract/flow-graph.ts'
 import { paging, Search } from '../../contract/paging.ts'
@@ -159,6 +159,7 @@ export const createClickFlow = endpoint({
   body: FlowDraft,
   reply: WrittenFlow,
   status: 201,
+  ...REPEATABLE,
 })
 
 export const replaceClickFlow = endpoint({

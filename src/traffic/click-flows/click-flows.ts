@@ -8,6 +8,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Key, type Member } from '../../ground/room.ts'
@@ -65,24 +66,22 @@ export async function readClickFlow(
 
 /** Creates a draft. It may be incomplete; `problems` lists why it cannot be published. */
 export async function createClickFlow(
-  { db, actor }: Context<typeof api.createClickFlow>,
+  context: Context<typeof api.createClickFlow>,
   { body }: Call<typeof api.createClickFlow>,
 ) {
-  const now = await readMoment(db, actor.org_id)
-  const id = newId()
-  await db
-    .insertInto('click_flows')
-    .values({
-      org_id: actor.org_id,
-      id,
-      name: body.name,
-      graph: graphText(body.graph),
-      status: 'draft',
-      created_at: now,
-      updated_at: now,
-    })
-    .execute()
-  const flow = await withProblems(db, actor.org_id, await flowOf(db, actor.org_id, id))
+  const { db, actor } = context
+  const { org_id } = actor
+  const now = await readMoment(db, org_id)
+  const graph = graphText(body.graph)
+  const created = { org_id, id: newId(), name: body.name, graph, status: 'draft', created_at: now, updated_at: now }
+  const id = await db
+    .transaction()
+    .execute(trx =>
+      createOnce(trx, context, { table: 'click_flows', id: created.id, body }, () =>
+        trx.insertInto('click_flows').values(created).execute(),
+      ),
+    )
+  const flow = await withProblems(db, org_id, await flowOf(db, org_id, id))
   return { ...flow, warnings: graphWarnings(flow.graph) }
 }
 

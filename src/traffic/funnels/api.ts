@@ -1,7 +1,7 @@
 /** The endpoints of funnels: landings and offers that share a campaign's visitors by weight. */
 import { z } from 'zod'
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
-import { endpoint } from '../../contract/endpoint.ts'
+import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
@@ -83,6 +83,7 @@ export const createFunnel = endpoint({
   body: FunnelDraft,
   reply: WrittenFunnel,
   status: 201,
+  ...REPEATABLE,
   refuses: ['invalid_request'],
 })
 

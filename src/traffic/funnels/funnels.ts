@@ -8,6 +8,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -50,29 +51,23 @@ export async function readFunnel(
 }
 
 /** Creates a funnel. Refuses `invalid_request` for members that do not exist or are archived, and without any member. */
-export async function createFunnel(
-  { db, actor }: Context<typeof api.createFunnel>,
-  { body }: Call<typeof api.createFunnel>,
-) {
+export async function createFunnel(context: Context<typeof api.createFunnel>, { body }: Call<typeof api.createFunnel>) {
+  const { db, actor } = context
+  const { org_id } = actor
   const members = { landings: body.landings ?? [], offers: body.offers ?? [] }
   requireSome(members)
-  await requireMembers(db, actor.org_id, members)
-  const now = await readMoment(db, actor.org_id)
-  const row = await db
-    .insertInto('funnels')
-    .values({
-      org_id: actor.org_id,
-      id: newId(),
-      name: body.name,
-      ...asJson(members),
-      created_at: now,
-      updated_at: now,
-    })
-    .returning(COLUMNS)
-    .$castTo<FunnelRow>()
-    .executeTakeFirstOrThrow()
-  await announceChange(db, actor.org_id, row.id)
-  return { ...(await stated(db, actor.org_id, row)), warnings: [] }
+  await requireMembers(db, org_id, members)
+  const now = await readMoment(db, org_id)
+  const created = { org_id, id: newId(), name: body.name, ...asJson(members), created_at: now, updated_at: now }
+  const id = await db
+    .transaction()
+    .execute(trx =>
+      createOnce(trx, context, { table: 'funnels', id: created.id, body }, () =>
+        trx.insertInto('funnels').values(created).execute(),
+      ),
+    )
+  await announceChange(db, org_id, id)
+  return { ...(await stated(db, org_id, await funnelOf(db, org_id, id))), warnings: [] }
 }
 
 /** Changes the fields that are sent. Archived and deleted members may stay if they are in the funnel already. */

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
-import { endpoint } from '../../contract/endpoint.ts'
+import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
@@ -56,6 +56,7 @@ export const createLanding = endpoint({
   body: LandingDraft,
   reply: WrittenLanding,
   status: 201,
+  ...REPEATABLE,
 })
 
 export const previewLanding = endpoint({

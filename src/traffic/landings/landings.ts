@@ -8,6 +8,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings } from '../../contract/warnings.ts'
+import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -43,19 +44,24 @@ export async function readLanding(
 
 /** Creates an active landing. */
 export async function createLanding(
-  { db, actor }: Context<typeof api.createLanding>,
+  context: Context<typeof api.createLanding>,
   { body }: Call<typeof api.createLanding>,
 ) {
-  const now = await readMoment(db, actor.org_id)
-  const row = { name: body.name, url: body.url, status: 'active', created_at: now, updated_at: now }
-  const landing = await db
-    .insertInto('landings')
-    .values({ org_id: actor.org_id, id: newId(), ...row })
-    .returning(COLUMNS)
-    .$castTo<LandingRow>()
-    .executeTakeFirstOrThrow()
-  await announceChange(db, actor.org_id, landing.id)
-  return { ...describeLanding(landing), warnings: warningsOn(body) }
+  const { db, actor } = context
+  const { org_id } = actor
+  const { name, url } = body
+  const now = await readMoment(db, org_id)
+  const created = { org_id, id: newId(), name, url, status: 'active', created_at: now, updated_at: now }
+  const id = await db
+    .transaction()
+    .execute(trx =>
+      createOnce(trx, context, { table: 'landings', id: created.id, body }, () =>
+        trx.insertInto('landings').values(created).execute(),
+      ),
+    )
+  await announceChange(db, org_id, id)
+  const landing = live(db, org_id).select(COLUMNS).where('id', '=', id).$castTo<LandingRow>()
+  return { ...describeLanding(await landing.executeTakeFirstOrThrow()), warnings: warningsOn(body) }
 }
 
 /** A preview of the address with sample values. */

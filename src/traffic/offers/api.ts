@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { Currency, USD } from '../../contract/currencies.ts'
-import { endpoint } from '../../contract/endpoint.ts'
+import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Amount, Id, Instant, MAX_PAYOUT, Name, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
@@ -113,6 +113,7 @@ export const createOffer = endpoint({
   body: OfferDraft,
   reply: WrittenOffer,
   status: 201,
+  ...REPEATABLE,
 })
 
 export const previewOffer = endpoint({

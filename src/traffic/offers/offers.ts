@@ -11,6 +11,7 @@ import { toSixPlaces } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings, type Warning } from '../../contract/warnings.ts'
+import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -58,15 +59,22 @@ export async function readOffer({ db, actor }: Context<typeof api.readOffer>, { 
 /** Creates an active offer. */
 export async function createOffer(context: Context<typeof api.createOffer>, { body }: Call<typeof api.createOffer>) {
   const { db, actor } = context
-  const now = await readMoment(db, actor.org_id)
-  const row = { ...columnsOf(body), status: 'active', created_at: now, updated_at: now }
-  const offer = await db
-    .insertInto('offers')
-    .values({ org_id: actor.org_id, id: newId(), ...row })
-    .returning(COLUMNS)
+  const { org_id } = actor
+  const now = await readMoment(db, org_id)
+  const created = { org_id, id: newId(), ...columnsOf(body), status: 'active', created_at: now, updated_at: now }
+  const id = await db
+    .transaction()
+    .execute(trx =>
+      createOnce(trx, context, { table: 'offers', id: created.id, body }, () =>
+        trx.insertInto('offers').values(created).execute(),
+      ),
+    )
+  await announceChange(db, org_id, id)
+  const offer = await live(db, org_id)
+    .select(COLUMNS)
+    .where('id', '=', id)
     .$castTo<OfferRow>()
     .executeTakeFirstOrThrow()
-  await announceChange(db, actor.org_id, offer.id)
   return { ...describeOffer(offer, NONE), warnings: await warningsOn(context, body, null) }
 }
 
