@@ -120,6 +120,15 @@ const settings = {
       .transform(path => resolve(path)),
     'a folder',
   ),
+  JOURNAL_RESERVE_MB: setting(
+    z
+      .string()
+      .regex(/^\d{1,4}$/)
+      .transform(Number)
+      .refine(value => value <= 1024)
+      .default(64),
+    'a whole number of megabytes from 0 (no reserve) to 1024',
+  ),
   DATABASE_URL: setting(
     z
       .string()

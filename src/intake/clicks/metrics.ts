@@ -10,6 +10,7 @@ export type ClicksState = ReturnType<Batches['state']> & {
   is_down: boolean
   journal_bytes: number
   journal_files: number
+  is_reserve_missing: boolean
 }
 
 const opened = new Set<() => ClicksState>()
@@ -26,6 +27,11 @@ function gauge(name: string, help: string, valueOf: (state: ClicksState) => numb
 
 gauge('sluice_clicks_database_down', '1 while the database takes no clicks', ({ is_down }) => Number(is_down))
 gauge('sluice_clicks_journal_bytes', 'Clicks on disk that wait for the database', ({ journal_bytes }) => journal_bytes)
+gauge(
+  'sluice_clicks_reserve_missing',
+  '1 while the journal has no space set aside, because it is in use or the disk is full',
+  ({ is_reserve_missing }) => Number(is_reserve_missing),
+)
 gauge('sluice_clicks_lost', 'Visitors who left without a click id since the start', ({ lost }) => lost)
 
 new Counter({
