@@ -157,8 +157,8 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
       Client,
     })
     // An idle client emits errors on the pool, a checked-out one only on itself. Without listeners, either would end the process.
-    pool.on('error', ({ message }) => {
-      if (!closing) log.warn({ pool: kind, reason: message }, 'a database connection was lost')
+    pool.on('error', error => {
+      if (!closing) log.warn({ err: error, pool: kind }, 'a database connection was lost')
     })
     pool.on('connect', client => client.on('error', () => away.note()))
     if (kind === 'worker' && nodes.every(node => typeof node !== 'string'))
