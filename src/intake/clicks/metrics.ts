@@ -15,12 +15,15 @@ export type ClicksState = ReturnType<Batches['state']> & {
 
 const opened = new Set<() => ClicksState>()
 
+/** The states of the clicks of this process. */
+export const clickStates = (): ClicksState[] => [...opened].map(state => state())
+
 function gauge(name: string, help: string, valueOf: (state: ClicksState) => number): void {
   new Gauge({
     name,
     help,
     collect() {
-      this.set([...opened].reduce((sum, state) => sum + valueOf(state()), 0))
+      this.set(clickStates().reduce((sum, state) => sum + valueOf(state), 0))
     },
   })
 }
@@ -40,7 +43,7 @@ new Counter({
   labelNames: ['stored'],
   collect() {
     this.reset()
-    const states = [ended, ...[...opened].map(state => state())]
+    const states = [ended, ...clickStates()]
     const sum = (valueOf: (of: ClicksEnded) => number) => states.reduce((total, of) => total + valueOf(of), 0)
     this.inc(
       { stored: 'database' },
