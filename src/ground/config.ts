@@ -277,6 +277,14 @@ const settings = {
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',
   ),
+  SLOW_QUERY_MS: setting(
+    z
+      .string()
+      .regex(/^\d{1,5}$/)
+      .transform(Number)
+      .default(1000),
+    'a whole number of milliseconds from 0 (none) to 99999',
+  ),
   ACCESS_LOG: setting(trueOrFalse.default(false), 'true or false'),
 }
 
