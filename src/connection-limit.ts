@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:net'
 import type { Logger } from 'pino'
+import { Counter } from 'prom-client'
 
 /** For files, the database and outgoing calls: about a hundred are open when idle, and more under load. */
 const RESERVED = 512
@@ -24,11 +25,42 @@ function readLimits(): string {
   }
 }
 
-/** How many connections a server may keep open under this limit of descriptors. */
+/** How many connections a process may keep open under this limit of descriptors. */
 export const mostConnections = (limit: number): number => Math.max(limit - RESERVED, Math.ceil(limit / 2))
 
-/** Closes connections beyond `most` of `server` at once. A log line counts them and says what to do. */
-export function limitConnections(server: Server, name: string, most: number, log: Logger): void {
+const refusals = new Counter({
+  name: 'sluice_connections_refused_total',
+  help: 'Connections that were closed at once because too many were open, by listening socket',
+  labelNames: ['socket'],
+})
+
+type LimitedServer = { readonly name: string; readonly server: Server }
+
+/** Closes connections at once while these servers together have `most` of them. Log lines count them and say what to do. */
+export function limitConnections(servers: readonly LimitedServer[], most: number, log: Logger): void {
+  for (const one of servers) countRefusals(one, most, log)
+  const [first] = servers
+  if (servers.length === 1 && first !== undefined) {
+    first.server.maxConnections = most
+    return
+  }
+  let open = 0
+  for (const { server } of servers) {
+    let own = 0
+    server.on('connection', socket => {
+      open += 1
+      own += 1
+      socket.once('close', () => {
+        open -= 1
+        own -= 1
+      })
+    })
+    // Node compares it with the connections of this server alone, at each new one.
+    Object.defineProperty(server, 'maxConnections', { get: () => most - (open - own) })
+  }
+}
+
+function countRefusals({ name, server }: LimitedServer, most: number, log: Logger): void {
   let refused = 0
   let waiting: NodeJS.Timeout | undefined
   const write = () => {
@@ -41,9 +73,10 @@ export function limitConnections(server: Server, name: string, most: number, log
     refused = 0
     waiting = setTimeout(write, LOG_MS).unref()
   }
-  server.maxConnections = most
+  refusals.inc({ socket: name }, 0)
   server.on('drop', () => {
     refused += 1
+    refusals.inc({ socket: name })
     if (waiting === undefined) write()
   })
 }

@@ -56,7 +56,7 @@ async function serve({ config, log, open, ended }: CommandParts): Promise<void> 
   const applied = await migrateNodes(nodes, { mayCreate })
   if (applied.length > 0) log.info({ applied }, 'the database was migrated')
   await built
-  const database = connect(nodes.addresses, { log })
+  const database = connect(nodes.addresses, { log, slow_ms: config.slowQueryMs })
   open.defer(() => atMost(DATABASE_MS, database.close()))
   const [{ openHouse }, { setupLine }] = await loaded
   const house = await openHouse(config, database, log)

@@ -129,6 +129,7 @@ describe('a restored backup', () => {
     for (const one of folders.slice(0, 2)) {
       await mkdir(join(one, 'journal'), { recursive: true })
       writeFileSync(join(one, 'journal/refused.jsonl'), `of ${one.slice(-1)}\n`)
+      writeFileSync(join(one, 'journal/reserve'), '\n')
     }
     const long = randomBytes(200_000)
     writeFileSync(join(folder, '2/journal/20261122T000000000Z-00000000.journal'), long)
@@ -201,6 +202,8 @@ describe('a restore refuses, and changes nothing', () => {
     await assert.rejects(back(client, join(folder, 'data')), refused(/the database is not empty \(it has account/))
     assert.deepEqual(await sums(client), before)
     await mkdir(join(folder, 'data/journal'), { recursive: true })
+    await checkFolder(join(folder, 'data'))
+    writeFileSync(join(folder, 'data/journal/reserve'), '')
     await checkFolder(join(folder, 'data'))
     writeFileSync(join(folder, 'data/journal/x.journal'), '')
     await assert.rejects(checkFolder(join(folder, 'data')), refused(/journal is not empty/))

@@ -15,6 +15,7 @@ import { isOnCitus } from '../ground/db/distribute.ts'
 import { noteBackup } from '../ground/db/last-backup.ts'
 import type { SecretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'
+import { RESERVE_NAME } from '../intake/clicks/reserve.ts'
 import { type BackupPart, PORTION_BYTES, writeBackup } from './file.ts'
 import { type BackupTable, listTables, readShape } from './tables.ts'
 
@@ -79,7 +80,7 @@ const exists = (path: string): Promise<boolean> =>
 /** The files of a journal at their current length. A line that is still being written is not acknowledged yet. */
 async function* journalsOf(folder: string, counts: { journals: number }): AsyncGenerator<BackupPart> {
   const names = await readdir(folder).catch(ignoreMissing)
-  for (const name of (names ?? []).toSorted()) {
+  for (const name of (names ?? []).toSorted().filter(name => name !== RESERVE_NAME)) {
     // A file that is gone was stored before, so the later snapshot has its clicks.
     const file = await open(join(folder, name)).catch(ignoreMissing)
     if (file === undefined) continue

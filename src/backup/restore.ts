@@ -15,6 +15,7 @@ import type { SecretHere } from '../ground/db/secrets.ts'
 import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
 import { otherOwner } from '../ground/folder-owner.ts'
 import { StartError } from '../ground/start-error.ts'
+import { RESERVE_NAME } from '../intake/clicks/reserve.ts'
 import { copyStatement, FORM, ignoreMissing, UNSIGNED_FORM } from './backup.ts'
 import { type BackupLine, type BackupPart, checkSignature, hasSignature, readBackup } from './file.ts'
 import { type BackupTable, type DatabaseShape, listRelations, listTables } from './tables.ts'
@@ -88,7 +89,7 @@ export async function checkBackup(
 export async function checkFolder(dataDir: string): Promise<void> {
   const folder = join(dataDir, 'journal')
   const names = await readdir(folder).catch(ignoreMissing)
-  if (names !== undefined && names.length > 0)
+  if (names?.some(name => name !== RESERVE_NAME) === true)
     throw new StartError(`${folder} is not empty: restore into a new DATA_DIR`)
 }
 

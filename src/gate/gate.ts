@@ -17,6 +17,7 @@ import { z } from 'zod'
 import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
+import { askingFor } from '../ground/db/slow-queries.ts'
 import type { Answer, CallCircumstances, Furnished, Ground, Host, Visit } from '../ground/room.ts'
 import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal, issueWords } from './answer.ts'
@@ -177,7 +178,8 @@ function receiveCalls(app: FastifyInstance, parts: GateParts, { endpoint, deed }
       if (quota !== undefined && org_id !== undefined) await quotas.spend(quota, org_id, reply)
     },
     handler: async (request, reply) => {
-      const result = await act(request, (name, value) => void reply.header(name, value))
+      const header: SetHeader = (name, value) => void reply.header(name, value)
+      const result = await askingFor({ route: endpoint.route, request_id: request.id }, () => act(request, header))
       const { file, status = 200 } = endpoint
       const type = file === undefined ? 'application/json; charset=utf-8' : FILE_TYPES[file]
       reply.code(status).header('cache-control', 'no-store').header('content-type', type)

@@ -120,6 +120,15 @@ const settings = {
       .transform(path => resolve(path)),
     'a folder',
   ),
+  JOURNAL_RESERVE_MB: setting(
+    z
+      .string()
+      .regex(/^\d{1,4}$/)
+      .transform(Number)
+      .refine(value => value <= 1024)
+      .default(64),
+    'a whole number of megabytes from 0 (no reserve) to 1024',
+  ),
   DATABASE_URL: setting(
     z
       .string()
@@ -267,6 +276,14 @@ const settings = {
   LOG_LEVEL: setting(
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',
+  ),
+  SLOW_QUERY_MS: setting(
+    z
+      .string()
+      .regex(/^\d{1,5}$/)
+      .transform(Number)
+      .default(1000),
+    'a whole number of milliseconds from 0 (none) to 99999',
   ),
   ACCESS_LOG: setting(trueOrFalse.default(false), 'true or false'),
 }

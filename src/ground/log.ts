@@ -1,6 +1,7 @@
 // The log: one JSON line per entry, on standard error. Standard output is for the person who starts Sluice.
 import { writeSync } from 'node:fs'
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { holdRepeatedFaults } from './repeated-faults.ts'
 
 /** Keeps credentials out of the log when a request or an answer is logged. */
 const redact = ['x-api-key', 'cookie', 'authorization', 'set-cookie'].flatMap(name => [
@@ -37,6 +38,12 @@ const standardError: DestinationStream = {
   },
 }
 
+/** The shortest time between two lines about the same fault. */
+const FAULT_MS = 1000
+
 /** Opens the log of the process; `level` is one of LOG_LEVEL's. */
-export const openLog = (level: string, destination: DestinationStream = standardError): Logger =>
-  pino({ level, redact, base: {}, serializers: { err } }, destination)
+export const openLog = (
+  level: string,
+  destination: DestinationStream = standardError,
+  fault_ms: number = FAULT_MS,
+): Logger => pino({ level, redact, base: {}, serializers: { err }, hooks: holdRepeatedFaults(fault_ms) }, destination)

@@ -17,9 +17,9 @@ export const readReadiness = endpoint({
   access: 'anyone',
   summary: 'Whether requests can be served',
   description:
-    '200 while the database answers, otherwise 503. Without the database, redirects still work and clicks go to the journal.',
+    '200 while the database answers, otherwise 503. Without the database, redirects still work and clicks go to the journal. `degraded` has the reasons, in words, if requests can be served but something is wrong, such as a nearly full disk.',
   visit: true,
-  reply: Done,
+  reply: z.object({ ok: z.literal(true), degraded: z.array(z.string()).optional() }),
   answers: {
     503: {
       words: 'The database does not answer',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -10,9 +10,11 @@ import { openTestHouse } from '../../tests/support/house.ts'
 import { deliveryOf, seedDelivery, seedOutboxRule } from '../../tests/support/outbox.ts'
 import { type SignedIn, seedSignedIn } from '../../tests/support/people.ts'
 import { seedPlace } from '../../tests/support/place.ts'
+import { mountSmallDisk, whyNoDisk } from '../../tests/support/small-disk.ts'
 import { startProxy } from '../../tests/support/proxy.ts'
 import { startReceiver } from '../../tests/support/receiver.ts'
 import { connect } from '../ground/db/connect.ts'
+import { watchRound } from '../ground/round-watch.ts'
 
 const fresh = await useDatabase()
 
@@ -54,6 +56,69 @@ test('a process that only delivers serves nothing else', async () => {
     assert.equal((await house.call('POST', '/api/events', { key: 'k', body: {} })).statusCode, 404)
   } finally {
     await house.end()
+  }
+})
+
+test('a process that can serve says for what reasons it is degraded, until they are gone', async () => {
+  const own = await freshDatabase()
+  await seedPlace(own.database, 'degraded')
+  const house = await openTestHouse(own.database, {})
+  const degraded = async () => {
+    const answer = await house.call('GET', '/readyz')
+    assert.equal(answer.statusCode, 200)
+    // The disk of this machine may be nearly full.
+    const reasons = answer.json<{ degraded?: string[] }>().degraded?.filter(reason => !reason.includes('disk')) ?? []
+    return reasons.length === 0 ? 'well' : reasons
+  }
+  const watch = watchRound('somewhere/something')
+  const fetched = (age: string) =>
+    own.database.worker.query(
+      `insert into fx_sources (source, due_at, fetched_at) values ('ecb', now(), now() - $1::interval)
+        on conflict (source) do update set fetched_at = excluded.fetched_at`,
+      [age],
+    )
+  const locking = await own.database.worker.connect()
+  try {
+    assert.equal(await degraded(), 'well')
+    for (let times = 0; times < 3; times += 1) watch.failed(new Error('no'), () => {})
+    await fetched('3 days')
+    assert.deepEqual(await degraded(), [
+      'the periodic job somewhere/something keeps failing',
+      'the exchange rates of ecb are more than two days old',
+    ])
+    watch.passed()
+    await fetched('1 day')
+    assert.equal(await degraded(), 'well')
+    await locking.query('begin; lock table clicks in exclusive mode')
+    assert.equal((await house.call('GET', '/c/degraded')).statusCode, 302)
+    assert.match(String(await degraded()), /journal/)
+    await locking.query('commit')
+    await eventually('the clicks are stored', async () => (await degraded()) === 'well')
+  } finally {
+    locking.release()
+    watch.close()
+    await house.end()
+    await own.drop()
+  }
+})
+
+test('a nearly full disk is a reason, and a journal without its reserve', { skip: whyNoDisk() }, async () => {
+  const disk = mountSmallDisk(6)
+  const house = await openTestHouse(fresh.database, { DATA_DIR: disk.folder, JOURNAL_RESERVE_MB: '1' })
+  const reasons = async () => (await house.call('GET', '/readyz')).json<{ degraded?: string[] }>().degraded?.join(', ')
+  const metric = async () =>
+    /^sluice_clicks_reserve_missing (\d)$/m.exec((await house.call('GET', '/metrics')).body)?.[1]
+  try {
+    await eventually('the reserve is set aside', () => existsSync(join(disk.folder, 'journal/reserve')))
+    await eventually('it is well', async () => (await reasons()) === undefined && (await metric()) === '0')
+    rmSync(join(disk.folder, 'journal/reserve'))
+    disk.fill()
+    assert.equal(await reasons(), 'the disk of DATA_DIR has less than a tenth of its space free')
+    await eventually('the reserve is missed', async () => (await metric()) === '1')
+    assert.match((await reasons()) ?? '', /the journal has no reserve for a full disk/)
+  } finally {
+    await house.end()
+    disk.end()
   }
 })
 

@@ -1,8 +1,8 @@
 /** Health, readiness and metrics for the operator's monitoring. Owns no table and reveals no data of organizations. */
-import { sql } from 'kysely'
 import { collectDefaultMetrics, Gauge, register } from 'prom-client'
 import sluice from '../../package.json' with { type: 'json' }
 import type { Answer, Ground } from '../ground/room.ts'
+import { readDegradations } from './degraded.ts'
 import { refreshStored } from './stored.ts'
 
 collectDefaultMetrics()
@@ -17,11 +17,11 @@ export function readHealth(): Answer {
   return { status: 200, body: { ok: true } }
 }
 
-/** 200 while the database answers, otherwise 503. */
-export async function readReadiness({ db }: Ground): Promise<Answer> {
+/** 200 while the database answers, with the reasons if something is wrong nevertheless; otherwise 503. */
+export async function readReadiness(ground: Ground): Promise<Answer> {
   try {
-    await sql`select 1`.execute(db)
-    return { status: 200, body: { ok: true } }
+    const degraded = await readDegradations(ground)
+    return { status: 200, body: degraded.length === 0 ? { ok: true } : { ok: true, degraded } }
   } catch {
     return { status: 503, headers: { 'retry-after': '5' }, body: { ok: false, error: 'the database does not answer' } }
   }

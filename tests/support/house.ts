@@ -83,6 +83,8 @@ export async function openTestHouse(
     LOG_LEVEL: 'silent',
     ALLOW_PRIVATE_TARGETS: 'true',
     FX_SOURCES: 'off',
+    // Tests would write it thousands of times.
+    JOURNAL_RESERVE_MB: '0',
     // Nothing listens there, so that no test calls Telegram.
     TELEGRAM_API_ROOT: 'http://127.0.0.1:9',
     ...env,

@@ -54,6 +54,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/gate/access-log.test.ts',
     'src/gate/once.test.ts',
     'src/gate/quota.test.ts',
+    'src/ground/db/slow-queries.test.ts',
     'src/intake/clicks/retention.test.ts',
     'src/intake/clicks/through-flow.test.ts',
     'src/intake/networks/receive.test.ts',

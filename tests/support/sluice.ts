@@ -52,6 +52,8 @@ function launch(
       PORT: '0',
       LOG_LEVEL: 'warn',
       FX_SOURCES: 'off',
+      // Tests would write it thousands of times.
+      JOURNAL_RESERVE_MB: '0',
       TELEGRAM_API_ROOT: 'http://127.0.0.1:9',
       ...env,
     },

@@ -36,7 +36,8 @@ export const PATIENT: Patience = { link_ms: 5000, place_ms: 10_000 }
 /** Opens it on a database, with the settings of `env`, and its own data folder unless `env` names one. */
 export async function startTraffic(database: Database, env: Record<string, string> = {}): Promise<Traffic> {
   const dataDir = env['DATA_DIR'] ?? mkdtempSync(join(tmpdir(), 'sluice-traffic-'))
-  const config = readConfig({ SECRET: 'a secret that only tests know', LOG_LEVEL: 'silent', ...env, DATA_DIR: dataDir })
+  const settings = { SECRET: 'a secret that only tests know', LOG_LEVEL: 'silent', JOURNAL_RESERVE_MB: '0' }
+  const config = readConfig({ ...settings, ...env, DATA_DIR: dataDir })
   const log = pino({ level: config.logLevel })
   const secrets = await openSecrets(config, database.kysely)
   const ground: Ground = { config, database, db: database.kysely, log, secrets }

@@ -10,6 +10,7 @@ import { type Absence, openAbsence } from './absence.ts'
 import { clientOf, openAddresses, retryOnOtherNodes } from './addresses.ts'
 import { measurePools } from './pool-metrics.ts'
 import { Prepared } from './prepared.ts'
+import { logSlowQueries } from './slow-queries.ts'
 import type { Tables } from './tables.ts'
 
 /** The pools of one process, one for each kind of work. Ids, times and amounts are text: see `types` below. */
@@ -123,6 +124,11 @@ function withSession(node: Node, application: string): pg.ClientConfig {
   return { ...own, connectionString: `${address}?${rest}` }
 }
 
+type ConnectOptions = { readonly log: Logger; readonly name?: string; readonly slow_ms?: number }
+
+/** The pools whose statements belong to one request each. Those of clicks and conversions have batches, those of the worker have none. */
+const OF_REQUESTS: readonly string[] = ['kysely', 'reads', 'auth']
+
 /** Long enough to cost nothing, short enough that a node that is back soon gets its share of connections again. */
 const LIFE_S = 300
 
@@ -135,9 +141,9 @@ function nameOf(node: Node): string {
 
 /**
  * Opens the pools; no connection is made until the first statement. `nodes` are the nodes of one database, and the pools use all of them. The first
- * one changes the schema.
+ * one changes the schema. Statements of requests that take `slow_ms` are logged; 0 for none.
  */
-export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log: Logger; name?: string }): Database {
+export function connect(nodes: readonly Node[], { log, name = 'sluice', slow_ms = 0 }: ConnectOptions): Database {
   let closing = false
   const away = openAbsence()
   const addresses = openAddresses(nodes.map(nameOf))
@@ -157,10 +163,11 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice' }: { log:
       Client,
     })
     // An idle client emits errors on the pool, a checked-out one only on itself. Without listeners, either would end the process.
-    pool.on('error', ({ message }) => {
-      if (!closing) log.warn({ pool: kind, reason: message }, 'a database connection was lost')
+    pool.on('error', error => {
+      if (!closing) log.warn({ err: error, pool: kind }, 'a database connection was lost')
     })
     pool.on('connect', client => client.on('error', () => away.note()))
+    if (slow_ms > 0 && OF_REQUESTS.includes(kind)) logSlowQueries(pool, kind, slow_ms, log)
     if (kind === 'worker' && nodes.every(node => typeof node !== 'string'))
       pool.on('connect', client => runBehind((client as ConnectedClient).processID))
     if (among === addresses && nodes.length > 1) retryOnOtherNodes(pool, nodes.length)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { timeOfId } from '../../contract/ids.ts'
 import { openSharded } from '../../ground/db/sharing.ts'
 import type { Deed, Ground } from '../../ground/room.ts'
+import { openRounds } from '../../ground/rounds.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { type InviteLinks, openInviteLinks } from '../../traffic/invite-links/open.ts'
 import { openSpending } from '../../traffic/caps/spending.ts'
@@ -71,7 +72,10 @@ export async function openClicks(
   const countryOf = openGeo(config)
   const partitions = await keepPartitions(database.schema, log)
   const ipHashes = await openIpHashes(db, log)
-  const journal = await openJournal(join(config.dataDir, 'journal'), log)
+  const journal = await openJournal(join(config.dataDir, 'journal'), log, config.journalReserveMb * 1_048_576)
+  const reserve = openRounds('clicks/reserve', RESERVE_MS, journal.setAside, error =>
+    log.warn({ err: error }, 'could not set the reserve of the journal aside; retrying'),
+  )
   const isSharded = openSharded(pool)
   const outage = openOutage({ pool, away: database.away, journal, log, isSharded })
   const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log, isSharded })
@@ -105,10 +109,14 @@ export async function openClicks(
       await links.close()
       await unfilled.close()
       await outage.close()
+      await reserve.close()
       await journal.close()
     },
   }
 }
+
+/** How soon the reserve is set aside again once the disk has room. */
+const RESERVE_MS = 10_000
 
 /** How far another process's clock may be ahead of this one. */
 const AHEAD_MS = 10_000

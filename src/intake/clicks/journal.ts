@@ -2,7 +2,7 @@
 // resolves after fsync; appends that arrive meanwhile share the next fsync. A line that a crash cut short is ignored.
 //
 // Any process may drain any file, even one still being written: storing a click twice changes nothing, the file is read again after it is
-// unlinked, and a writer that finds its file unlinked writes its last lines to a new one.
+// unlinked, and a writer that finds its file unlinked writes its last lines to a new one. When the disk is full, the writer goes on in the reserve.
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, appendFile, type FileHandle, lchown, mkdir, open, readdir, unlink } from 'node:fs/promises'
@@ -11,8 +11,11 @@ import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
 import { otherOwner } from '../../ground/folder-owner.ts'
 import type { Click } from './click.ts'
+import { openReserve, type Reserve } from './reserve.ts'
 
 const ENDING = '.journal'
+/** The ending of a file that was the reserve: clicks are written over its line breaks. */
+const RESERVE_ENDING = '-reserve.journal'
 const PORTION = 500
 const CHUNK_BYTES = 262_144
 const TRIES = 3
@@ -25,17 +28,23 @@ export type Journal = {
   /** Writes clicks that the database will never take to refused.jsonl. */
   refuse: (clicks: readonly Click[]) => Promise<void>
   isEmpty: () => boolean
-  state: () => { journal_bytes: number; journal_files: number }
+  /** Sets the reserve aside if it is missing. @throws if the disk has no room for it. */
+  setAside: Reserve['setAside']
+  state: () => { journal_bytes: number; journal_files: number; is_reserve_missing: boolean }
   close: () => Promise<void>
 }
 
 /** Returns whether the clicks were stored. */
 type Store = (clicks: Click[]) => Promise<boolean>
 type WaitingLines = { text: string; resolve: () => void; reject: (error: unknown) => void }
-type JournalFile = { path: string; handle: FileHandle | undefined; size: number; drained: number }
+/** `size`: of the lines that were written here; in the reserve the next line is written there. */
+type JournalFile = { path: string; handle: FileHandle | undefined; size: number; drained: number; isReserve?: boolean }
 
-/** Opens the folder and finds the files other processes left. @throws if this user cannot read a file, because its clicks would be lost. */
-export async function openJournal(folder: string, log: Logger): Promise<Journal> {
+/**
+ * Opens the folder and finds the files other processes left. The reserve is not set aside yet.
+ * @throws if this user cannot read a file, because its clicks would be lost.
+ */
+export async function openJournal(folder: string, log: Logger, reserve_bytes = 0): Promise<Journal> {
   const made = await mkdir(folder, { recursive: true, mode: 0o700 })
   const owner = made && otherOwner(dirname(folder))
   if (owner) await lchown(folder, owner.uid, owner.gid)
@@ -43,7 +52,8 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
   for (const name of left) await access(join(folder, name), constants.R_OK).catch(ignoreMissing)
   /** Files to drain, oldest first; the last may be the writer's current file. */
   let files: JournalFile[] = left.map(name => ({ path: join(folder, name), handle: undefined, size: 0, drained: 0 }))
-  const writer = openWriter(folder, file => files.push(file))
+  const reserve = openReserve(folder, reserve_bytes)
+  const writer = openWriter(folder, reserve, log, file => files.push(file))
 
   const drainFile = async (file: JournalFile, store: Store): Promise<boolean> => {
     await writer.seal(file)
@@ -51,7 +61,14 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
     if (handle === undefined) return true
     try {
       if (!(await drainLines(handle, file, store, log))) return false
+      // The disk may be full for longer than the database is away, and a reserve that was deleted could not be set aside again.
+      if (file.isReserve === true) {
+        await reserve.giveBack(file.path).catch(ignoreMissing)
+        return true
+      }
       await unlink(file.path).catch(ignoreMissing)
+      // A process that is writing there may have had lines among those that were already read.
+      if (file.path.endsWith(RESERVE_ENDING)) file.drained = 0
       return await drainLines(handle, file, store, log)
     } finally {
       await handle.close()
@@ -77,7 +94,9 @@ export async function openJournal(folder: string, log: Logger): Promise<Journal>
     refuse: clicks =>
       appendFile(join(folder, 'refused.jsonl'), clicks.map(click => `${JSON.stringify(click)}\n`).join('')),
     isEmpty: () => files.length === 0,
+    setAside: reserve.setAside,
     state: () => ({
+      is_reserve_missing: reserve.isMissing(),
       journal_bytes: files.reduce((sum, { size, drained }) => sum + Math.max(0, size - drained), 0),
       journal_files: files.length,
     }),
@@ -95,28 +114,49 @@ type Writer = {
   idle: () => Promise<void>
 }
 
-function openWriter(folder: string, created: (file: JournalFile) => void): Writer {
+function openWriter(folder: string, reserve: Reserve, log: Logger, created: (file: JournalFile) => void): Writer {
   let waiting: WaitingLines[] = []
   let current: JournalFile | undefined
   let isWriting = false
   /** The group being written; never rejects. */
   let group: Promise<void> = Promise.resolve()
 
+  const begin = (file: JournalFile): JournalFile => {
+    current = file
+    created(file)
+    return file
+  }
+
+  /** The file to go on in after `error`. @throws it if the disk is not full, or the reserve is used up. */
+  const beginReserve = async (error: unknown) => {
+    const path = newPath(folder, RESERVE_ENDING)
+    const handle = isFull(error) ? await reserve.take(path) : undefined
+    if (handle === undefined) throw error
+    await syncFolder(folder)
+    log.warn('the disk is full; clicks are written to the reserve of the journal')
+    begin({ path, handle, size: 0, drained: 0, isReserve: true })
+  }
+
+  /** Whether the lines are where a reader finds them. */
+  const writeTo = async (file: JournalFile, bytes: Buffer): Promise<boolean> => {
+    if (file.handle === undefined) throw new Error('the journal is closed')
+    await writeAll(file.handle, bytes, file.size)
+    await file.handle.datasync()
+    file.size += bytes.length
+    return (await file.handle.stat()).nlink > 0
+  }
+
   const writeGroup = async (text: string) => {
+    const bytes = Buffer.from(text)
     for (let tried = 0; tried < TRIES; tried += 1) {
-      if (current === undefined) {
-        current = await createFile(folder)
-        created(current)
+      try {
+        const file = current ?? begin(await createFile(folder))
+        if (await writeTo(file, bytes)) return
+        // Another process drained the file, perhaps before these lines were in it.
+        if (current === file) current = undefined
+      } catch (error) {
+        await beginReserve(error)
       }
-      const file = current
-      if (file.handle === undefined) throw new Error('the journal is closed')
-      await file.handle.appendFile(text)
-      await file.handle.datasync()
-      const { nlink, size } = await file.handle.stat()
-      file.size = size
-      if (nlink > 0) return
-      // Another process drained the file, perhaps before these lines were in it.
-      if (current === file) current = undefined
     }
     throw new Error('the journal file is removed again and again')
   }
@@ -155,21 +195,36 @@ function openWriter(folder: string, created: (file: JournalFile) => void): Write
   }
 }
 
+const newPath = (folder: string, ending: string): string =>
+  join(folder, `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}${ending}`)
+
 async function createFile(folder: string): Promise<JournalFile> {
-  const name = `${new Date().toISOString().replaceAll(/[-:.]/g, '')}-${randomBytes(4).toString('hex')}${ENDING}`
-  const path = join(folder, name)
+  const path = newPath(folder, ENDING)
+  // For appending, so that what a failed write left is never overwritten: another process may already have read past it.
   const handle = await open(path, 'ax', 0o600)
   const owner = otherOwner(folder)
   if (owner) await handle.chown(owner.uid, owner.gid)
+  await syncFolder(folder)
+  return { path, handle, size: 0, drained: 0 }
+}
+
+/** Without this a crash of the machine may lose a file's name, and with it every line. */
+async function syncFolder(folder: string): Promise<void> {
   const directory = await open(folder)
-  // Without this fsync a crash of the machine may lose the file's name, and with it every line.
   try {
     await directory.sync()
   } finally {
     await directory.close()
   }
-  return { path, handle, size: 0, drained: 0 }
 }
+
+/** Writes at `at`, or at the end of a file that was opened for appending. */
+async function writeAll(handle: FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten
+}
+
+const isFull = (error: unknown): boolean => ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
 
 /** The leading line break ends a partial line that a failed write may have left. */
 function lineOf(click: Click): string {

@@ -10,22 +10,31 @@ export type ClicksState = ReturnType<Batches['state']> & {
   is_down: boolean
   journal_bytes: number
   journal_files: number
+  is_reserve_missing: boolean
 }
 
 const opened = new Set<() => ClicksState>()
+
+/** The states of the clicks of this process. */
+export const clickStates = (): ClicksState[] => [...opened].map(state => state())
 
 function gauge(name: string, help: string, valueOf: (state: ClicksState) => number): void {
   new Gauge({
     name,
     help,
     collect() {
-      this.set([...opened].reduce((sum, state) => sum + valueOf(state()), 0))
+      this.set(clickStates().reduce((sum, state) => sum + valueOf(state), 0))
     },
   })
 }
 
 gauge('sluice_clicks_database_down', '1 while the database takes no clicks', ({ is_down }) => Number(is_down))
 gauge('sluice_clicks_journal_bytes', 'Clicks on disk that wait for the database', ({ journal_bytes }) => journal_bytes)
+gauge(
+  'sluice_clicks_reserve_missing',
+  '1 while the journal has no space set aside, because it is in use or the disk is full',
+  ({ is_reserve_missing }) => Number(is_reserve_missing),
+)
 gauge('sluice_clicks_lost', 'Visitors who left without a click id since the start', ({ lost }) => lost)
 
 new Counter({
@@ -34,7 +43,7 @@ new Counter({
   labelNames: ['stored'],
   collect() {
     this.reset()
-    const states = [ended, ...[...opened].map(state => state())]
+    const states = [ended, ...clickStates()]
     const sum = (valueOf: (of: ClicksEnded) => number) => states.reduce((total, of) => total + valueOf(of), 0)
     this.inc(
       { stored: 'database' },
