@@ -1,13 +1,18 @@
 // `npm run bench`: measures Sluice against its budgets, each with a reference of the same run. Exits with 0 even if a budget is missed.
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compareWith } from './against.ts'
 import { runBench } from './measure.ts'
 import { PARTS, type Part, planFor } from './plan.ts'
 import { tableOf } from './rows.ts'
 
 const USAGE = `npm run bench -- [--json] [--large] [--only ${PARTS.join(',')}] [--profile <folder>]
-  --json     one JSON object { rows: [{ name, value, unit, budget, pass }] } on standard output, with nothing else
+       npm run bench -- --against <folder> [--json]
+  --json     one JSON object { rows: [{ name, value, unit, budget, pass, ratio }] } on standard output, with nothing else;
+             with --against { comparison: { name: { median, low, high, windows } } }
   --large    10 million clicks instead of one million, and 5 minutes of traffic for the memory
   --only     measures these parts only
+  --against  compares redirect, report and feed of this checkout with those of another one, in turns
   --profile  each server writes a CPU profile into the folder`
 
 const isPart = (name: string): name is Part => (PARTS as readonly string[]).includes(name)
@@ -20,6 +25,7 @@ function readArguments() {
         large: { type: 'boolean', default: false },
         only: { type: 'string' },
         profile: { type: 'string' },
+        against: { type: 'string' },
       },
     })
     const only = values.only?.split(',').map(name => name.trim())
@@ -32,7 +38,7 @@ function readArguments() {
   }
 }
 
-const { json, large, only, profile } = readArguments()
+const { json, large, only, profile, against } = readArguments()
 const started = performance.now()
 const tell = (line: string) =>
   console.error(`${((performance.now() - started) / 1000).toFixed(0).padStart(4)} s  ${line}`)
@@ -41,12 +47,22 @@ const plan = {
   ...(profile === undefined ? {} : { profileDir: profile }),
 }
 try {
-  const findings = await runBench(plan, tell)
-  tell('done')
-  const rows = findings.map(({ name, value, unit, budget, pass }) => ({ name, value, unit, budget, pass }))
-  console.log(json ? JSON.stringify({ rows }) : tableOf(findings))
+  console.log(against === undefined ? await measured() : await compared(against))
 } catch (error) {
   console.error(error)
   process.exitCode = 1
 }
 process.exit()
+
+async function measured(): Promise<string> {
+  const findings = await runBench(plan, tell)
+  tell('done')
+  const rows = findings.map(({ beside: _, ...row }) => row)
+  return json ? JSON.stringify({ rows }) : tableOf(findings)
+}
+
+async function compared(dir: string): Promise<string> {
+  const { comparison, lines } = await compareWith(resolve(dir), plan, tell)
+  tell('done')
+  return json ? JSON.stringify({ comparison }) : lines.join('\n')
+}

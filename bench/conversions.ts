@@ -5,7 +5,9 @@ import { ms, perSecond } from './clicks.ts'
 import type { Measured } from './load.ts'
 import type { Plan } from './plan.ts'
 import type { Conversion } from './requests.ts'
-import { type Finding, finding, median } from './rows.ts'
+import { perOne, processorSpent, type Spent, spentText } from './processor.ts'
+import { median, type Ratio, ratiosOf } from './ratio.ts'
+import { type Finding, finding } from './rows.ts'
 
 const CONNECTIONS = 64
 const PLAIN_CONNECTIONS = 16
@@ -15,13 +17,15 @@ type ConversionTools = {
   plain: Awaited<ReturnType<typeof startPlain>>
   connection: pg.ClientConfig
   pool: pg.Pool
+  dataDir: string
 }
 /** Fresh clicks, each for one conversion with a charge. */
 export type Fresh = { many: Conversion[]; few: Conversion[] }
 
 const NONCE = 'bench'
 
-type Rounds = { found: Record<keyof Fresh | 'replayed', Measured[]>; yardstick: number[] }
+/** `spent`: processor time per new conversion. */
+type Rounds = { found: Record<keyof Fresh | 'replayed', Measured[]>; yardstick: number[]; spent: Spent }
 
 /**
  * Measures a server with all roles, which also delivers and folds, and then one that only serves (`ROLE=serve`, another
@@ -49,7 +53,7 @@ export async function measureConversions(
 }
 
 async function runRounds(
-  { load, plain, connection, pool }: ConversionTools,
+  { load, plain, connection, pool, dataDir }: ConversionTools,
   server: Child,
   fresh: Fresh,
   { rounds, seconds, warmSeconds }: Plan,
@@ -65,6 +69,7 @@ async function runRounds(
   const found: Rounds['found'] = { many: [], few: [], replayed: [] }
   const yardstick: number[] = []
   let recorded = 0
+  const spent: Spent = { sluice: 0, children: 0, postgres: 0 }
   const first = await countEvents(pool)
   for (const kind of ['many', 'few'] as const) recorded += (await post(take(kind, 0.1), warmSeconds)).answered
   for (let round = 0; round < rounds; round += 1) {
@@ -74,7 +79,10 @@ async function runRounds(
     server.signal('SIGCONT')
     for (const kind of ['many', 'few'] as const) {
       const list = take(kind, 1 / (rounds - round))
+      const before = processorSpent(server.pid, dataDir)
       const measured = await post(list, seconds)
+      const after = processorSpent(server.pid, dataDir)
+      for (const part of ['sluice', 'children', 'postgres'] as const) spent[part] += after[part] - before[part]
       found[kind].push(measured)
       recorded += measured.answered
       if (kind === 'many') found.replayed.push(await post(list.slice(0, measured.answered), seconds))
@@ -82,28 +90,34 @@ async function runRounds(
   }
   const stored = (await countEvents(pool)) - first
   if (stored !== recorded) throw new Error(`${recorded} new conversions were answered, ${stored} are stored`)
-  return { found, yardstick }
+  const count = [...found.many, ...found.few].reduce((sum, one) => sum + one.answered, 0)
+  return { found, yardstick, spent: perOne({ sluice: 0, children: 0, postgres: 0 }, spent, count) }
 }
 
 const rateOf = (measured: readonly Measured[]): number => median(measured.map(({ per_second }) => per_second))
 
-const ratioOf = ({ found, yardstick }: Rounds, kind: keyof Fresh): number =>
-  median(found[kind].map(({ per_second }, at) => per_second / (yardstick[at] ?? Number.NaN)))
+const ratioTo = ({ found, yardstick }: Rounds, kind: keyof Fresh): Ratio =>
+  ratiosOf(
+    found[kind].map(({ per_second }) => per_second),
+    yardstick,
+  )
 
 function judgeConversions(whole: Rounds, alone: Rounds, { many, few }: Plan): Finding[] {
   const { found, yardstick } = whole
   const line = (measured: readonly Measured[]) =>
     `${perSecond(rateOf(measured))}, p50 ${ms(median(measured.map(({ p50 }) => p50)))}, p99 ${ms(median(measured.map(({ p99 }) => p99)))}`
-  const ratio = { many: ratioOf(whole, 'many'), few: ratioOf(whole, 'few') }
-  const replay = median(
-    found.replayed.map(({ per_second }, at) => per_second / (found.many[at]?.per_second ?? Number.NaN)),
+  const ratio = { many: ratioTo(whole, 'many'), few: ratioTo(whole, 'few') }
+  const replay = ratiosOf(
+    found.replayed.map(({ per_second }) => per_second),
+    found.many.map(({ per_second }) => per_second),
   )
   return [
-    finding('conversion_ratio', Math.min(ratio.many, ratio.few), [
+    finding('conversion_ratio', ratio.many.median < ratio.few.median ? ratio.many : ratio.few, [
       `the worse of two; reference: ${perSecond(median(yardstick))} plain inserts of 24 columns, each its own commit, ${PLAIN_CONNECTIONS} connections`,
-      `${ratio.many.toFixed(3)} x for ${many} organizations: ${line(found.many)}, ${CONNECTIONS} connections`,
-      `${ratio.few.toFixed(3)} x for ${few}: ${line(found.few)}`,
-      `while another process delivers: ${ratioOf(alone, 'many').toFixed(3)} x, ${perSecond(rateOf(alone.found.many))}, and ${ratioOf(alone, 'few').toFixed(3)} x, ${perSecond(rateOf(alone.found.few))}`,
+      `${ratio.many.median.toFixed(3)} x for ${many} organizations: ${line(found.many)}, ${CONNECTIONS} connections`,
+      `${ratio.few.median.toFixed(3)} x for ${few}: ${line(found.few)}`,
+      `${spentText(whole.spent, 'conversion')}, with its deliveries`,
+      `while another process delivers: ${ratioTo(alone, 'many').median.toFixed(3)} x, ${perSecond(rateOf(alone.found.many))}, and ${ratioTo(alone, 'few').median.toFixed(3)} x, ${perSecond(rateOf(alone.found.few))}`,
     ]),
     finding('replay_ratio', replay, [`replayed ${line(found.replayed)}, compared with the new ones of the ${many}`]),
   ]

@@ -8,7 +8,9 @@ import { sealAll } from '../src/reading/segments/seal.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
+import { type Ratio, ratiosOf } from './ratio.ts'
 import { countDay } from './stock.ts'
+import { work, workText } from './yardsticks.ts'
 
 export const EXPLORED = { campaigns: 60, offers: 180 } as const
 const LANDINGS = 80
@@ -76,6 +78,9 @@ export type Sealed = {
   readonly wall_ms: number
   readonly cpu_ms: number
   readonly merging_ms: number
+  /** For each day, the milliseconds per thousand clicks compared with those of the fixed piece of work. */
+  readonly ratio: Ratio
+  readonly yardstick: string
 }
 
 /** Spreads clicks over the `days` before the last midnight, counts them, seals them a day at a time, books spend for them, and merges the segments. */
@@ -92,16 +97,21 @@ export async function fillExplored(
   const perDay = Math.max(1, Math.round(clicks / days))
   const pool = database.worker
   let [wall_ms, cpu_ms] = [0, 0]
+  const days_us: number[] = []
+  const yardstick: number[] = []
   for (let day = first; day < end; day += DAY_MS) {
     const stretch = [org_id, firstIdAt(day), firstIdAt(day + DAY_MS)]
     await pool.query(INSERT_DAY, [org_id, day, day + DAY_MS, campaigns, offers, landings, perDay, clicks])
     await countDay(pool, [org_id], day)
     await pool.query(TELL_BORN, stretch)
     await pool.query(TELL_CHANGES, stretch)
+    yardstick.push(work())
     const [started, before] = [performance.now(), process.cpuUsage()]
     await sealAll(pool, secrets)
     const spent = process.cpuUsage(before)
-    wall_ms += performance.now() - started
+    const took = performance.now() - started
+    wall_ms += took
+    days_us.push((took * 1000) / perDay)
     cpu_ms += (spent.user + spent.system) / 1000
   }
   const { rowCount } = await pool.query(BOOK_SPEND, [
@@ -120,5 +130,7 @@ export async function fillExplored(
     wall_ms,
     cpu_ms,
     merging_ms: performance.now() - started,
+    ratio: ratiosOf(days_us, yardstick),
+    yardstick: workText(yardstick),
   }
 }

@@ -12,13 +12,16 @@ import type { Sealed } from './explore-stock.ts'
 import type { BenchGround } from './ground.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
-import { type Finding, finding, median, percentile } from './rows.ts'
+import { median, percentile, ratiosOf } from './ratio.ts'
+import { type Finding, finding, findingOf } from './rows.ts'
+import { type Scan, scanText } from './yardsticks.ts'
 
 export type Explored = { readonly organization: Organization; readonly user_id: string; readonly sealed: Sealed }
 type Totals = { readonly clicks: number; readonly revenue: string }
 
 /** The duration of answers, compared with plain SQL, and the memory of the scanning process. */
 export async function measureExplore(
+  { scan }: Scan,
   ground: BenchGround,
   server: Child,
   { organization, user_id, sealed }: Explored,
@@ -31,12 +34,14 @@ export async function measureExplore(
   const origin = `http://127.0.0.1:${server.port}`
   const took = asked.map((): number[] => [])
   const plain: number[] = []
+  const scans: number[] = []
   // Without Sluice's own timeouts, because plain SQL over ten million clicks may take longer.
   const person = new pg.Client(ground.connection)
   await person.connect()
   try {
     // The first round fills the local copy.
-    for (let round = 0; round <= rounds; round += 1)
+    for (let round = 0; round <= rounds; round += 1) {
+      if (round > 0) scans.push(await scan())
       for (const [at, { asked: one, from }] of asked.entries()) {
         const answer = await ask(client, { cookie, origin }, one)
         if (round > 0) took[at]?.push(answer.took)
@@ -45,31 +50,35 @@ export async function measureExplore(
         plain.push(counted.took)
         requireAlike(one.name, answer.totals, counted.totals)
       }
+    }
   } finally {
     await client.close()
     await person.end()
   }
   const all = took.flat()
+  const inRounds = scans.map((_, round) => took.map(times => times[round] ?? Number.NaN))
   const usual = took.map(median)
   const slowest = usual.indexOf(Math.max(...usual))
   const memory = Math.max(...childrenOf(server.pid).map(peakMb))
   return [
-    finding('explore_p50_ms', median(all), [
+    findingOf('explore_p50_ms', median(all), ratiosOf(inRounds.map(median), scans), scanText(scans), [
       `twenty questions ${rounds} times over ${sealed.clicks.toLocaleString('en-US')} clicks of ${sealed.days} days, with ${sealed.booked.toLocaleString('en-US')} booked amounts and the profit of each row`,
     ]),
-    finding('explore_p95_ms', percentile(all, 0.95), [
+    findingOf('explore_p95_ms', percentile(all, 0.95), ratiosOf(inRounds.map(p95), scans), scanText(scans), [
       `the slowest, ${asked[slowest]?.asked.name ?? ''}, p50 ${ms(usual[slowest] ?? Number.NaN)}`,
     ]),
-    finding('explore_pg_ratio', median(plain.map((time, at) => time / (usual[at] ?? Number.NaN))), [
+    finding('explore_pg_ratio', ratiosOf(plain, usual), [
       `reference: plain SQL over the clicks, p50 ${ms(median(plain))}, the slowest ${ms(Math.max(...plain))}; the totals of all twenty agree`,
     ]),
     finding('explore_memory_mb', memory, ['the peak of the scanning process']),
-    finding('explore_sealing_us', (sealed.wall_ms * 1000) / sealed.clicks, [
+    findingOf('explore_sealing_us', (sealed.wall_ms * 1000) / sealed.clicks, sealed.ratio, sealed.yardstick, [
       `per click, with its later changes; ${((sealed.cpu_ms * 1000) / sealed.clicks).toFixed(1)} us of it are processor time of this process, the rest waits for the database`,
       `${((sealed.merging_ms * 1000) / sealed.clicks).toFixed(1)} us more for merging the segments`,
     ]),
   ]
 }
+
+const p95 = (times: readonly number[]): number => percentile(times, 0.95)
 
 async function ask(
   client: Client,

@@ -18,6 +18,7 @@ import type { Finding } from './rows.ts'
 import { measureStarts } from './starts.ts'
 import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
 import { measureTools } from './tools.ts'
+import { openScan, type Scan } from './yardsticks.ts'
 
 /** `quiet` has no clicks. */
 type Stock = Record<'large' | 'small' | 'quiet' | 'costing' | 'channel', Organization> & {
@@ -61,26 +62,29 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
   open.defer(() => plain.stop())
   const stock = await fillStock(ground, bare, plan, tell)
   const pool = ground.database.worker
+  let opened: Scan | undefined
+  open.defer(() => opened?.close())
+  const scanning = async (): Promise<Scan> => (opened ??= await openScan(ground.connection))
   const measures: Record<Exclude<Part, 'start' | 'broadcast'>, (server: Child) => Promise<Finding[]>> = {
     report: async server => {
-      const findings = await measureReport(server, stock, plan)
+      const findings = await measureReport(await scanning(), server, stock, plan)
       await checkReports(ground, server, stock.large, stock.now)
       return findings
     },
     feed: server => measureFeed(server, stock, plan),
-    explore: server => {
+    explore: async server => {
       if (stock.explored === undefined) throw new Error('there are no clicks to explore')
-      return measureExplore(ground, server, stock.explored, { ...plan, now: stock.now })
+      return measureExplore(await scanning(), ground, server, stock.explored, { ...plan, now: stock.now })
     },
     click: async server => {
-      const findings = await measureClicks({ load, bare, pool }, server, stock, plan)
+      const findings = await measureClicks({ load, bare, pool, dataDir: ground.dataDir }, server, stock, plan)
       const [redirect, ...others] = findings
       if (redirect === undefined) return findings
       const https = await measureHttps(load, ground, stock.large, plan)
       return [{ ...redirect, beside: [...redirect.beside, ...https] }, ...others]
     },
     conversion: server => {
-      const tools = { load, plain, connection: ground.connection, pool }
+      const tools = { load, plain, connection: ground.connection, pool, dataDir: ground.dataDir }
       return measureConversions(tools, { server, serveOnly: () => ground.serve('serve') }, stock.fresh, plan)
     },
     mcp: server => measureTools(load, server, stock.quiet, plan),

@@ -13,7 +13,7 @@ export const PARTS = [
 ] as const
 export type Part = (typeof PARTS)[number]
 
-/** `seconds` is the length of a round of load. Rounds of the server and of its reference alternate. */
+/** `seconds` is the length of a window of load. Windows of the server and of its reference alternate, `rounds` times. */
 export type Plan = {
   parts: ReadonlySet<Part>
   /** Clicks of the large organization, and of the explored one; the small one has a tenth. */
@@ -25,7 +25,7 @@ export type Plan = {
   rounds: number
   seconds: number
   warmSeconds: number
-  /** The length of the half load, which measures latency. */
+  /** The length of a window of the half load, which measures latency. */
   halfSeconds: number
   /** Unused invite links: more than clicks. */
   channelLinks: number
@@ -49,20 +49,20 @@ const DEFAULT: Omit<Plan, 'parts'> = {
   clicks: 1_000_000,
   apart: true,
   exploredDays: 90,
-  rounds: 5,
-  seconds: 4,
+  rounds: 10,
+  seconds: 1.5,
   warmSeconds: 3,
-  // As long as Linux keeps dirty pages before it writes them all at once: a shorter round may or may not include that moment.
-  halfSeconds: 30,
+  // All windows together are longer than Linux keeps dirty pages before it writes them all at once.
+  halfSeconds: 4,
   channelLinks: 250_000,
   many: 200,
   few: 3,
   conversions: 200_000,
   deepAfter: 900_000,
-  readings: 20,
+  readings: 8,
   memorySeconds: 60,
   memoryRate: 1000,
-  starts: 3,
+  starts: 6,
   broadcastSeconds: 20,
 }
 

@@ -6,8 +6,10 @@ import type { Child } from './children.ts'
 import { ms } from './clicks.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
-import { type Finding, finding, median, percentile } from './rows.ts'
+import { median, percentile, ratioOf, ratiosOf } from './ratio.ts'
+import { type Finding, finding, findingOf } from './rows.ts'
 import { DAYS, SPEND_ROWS } from './stock.ts'
+import { type Scan, scanText, work, workText } from './yardsticks.ts'
 
 const PAGE = 100
 const LARGEST_PAGE = 1000
@@ -16,7 +18,7 @@ const LARGEST_PAGE = 1000
 export class Asking {
   readonly #client: Client
 
-  constructor({ port }: Child) {
+  constructor({ port }: Pick<Child, 'port'>) {
     this.#client = new Client(`http://127.0.0.1:${port}`)
   }
 
@@ -42,44 +44,64 @@ export const windowOf = (now: number): string => {
 }
 
 /** The report of 92 days with 10,000 rows of spend by every dimension, and its growth with the number of clicks. */
-export async function measureReport(server: Child, { large, small, now }: Stocked, { rounds, readings }: Plan) {
+export async function measureReport(
+  { scan }: Scan,
+  server: Child,
+  { large, small, now }: Stocked,
+  { rounds, readings }: Plan,
+): Promise<Finding[]> {
   const asking = new Asking(server)
-  const took = { large: timesByDimension(), small: timesByDimension(), ragged: timesByDimension() }
   const ragged = `date_from=${new Date(now - (DAYS - 0.5) * DAY_MS).toISOString()}&date_to=${new Date(now - DAY_MS / 2).toISOString()}`
   const paths = { large: windowOf(now), small: windowOf(now), ragged }
   const keys = { large: large.key, small: small.key, ragged: large.key }
+  const windows: ReportWindow[] = []
   try {
-    for (let round = 0; round <= rounds; round += 1)
-      for (const dimension of DIMENSIONS)
+    for (let round = 0; round <= rounds; round += 1) {
+      const took = { large: timesByDimension(), small: timesByDimension(), ragged: timesByDimension() }
+      const scans: number[] = []
+      for (const dimension of DIMENSIONS) {
+        scans.push(await scan())
         for (let reading = 0; reading < readings; reading += 1)
           for (const kind of ['large', 'small', 'ragged'] as const) {
             const path = `/api/v1/report?dimension=${dimension}&${paths[kind]}`
-            const answer = await asking.ask(keys[kind], path)
-            // The first round warms up.
-            if (round > 0) took[kind][dimension].push(answer.took)
+            took[kind][dimension].push((await asking.ask(keys[kind], path)).took)
           }
+      }
+      // The first round warms up.
+      if (round > 0) windows.push({ took, scan: median(scans) })
+    }
   } finally {
     await asking.close()
   }
-  return judgeReport(took)
+  return judgeReport(windows)
 }
 
 type Times = Record<(typeof DIMENSIONS)[number], number[]>
 const timesByDimension = (): Times => ({ campaign: [], geo: [], sub1: [], offer: [], day: [] })
+type ReportWindow = { took: Record<'large' | 'small' | 'ragged', Times>; scan: number }
 
-function judgeReport(took: Record<'large' | 'small' | 'ragged', Times>): Finding[] {
-  const p95s = (kind: keyof typeof took) => DIMENSIONS.map(dimension => percentile(took[kind][dimension], 0.95))
+function judgeReport(windows: readonly ReportWindow[]): Finding[] {
+  const p95s = (kind: 'large' | 'small' | 'ragged') =>
+    DIMENSIONS.map(dimension =>
+      percentile(
+        windows.flatMap(({ took }) => took[kind][dimension]),
+        0.95,
+      ),
+    )
   const [large, small, ragged] = [p95s('large'), p95s('small'), p95s('ragged')]
   const worst = large.indexOf(Math.max(...large))
+  const slowest = DIMENSIONS[worst] ?? 'campaign'
+  const inWindows = (kind: 'large' | 'small') => windows.map(({ took }) => percentile(took[kind][slowest], 0.95))
+  const scans = windows.map(({ scan }) => scan)
   const each = (values: number[]) =>
     DIMENSIONS.map((dimension, at) => `${dimension} ${ms(values[at] ?? Number.NaN)}`).join(', ')
   return [
-    finding('report_p95_ms', large[worst] ?? Number.NaN, [
+    findingOf('report_p95_ms', large[worst] ?? Number.NaN, ratiosOf(inWindows('large'), scans), scanText(scans), [
       `the slowest dimension of ${DAYS} whole days with ${SPEND_ROWS.toLocaleString('en-US')} rows of spend that override costs of clicks; p95: ${each(large)}`,
       `the same with both ends in the middle of a day: ${each(ragged)}`,
     ]),
-    finding('report_growth', (large[worst] ?? Number.NaN) / (small[worst] ?? Number.NaN), [
-      `${DIMENSIONS[worst]}, compared with a tenth of the clicks: ${each(small)}`,
+    finding('report_growth', ratiosOf(inWindows('large'), inWindows('small')), [
+      `${slowest}, compared with a tenth of the clicks: ${each(small)}`,
     ]),
   ]
 }
@@ -89,28 +111,37 @@ export async function measureFeed(server: Child, { large, now }: Stocked, { roun
   const asking = new Asking(server)
   const path = `/api/v1/clicks?${windowOf(now)}&tracked=all&limit=`
   const took = { first: [] as number[], deep: [] as number[] }
-  const ratios: number[] = []
+  const windows = { ratio: [] as number[], p95: [] as number[], yardstick: [] as number[] }
   try {
     const cursor = await pageTo(asking, large.key, path, deepAfter)
     const pages = { first: `${path}${PAGE}`, deep: `${path}${PAGE}&cursor=${encodeURIComponent(cursor)}` }
     for (let round = 0; round <= rounds; round += 1) {
       const times = { first: [] as number[], deep: [] as number[] }
+      const before = work()
       for (let reading = 0; reading < readings * 2; reading += 1)
         for (const kind of ['first', 'deep'] as const) times[kind].push((await asking.ask(large.key, pages[kind])).took)
       if (round === 0) continue
       took.first.push(...times.first)
       took.deep.push(...times.deep)
-      ratios.push(median(times.deep) / median(times.first))
+      windows.ratio.push(median(times.deep) / median(times.first))
+      windows.p95.push(Math.max(percentile(times.first, 0.95), percentile(times.deep, 0.95)))
+      windows.yardstick.push((before + work()) / 2)
     }
   } finally {
     await asking.close()
   }
   const [first, deep] = [percentile(took.first, 0.95), percentile(took.deep, 0.95)]
   return [
-    finding('feed_p95_ms', Math.max(first, deep), [
-      `pages of ${PAGE}: the first p95 ${ms(first)}, the one after ${deepAfter.toLocaleString('en-US')} clicks ${ms(deep)}`,
-    ]),
-    finding('feed_depth_ratio', median(ratios), [
+    findingOf(
+      'feed_p95_ms',
+      Math.max(first, deep),
+      ratiosOf(windows.p95, windows.yardstick),
+      workText(windows.yardstick),
+      [
+        `pages of ${PAGE}: the first p95 ${ms(first)}, the one after ${deepAfter.toLocaleString('en-US')} clicks ${ms(deep)}`,
+      ],
+    ),
+    finding('feed_depth_ratio', ratioOf(windows.ratio), [
       `page ${Math.floor(deepAfter / PAGE + 1).toLocaleString('en-US')}, p50 ${ms(median(took.deep))}, compared with the first, p50 ${ms(median(took.first))}`,
     ]),
   ]

@@ -12,7 +12,9 @@ import { START_FLAGS } from '../scripts/start-flags.ts'
 import { buildDashboard, bundleServer } from '../src/builds.ts'
 import { ms } from './clicks.ts'
 import type { Plan } from './plan.ts'
-import { type Finding, finding, median } from './rows.ts'
+import { median, ratiosOf } from './ratio.ts'
+import { type Finding, findingOf } from './rows.ts'
+import { bareStarts } from './yardsticks.ts'
 
 const MAIN = join(import.meta.dirname, '../src/main.ts')
 const PATIENCE_MS = 180_000
@@ -20,18 +22,29 @@ const PATIENCE_MS = 180_000
 /** `dataDir` is the bench's folder, with PostgreSQL stopped. The dashboard and the bundled server are built before, as after every start but the first. */
 export async function measureStarts(dataDir: string, { starts }: Plan): Promise<Finding[]> {
   const took = { first: [] as number[], later: [] as number[] }
+  const bare = { first: [] as number[], later: [] as number[] }
   const log = pino({ level: 'warn' }, pino.destination(2))
   await Promise.all([buildDashboard(log), bundleServer(log)])
   for (let round = 0; round < starts; round += 1) {
+    const reference = await bareStarts()
+    bare.first.push(reference.first)
+    bare.later.push(reference.later)
     took.first.push(await onEmptyFolder(startOnce))
     took.later.push(await startOnce(dataDir))
   }
   const all = (times: number[]) => `until /readyz answers 200: ${times.map(ms).join(', ')}`
   return [
-    finding('start_ms', median(took.later), [`on the data of this bench, ${all(took.later)}`]),
-    finding('first_start_ms', median(took.first), [`from nothing, with initdb and migrations, ${all(took.first)}`]),
+    findingOf('start_ms', median(took.later), ratiosOf(took.later, bare.later), bareText(bare.later), [
+      `on the data of this bench, ${all(took.later)}`,
+    ]),
+    findingOf('first_start_ms', median(took.first), ratiosOf(took.first, bare.first), bareText(bare.first), [
+      `from nothing, with initdb and migrations, ${all(took.first)}`,
+    ]),
   ]
 }
+
+const bareText = (took: readonly number[]): string =>
+  `${median(took).toFixed(0)} ms for a bare Node and PostgreSQL, started at once`
 
 async function onEmptyFolder(measure: (dataDir: string) => Promise<number>): Promise<number> {
   const dataDir = mkdtempSync(join(tmpdir(), `sluice-bench-${process.pid}-first-`))

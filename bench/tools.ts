@@ -4,7 +4,8 @@ import { ms, perSecond } from './clicks.ts'
 import type { Measured } from './load.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
-import { type Finding, finding, median } from './rows.ts'
+import { median, ratiosOf } from './ratio.ts'
+import { type Finding, finding } from './rows.ts'
 
 const CONNECTIONS = 8
 const MODERN = '2026-07-28'
@@ -61,13 +62,17 @@ export async function measureTools(
   for (let round = 0; round < rounds; round += 1)
     for (const kind of kinds) taken[kind].push(await answered(kind, seconds))
   const ratio = (kind: 'modern' | 'legacy') =>
-    median(taken.plain.map(({ per_second }, at) => per_second / (taken[kind][at]?.per_second ?? Number.NaN)))
+    ratiosOf(
+      taken.plain.map(({ per_second }) => per_second),
+      taken[kind].map(({ per_second }) => per_second),
+    )
+  const [modern, legacy] = [ratio('modern'), ratio('legacy')]
   const said = kinds.map(kind => {
     const p50 = ms(median(taken[kind].map(({ p50 }) => p50)))
     return `${kind} ${perSecond(median(taken[kind].map(({ per_second }) => per_second)))}, p50 ${p50}`
   })
   return [
-    finding('mcp_call_ratio', Math.max(ratio('modern'), ratio('legacy')), [
+    finding('mcp_call_ratio', modern.median > legacy.median ? modern : legacy, [
       `${said.join('; ')}; ${CONNECTIONS} connections, an empty page of the feed`,
     ]),
   ]
