@@ -28,6 +28,9 @@ const addressOf = ({ baseUrl, host, port }: Config): string => {
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
+/** Longer than the largest insert takes on a cluster. */
+const PATIENCE_MS = 120_000
+
 /** Whether a Sluice with the demo's database answers there, another one, or nothing. Only the first accepts the new key. */
 async function whoAnswers(address: string, secret: string): Promise<Answering> {
   const signal = AbortSignal.timeout(PROBE_MS)
@@ -53,7 +56,7 @@ async function run(): Promise<void> {
   const nodes = await shareNodes(config)
   open.defer(() => nodes.close())
   await migrateNodes(nodes)
-  const database: Database = connect(nodes.addresses, { log, name: 'sluice demo' })
+  const database: Database = connect(nodes.addresses, { log, name: 'sluice demo', patience_ms: PATIENCE_MS })
   open.defer(() => database.close())
   const db = database.kysely
   const secrets = await openSecrets(config, db)

@@ -4,7 +4,7 @@ import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
-import { takeBackup } from './backup/backup.ts'
+import { clusterRefused, takeBackup } from './backup/backup.ts'
 import { nameBackup, removeOldBackups } from './backup/retention.ts'
 import { checkBackup, checkFolder, restoreBackup } from './backup/restore.ts'
 import type { Config } from './ground/config.ts'
@@ -105,6 +105,7 @@ const KEEP = '--keep'
  * @throws StartError as `takeBackup` does; no file is written then, and none removed
  */
 async function backUpOnly({ given, config, log, open, ended }: CommandParts): Promise<void> {
+  if (config.databaseUrl.length > 1) throw clusterRefused()
   checkInstallation(config)
   const secret = secretHere(config)
   if (secret === undefined)

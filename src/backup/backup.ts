@@ -47,6 +47,10 @@ type BackupOrder = {
   readonly signal?: AbortSignal
 }
 
+/** The refusal of a cluster, which the number of its addresses shows before any of them is reached. */
+export const clusterRefused = (): StartError =>
+  new StartError('DATABASE_URL is a cluster, whose nodes are backed up one by one: see docs/scaling.md')
+
 /**
  * Writes a backup to `path` and stores its time in the database. `folders` are the data folders whose journals are included; a folder may have no
  * journal. `secret` signs the file, and `signal` ends an unfinished backup.
@@ -56,8 +60,7 @@ export async function takeBackup(
   client: pg.ClientBase,
   { path, folders, version, secret, signal }: BackupOrder,
 ): Promise<BackupSummary> {
-  if (await isOnCitus(client))
-    throw new StartError('DATABASE_URL is a cluster, whose nodes are backed up one by one: see docs/scaling.md')
+  if (await isOnCitus(client)) throw clusterRefused()
   const taken_at = new Date().toISOString()
   const counts = { rows: 0, tables: 0, journals: 0 }
   async function* parts(): AsyncGenerator<BackupPart> {

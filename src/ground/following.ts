@@ -1,15 +1,15 @@
 /**
- * Keeps a process's in-memory copy of rows up to date. NOTIFY brings changes at once, and the poll is authoritative. While the database is away,
+ * Keeps a process's in-memory copy of rows up to date. NOTIFY brings changes at once, and a look within a second of each commit is authoritative. While the database is away,
  * traffic is served from the copy.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { listen } from './db/listen.ts'
 import type { Tables } from './db/tables.ts'
+import { openQuiet, QUIET_MS } from './db/quiet.ts'
 import { inTurn } from './in-turn.ts'
 import type { Ground } from './room.ts'
 
-const POLL_MS = 1000
 /** A database that hangs must not delay the answer to a change for longer. */
 const ANNOUNCE_MS = 2000
 
@@ -45,6 +45,7 @@ export function channelFor(channel: string, things: string): ChangeChannel {
     async follow({ database, db, log }, { read, onNotify, onGap }) {
       const refresh = inTurn(read)
       let isStale = false
+      let again: NodeJS.Timeout | undefined
       const refreshed = () =>
         void refresh().then(
           () => {
@@ -54,6 +55,8 @@ export function channelFor(channel: string, things: string): ChangeChannel {
             // Logged once per outage, not at every poll.
             if (!isStale) log.warn({ err: error }, `${things} cannot be refreshed; traffic goes by what is in memory`)
             isStale = true
+            clearTimeout(again)
+            again = setTimeout(refreshed, QUIET_MS).unref()
           },
         )
       const applyChange = (payload: string) => {
@@ -72,13 +75,14 @@ export function channelFor(channel: string, things: string): ChangeChannel {
         },
       })
       await refresh()
-      const poll = setInterval(refreshed, POLL_MS)
-      poll.unref()
+      const quiet = openQuiet(database.worker)
+      quiet.onMove(refreshed)
       opened.set(db, (opened.get(db) ?? new Set()).add(applyChange))
       return {
         refresh,
         async close() {
-          clearInterval(poll)
+          quiet.close()
+          clearTimeout(again)
           opened.get(db)?.delete(applyChange)
           await listening.close()
           await refresh.idle()
@@ -88,7 +92,7 @@ export function channelFor(channel: string, things: string): ChangeChannel {
     async announce(db, payload = '') {
       const here = [...(opened.get(db) ?? [])].map(applyChange => applyChange(payload))
       const elsewhere = sql`select pg_notify(${channel}, ${payload})`.execute(db)
-      // The next poll makes up for a failure or a hang here.
+      // The look after the commit makes up for a failure or a hang here.
       await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
     },
   }

@@ -124,7 +124,13 @@ function withSession(node: Node, application: string): pg.ClientConfig {
   return { ...own, connectionString: `${address}?${rest}` }
 }
 
-type ConnectOptions = { readonly log: Logger; readonly name?: string; readonly slow_ms?: number }
+type ConnectOptions = {
+  readonly log: Logger
+  readonly name?: string
+  readonly slow_ms?: number
+  /** The time that a statement of any pool may take, instead of the limits above, for a program that nobody waits for. */
+  readonly patience_ms?: number
+}
 
 /** The pools whose statements belong to one request each. Those of clicks and conversions have batches, those of the worker have none. */
 const OF_REQUESTS: readonly string[] = ['kysely', 'reads', 'auth']
@@ -143,7 +149,10 @@ function nameOf(node: Node): string {
  * Opens the pools; no connection is made until the first statement. `nodes` are the nodes of one database, and the pools use all of them. The first
  * one changes the schema. Statements of requests that take `slow_ms` are logged; 0 for none.
  */
-export function connect(nodes: readonly Node[], { log, name = 'sluice', slow_ms = 0 }: ConnectOptions): Database {
+export function connect(
+  nodes: readonly Node[],
+  { log, name = 'sluice', slow_ms = 0, patience_ms }: ConnectOptions,
+): Database {
   let closing = false
   const away = openAbsence()
   const addresses = openAddresses(nodes.map(nameOf))
@@ -160,6 +169,7 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice', slow_ms 
       idle_in_transaction_session_timeout: 10_000,
       pipeline,
       ...rest,
+      ...(patience_ms !== undefined && { statement_timeout: patience_ms, query_timeout: patience_ms }),
       Client,
     })
     // An idle client emits errors on the pool, a checked-out one only on itself. Without listeners, either would end the process.

@@ -8,6 +8,7 @@ import { type Kysely, sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { openQuiet, QUIET_MS } from '../../ground/db/quiet.ts'
 import { inTurn } from '../../ground/in-turn.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Mode } from './api.ts'
@@ -46,7 +47,6 @@ export type LiveBots = {
 export const secretHash = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 const CHANNEL = 'sluice_bots'
-const POLL_MS = 1000
 /** A hanging database must not delay the answer to a change that is already committed. */
 const ANNOUNCE_MS = 2000
 /** Covers transactions that commit later than their timestamps, and clock differences between nodes of a cluster. */
@@ -75,6 +75,7 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
   let bots = new Map<string, LiveBot>()
   let since = '-infinity'
   let isStale = false
+  let again: NodeJS.Timeout | undefined
 
   const read = async () => {
     const { rows: clock } = await pool.query<{ since: string }>(`select clock_timestamp() - ${OVERLAP} as since`)
@@ -96,6 +97,8 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
       (error: unknown) => {
         if (!isStale) log.warn({ err: error }, 'could not refresh bots; keeping the previous ones')
         isStale = true
+        clearTimeout(again)
+        again = setTimeout(startRefresh, QUIET_MS).unref()
       },
     )
   const onReconnect = () => {
@@ -104,14 +107,15 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
   }
   const listening = await listen(database, CHANNEL, { onNotify: startRefresh, onReconnect })
   await refresh()
-  const poll = setInterval(startRefresh, POLL_MS)
-  poll.unref()
+  const quiet = openQuiet(database.worker)
+  quiet.onMove(startRefresh)
   const live: LiveBots = {
     find: id => bots.get(id),
     search: id => findBot(db, secrets, id),
     refresh,
     async close() {
-      clearInterval(poll)
+      quiet.close()
+      clearTimeout(again)
       openedOf.get(db)?.delete(live)
       await listening.close()
       await refresh.idle()

@@ -174,7 +174,7 @@ export function readChangedOf<K extends LiveKind>(
 }
 
 /**
- * The kinds that changed since a time (the database's text). An idle process asks only this each second: one statement instead of one per kind.
+ * The kinds that changed since a time (the database's text). A process asks only this after each commit: one statement instead of one per kind.
  */
 export async function readChangedKinds(
   pool: pg.Pool,
