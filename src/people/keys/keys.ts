@@ -19,7 +19,8 @@ export type KeyRow = z.output<typeof api.ApiKey> & { readonly user_id: string }
 async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise<KeyRow[]> {
   const now = new Date().toISOString()
   const { rows } = await sql<KeyRow>`
-    select k.id, k.user_id, k.name, k.first_characters, k.created_at, l.last_used_at, k.expires_at,
+    select k.id, k.user_id, k.name, case when c.key_id is null then 'key' else 'connection' end as kind, c.host_domain,
+      k.first_characters, k.created_at, l.last_used_at, k.expires_at,
       case
         when k.revoked_at is not null then 'revoked'
         when not k.enabled then 'disabled'
@@ -38,6 +39,7 @@ async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise
     join users u on u.id = k.user_id
     left join api_key_grants g on g.key_id = k.id
     left join api_key_uses l on l.key_id = k.id
+    left join connections c on c.key_id = k.id
     ${sql.raw(JOIN_ORGANIZATION)}
     where (k.user_id = ${actor.user_id} or (o.org_id = ${actor.org_id} and ${actor.role !== 'member'}))
       ${id === undefined ? sql`` : sql`and k.id = ${id}`}
