@@ -9,7 +9,9 @@ import { GrantDraft } from '../keys/api.ts'
 
 /** The path of the tool endpoint for connections. */
 export const RESOURCE_PATH = '/mcp'
+/** The consent page. Its `request` is the query of `/oauth/authorize` in base64url, so that no router reads values such as numbers into it. */
 export const CONSENT_PATH = '/connect'
+export const AUTHORIZE_PATH = '/oauth/authorize'
 
 /** The request of a host, as the address of the consent page has it (RFC 6749, 7636, 8707). The deed refuses what it cannot serve. */
 export const AuthorizationRequest = z.object({
@@ -97,6 +99,14 @@ const refused = {
   400: { words: 'Refused, as OAuth has it', ...json, reply: OAuthRefusal },
   404: { words: 'Not under this name', ...json, reply: OAuthRefusal },
 } as const
+
+export const beginAuthorization = endpoint({
+  route: 'GET /oauth/authorize',
+  access: 'anyone',
+  summary: 'Lead a browser that a host has sent to the consent page',
+  visit: true,
+  answers: { 302: { words: 'To the consent page', headers: ['Location'] }, ...refused },
+})
 
 export const registerClient = endpoint({
   route: 'POST /oauth/register',

@@ -433,7 +433,10 @@ test("a client of the protocol's own SDK goes from the address alone to a tool c
   const waiting = open()
   await assert.rejects(new Client({ name: 'sdk', version: '1' }).connect(waiting), UnauthorizedError)
   const { asked } = kept
-  assert.equal(`${asked?.origin}${asked?.pathname}`, `${ORIGIN}/connect`)
+  assert.equal(`${asked?.origin}${asked?.pathname}`, `${ORIGIN}/oauth/authorize`)
+  const led = await house.call('GET', `/oauth/authorize${asked?.search}`, { headers: HOST })
+  const packed = new URL(String(led.headers.location)).searchParams.get('request') ?? ''
+  assert.equal(`?${Buffer.from(packed, 'base64url').toString()}`, asked?.search)
   const request = Object.fromEntries(asked?.searchParams ?? [])
   const shown = await house.call('GET', `/api/connections/request${asked?.search}`, owner)
   assert.deepEqual(

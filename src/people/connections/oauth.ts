@@ -4,7 +4,7 @@ import { Refusal } from '../../contract/refusals.ts'
 import { dashboardOrigin, wideNetworkOf } from '../../ground/network.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
 import type { Attempts } from '../accounts/attempts.ts'
-import { CONSENT_PATH, RESOURCE_PATH } from './api.ts'
+import { AUTHORIZE_PATH, CONSENT_PATH, RESOURCE_PATH } from './api.ts'
 import { ClientDraft, register } from './clients.ts'
 import { exchangeCode, refresh, revoke } from './tokens.ts'
 
@@ -44,7 +44,7 @@ export function oauthDeeds(attempts: Attempts) {
       headers: NOT_CACHED,
       body: {
         issuer: base,
-        authorization_endpoint: base + CONSENT_PATH,
+        authorization_endpoint: base + AUTHORIZE_PATH,
         token_endpoint: `${base}/oauth/token`,
         registration_endpoint: `${base}/oauth/register`,
         revocation_endpoint: `${base}/oauth/revoke`,
@@ -58,6 +58,11 @@ export function oauthDeeds(attempts: Attempts) {
         client_id_metadata_document_supported: true,
       },
     })),
+    beginAuthorization: withBase((base, _ground, { url }) => {
+      const [, query = ''] = url.split(/\?(.*)/s)
+      const request = Buffer.from(query).toString('base64url')
+      return { status: 302, headers: { ...NOT_CACHED, location: `${base}${CONSENT_PATH}?request=${request}` } }
+    }),
     registerClient: withBase((_base, ground, visit) => registered(ground, visit, attempts)),
     exchangeToken: withBase(exchanged),
     revokeToken: withBase(async (_base, { db }, visit) => {
