@@ -9,12 +9,14 @@ const Message = z.object({
   params: z.record(z.string(), z.unknown()).optional(),
 })
 
-const Response = z.object({
-  jsonrpc: z.literal('2.0'),
-  id: z.union([z.string(), z.number(), z.null()]).optional(),
-  result: z.record(z.string(), z.unknown()).optional(),
-  error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }).optional(),
-})
+const Response = z
+  .object({
+    jsonrpc: z.literal('2.0'),
+    id: z.union([z.string(), z.number(), z.null()]).optional(),
+    result: z.record(z.string(), z.unknown()).optional(),
+    error: z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() }).optional(),
+  })
+  .meta({ id: 'ProtocolMessage' })
 
 const answers = {
   202: { words: 'The notification was accepted' },

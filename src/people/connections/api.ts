@@ -69,9 +69,9 @@ export const createConnection = endpoint({
 })
 
 const json = { type: 'application/json' } as const
-const OAuthRefusal = z.object({ error: z.string(), error_description: z.string() })
+const OAuthRefusal = z.object({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthRefusal' })
 
-const Metadata = z.record(z.string(), z.unknown())
+const Metadata = z.record(z.string(), z.unknown()).meta({ id: 'OAuthMetadata' })
 
 export const readResourceMetadata = endpoint({
   route: 'GET /.well-known/oauth-protected-resource/mcp',

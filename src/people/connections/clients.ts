@@ -118,6 +118,11 @@ function withoutPort(text: string): string | undefined {
   return url.href
 }
 
+/** Notes that somebody connected the client, so that it is not forgotten. */
+export async function noteConsent(db: Kysely<Tables>, id: string): Promise<void> {
+  await db.updateTable('connection_clients').set({ used_at: new Date().toISOString() }).where('id', '=', id).execute()
+}
+
 /** Forgets registered clients that nobody has connected for a day, or for half a year since. */
 export async function forgetUnused(db: Kysely<Tables>): Promise<void> {
   const now = Date.now()

@@ -4,19 +4,17 @@
  */
 import type { Kysely } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
-import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Config } from '../../ground/config.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { isLoopbackHost } from '../../ground/network.ts'
-import type { Context } from '../../ground/room.ts'
+import type { Context, Ground } from '../../ground/room.ts'
 import { type Rounds, openRounds } from '../../ground/rounds.ts'
-import type { Ground } from '../../ground/room.ts'
 import { HOUR_MS } from '../../contract/days.ts'
 import { writeGrant } from '../keys/grants.ts'
-import { firstCharacters, hashSecret, newSecret } from '../keys/secret.ts'
+import { createKeyIn } from '../keys/keys.ts'
 import * as api from './api.ts'
-import { type Client, findClient, forgetUnused, isRegistered } from './clients.ts'
+import { type Client, findClient, forgetUnused, isRegistered, noteConsent } from './clients.ts'
 import { deleteExpired, issueCode } from './tokens.ts'
 
 /** Who asks, and where the browser would be sent. Refuses a request that cannot be served; nothing is sent to an address that is not registered. */
@@ -43,23 +41,9 @@ export async function createConnection(
   const { db, actor } = context
   const { request, grant, expires_at = null } = body
   const client = await checkedRequest(context, request)
-  const secret = newSecret()
-  const key_id = newId()
-  const now = new Date().toISOString()
-  const code = await db.transaction().execute(async trx => {
-    await trx
-      .insertInto('api_keys')
-      .values({
-        id: key_id,
-        user_id: actor.user_id,
-        name: client.name,
-        hash: hashSecret(secret),
-        first_characters: firstCharacters(secret),
-        created_at: now,
-        enabled: true,
-        expires_at,
-      })
-      .execute()
+  const { user_id } = actor
+  const { code, key_id } = await db.transaction().execute(async trx => {
+    const key_id = await createKeyIn(trx, { user_id, name: client.name, expires_at })
     await writeGrant(trx, actor, key_id, grant)
     await trx
       .insertInto('connections')
@@ -71,8 +55,8 @@ export async function createConnection(
         redirect_uri: request.redirect_uri,
       })
       .execute()
-    await trx.updateTable('connection_clients').set({ used_at: now }).where('id', '=', client.id).execute()
-    return issueCode(trx, key_id, request.code_challenge ?? '')
+    await noteConsent(trx, client.id)
+    return { key_id, code: await issueCode(trx, key_id, request.code_challenge ?? '') }
   })
   return { redirect: answerTo(request, context.origin, { code }), key_id }
 }

@@ -7,6 +7,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type pg from 'pg'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { revokeKeyIn } from '../keys/keys.ts'
 import { type KeyRecord, rereadKeys } from '../keys/verify.ts'
 
 const CODE_MS = 2 * MINUTE_MS
@@ -27,7 +28,7 @@ export async function issueCode(trx: Transaction<Tables>, key_id: string, challe
   return code
 }
 
-export type Tokens = {
+type Tokens = {
   readonly access_token: string
   readonly token_type: 'Bearer'
   readonly expires_in: number
@@ -130,12 +131,7 @@ async function issueTokens(trx: Transaction<Tables>, key_id: string): Promise<To
 
 async function endConnection(trx: Transaction<Tables>, key_id: string): Promise<undefined> {
   await trx.deleteFrom('connection_tokens').where('key_id', '=', key_id).where('kind', '=', 'access').execute()
-  await trx
-    .updateTable('api_keys')
-    .set({ revoked_at: later(0) })
-    .where('id', '=', key_id)
-    .where('revoked_at', 'is', null)
-    .execute()
+  await revokeKeyIn(trx, key_id)
   return undefined
 }
 
