@@ -24,7 +24,7 @@ import { MONEY_JOBS, moneyRooms } from './money/money.ts'
 import { openLiveRates } from './money/rates/live.ts'
 import type { Lane } from './outgoing/deliveries/lane.ts'
 import { lanesOf, outgoingJobs, outgoingRooms } from './outgoing/outgoing.ts'
-import { openPeople } from './people/people.ts'
+import { openPeople, PEOPLE_JOBS } from './people/people.ts'
 import { openReading, READING_JOBS, READING_JOBS_OF_EVERY_PROCESS, type ReadingOptions } from './reading/reading.ts'
 import * as cells from './reading/reports/cells.ts'
 import { openTelegram, telegramJobs, type TelegramOptions } from './telegram/telegram.ts'
@@ -111,6 +111,7 @@ function openJobs(ground: Ground, lanes: readonly Lane[], options: HouseOptions,
     ...outgoingJobs(lanes),
     ...INTAKE_JOBS,
     ...READING_JOBS,
+    ...PEOPLE_JOBS,
     ...MONEY_JOBS,
     ...TRAFFIC_JOBS,
     ...telegramJobs(options),
@@ -165,7 +166,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const { find, noteVisit } = domains
   const { isCertified } = options
   const app = openGate({ ...gateParts, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
-  const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
+  const declared = [...furnished, ...serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }
 }

@@ -43,6 +43,7 @@ const MEMBERS_OWN = [
   'PATCH /api/api-keys/:id',
   'PATCH /api/explore-views/:id',
   'POST /api/api-keys',
+  'POST /api/connections',
   'POST /api/explore-views',
   'POST /api/invitation-links/:secret/accept',
   'POST /api/organizations',
@@ -68,10 +69,14 @@ const QUESTIONS = [
 const WITHOUT_ROLE = [
   'POST /api/auth/*',
   'POST /api/mcp',
+  'POST /mcp',
   'POST /api/setup',
   'POST /hooks/telegram/:bot',
   'POST /l/:click',
   'POST /m/:bot',
+  'POST /oauth/register',
+  'POST /oauth/revoke',
+  'POST /oauth/token',
   'POST /postback/:token',
 ]
 

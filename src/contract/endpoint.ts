@@ -97,6 +97,7 @@ export type HeaderName =
   | 'Location'
   | 'Set-Cookie'
   | 'Allow'
+  | 'WWW-Authenticate'
 
 /** Refuses unknown fields, so that a misspelt one does not compile. */
 type Spelt<E extends Endpoint> = {

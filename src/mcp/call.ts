@@ -15,7 +15,6 @@ import type { Tool } from './tool.ts'
 
 /** The caller of a tool. */
 export type ToolCaller = {
-  readonly key: string
   readonly record: KeyRecord
   readonly host: string | undefined
   /** The base address of Sluice, if known. */
@@ -42,7 +41,6 @@ export async function callTool(
         url,
         remoteAddress: caller.ip,
         headers: {
-          'x-api-key': caller.key,
           ...(caller.host === undefined ? {} : { host: caller.host }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(idempotency_key === undefined || objection !== undefined ? {} : { 'idempotency-key': idempotency_key }),

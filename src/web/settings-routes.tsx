@@ -21,6 +21,12 @@ const key = createRoute({
   validateSearch: z.object({ grant: z.literal(true).optional().catch(undefined) }),
   component: lazyRouteComponent(() => import('./people/keys/key-page.tsx'), 'KeyPage'),
 })
+const connect = createRoute({
+  getParentRoute: () => inside,
+  path: '/connect',
+  validateSearch: z.object({ request: z.string().catch('') }),
+  component: lazyRouteComponent(() => import('./people/connections/consent-page.tsx'), 'ConsentPage'),
+})
 const events = createRoute({
   getParentRoute: () => inside,
   path: '/settings/events',
@@ -59,4 +65,4 @@ const rates = createRoute({
   component: lazyRouteComponent(() => import('./money/rates/rates-page.tsx'), 'RatesPage'),
 })
 
-export const SETTINGS = [billing, rates, keys, key, events, domains, domain, team, workspace, profile] as const
+export const SETTINGS = [billing, rates, keys, key, connect, events, domains, domain, team, workspace, profile] as const

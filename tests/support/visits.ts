@@ -43,7 +43,7 @@ export async function startTraffic(database: Database, env: Record<string, strin
   const ground: Ground = { config, database, db: database.kysely, log, secrets }
   const live = await openLiveCampaigns(ground)
   const clicks = await openClicks(ground, live, undefined, PATIENT)
-  const nobody = { verifyKey: async () => undefined, whoIs: async () => undefined }
+  const nobody = { verifyKey: async () => undefined, verifyToken: async () => undefined, whoIs: async () => undefined }
   const app = openGate(
     {
       ground,

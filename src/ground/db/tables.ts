@@ -803,6 +803,47 @@ export interface ClickSheet {
   org_id: number
 }
 
+export interface ConnectionClients {
+  created_at: string
+  id: string
+  name: string
+  redirect_uris: string[]
+  /**
+   * the last consent; null: none yet
+   */
+  used_at: string | null
+}
+
+export interface ConnectionCodes {
+  challenge: string
+  created_at: string
+  hash: Buffer
+  key_id: string
+  used_at: string | null
+}
+
+export interface Connections {
+  client_id: string
+  /**
+   * the domain that published the document of the client; null: it registered itself, so its name is unverified
+   */
+  host_domain: string | null
+  host_name: string
+  key_id: string
+  redirect_uri: string
+}
+
+export interface ConnectionTokens {
+  expires_at: string
+  hash: Buffer
+  key_id: string
+  kind: string
+  /**
+   * when a refresh token was exchanged; a second use ends the key
+   */
+  used_at: string | null
+}
+
 export interface CounterSheet {
   changes: string[]
   id: string
@@ -2077,6 +2118,10 @@ export interface Tables {
   click_flows: ClickFlows
   click_sheet: ClickSheet
   clicks: Clicks
+  connection_clients: ConnectionClients
+  connection_codes: ConnectionCodes
+  connection_tokens: ConnectionTokens
+  connections: Connections
   counter_sheet: CounterSheet
   creations: Creations
   daily_secrets: DailySecrets

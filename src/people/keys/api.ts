@@ -19,6 +19,13 @@ export const ApiKey = z
   .object({
     id: Id,
     name: z.string(),
+    kind: z.enum(['key', 'connection']).meta({
+      description: 'connection: made by connecting an AI host, named after it; its secret is known to nobody',
+    }),
+    host_domain: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of a connection: the verified domain of the host, if it has one' }),
     first_characters: z.string().meta({ examples: ['sluice_4fGk2'] }),
     created_at: Instant,
     last_used_at: Instant.nullable(),

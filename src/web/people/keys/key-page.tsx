@@ -87,7 +87,9 @@ function KeyDetail({ apiKey }: { apiKey: KeyRow }) {
       >
         <Loaded query={grant}>{held => <Permissions held={held} />}</Loaded>
       </Section>
-      {grant.data !== undefined && apiKey.state !== 'revoked' && <Commands apiKey={apiKey} held={grant.data} />}
+      {grant.data !== undefined && apiKey.state !== 'revoked' && apiKey.kind === 'key' && (
+        <Commands apiKey={apiKey} held={grant.data} />
+      )}
       {reason === undefined && <GrantDialog apiKey={apiKey} open={editing} onClose={() => edit(false)} />}
     </>
   )
@@ -125,7 +127,9 @@ function Facts({ apiKey }: { apiKey: KeyRow }) {
     ['State', <KeyStateBadge key="state" state={apiKey.state} />],
     ['Permissions', <PermissionBadge key="permissions" state={apiKey.permission_state} />],
     ['Workspace', apiKey.organization?.name ?? 'None'],
-    ['Begins with', <code key="first" className="font-mono text-sm">{`${apiKey.first_characters}…`}</code>],
+    apiKey.kind === 'connection'
+      ? ['Connected by OAuth', apiKey.host_domain ?? 'A host with an unverified name']
+      : ['Begins with', <code key="first" className="font-mono text-sm">{`${apiKey.first_characters}…`}</code>],
     ['Created', moment(apiKey.created_at)],
     ['Last used', apiKey.last_used_at === null ? 'Never' : ago(apiKey.last_used_at)],
     ['Expires', apiKey.expires_at === null ? 'Never' : moment(apiKey.expires_at)],
