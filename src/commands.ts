@@ -10,7 +10,7 @@ import { checkBackup, checkFolder, restoreBackup } from './backup/restore.ts'
 import type { Config } from './ground/config.ts'
 import { connect } from './ground/db/connect.ts'
 import { sqlState } from './ground/db/faults.ts'
-import { noteReconcile } from './ground/db/last-reconcile.ts'
+import { noteLastRuns } from './ground/db/last-runs.ts'
 import { checkInstallation, migrateNodes, notReached, openNodes, openPatientPool } from './ground/db/nodes.ts'
 import { secretHere } from './ground/db/secrets.ts'
 import { StartError } from './ground/start-error.ts'
@@ -61,7 +61,8 @@ async function reconcileOnly({ config, log, open }: CommandParts): Promise<void>
   const wrong = await reconcileAll(pool, line => console.log(line)).catch((error: unknown) => {
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
-  await noteReconcile(pool, new Date().toISOString(), wrong).catch((error: unknown) =>
+  const ended = { last_reconcile: new Date().toISOString(), last_reconcile_wrong: String(wrong) }
+  await noteLastRuns(pool, ended).catch((error: unknown) =>
     log.warn({ err: error }, 'could not store the time of this reconciliation for monitoring'),
   )
   if (wrong > 0) process.exitCode = 1

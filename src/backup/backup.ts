@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { copyOut } from '../ground/db/copy.ts'
 import { isOnCitus } from '../ground/db/distribute.ts'
-import { noteBackup } from '../ground/db/last-backup.ts'
+import { noteLastRuns } from '../ground/db/last-runs.ts'
 import type { SecretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'
 import { type BackupPart, PORTION_BYTES, writeBackup } from './file.ts'
@@ -66,7 +66,7 @@ export async function takeBackup(
   }
   if (await exists(path)) throw new StartError(`${path} already exists: name another file`)
   await writeBackup(path, parts(), secret.backupKey, signal)
-  await noteBackup(client, taken_at)
+  await noteLastRuns(client, { last_backup: taken_at })
   return { taken_at, ...counts }
 }
 

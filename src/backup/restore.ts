@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import type pg from 'pg'
 import { copyIn } from '../ground/db/copy.ts'
 import { isOnCitus } from '../ground/db/distribute.ts'
-import { noteBackup } from '../ground/db/last-backup.ts'
+import { noteLastRuns } from '../ground/db/last-runs.ts'
 import type { SecretHere } from '../ground/db/secrets.ts'
 import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
 import { otherOwner } from '../ground/folder-owner.ts'
@@ -122,7 +122,7 @@ export async function restoreBackup(
     await makePartitions(client, shape)
     await empty(client)
     await fill(client, readBackup(path, key), await createJournalFolder(dataDir), journals)
-    await noteBackup(client, taken_at)
+    await noteLastRuns(client, { last_backup: taken_at })
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
