@@ -5,7 +5,7 @@
  * The signature is checked before the file's contents are used, and again while the rows are read, before they are committed.
  */
 import type { KeyObject } from 'node:crypto'
-import { lchown, mkdir, open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyIn } from '../ground/db/copy.ts'
@@ -13,7 +13,7 @@ import { isOnCitus } from '../ground/db/distribute.ts'
 import { noteLastRuns } from '../ground/db/last-runs.ts'
 import type { SecretHere } from '../ground/db/secrets.ts'
 import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
-import { otherOwner } from '../ground/folder-owner.ts'
+import { createFolderIn, otherOwner } from '../ground/folder-owner.ts'
 import { StartError } from '../ground/start-error.ts'
 import { copyStatement, FORM, ignoreMissing, UNSIGNED_FORM } from './backup.ts'
 import { type BackupLine, type BackupPart, checkSignature, hasSignature, readBackup } from './file.ts'
@@ -121,7 +121,7 @@ export async function restoreBackup(
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     await makePartitions(client, shape)
     await empty(client)
-    await fill(client, readBackup(path, key), await createJournalFolder(dataDir), journals)
+    await fill(client, readBackup(path, key), await createFolderIn(dataDir, 'journal'), journals)
     await noteLastRuns(client, { last_backup: taken_at })
     await client.query('commit')
   } catch (error) {
@@ -182,15 +182,6 @@ async function fill(
 function nameOf(name: string): string {
   if (!/^[\w-]+\.[a-z]+$/.test(name)) throw new StartError(`the backup has a journal called ${JSON.stringify(name)}`)
   return name
-}
-
-async function createJournalFolder(dataDir: string): Promise<string> {
-  const folder = join(dataDir, 'journal')
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (made === undefined) return folder
-  const owner = otherOwner(dataDir)
-  if (owner) await lchown(folder, owner.uid, owner.gid)
-  return folder
 }
 
 /** Appends, because the journals of several data folders may each have a file of refused clicks. */

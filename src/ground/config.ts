@@ -136,6 +136,15 @@ const settings = {
     true,
   ),
   SIGN_UP: setting(z.enum(['invite', 'open']).default('invite'), 'invite or open'),
+  OPERATORS: setting(
+    z
+      .string()
+      .toLowerCase()
+      .transform(commas)
+      .refine(list => list.every(address => z.email().safeParse(address).success))
+      .default([]),
+    'e-mail addresses of accounts, separated by commas',
+  ),
   MAX_WORKSPACES_PER_PERSON: setting(
     z
       .string()
@@ -173,6 +182,28 @@ const settings = {
   ),
   PRICE_PER_PERSON: setting(money.default('0.05'), anAmount),
   WELCOME_CREDIT: setting(money.default('10.00'), anAmount),
+  BACKUP_DIR: setting(
+    z
+      .string()
+      .transform(path => resolve(path))
+      .optional(),
+    'a folder',
+  ),
+  BACKUP_KEEP: setting(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,4}$/)
+      .transform(Number)
+      .default(14),
+    'a whole number from 1 to 99999',
+  ),
+  BACKUP_OTHER_DATA_DIRS: setting(
+    z
+      .string()
+      .transform(value => value.split(/\s+/))
+      .default([]),
+    'folders, separated by spaces',
+  ),
   KEEP_ATTEMPTS_DAYS: setting(kept.default(90), 'a whole number of days from 1 to 9999, or forever'),
   KEEP_CLICKS_MONTHS: setting(kept.default('forever'), 'a whole number of months from 1 to 9999, or forever'),
   ALLOW_PRIVATE_TARGETS: setting(trueOrFalse.default(false), 'true or false'),
