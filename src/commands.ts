@@ -1,13 +1,17 @@
 // The commands of the process: what `npm run migrate`, `backup` and the others do, with or without a running Sluice.
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
+import { removeOldCopies, takeCopy } from './backup/copies.ts'
+import { restoreToMoment } from './backup/moment.ts'
 import { nameBackup, removeOldBackups } from './backup/retention.ts'
 import { checkBackup, checkFolder, restoreBackup } from './backup/restore.ts'
 import { claimRun, hasRuns } from './backup/runs.ts'
 import { checkFolders, runBackup } from './backup/taking.ts'
 import type { Config } from './ground/config.ts'
+import { findArchive } from './ground/db/archive.ts'
 import { connect } from './ground/db/connect.ts'
 import { sqlState } from './ground/db/faults.ts'
 import { noteLastRuns } from './ground/db/last-runs.ts'
@@ -149,6 +153,22 @@ async function backUpOnly({ given, config, log, open, ended }: CommandParts): Pr
     return []
   })
   for (const name of removed) console.log(`Removed ${join(dirname(path), name)}, because ${keep} are kept.`)
+  await archiveCopy(client, config, keep)
+}
+
+/** With ARCHIVE_DIR, copies the database into the archive, and removes what only older copies need. */
+async function archiveCopy(client: pg.ClientBase, { archiveDir, dataDir }: Config, keep: number): Promise<void> {
+  const archive = archiveDir === undefined ? undefined : findArchive(archiveDir, dataDir)
+  if (archive === undefined) return
+  try {
+    const { folder, finished_at } = await takeCopy(client, join(dataDir, 'postgres'), archive)
+    await removeOldCopies(archive, keep)
+    console.log(`${folder} has the database for restores to any moment from ${finished_at} on.`)
+  } catch (error) {
+    process.exitCode = 1
+    const words = error instanceof Error ? error.message : String(error)
+    console.error(`The backup is complete, but the database could not be copied into the archive: ${words}`)
+  }
 }
 
 /** The number after `--keep`, if it is given, and the other words. @throws StartError if it is no number from 1 on */
@@ -163,8 +183,24 @@ function keptOf(given: readonly string[]): [number | undefined, readonly string[
 
 const UNSIGNED = '--unsigned'
 
+const TO = '--to'
+
+/** Restores the embedded database to a moment of its archive. @throws StartError as `restoreToMoment` does; no database is left then. */
+async function restoreTo(given: readonly string[], config: Config): Promise<void> {
+  const [option, to, archive, ...others] = given
+  if (option !== TO || to === undefined || archive === undefined || others.length > 0)
+    throw new StartError(
+      `name the moment and the archive: npm run restore -- ${TO} 2026-11-26T03:00:00Z ARCHIVE_DIR/2026-11-26-1a2b3c4d`,
+    )
+  await restoreToMoment({ config, archive: resolve(archive), to })
+  console.log(
+    `Restored what was committed up to ${to}. Clicks that waited in a journal are not in the archive. Then run npm run reconcile.`,
+  )
+}
+
 /** Restores a backup into an empty database and data folder. @throws StartError as `checkBackup` and `restoreBackup` do; both stay empty then. */
 async function restoreOnly({ given, config, log, open }: CommandParts): Promise<void> {
+  if (given.includes(TO)) return restoreTo(given, config)
   const [file, ...others] = given.filter(word => word !== UNSIGNED)
   if (file === undefined || others.length > 0) throw new StartError('name the file: npm run restore -- FILE')
   const path = resolve(file)

@@ -182,6 +182,13 @@ const settings = {
   ),
   PRICE_PER_PERSON: setting(money.default('0.05'), anAmount),
   WELCOME_CREDIT: setting(money.default('10.00'), anAmount),
+  ARCHIVE_DIR: setting(
+    z
+      .string()
+      .transform(path => resolve(path))
+      .optional(),
+    'a folder',
+  ),
   BACKUP_DIR: setting(
     z
       .string()
@@ -334,7 +341,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 /** The faults of settings that are valid by themselves but not together. */
-function wrongTogether({ tls, baseUrl, tlsCert, tlsKey }: Config): string[] {
+function wrongTogether({ archiveDir, databaseUrl, ...config }: Config): string[] {
+  if (archiveDir === undefined || databaseUrl.length === 0) return wrongWithTls(config)
+  const own =
+    'ARCHIVE_DIR is for the embedded PostgreSQL: with DATABASE_URL set archive_command on your server (docs/operating.md)'
+  return [own, ...wrongWithTls(config)]
+}
+
+function wrongWithTls({
+  tls,
+  baseUrl,
+  tlsCert,
+  tlsKey,
+}: Pick<Config, 'tls' | 'baseUrl' | 'tlsCert' | 'tlsKey'>): string[] {
   if (tls === 'off') return []
   const host = URL.parse(baseUrl ?? '')?.hostname ?? ''
   const wrong: string[] = []

@@ -28,14 +28,14 @@ const OLDEST = 15
  * @throws StartError with the reason in one line, without the password.
  */
 export async function openNodes(
-  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  config: Pick<Config, 'databaseUrl' | 'dataDir' | 'archiveDir'>,
   log: Logger,
   { alone = true, mayCreate = true, mustExist = false }: HowToOpen = {},
 ): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return { addresses: config.databaseUrl, close: async () => {} }
   if (mustExist) checkInstallation(config)
   if (!mayCreate && !hasCluster(config.dataDir)) throw noInstallation(`DATA_DIR ${config.dataDir} holds no database`)
-  const embedded = await startPostgres({ dataDir: config.dataDir, log, alone })
+  const embedded = await startPostgres({ dataDir: config.dataDir, archiveDir: config.archiveDir, log, alone })
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 
