@@ -159,13 +159,22 @@ test('backups of the command are listed, and their failures', async () => {
     'The backup failed: another backup is running: wait until it has ended\n',
   ])
   assert.ok(!existsSync(join(place, 'second.backup')))
+  // A database that is still to be migrated is backed up too, but does not list it.
+  await query('alter table backups rename to not_yet')
+  assert.deepEqual(
+    await run('earlier.backup').finally(async () => void (await query('alter table not_yet rename to backups'))),
+    [0, ''],
+  )
 })
 
 test('of several backups that are started together one runs', async () => {
   const answers = await Promise.all(
     Array.from({ length: 6 }, () => house.call('POST', '/api/backups', { cookie: owner.cookie })),
   )
-  assert.deepEqual(answers.map(({ statusCode }) => statusCode).toSorted(), [201, 409, 409, 409, 409, 409])
+  assert.deepEqual(
+    answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b),
+    [201, 409, 409, 409, 409, 409],
+  )
   assert.ok(answers.every(({ statusCode, data }) => statusCode === 201 || data()['code'] === 'backup_running'))
   await ended()
   assert.deepEqual([(await list()).length, files().length], [1, 1])

@@ -115,9 +115,10 @@ const GONE = {
 
 /** The file of a complete backup. Refuses `route_not_found` for all but the operator, and `object_not_found` if this server does not have the file. */
 async function downloadBackup(
-  { db, config, log, actor, header }: Context<typeof api.downloadBackup>,
+  context: Context<typeof api.downloadBackup>,
   { params }: Call<typeof api.downloadBackup>,
 ) {
+  const { db, config, log, actor } = context
   await requireOperator({ db, config }, actor.user_id)
   const [line] = await readLines({ db }, 1, idOf(params.id))
   if (line === undefined) refuse('object_not_found')
@@ -125,7 +126,7 @@ async function downloadBackup(
   if (!line.is_here || !(await hasSignature(line.path).catch(() => false))) refuse('object_not_found', GONE)
   const file = await open(line.path).catch(() => refuse('object_not_found', GONE))
   log.info({ user_id: actor.user_id, path: line.path }, 'a backup is downloaded')
-  header('content-length', String(line.bytes))
-  header('content-disposition', `attachment; filename="${basename(line.path).replaceAll(/[^\w.-]/g, '_')}"`)
+  context.header('content-length', String(line.bytes))
+  context.header('content-disposition', `attachment; filename="${basename(line.path).replaceAll(/[^\w.-]/g, '_')}"`)
   return Readable.toWeb(file.createReadStream()) as ReadableStream<Uint8Array>
 }
