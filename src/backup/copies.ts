@@ -143,7 +143,11 @@ export async function removeOldCopies(archive: string, keep: number): Promise<vo
       await rm(path, { recursive: true })
   }
   const copies = await listCopies(archive)
-  for (const { folder } of copies.slice(0, -keep)) await rm(folder, { recursive: true })
+  for (const { folder } of copies.slice(0, -keep)) {
+    // A copy that is half removed must not look complete.
+    await rename(folder, `${folder}${UNFINISHED}`)
+    await rm(`${folder}${UNFINISHED}`, { recursive: true })
+  }
   const oldest = copies.slice(-keep)[0]?.first_segment
   if (oldest === undefined) return
   for (const name of await readdir(join(archive, 'log'))) {
