@@ -18,7 +18,7 @@ const log = pino({ level: 'warn', base: {} }, pino.destination(2))
 /** The database of a Sluice that may be running: its server is shared, and stopped afterwards only if it was started here. */
 async function shareNodes(config: Config): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return openNodes(config, log)
-  const embedded = await startPostgres({ dataDir: config.dataDir, log, alone: false })
+  const embedded = await startPostgres({ dataDir: config.dataDir, archiveDir: config.archiveDir, log, alone: false })
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
+import { openBackups } from './backup/dashboard.ts'
 import { Refusal, refuse } from './contract/refusals.ts'
 import type { Domains } from './gate/domain.ts'
 import { openGate } from './gate/gate.ts'
@@ -151,6 +152,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...telegram,
     ...openReading(ground, options, take),
     ...moneyRooms(cells),
+    ...take(openBackups(ground)).rooms,
     ...probes,
   ]
   const once = openOnce(redis, options.budget_ms)

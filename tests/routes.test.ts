@@ -110,6 +110,7 @@ test('an admin’s session is refused only what owners may do, and an owner’s 
   assert.deepEqual((await tryWrites(admin, owner.organization_id)).refused, [
     'DELETE /api/organizations/:id',
     'PATCH /api/organizations/:id',
+    'POST /api/backups',
     'POST /api/billing/adjustments',
     'POST /api/billing/top-ups',
     'POST /api/organizations/:id/restore',

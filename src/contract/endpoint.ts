@@ -64,7 +64,7 @@ export type Endpoint = {
   readonly refuses?: readonly RefusalName[]
   /** The refusal of an invalid body; `invalid_request` by default. */
   readonly misfit?: RefusalName
-  /** The deed returns a file of this type instead of a reply, as text or bytes that are sent unchanged. */
+  /** The deed returns a file of this type instead of a reply, as text, bytes or a stream that is sent unchanged. */
   readonly file?: FileType
   /** Headers of the successful answer, in addition to those of its quota. */
   readonly headers?: readonly HeaderName[]
@@ -85,7 +85,7 @@ export type DescribedAnswer = {
   readonly headers?: readonly HeaderName[]
 }
 
-export type FileType = 'text/csv' | 'application/vnd.apache.parquet'
+export type FileType = 'text/csv' | 'application/vnd.apache.parquet' | 'application/octet-stream'
 
 /** Headers that callers read. The API reference explains each once. */
 export type HeaderName =
@@ -134,7 +134,7 @@ export type Call<E extends Endpoint> = {
 export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType
   ? z.output<E['reply']>
   : E['file'] extends FileType
-    ? string | Uint8Array
+    ? string | Uint8Array | ReadableStream<Uint8Array>
     : undefined
 
 /** The same schemas in wire format, as a caller sends and receives them. */

@@ -33,6 +33,14 @@ const entries = {
     hint: 'This route answers GET only.',
   },
 
+  // Of the installation.
+  backup_running: {
+    status: 409,
+    error: 'another backup is running',
+    code: 'backup_running',
+    hint: 'Wait until it has ended.',
+  },
+
   // Identity.
   api_key_required: {
     status: 401,

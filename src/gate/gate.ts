@@ -191,6 +191,7 @@ function receiveCalls(app: FastifyInstance, parts: GateParts, { endpoint, deed }
 const FILE_TYPES: Readonly<Record<FileType, string>> = {
   'text/csv': 'text/csv; charset=utf-8',
   'application/vnd.apache.parquet': 'application/vnd.apache.parquet',
+  'application/octet-stream': 'application/octet-stream',
 }
 
 type SetHeader = (name: string, value: string) => void

@@ -65,4 +65,10 @@ const rates = createRoute({
   component: lazyRouteComponent(() => import('./money/rates/rates-page.tsx'), 'RatesPage'),
 })
 
-export const SETTINGS = [billing, rates, keys, key, connect, events, domains, domain, team, workspace, profile] as const
+const backup = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/backup',
+  component: lazyRouteComponent(() => import('./shell/backup-page.tsx'), 'BackupPage'),
+})
+
+export const SETTINGS = [billing, rates, keys, key, connect, events, domains, domain, team, workspace, backup, profile] as const

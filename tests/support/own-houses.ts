@@ -23,6 +23,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
   ],
   'it stops its database, restarts the house or checks all rows': [
     'src/backup/backup.test.ts',
+    'src/backup/dashboard.test.ts',
     'src/ground/db/quiet.test.ts',
     'src/intake/events/away.test.ts',
     'src/intake/events/queue.test.ts',

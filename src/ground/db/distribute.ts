@@ -50,6 +50,7 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'connections',
   'connection_codes',
   'connection_tokens',
+  'backups',
 ]
 
 /** The table that the others of an organization are colocated with, because every transaction locks the balance first. */

@@ -193,6 +193,30 @@ export interface Avatars {
   user_id: string
 }
 
+export interface Backups {
+  bytes: Generated<string>
+  ended_at: string | null
+  /**
+   * Why it failed and what to do; null: it succeeded or is running
+   */
+  failure: string | null
+  id: string
+  journals: Generated<number>
+  lease_token: string
+  /**
+   * Later without an end, its process has died
+   */
+  leased_until: string
+  path: string
+  rows: Generated<string>
+  started_at: string
+  /**
+   * The person who pressed Run now; null: a command or a timer
+   */
+  started_by: string | null
+  tables: Generated<number>
+}
+
 export interface Balances {
   balance: string
   hold_when_empty: boolean
@@ -2097,6 +2121,7 @@ export interface Tables {
   api_key_uses: ApiKeyUses
   api_keys: ApiKeys
   avatars: Avatars
+  backups: Backups
   balances: Balances
   booked_spend: BookedSpend
   bot_hooks: BotHooks

@@ -48,11 +48,15 @@ const Preferences = z
   .meta({ id: 'Preferences' })
 export type Preferences = z.output<typeof Preferences>
 
+const ReadPreferences = Preferences.extend({
+  is_operator: z.boolean().meta({ description: 'Whether you run this installation, and may back it up as an owner' }),
+}).meta({ id: 'ReadPreferences' })
+
 export const readPreferences = endpoint({
   route: 'GET /api/preferences',
   access: { session: 'person' },
   summary: 'Read your preferences',
-  reply: Preferences,
+  reply: ReadPreferences,
 })
 
 export const replacePreferences = endpoint({
@@ -62,7 +66,7 @@ export const replacePreferences = endpoint({
   body: Preferences.extend({
     report_columns: ReportColumns.optional().meta({ description: 'Unchanged if omitted' }),
   }).meta({ id: 'PreferencesDraft' }),
-  reply: Preferences,
+  reply: ReadPreferences,
   refuses: ['tz_unknown'],
 })
 

@@ -1,6 +1,7 @@
 /** The sidebar's groups and links, in the order shown. */
 import { linkOptions } from '@tanstack/react-router'
 import {
+  Archive,
   AppWindow,
   ArrowLeftRight,
   Bot,
@@ -90,6 +91,7 @@ export const NAVIGATION: readonly NavigationGroup[] = [
       { link: linkOptions({ to: '/settings/domains' }), label: 'Domains', icon: Globe },
       { link: linkOptions({ to: '/settings/team' }), label: 'Team', icon: UsersRound },
       { link: linkOptions({ to: '/settings/workspace' }), label: 'Workspace', icon: Settings2 },
+      { link: linkOptions({ to: '/settings/backup' }), label: 'Backup', icon: Archive },
       { link: linkOptions({ to: '/settings/profile' }), label: 'Profile', icon: UserRound },
     ],
   },
