@@ -24,6 +24,8 @@ import { MONEY_JOBS, moneyRooms } from './money/money.ts'
 import { openLiveRates } from './money/rates/live.ts'
 import type { Lane } from './outgoing/deliveries/lane.ts'
 import { lanesOf, outgoingJobs, outgoingRooms } from './outgoing/outgoing.ts'
+import { openRecorder } from './people/history/recorder.ts'
+import { openSubjects } from './people/history/subjects.ts'
 import { openPeople } from './people/people.ts'
 import { openReading, READING_JOBS, READING_JOBS_OF_EVERY_PROCESS, type ReadingOptions } from './reading/reading.ts'
 import * as cells from './reading/reports/cells.ts'
@@ -164,7 +166,8 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const { find, noteVisit } = domains
   const { isCertified } = options
-  const app = openGate({ ...gateParts, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
+  const recorder = openRecorder(openSubjects(furnished))
+  const app = openGate({ ...gateParts, recorder, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import './words.ts'
+import type { HistoryDeclaration } from './history.ts'
 import type { RefusalName } from './refusal-catalogue.ts'
 import type { Right } from './rights.ts'
 
@@ -59,6 +60,8 @@ export type Endpoint = {
    * no other fields, because no right allows reading the earlier values. Without a receipt, keys get the whole reply.
    */
   readonly receipt?: readonly string[]
+  /** What the history records of a write. Without it, an endpoint that writes keeps the server from starting. */
+  readonly history?: HistoryDeclaration
   readonly refuses?: readonly RefusalName[]
   /** The refusal of an invalid body; `invalid_request` by default. */
   readonly misfit?: RefusalName

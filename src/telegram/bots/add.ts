@@ -149,7 +149,7 @@ async function storeBot(context: CreateContext, id: string, columns: NewBotColum
   const { db, actor } = context
   const { org_id } = actor
   try {
-    await db.transaction().execute(async trx => {
+    await context.recorded(() => [{ kind: 'bot', id }], async trx => {
       await requireBelowLimit(trx, org_id)
       if (isDeleted) await restoreBot(trx, context, id, columns)
       else await insertBot(trx, context.secrets, { org_id, id, created_at: await readMoment(trx, org_id), ...columns })

@@ -83,7 +83,7 @@ export async function deleteBot(context: Context<typeof api.deleteBot>, { params
   const { org_id } = actor
   const id = idOf(params.id)
   const { mode } = await liveBot(db, org_id, id)
-  const isDeleted = await db.transaction().execute(async trx => {
+  const isDeleted = await context.recorded(() => [{ kind: 'bot', id }], async trx => {
     if (mode !== 'relay')
       await trx.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
     if (mode === 'copy') await releaseNumber(trx, { org_id, id })

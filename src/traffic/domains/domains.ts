@@ -57,7 +57,7 @@ export function domainDeeds(checker: Checker) {
       await requirePlaces(db, org_id, name, body)
       const id = newId()
       const records = await firstRecords(context, name)
-      await db.transaction().execute(async trx => {
+      await context.recorded(() => [{ kind: 'domain', id }], async trx => {
         await requireRoom(trx, org_id)
         await insertDomain(trx, { org_id, id, name, records }, body)
       })
