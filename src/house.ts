@@ -24,8 +24,7 @@ import { MONEY_JOBS, moneyRooms } from './money/money.ts'
 import { openLiveRates } from './money/rates/live.ts'
 import type { Lane } from './outgoing/deliveries/lane.ts'
 import { lanesOf, outgoingJobs, outgoingRooms } from './outgoing/outgoing.ts'
-import { openRecorder } from './people/history/recorder.ts'
-import { openSubjects } from './people/history/subjects.ts'
+import { openHistory } from './people/history/open.ts'
 import { openPeople } from './people/people.ts'
 import { openReading, READING_JOBS, READING_JOBS_OF_EVERY_PROCESS, type ReadingOptions } from './reading/reading.ts'
 import * as cells from './reading/reports/cells.ts'
@@ -144,7 +143,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const telegram = await openTelegram(ground, { live, conversions, clicks, spend }, take)
   const { identities, memberships, ...people } = openPeople(ground, take)
   const probes = room(vitalsApi, vitals)
-  const furnished = [
+  const recordedRooms = [
     ...people.rooms,
     ...outgoingRooms(lanes),
     ...intake.rooms,
@@ -154,6 +153,8 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...moneyRooms(cells),
     ...probes,
   ]
+  const { recorder, rooms } = openHistory(recordedRooms)
+  const furnished = [...recordedRooms, ...rooms]
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
   const gateParts = { ground, identities, memberships, quotas, once, onRefusedIntake }
@@ -166,7 +167,6 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const { find, noteVisit } = domains
   const { isCertified } = options
-  const recorder = openRecorder(openSubjects(furnished))
   const app = openGate({ ...gateParts, recorder, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
   const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)

@@ -65,7 +65,7 @@ export type Endpoint = {
   readonly refuses?: readonly RefusalName[]
   /** The refusal of an invalid body; `invalid_request` by default. */
   readonly misfit?: RefusalName
-  /** The deed returns a file of this type instead of a reply, as text or bytes that are sent unchanged. */
+  /** The deed returns a file of this type instead of a reply, as text or bytes that are sent unchanged, or as a stream of text. */
   readonly file?: FileType
   /** Headers of the successful answer, in addition to those of its quota. */
   readonly headers?: readonly HeaderName[]
@@ -131,7 +131,7 @@ export type Call<E extends Endpoint> = {
 export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType
   ? z.output<E['reply']>
   : E['file'] extends FileType
-    ? string | Uint8Array
+    ? string | Uint8Array | AsyncIterable<string>
     : undefined
 
 /** The same schemas in wire format, as a caller sends and receives them. */

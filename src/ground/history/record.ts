@@ -21,11 +21,11 @@ export type HistoryActor =
   | { readonly kind: 'sluice'; readonly because: Because }
 export type HostName = { readonly name: string; readonly version: string }
 
-/** A call that changes objects. `undoes` has the row that is put back, by `keyOf` of its object. */
+/** A call that changes objects. `undoes` returns the row that is put back with a change of the object. */
 export type Act = {
   readonly act_id: string
   readonly actor: HistoryActor
-  readonly undoes?: ReadonlyMap<string, string>
+  readonly undoes?: (object: HistoryObject) => string | undefined
 }
 
 /** Fields in the form of the API's answers. */
@@ -123,7 +123,7 @@ export function historyRows(changes: readonly (ObjectChange & { readonly act: Ac
       object_name: known?.name ?? '',
       change: before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed',
       fields,
-      undoes_id: undoes?.get(keyOf(one)) ?? null,
+      undoes_id: undoes?.(one) ?? null,
       only_for: known?.only_for ?? null,
     }
   })

@@ -1,5 +1,5 @@
 /** Amounts of spend as the history has them: the object is the campaign, and the name tells its days and values of sub1 apart. Owns no table. */
-import { sql, type Transaction } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { ObjectChange, Snapshot } from '../../ground/history/record.ts'
 
@@ -22,7 +22,7 @@ export function spendSnapshot(name: string, amount: string | null, original: Ori
 
 /** The amount of a cell, as it is in the transaction. */
 export async function readSpendSnapshot(
-  trx: Transaction<Tables>,
+  db: Kysely<Tables>,
   org_id: number,
   cell: Cell,
 ): Promise<Snapshot | undefined> {
@@ -30,7 +30,7 @@ export async function readSpendSnapshot(
     select amount, case when currency is not null then
       json_build_object('original_amount', original_amount::text, 'currency', currency) end as original
     from ad_spend
-    where org_id = ${org_id} and campaign_id = ${cell.campaign_id} and day = ${cell.day} and sub1 = ${cell.sub1}`.execute(trx)
+    where org_id = ${org_id} and campaign_id = ${cell.campaign_id} and day = ${cell.day} and sub1 = ${cell.sub1}`.execute(db)
   const [row] = rows
   return row === undefined ? undefined : spendSnapshot(spendName(cell), row.amount, row.original)
 }

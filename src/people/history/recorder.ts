@@ -29,6 +29,8 @@ export type DecodedCall = { readonly params: unknown; readonly query: unknown; r
 export type Recorder = {
   /** Runs the deed of an endpoint, and records what it declares. */
   run(one: Furnished, context: DeedContext, call: DecodedCall): Promise<unknown>
+  /** Runs another write in a transaction, and records it. */
+  recordedIn(context: DeedContext): RecordedWrite
 }
 
 type Place = { readonly org_id: number; readonly organization_id: string }
@@ -78,6 +80,7 @@ export function openRecorder(subjects: Subjects): Recorder {
   }
 
   return {
+    recordedIn,
     async run({ endpoint, deed }, context, call) {
       const act = deed as unknown as AnyDeed
       const kind = endpoint.history
@@ -115,11 +118,15 @@ const writeOf = ({ actor }: DeedContext, { params, body }: DecodedCall): Write =
   organization_id: actor !== undefined && 'organization_id' in actor ? actor.organization_id : '',
 })
 
-function readingOf(context: DeedContext, place: Place, trx: Transaction<Tables>): Reading {
-  const { actor, config, database, log, secrets } = context
+/** The place and the person to read objects as. Outside of a transaction, `db` only reads. */
+export function readingOf(
+  { actor, config, database, log, secrets }: Ground & { readonly actor: Actor },
+  { org_id, organization_id }: Place,
+  db: Kysely<Tables>,
+): Reading {
   const { user_id = '' } = actor ?? {}
   const session_id = actor !== undefined && 'session_id' in actor ? actor.session_id : user_id
-  return { config, database, log, secrets, db: trx, ...place, user_id, session_id }
+  return { config, database, log, secrets, db, org_id, organization_id, user_id, session_id }
 }
 
 /** The organization whose history a write is in: that of the caller, of the key that is changed, or the one that is changed itself. */

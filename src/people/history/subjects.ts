@@ -2,21 +2,19 @@
  * The objects of the history as they are read before and after a write: by the endpoint that answers with them, as an owner of the workspace. So the
  * fields and their form are those of the API. Left out: what is counted, what follows from other fields or objects, and what Sluice finds out itself.
  */
-import { sql, type Transaction } from 'kysely'
+import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Access, Role } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { NIL_ID, toWireId } from '../../contract/ids.ts'
 import { Refusal } from '../../contract/refusals.ts'
-import type { Tables } from '../../ground/db/tables.ts'
 import type { Fields, HistoryObject, Snapshot } from '../../ground/history/record.ts'
 import type { Furnished, Ground } from '../../ground/room.ts'
 import { readOther } from './other-subjects.ts'
 import { readSecrets, type SecretsOf } from './secrets.ts'
 
 /** The workspace, the person or the owner of the key who acts, and the transaction to read in. */
-export type Reading = Omit<Ground, 'db'> & {
-  readonly db: Transaction<Tables>
+export type Reading = Ground & {
   readonly org_id: number
   readonly organization_id: string
   readonly user_id: string
@@ -154,11 +152,11 @@ async function readKey(ask: Ask, id: string): Promise<Fields | undefined> {
   return { ...key, grant: saved_at === null ? null : rights }
 }
 
-/** Locks the balance, so that no conversion is charged between the two readings of a write. */
+/** Inside of a write it locks the balance, so that no conversion is charged between the two readings. */
 async function readBilling(_ask: Ask, _id: string, { db, org_id }: Reading): Promise<Fields | undefined> {
   const { rows } = await sql<Fields>`
     select balance, price_per_person, hold_when_empty, low_balance_threshold from balances
-    where org_id = ${org_id} for update`.execute(db)
+    where org_id = ${org_id} ${db.isTransaction ? sql`for update` : sql``}`.execute(db)
   return rows[0]
 }
 
