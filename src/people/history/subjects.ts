@@ -6,7 +6,7 @@ import { sql } from 'kysely'
 import { z } from 'zod'
 import type { Access, Role } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
-import { NIL_ID, toWireId } from '../../contract/ids.ts'
+import { NIL_ID, toUuid, toWireId } from '../../contract/ids.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import type { Fields, HistoryObject, Snapshot } from '../../ground/history/record.ts'
 import type { Furnished, Ground } from '../../ground/room.ts'
@@ -73,7 +73,7 @@ const ofWorkspace = (by: string, without = '', rest: Partial<Subject> = {}): Sub
 
 const day = (at: unknown): string => String(at).slice(0, 10)
 
-const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'event' | 'subscriber'>, Subject> = {
+const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>, Subject> = {
   campaign: one('readCampaign', 'url filled_url unknown_macros warnings', {
     read: withHours('readCampaign', 'readCampaignHours'),
   }),
@@ -119,6 +119,8 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'event' | 'sub
     },
     name: ({ from, to }) => `${day(from)} to ${day(to)}`,
   }),
+  // Read outside of the transaction, because the queue of conversions writes it in its own.
+  event: one('listRevisions', 'event_id payout hold_until data', { name: () => '' }),
   event_settings: ofWorkspace('readEventSettings', 'updated_by', { name: () => 'Event settings' }),
   view: listed('listExploreViews', 'is_own saved_by', {
     onlyFor: ({ is_shared }, { user_id }) => (is_shared === true ? null : user_id),
@@ -137,7 +139,7 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'event' | 'sub
   api_key: listed('listKeys', 'last_used_at permission_state organization is_yours', {
     read: readKey,
     secrets: async () => ({ secret: '' }),
-    onlyFor: ({ owner }) => (owner as { user_id: string }).user_id,
+    onlyFor: ({ owner }) => toUuid((owner as { user_id: string }).user_id) ?? null,
   }),
   billing: ofWorkspace('readBilling', '', { read: readBilling, name: () => 'Billing' }),
 }

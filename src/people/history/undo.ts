@@ -8,7 +8,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
-import { type Fields, type HistoryObject, lockHistory, type Snapshot } from '../../ground/history/record.ts'
+import { type Fields, type HistoryObject, keyOf, lockHistory, type Snapshot } from '../../ground/history/record.ts'
 import { type Context, type Furnished, idOf } from '../../ground/room.ts'
 import { restorePostbackRule } from '../../outgoing/postbacks/postbacks.ts'
 import { restoreCap } from '../../traffic/caps/caps.ts'
@@ -76,7 +76,7 @@ function requireUnchanged({ change, fields, object_name }: StoredRow, now: Snaps
 }
 
 /** The calls that put a row back now. Refuses each reason against it. */
-async function planFor(subjects: Subjects, reading: Reading, row: StoredRow): Promise<PutBackCall[]> {
+async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: StoredRow): Promise<PutBackCall[]> {
   if (row.undone_by_id !== null) refuse('undone_before')
   const never = whyNever(row)
   if (never !== undefined) refuse('cannot_undo', { error: never })
@@ -114,7 +114,7 @@ export function openVerdicts(subjects: Subjects) {
   const lasting = (row: StoredRow): Verdict =>
     row.undone_by_id !== null ? 'undone_before' : whyNever(row) === undefined ? null : 'cannot_undo'
 
-  async function present(reading: Reading, row: StoredRow): Promise<Verdict> {
+  async function present(subjects: Pick<Subjects, 'read'>, reading: Reading, row: StoredRow): Promise<Verdict> {
     const known = lasting(row)
     if (known !== null) return known
     try {
@@ -133,8 +133,22 @@ export function openVerdicts(subjects: Subjects) {
       const { actor, db } = context
       const reading = readingOf(context, actor, db)
       const described: api.HistoryRow[] = []
-      for (const row of rows) described.push({ ...shape(row), cannot_undo: await present(reading, row) })
+      const once = readingOnce(subjects)
+      for (const row of rows) described.push({ ...shape(row), cannot_undo: await present(once, reading, row) })
       return described
+    },
+  }
+}
+
+/** Reads each object once: the rows of a page are often about a few objects. */
+function readingOnce(subjects: Subjects): Pick<Subjects, 'read'> {
+  const known = new Map<string, Promise<Snapshot | undefined>>()
+  return {
+    read(reading, object) {
+      const key = keyOf(object)
+      const found = known.get(key) ?? subjects.read(reading, object)
+      known.set(key, found)
+      return found
     },
   }
 }
