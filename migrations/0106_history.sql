@@ -19,7 +19,7 @@ create table history (
   only_for uuid,
   primary key (org_id, id)
 ) partition by range (id);
-comment on column history.id is 'a UUIDv7 whose time is created_at, so ids ascend in the order of the commits';
+comment on column history.id is 'a UUIDv7 whose time is created_at; the ids of one object ascend in the order of the commits';
 comment on column history.act_id is 'the call that wrote the row; a call that changes many objects writes many rows';
 comment on column history.because is 'why Sluice itself wrote it: rule, schedule, account_sync';
 comment on column history.fields is 'a list of {name, before, after}, or of {name, is_secret: true} for a value that is never stored here';
@@ -33,10 +33,12 @@ create index history_act on history (org_id, act_id);
 create index history_undoes on history (org_id, undoes_id) where undoes_id is not null;
 
 create table history_heads (
-  org_id integer primary key,
-  at timestamptz not null
+  org_id integer not null,
+  bucket smallint not null,
+  at timestamptz not null,
+  primary key (org_id, bucket)
 );
-comment on table history_heads is 'the time of the newest row of an organization; its lock puts the rows in the order of the commits';
+comment on table history_heads is 'objects by a hash; the lock of a row puts the changes of its objects in the order of the commits, and at is the time of the newest';
 
 -- The AI host that a key was last used from, as it named itself. Protocols without sessions name it only once.
 alter table api_key_uses add column host json;

@@ -1216,7 +1216,7 @@ export interface History {
   fields: Json
   host: Json | null
   /**
-   * a UUIDv7 whose time is created_at, so ids ascend in the order of the commits
+   * a UUIDv7 whose time is created_at; the ids of one object ascend in the order of the commits
    */
   id: string
   kind: string
@@ -1236,6 +1236,7 @@ export interface History {
 
 export interface HistoryHeads {
   at: string
+  bucket: number
   org_id: number
 }
 

@@ -1,14 +1,15 @@
 /**
- * Records changes of objects in the transaction that makes them. Owns `history` and `history_heads`. What must stay true: the rows of an organization
- * are in the order in which their writes were committed, so each write that is recorded first takes the lock of the organization's head. That lock
- * comes before every other lock of the transaction, the balance's included. Conversions never take it: the lock of the balance puts
- * status changes of conversions in order, and `insertHistory` is a statement of their transaction.
+ * Records changes of objects in the transaction that makes them. Owns `history` and `history_heads`. What must stay true: the rows of one object are
+ * in the order in which its writes were committed, so a write first takes the locks of its objects (a new object has no other writers). These locks
+ * come before every other lock of the transaction, the balance's included, and all at once, in order. Conversions never take them: the lock of the
+ * balance puts their status changes in order, and `insertHistory` is a statement of their transaction.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { CompiledQuery, sql, type Transaction } from 'kysely'
 import type { HistoryKind } from '../../contract/history.ts'
 import { newId } from '../../contract/ids.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
+import { stableHashOf } from '../stable-hash.ts'
 import type { Tables } from '../db/tables.ts'
 
 /** Why Sluice itself changes something. */
@@ -56,11 +57,29 @@ export type FieldChange =
 /** The text that tells objects apart. */
 export const keyOf = ({ kind, id, name }: HistoryObject): string => JSON.stringify([kind, id, name ?? null])
 
-/** Takes the lock that orders the organization's history. Call it before any other lock of the transaction. */
-export async function lockHistory(trx: Transaction<Tables>, org_id: number): Promise<void> {
-  const lock = sql`select 1 from history_heads where org_id = ${org_id} for update`
-  if ((await lock.execute(trx)).rows.length > 0) return
-  await sql`insert into history_heads (org_id, at) values (${org_id}, '-infinity') on conflict do nothing`.execute(trx)
+/** Few enough rows for a workspace, and enough for two writes to rarely share one. */
+const BUCKETS = 256
+
+/** The heads of these objects, in the order in which they are locked. */
+const bucketsOf = (objects: readonly HistoryObject[]): number[] =>
+  [...new Set(objects.map(object => stableHashOf(keyOf(object)) % BUCKETS))].sort((a, b) => a - b)
+
+/** Takes the locks that order the changes of these objects. Call it before any other lock of the transaction. */
+export async function lockHistory(
+  trx: Transaction<Tables>,
+  org_id: number,
+  objects: readonly HistoryObject[],
+): Promise<void> {
+  const buckets = bucketsOf(objects)
+  if (buckets.length === 0) return
+  const lock = sql`
+    select bucket from history_heads where org_id = ${org_id} and bucket = any(${buckets}::smallint[])
+    order by bucket for update`
+  if ((await lock.execute(trx)).rows.length === buckets.length) return
+  await sql`
+    insert into history_heads (org_id, bucket, at)
+    select ${org_id}, bucket, '-infinity' from unnest(${buckets}::smallint[]) as bucket order by bucket
+    on conflict do nothing`.execute(trx)
   await lock.execute(trx)
 }
 
@@ -132,28 +151,33 @@ export function historyRows(changes: readonly (ObjectChange & { readonly act: Ac
 /** Rows per statement. */
 const BATCH_ROWS = 2000
 
-/** Writes what changed, under the lock of `lockHistory`. Writes nothing for objects that are as before. */
+/** Writes what changed, under the locks of `lockHistory`. Writes nothing for objects that are as before. */
 export async function recordChanges(
   trx: Transaction<Tables>,
   org_id: number,
   act: Act,
   changes: readonly ObjectChange[],
 ): Promise<void> {
-  if (changes.every(change => differenceOf(change) === undefined)) return
-  // The clock of a node may go back, and two rows may not share a millisecond.
+  const changed = changes.filter(change => differenceOf(change) !== undefined)
+  if (changed.length === 0) return
+  const buckets = bucketsOf(changed.filter(({ before }) => before !== undefined))
+  // The clock of a node may go back, and two rows of an object may not share a millisecond.
   const { rows } = await sql<{ at: string }>`
-    select greatest(clock_timestamp(), at + interval '1 millisecond') as at
-    from history_heads where org_id = ${org_id}`.execute(trx)
+    select greatest(clock_timestamp(), max(h.at) + interval '1 millisecond') as at
+    from balances b left join history_heads h on h.org_id = b.org_id and h.bucket = any(${buckets}::smallint[])
+    where b.org_id = ${org_id} group by b.org_id`.execute(trx)
   const at = rows[0]?.at ?? ''
   const all = historyRows(
-    changes.map(change => ({ ...change, act })),
+    changed.map(change => ({ ...change, act })),
     at,
   )
   for (let from = 0; from < all.length; from += BATCH_ROWS) {
     const { text, values } = insertHistory(org_id, at, all.slice(from, from + BATCH_ROWS))
     await trx.executeQuery(CompiledQuery.raw(text, [...values]))
   }
-  await sql`update history_heads set at = ${at} where org_id = ${org_id}`.execute(trx)
+  if (buckets.length > 0)
+    await sql`
+      update history_heads set at = ${at} where org_id = ${org_id} and bucket = any(${buckets}::smallint[])`.execute(trx)
 }
 
 const INSERT = `

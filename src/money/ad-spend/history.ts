@@ -1,7 +1,7 @@
 /** Amounts of spend as the history has them: the object is the campaign, and the name tells its days and values of sub1 apart. Owns no table. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
-import type { ObjectChange, Snapshot } from '../../ground/history/record.ts'
+import type { HistoryObject, ObjectChange, Snapshot } from '../../ground/history/record.ts'
 
 type Cell = { readonly campaign_id: string; readonly day: string; readonly sub1: string }
 type Original = { readonly original_amount: string; readonly currency: string } | null
@@ -35,13 +35,18 @@ export async function readSpendSnapshot(
   return row === undefined ? undefined : spendSnapshot(spendName(cell), row.amount, row.original)
 }
 
+/** The amount of a cell as an object of the history. */
+export const spendObject = (cell: Cell): HistoryObject => ({
+  kind: 'ad_spend',
+  id: cell.campaign_id,
+  name: spendName(cell),
+})
+
 /** A change of an amount, without its original currency before. */
 export function spendChange(cell: Cell, before: string | null, after: string | null, original: Original): ObjectChange {
   const name = spendName(cell)
   return {
-    kind: 'ad_spend',
-    id: cell.campaign_id,
-    name,
+    ...spendObject(cell),
     before: spendSnapshot(name, before, null),
     after: spendSnapshot(name, after, original),
   }

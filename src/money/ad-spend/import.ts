@@ -14,7 +14,7 @@ import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { inDollars } from '../rates/exact.ts'
 import { unknownRate } from '../rates/rate-of-day.ts'
 import { spendInDollars, futureWarnings } from './ad-spend.ts'
-import { spendChange } from './history.ts'
+import { spendChange, spendObject } from './history.ts'
 import type * as api from './api.ts'
 import { type FileLine, readSpendFile, refuseFile, type WrongFileLine } from './spend-file.ts'
 
@@ -43,7 +43,7 @@ export async function importAdSpend(
   return db.transaction().execute(async trx => {
     const lines = named.filter(isNamedLine)
     if (!body.dry_run) {
-      await lockHistory(trx, org_id)
+      await lockHistory(trx, org_id, lines.map(({ campaign, day, sub1 }) => spendObject({ campaign_id: campaign.id, day, sub1 })))
       await lockCampaigns(trx, org_id, lines)
     }
     const before = await readSpend(trx, org_id, lines)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
 import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
+import { callTool, send } from '../../../tests/support/tools.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 
 let house: TestHouse
@@ -119,28 +120,14 @@ test('the file has the plain fields of the listed rows, and names cannot become 
 test('a tool is named with its AI host, by each message or by the connection', async () => {
   const owner = await seedSignedIn(house)
   const { secret: key } = await seedKey(house.database, owner, { rights: ALL_RIGHTS })
-  let id = 0
-  const send = (method: string, params: object, headers: object = {}) =>
-    house.call('POST', '/api/mcp', {
-      key,
-      headers: { accept: 'application/json, text/event-stream', ...headers },
-      body: { jsonrpc: '2.0', id: (id += 1), method, params },
-    })
   const clientInfo = { name: 'Claude Desktop', version: '1.2' }
-  await send('initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo })
-  const create = { name: 'create_offer', arguments: { name: 'By tool', url: 'https://o.example/' } }
-  const reply = await send('tools/call', create, { 'mcp-protocol-version': '2025-11-25' })
-  assert.equal(reply.statusCode, 200, reply.body)
-  assert.doesNotMatch(reply.body, /isError/)
+  await send(house, key, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }, 'legacy')
+  const offer = { name: 'By tool', url: 'https://o.example/' }
+  await callTool(house, key, 'service_create_offer', offer, 'legacy')
   const [row] = (await list(owner)).data
-  assert.deepEqual([row?.actor.kind, row?.actor.tool, row?.actor.host], ['key', 'create_offer', clientInfo])
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'Other', version: '2' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  }
-  await send('tools/call', { ...create, _meta }, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'create_offer' })
-  assert.deepEqual((await list(owner)).data[0]?.actor.host, { name: 'Other', version: '2' })
+  assert.deepEqual([row?.actor.kind, row?.actor.tool, row?.actor.host], ['key', 'service_create_offer', clientInfo])
+  await callTool(house, key, 'service_create_offer', offer)
+  assert.deepEqual((await list(owner)).data[0]?.actor.host, { name: 'test', version: '1' })
 })
 
 /** The state after all rows, and before them: `after` of the newest and `before` of the oldest row of each field. */

@@ -52,9 +52,10 @@ export function openRecorder(subjects: Subjects): Recorder {
     write: (trx: Transaction<Tables>) => Promise<T>,
   ): Promise<T> {
     return await inOneTransaction(context.db, async trx => {
-      await lockHistory(trx, place.org_id)
+      const known = await objects(trx)
+      await lockHistory(trx, place.org_id, known)
       const reading = readingOf(context, place, trx)
-      const before = await snapshots(reading, await objects(trx))
+      const before = await snapshots(reading, known)
       const result = await write(trx)
       const missing = (await objects(trx, result)).filter(object => !before.has(keyOf(object)))
       const both = [...[...before.values()].map(({ object }) => object), ...missing]
@@ -102,7 +103,6 @@ export function openRecorder(subjects: Subjects): Recorder {
       const result = (await act(full(context, trx), call)) as Write['result']
       const place = await organizationOf(trx, String(result?.['id']))
       if (place === undefined || kind !== 'organization') return result
-      await lockHistory(trx, place.org_id)
       const object = { kind, id: place.organization_id }
       const after = await subjects.read(readingOf(context, place, trx), object)
       await recordChanges(trx, place.org_id, context.act, [{ ...object, before: undefined, after }])

@@ -11,9 +11,18 @@ const sealed =
     const { rows } = await sql<Record<string, Buffer | null>>`
       select ${sql.join(Object.values(columns).map(column => sql.ref(column)))} from ${sql.table(table)}
       where org_id = ${org_id} and id = ${id}`.execute(db)
-    const text = (value: Buffer | null | undefined) => (value == null || value.length === 0 ? '' : secrets.open(value))
+    const text = (value: Buffer | null | undefined) => (value == null ? '' : opened(secrets, value))
     return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, text(rows[0]?.[column])]))
   }
+
+/** The secret, or its sealed form if it cannot be opened: after a change of SECRET, objects must still be replaced and deleted. */
+function opened(secrets: Reading['secrets'], value: Buffer): string {
+  try {
+    return secrets.open(value)
+  } catch {
+    return value.toString('hex')
+  }
+}
 
 const ofBot = sealed('bots', { token: 'token', relay_url: 'relay_url', relay_secret: 'relay_secret' })
 

@@ -5,7 +5,7 @@ import { toUuid } from '../../contract/ids.ts'
 import { cut, TEXT_BYTES } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { HistoryObject } from '../../ground/history/record.ts'
-import { spendName } from '../../money/ad-spend/history.ts'
+import { spendObject } from '../../money/ad-spend/history.ts'
 
 /** A call, and what its deed returned once it has. */
 export type Write = {
@@ -23,7 +23,7 @@ export function mainObject(kind: HistoryKind, { params, body, result, organizati
   if (kind === 'rate') return [{ kind, id: null, name: (params['currency'] ?? '').trim().toUpperCase() }]
   if (kind === 'ad_spend') {
     const sub1 = cut(text(body['sub1']) ?? '', TEXT_BYTES)
-    return [{ kind, id: text(body['campaign_id']) ?? null, name: spendName({ day: text(body['day']) ?? '', sub1 }) }]
+    return [spendObject({ campaign_id: text(body['campaign_id']) ?? '', day: text(body['day']) ?? '', sub1 })]
   }
   const made = kind === 'spread' ? (result?.['spread'] as Write['result'] | null) : result
   const own = kind === 'organization' ? organization_id : undefined

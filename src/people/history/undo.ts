@@ -206,11 +206,16 @@ export function undoDeed(
       const { act_id } = context.act
       const rowsIn = (trx: UndoContext['db']) => visibleRows(trx, actor, subjects.roleFor)
       await inOneTransaction(db, async trx => {
-        await lockHistory(trx, actor.org_id)
         const row = await rowsIn(trx).where('h.id', '=', idOf(params.id)).executeTakeFirst()
         if (row === undefined) refuse('object_not_found')
         const act = body.whole_act ? await rowsIn(trx).where('h.act_id', '=', row.act_id).execute() : [row]
-        const chosen = act.filter(({ id }) => !body.leave_out.includes(id))
+        const objects = act.filter(({ id }) => !body.leave_out.includes(id)).map(objectOf)
+        await lockHistory(trx, actor.org_id, objects)
+        // Read again under the locks: another call may have put the same rows back.
+        const chosen = await rowsIn(trx)
+          .where('h.id', 'in', act.map(({ id }) => id))
+          .execute()
+          .then(rows => rows.filter(({ id }) => !body.leave_out.includes(id)))
         const reading = readingOf(context, actor, trx)
         // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
         for (const one of chosen.filter(({ kind }) => kind === 'event')) await planFor(subjects, reading, one)
