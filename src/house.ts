@@ -15,6 +15,7 @@ import type { RefusedIntake } from './gate/refused-intake.ts'
 import type { Config } from './ground/config.ts'
 import type { Database } from './ground/db/connect.ts'
 import { openSecrets } from './ground/db/secrets.ts'
+import { keepHistoryMonths, openHistoryRetention } from './ground/history/retention.ts'
 import { type Declared, type Ground, room, type Visit } from './ground/room.ts'
 import { into, type TakePart } from './ground/running.ts'
 import { INTAKE_JOBS, INTAKE_JOBS_OF_EVERY_PROCESS, type IntakeOptions, openIntake } from './intake/intake.ts'
@@ -115,6 +116,7 @@ function openJobs(ground: Ground, lanes: readonly Lane[], options: HouseOptions,
     ...MONEY_JOBS,
     ...TRAFFIC_JOBS,
     ...telegramJobs(options),
+    openHistoryRetention,
   ]
   for (const open of jobs) take(open(ground))
 }
@@ -153,6 +155,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...moneyRooms(cells),
     ...probes,
   ]
+  take(await keepHistoryMonths(ground))
   const { recorder, rooms } = openHistory(recordedRooms)
   const furnished = [...recordedRooms, ...rooms]
   const once = openOnce(redis, options.budget_ms)
