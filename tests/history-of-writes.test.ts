@@ -115,9 +115,12 @@ test('offers, landings and funnels', async () => {
     const draft = { name: 'Casino', url: 'https://o.example/', payout: '7' }
     const offer = await walk('createOffer', [], draft, 'created', byKey)
     const fields = Object.fromEntries(offer.row.fields.map(({ name, after: value }) => [name, value]))
-    const { campaigns: _, unknown_macros: __, updated_at: ___, ...shown } = (
-      await ground.call('GET', `/api/offers/${offer.id}`)
-    ).data()
+    const {
+      campaigns: _,
+      unknown_macros: __,
+      updated_at: ___,
+      ...shown
+    } = (await ground.call('GET', `/api/offers/${offer.id}`)).data()
     assert.deepEqual(fields, { ...shown, open_hours: null })
     assert.deepEqual([offer.row.object_id, offer.row.object_name], [offer.id, 'Casino'])
     const url = 'https://other.example/'
@@ -129,13 +132,7 @@ test('offers, landings and funnels', async () => {
     await leavesNone('setOfferStatus', [offer.id], { status: 'archived' }, 200, byKey)
     await walk('setOfferStatus', [offer.id], { status: 'active' }, { status: ['archived', 'active'] }, byKey)
     const landing = await walk('createLanding', [], { name: 'L', url: 'https://l.example/' }, 'created', byKey)
-    await walk(
-      'replaceLanding',
-      [landing.id],
-      { name: 'L2', url: 'https://l.example/' },
-      { name: ['L', 'L2'] },
-      byKey,
-    )
+    await walk('replaceLanding', [landing.id], { name: 'L2', url: 'https://l.example/' }, { name: ['L', 'L2'] }, byKey)
     await walk('setLandingStatus', [landing.id], { status: 'archived' }, { status: ['active', 'archived'] }, byKey)
     await send('setLandingStatus', [landing.id], { status: 'active' })
     const members = { landings: [{ landing_id: landing.id, weight: 1 }], offers: [{ offer_id: offer.id, weight: 1 }] }
@@ -195,7 +192,13 @@ test('campaigns, click flows, sources, caps and rules of postbacks', async () =>
     await walk('deleteCampaign', [campaign.id], undefined, 'deleted', byKey)
     const [one, other] = [straight(), straight('https://other.example/')]
     const flow = await walk('createClickFlow', [], { name: 'Flow', graph: one }, 'created', byKey)
-    await walk('publishClickFlow', [flow.id], undefined, { status: ['draft', 'active'], published_version: [null, 1] }, byKey)
+    await walk(
+      'publishClickFlow',
+      [flow.id],
+      undefined,
+      { status: ['draft', 'active'], published_version: [null, 1] },
+      byKey,
+    )
     await leavesNone('publishClickFlow', [flow.id], undefined, 200, byKey)
     await walk('replaceClickFlow', [flow.id], { name: 'Flow', graph: other }, { graph: [one, other] }, byKey)
     await walk('setClickFlowStatus', [flow.id], { status: 'paused' }, { status: ['active', 'paused'] }, byKey)
@@ -212,7 +215,9 @@ test('a cap that is opened again', async () => {
   const cap = (await send('createCap', [], object)).data()
   const visit = await ground.house.call('GET', `/c/${String(campaign['key'])}`, { headers: BROWSER })
   assert.equal(visit.statusCode, 302)
-  const { data } = (await ground.call('GET', `/api/clicks?campaign_id=${String(campaign['id'])}`)).json<{ data: { id: string }[] }>()
+  const { data } = (await ground.call('GET', `/api/clicks?campaign_id=${String(campaign['id'])}`)).json<{
+    data: { id: string }[]
+  }>()
   const event = await send('recordConversion', [], { clickId: data[0]?.id, type: 'lead' })
   assert.equal(event.statusCode, 201, event.body)
   const id = String(cap['id'])
@@ -257,7 +262,12 @@ test('networks, accounts, domains, rates and settings', async () => {
   await leavesNone('updateNetwork', [network.id], { name: 'N2' })
   await walk('rotateNetworkToken', [network.id], {}, { token: 'secret' })
   await walk('deleteNetwork', [network.id], undefined, 'deleted')
-  const meta = { platform: 'meta', name: 'A', settings: { pixel_id: '123' }, credentials: { access_token: 'EAAtoken1' } }
+  const meta = {
+    platform: 'meta',
+    name: 'A',
+    settings: { pixel_id: '123' },
+    credentials: { access_token: 'EAAtoken1' },
+  }
   const account = await walk('createAdAccount', [], meta, 'created')
   await walk('updateAdAccount', [account.id], { platform: 'meta', name: 'A2' }, { name: ['A', 'A2'] })
   const renewed = { platform: 'meta', credentials: { access_token: 'EAAtoken2' } }
@@ -302,7 +312,11 @@ test('people, keys and the workspace', async () => {
   await walk('updateOrganization', [id], { name: 'Acme 2' }, { name: ['Acme', 'Acme 2'] })
   await leavesNone('updateOrganization', [id], { name: 'Acme 2' })
   await walk('setReportingCurrency', [], { currency: 'EUR' }, { reporting_currency: [null, 'EUR'] })
-  await house.database.kysely.updateTable('users').set({ two_factor_enabled: true }).where('id', '=', owner.user_id).execute()
+  await house.database.kysely
+    .updateTable('users')
+    .set({ two_factor_enabled: true })
+    .where('id', '=', owner.user_id)
+    .execute()
   await walk('requireSecondFactor', [], { required: true }, { requires_second_factor: [false, true] })
   await send('requireSecondFactor', [], { required: false })
   const made = await walk('createKey', [], { name: 'K' }, 'created')
@@ -318,7 +332,10 @@ test('people, keys and the workspace', async () => {
   )
   walked.add('saveGrant')
   const revoked = await rowsOf(() => send('revokeGrant', [made.id]))
-  assert.deepEqual(revoked.written.map(({ fields }) => fields.map(({ name }) => name)), [['grant']])
+  assert.deepEqual(
+    revoked.written.map(({ fields }) => fields.map(({ name }) => name)),
+    [['grant']],
+  )
   walked.add('revokeGrant')
   await walk('revokeKey', [made.id], undefined, 'deleted')
   await leavesNone('revokeKey', [made.id])
@@ -350,11 +367,17 @@ test('a workspace that is created, deleted and restored has a history of its own
   const made = (await house.call('POST', '/api/organizations', { ...as, body: { name: 'Second' } })).data()
   const id = String(made['id'])
   const read = async () => (await house.call('GET', '/api/history', as)).json<{ data: Row[] }>().data
-  assert.deepEqual((await read()).map(({ kind, change, object_id }) => [kind, change, object_id]), [['organization', 'created', id]])
+  assert.deepEqual(
+    (await read()).map(({ kind, change, object_id }) => [kind, change, object_id]),
+    [['organization', 'created', id]],
+  )
   assert.equal((await house.call('DELETE', `/api/organizations/${id}`, as)).statusCode, 200)
   assert.equal((await house.call('POST', `/api/organizations/${id}/restore`, as)).statusCode, 200)
   await house.call('POST', `/api/organizations/${id}/activate`, as)
-  assert.deepEqual((await read()).map(({ change }) => change), ['created', 'deleted', 'created'])
+  assert.deepEqual(
+    (await read()).map(({ change }) => change),
+    ['created', 'deleted', 'created'],
+  )
   for (const name of ['createOrganization', 'deleteOrganization', 'restoreOrganization']) walked.add(name)
 })
 
@@ -395,7 +418,10 @@ test('bots, channels, subscribers and broadcasts', async () => {
   await walk('deleteBot', [bot.id], undefined, 'deleted')
   const copied = telegram.bot()
   const copy = (await send('createBot', [], { token: copied.token, mode: 'copy' })).data()
-  await walk('rotateCopySecret', [String(copy['id'])], undefined, { has_copy_secret: [false, true], copy_secret: 'secret' })
+  await walk('rotateCopySecret', [String(copy['id'])], undefined, {
+    has_copy_secret: [false, true],
+    copy_secret: 'secret',
+  })
   await walk('rotateCopySecret', [String(copy['id'])], undefined, { copy_secret: 'secret' })
 })
 
@@ -411,14 +437,20 @@ test('every operation that the history records was walked', () => {
 })
 
 test('each writing operation of the document says what the history records of it', async () => {
-  const document = (await ground.house.call('GET', '/api/openapi.json', { headers: { host: 'track.example.com' } })).json<{
+  const document = (
+    await ground.house.call('GET', '/api/openapi.json', { headers: { host: 'track.example.com' } })
+  ).json<{
     paths: Record<string, Record<string, { 'x-history'?: unknown }>>
   }>()
   for (const [path, methods] of Object.entries(document.paths))
     for (const [method, operation] of Object.entries(methods)) {
       const said = operation['x-history']
       if (method === 'get') assert.equal(said, undefined, path)
-      else assert.ok(typeof said === 'string' || typeof (said as { none?: unknown }).none === 'string', `${method} ${path}`)
+      else
+        assert.ok(
+          typeof said === 'string' || typeof (said as { none?: unknown }).none === 'string',
+          `${method} ${path}`,
+        )
     }
   const writes = ground.house.furnished.filter(({ endpoint }) => !isReading(endpoint))
   assert.ok(writes.every(({ endpoint }) => endpoint.history !== undefined))

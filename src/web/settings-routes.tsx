@@ -2,7 +2,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { z } from 'zod'
 import { inside } from './frame.tsx'
-import { BillingSearch, DomainsSearch } from './ground/lists.ts'
+import { BillingSearch, DomainsSearch, HistorySearch } from './ground/lists.ts'
 
 const billing = createRoute({
   getParentRoute: () => inside,
@@ -59,4 +59,11 @@ const rates = createRoute({
   component: lazyRouteComponent(() => import('./money/rates/rates-page.tsx'), 'RatesPage'),
 })
 
-export const SETTINGS = [billing, rates, keys, key, events, domains, domain, team, workspace, profile] as const
+const history = createRoute({
+  getParentRoute: () => inside,
+  path: '/history',
+  validateSearch: HistorySearch,
+  component: lazyRouteComponent(() => import('./people/history/history-page.tsx'), 'HistoryPage'),
+})
+
+export const SETTINGS = [history, billing, rates, keys, key, events, domains, domain, team, workspace, profile] as const

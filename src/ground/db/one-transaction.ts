@@ -42,10 +42,7 @@ function join(trx: Transaction<Tables>) {
 }
 
 /** Runs `then` with the database once the transaction `db` is committed; at once if `db` is no such transaction. */
-export async function afterCommit(
-  db: Kysely<Tables>,
-  then: (db: Kysely<Tables>) => Promise<void>,
-): Promise<void> {
+export async function afterCommit(db: Kysely<Tables>, then: (db: Kysely<Tables>) => Promise<void>): Promise<void> {
   const afterwards = waiting.get(db)
   if (afterwards === undefined) await then(db)
   else afterwards.push(then)

@@ -52,7 +52,10 @@ export async function keepPartitions(db: Kysely<Tables>, table: MonthlyTable, lo
       const made = await ensurePartitions(db, table, Date.now(), until, log)
       if (made.length > 0) log.info({ partitions: made }, `created partitions for ${table}`)
     } catch (error) {
-      log.error({ err: error }, `could not create partitions for the coming months; their ${table} go to ${table}_default`)
+      log.error(
+        { err: error },
+        `could not create partitions for the coming months; their ${table} go to ${table}_default`,
+      )
     }
   }
   await ensure()
@@ -62,11 +65,7 @@ export async function keepPartitions(db: Kysely<Tables>, table: MonthlyTable, lo
 }
 
 /** The monthly partitions whose rows all have ids below this one, oldest first. */
-export async function partitionsBefore(
-  db: Kysely<Tables>,
-  table: MonthlyTable,
-  before_id: string,
-): Promise<string[]> {
+export async function partitionsBefore(db: Kysely<Tables>, table: MonthlyTable, before_id: string): Promise<string[]> {
   const { rows } = await sql<{ name: string; bound: string }>`
     select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bound
     from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -119,12 +118,7 @@ async function existingPartitions(db: Kysely<Tables>, table: MonthlyTable): Prom
   return new Set(rows.map(row => row.name))
 }
 
-async function createPartition(
-  db: Kysely<Tables>,
-  table: MonthlyTable,
-  start: number,
-  log?: Logger,
-): Promise<boolean> {
+async function createPartition(db: Kysely<Tables>, table: MonthlyTable, start: number, log?: Logger): Promise<boolean> {
   const name = nameOf(table, start)
   for (let tried = 1; ; tried += 1) {
     try {

@@ -2,14 +2,7 @@
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from './tables.ts'
 
-type Deletable =
-  | 'offers'
-  | 'landings'
-  | 'funnels'
-  | 'click_flows'
-  | 'traffic_sources'
-  | 'caps'
-  | 'postback_rules'
+type Deletable = 'offers' | 'landings' | 'funnels' | 'click_flows' | 'traffic_sources' | 'caps' | 'postback_rules'
 
 /** Makes a deleted row live again at a moment of the database; false if no such row is deleted. @throws the database's error if its name is taken */
 export async function undelete(

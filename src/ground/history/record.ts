@@ -177,7 +177,9 @@ export async function recordChanges(
   }
   if (buckets.length > 0)
     await sql`
-      update history_heads set at = ${at} where org_id = ${org_id} and bucket = any(${buckets}::smallint[])`.execute(trx)
+      update history_heads set at = ${at} where org_id = ${org_id} and bucket = any(${buckets}::smallint[])`.execute(
+      trx,
+    )
 }
 
 const INSERT = `

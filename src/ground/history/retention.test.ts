@@ -8,7 +8,7 @@ import { DAY_MS } from '../../contract/days.ts'
 import { ensurePartitions } from '../db/partitions.ts'
 import { dropOldHistory } from './retention.ts'
 
-const fresh = useDatabase()
+const fresh = await useDatabase()
 const log = pino({ level: 'silent' })
 
 test('months older than the days that are kept are dropped, and nothing younger', async () => {

@@ -12,12 +12,7 @@ export const tellsOfBefore = (before_id: string) => sql<boolean>`(
 )`
 
 /** Drops a partition of clicks; false as in `dropPartition`, or if rows about clicks before `before_id` wait to be sealed. */
-export async function dropClicks(
-  db: Kysely<Tables>,
-  name: string,
-  before_id: string,
-  log: Logger,
-): Promise<boolean> {
+export async function dropClicks(db: Kysely<Tables>, name: string, before_id: string, log: Logger): Promise<boolean> {
   return await dropPartition(db, name, log, async trx => {
     const { rows } =
       await sql`select org_id from click_sheet where org_id > 0 and ${tellsOfBefore(before_id)} limit 1`.execute(trx)

@@ -115,7 +115,9 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
           if ('error' in line) return previewOf(line)
           const origin = { click_id: line.click_id, source: 'import' as const, arrived_at }
           try {
-            const { before, present, isNew } = await conversions.revise(revisionOf(context, line.event_id, origin, line))
+            const { before, present, isNew } = await conversions.revise(
+              revisionOf(context, line.event_id, origin, line),
+            )
             const fate = isNew ? 'changes' : 'same'
             return { ...previewOf(line), fate, before: statusAndAmount(before), becomes: statusAndAmount(present) }
           } catch (error) {

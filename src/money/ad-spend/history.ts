@@ -10,7 +10,10 @@ type Original = { readonly original_amount: string; readonly currency: string } 
 export const spendName = ({ day, sub1 }: Omit<Cell, 'campaign_id'>): string => (sub1 === '' ? day : `${day} / ${sub1}`)
 
 /** The day and the sub1 in the name of an amount. */
-export const cellOfName = (name: string): Omit<Cell, 'campaign_id'> => ({ day: name.slice(0, 10), sub1: name.slice(13) })
+export const cellOfName = (name: string): Omit<Cell, 'campaign_id'> => ({
+  day: name.slice(0, 10),
+  sub1: name.slice(13),
+})
 
 /** An amount in dollars, and as it was sent if that was in another currency; undefined for none. */
 export function spendSnapshot(name: string, amount: string | null, original: Original): Snapshot | undefined {
@@ -21,16 +24,14 @@ export function spendSnapshot(name: string, amount: string | null, original: Ori
 }
 
 /** The amount of a cell, as it is in the transaction. */
-export async function readSpendSnapshot(
-  db: Kysely<Tables>,
-  org_id: number,
-  cell: Cell,
-): Promise<Snapshot | undefined> {
+export async function readSpendSnapshot(db: Kysely<Tables>, org_id: number, cell: Cell): Promise<Snapshot | undefined> {
   const { rows } = await sql<{ amount: string; original: Original }>`
     select amount, case when currency is not null then
       json_build_object('original_amount', original_amount::text, 'currency', currency) end as original
     from ad_spend
-    where org_id = ${org_id} and campaign_id = ${cell.campaign_id} and day = ${cell.day} and sub1 = ${cell.sub1}`.execute(db)
+    where org_id = ${org_id} and campaign_id = ${cell.campaign_id} and day = ${cell.day} and sub1 = ${cell.sub1}`.execute(
+    db,
+  )
   const [row] = rows
   return row === undefined ? undefined : spendSnapshot(spendName(cell), row.amount, row.original)
 }

@@ -43,7 +43,11 @@ export async function importAdSpend(
   return db.transaction().execute(async trx => {
     const lines = named.filter(isNamedLine)
     if (!body.dry_run) {
-      await lockHistory(trx, org_id, lines.map(({ campaign, day, sub1 }) => spendObject({ campaign_id: campaign.id, day, sub1 })))
+      await lockHistory(
+        trx,
+        org_id,
+        lines.map(({ campaign, day, sub1 }) => spendObject({ campaign_id: campaign.id, day, sub1 })),
+      )
       await lockCampaigns(trx, org_id, lines)
     }
     const before = await readSpend(trx, org_id, lines)

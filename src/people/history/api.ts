@@ -106,7 +106,11 @@ export const undoChange = endpoint({
       .boolean()
       .default(false)
       .meta({ description: 'Puts back every row of its act: all or none, except those in leave_out' }),
-    leave_out: z.array(Id).max(10_000).default([]).meta({ description: 'Ids of rows of the act that stay as they are' }),
+    leave_out: z
+      .array(Id)
+      .max(10_000)
+      .default([])
+      .meta({ description: 'Ids of rows of the act that stay as they are' }),
   }),
   reply: z.object({ act_id: Id, data: z.array(HistoryRow) }),
   refuses: [

@@ -70,8 +70,12 @@ test('rows are filtered by kind, object, actor, act and time, and paged newest f
   assert.deepEqual(await idsOf(`to=${all[1]?.created_at}`), [second, first])
   assert.deepEqual(await idsOf(`from=${all[1]?.created_at}&to=${all[1]?.created_at}`), [second])
   const page = await list(owner, 'limit=2')
-  assert.deepEqual([page.data.length, (await list(owner, `limit=2&cursor=${page.next_cursor}`)).data[0]?.id], [2, first])
-  for (const wrong of ['kind=tree', 'actor=me', 'id=x']) assert.equal((await call(owner, 'GET', `/api/history?${wrong}`)).statusCode, 400)
+  assert.deepEqual(
+    [page.data.length, (await list(owner, `limit=2&cursor=${page.next_cursor}`)).data[0]?.id],
+    [2, first],
+  )
+  for (const wrong of ['kind=tree', 'actor=me', 'id=x'])
+    assert.equal((await call(owner, 'GET', `/api/history?${wrong}`)).statusCode, 400)
   const refused = await call(owner, 'GET', '/api/history?from=yesterday')
   assert.deepEqual([refused.statusCode, refused.data()['code']], [400, 'invalid_window'])
   const byKey = await call({ key }, 'GET', '/api/history')
@@ -156,7 +160,10 @@ test('two writers on one object leave rows in the order of their commits, each f
   for (const [at, { fields }] of rows.entries()) {
     if (at === 0) continue
     const name = (of: Row | undefined) => of?.fields.find(field => field.name === 'name')?.after
-    assert.deepEqual(fields.map(field => [field.name, field.before]), [['name', name(rows[at - 1])]])
+    assert.deepEqual(
+      fields.map(field => [field.name, field.before]),
+      [['name', name(rows[at - 1])]],
+    )
   }
   const last = rows.at(-1)?.fields[0]?.after
   assert.equal((await call(owner, 'GET', `/api/offers/${id}`)).data()['name'], last)
@@ -165,7 +172,8 @@ test('two writers on one object leave rows in the order of their commits, each f
 test('the differences of a thousand mixed writes by four actors, applied backwards, lead to the first state', async () => {
   const owner = await seedSignedIn(house)
   const actors: As[] = [owner, await seedSignedIn(house, { place: owner, role: 'admin' })]
-  for (let at = 0; at < 2; at += 1) actors.push({ key: (await seedKey(house.database, owner, { rights: ALL_RIGHTS })).secret })
+  for (let at = 0; at < 2; at += 1)
+    actors.push({ key: (await seedKey(house.database, owner, { rights: ALL_RIGHTS })).secret })
   const offers: string[] = []
   const landings: string[] = []
   for (let at = 0; at < 5; at += 1) {
@@ -174,7 +182,10 @@ test('the differences of a thousand mixed writes by four actors, applied backwar
   }
   const read = async () => {
     const state = new Map<string, Record<string, unknown>>()
-    for (const [path, ids] of [['offers', offers], ['landings', landings]] as const)
+    for (const [path, ids] of [
+      ['offers', offers],
+      ['landings', landings],
+    ] as const)
       for (const id of ids) {
         const reply = await call(owner, 'GET', `/api/${path}/${id}`)
         if (reply.statusCode !== 200) continue
@@ -194,10 +205,14 @@ test('the differences of a thousand mixed writes by four actors, applied backwar
     const offer = offers[random(offers.length)] ?? ''
     const landing = landings[random(landings.length)] ?? ''
     const what = random(10)
-    if (what < 4) return call(as, 'PUT', `/api/offers/${offer}`, { ...OFFER, name: `N${random(9)}`, payout: String(random(5)) })
-    if (what < 6) return call(as, 'PUT', `/api/offers/${offer}/status`, { status: random(2) === 0 ? 'active' : 'archived' })
-    if (what < 8) return call(as, 'PUT', `/api/landings/${landing}`, { name: `M${random(9)}`, url: 'https://l.example/' })
-    if (what < 9) return call(as, 'PUT', `/api/landings/${landing}/status`, { status: random(2) === 0 ? 'active' : 'archived' })
+    if (what < 4)
+      return call(as, 'PUT', `/api/offers/${offer}`, { ...OFFER, name: `N${random(9)}`, payout: String(random(5)) })
+    if (what < 6)
+      return call(as, 'PUT', `/api/offers/${offer}/status`, { status: random(2) === 0 ? 'active' : 'archived' })
+    if (what < 8)
+      return call(as, 'PUT', `/api/landings/${landing}`, { name: `M${random(9)}`, url: 'https://l.example/' })
+    if (what < 9)
+      return call(as, 'PUT', `/api/landings/${landing}/status`, { status: random(2) === 0 ? 'active' : 'archived' })
     // Refused: it leaves no row.
     return call(as, 'PUT', `/api/offers/${offer}`, { name: '' })
   }
@@ -213,7 +228,10 @@ test('the differences of a thousand mixed writes by four actors, applied backwar
     rows.push(...page.data)
     cursor = page.next_cursor === null ? '' : `&cursor=${page.next_cursor}`
   } while (cursor !== '' && !rows.some(({ id }) => id === mark?.id))
-  const since = rows.slice(0, rows.findIndex(({ id }) => id === mark?.id))
+  const since = rows.slice(
+    0,
+    rows.findIndex(({ id }) => id === mark?.id),
+  )
   assert.ok(since.length > 300, String(since.length))
   replayBackwards(state, since)
   assert.deepEqual(state, first)

@@ -25,12 +25,7 @@ export function historyDeeds(roleFor: RoleFor, verdicts: Verdicts) {
     /** Refuses `invalid_window`, and `too_many_lines` before the file begins. */
     async exportHistory(context: Context<typeof api.exportHistory>, { query }: Call<typeof api.exportHistory>) {
       const rows = filtered(context, query, roleFor)
-      const { length } = await rows
-        .clearSelect()
-        .select('h.id')
-        .offset(api.MOST_LINES)
-        .limit(1)
-        .execute()
+      const { length } = await rows.clearSelect().select('h.id').offset(api.MOST_LINES).limit(1).execute()
       if (length > 0) refuse('too_many_lines')
       return Readable.from(linesOf(rows, row => verdicts.lasting(row)))
     },
@@ -70,7 +65,18 @@ function boundOf(sent: RawParameter, name: 'from' | 'to'): number | undefined {
   return Math.max(0, name === 'from' && moment.finer !== '' ? moment.ms + 1 : moment.ms)
 }
 
-const TITLES = ['id', 'created_at', 'act_id', 'kind', 'object_id', 'object_name', 'change', 'undoes_id', 'undone_by_id', 'cannot_undo']
+const TITLES = [
+  'id',
+  'created_at',
+  'act_id',
+  'kind',
+  'object_id',
+  'object_name',
+  'change',
+  'undoes_id',
+  'undone_by_id',
+  'cannot_undo',
+]
 /** Rows per statement. */
 const PORTION = 1000
 

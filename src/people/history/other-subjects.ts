@@ -8,7 +8,10 @@ import type { Reading } from './subjects.ts'
 /** The object as it is in the transaction; undefined if there is none. */
 export async function readOther(reading: Reading, object: HistoryObject): Promise<Snapshot | undefined> {
   if (object.kind === 'ad_spend')
-    return await readSpendSnapshot(reading.db, reading.org_id, { campaign_id: object.id ?? '', ...cellOfName(object.name ?? '') })
+    return await readSpendSnapshot(reading.db, reading.org_id, {
+      campaign_id: object.id ?? '',
+      ...cellOfName(object.name ?? ''),
+    })
   if (object.kind === 'rate') return await readRate(reading, object)
   return await readSubscriber(reading, object)
 }

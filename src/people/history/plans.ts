@@ -230,7 +230,11 @@ export function callsFor(row: StoredRow, now: Fields): PutBackCall[] {
   if (kind === 'ad_spend') return [spendCall(params.id ?? '', object_name, wanted)]
   if (kind === 'rate' && change === 'created')
     return [
-      { endpoint: 'setOwnRate', params: { currency: object_name }, body: { from_day: now['from_day'], usd_per_unit: null } },
+      {
+        endpoint: 'setOwnRate',
+        params: { currency: object_name },
+        body: { from_day: now['from_day'], usd_per_unit: null },
+      },
     ]
   if (change === 'created') {
     const endpoint = UNMAKING[kind] ?? ''

@@ -156,7 +156,9 @@ async function placeOf(db: Kysely<Tables>, actor: Actor, org_id?: number): Promi
 
 async function organizationOf(db: Kysely<Tables>, id: string | undefined): Promise<Place | undefined> {
   if (id === undefined) return undefined
-  const { rows } = await sql<Place>`select org_id, id as organization_id from organizations where id = ${id}`.execute(db)
+  const { rows } = await sql<Place>`select org_id, id as organization_id from organizations where id = ${id}`.execute(
+    db,
+  )
   return rows[0]
 }
 

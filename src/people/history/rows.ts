@@ -40,9 +40,7 @@ export function visibleRows(db: Kysely<Tables>, { org_id, user_id, role }: Membe
   const kinds = HISTORY_KINDS.filter(kind => isAtLeast(role, roleFor(kind)))
   return db
     .selectFrom('history as h')
-    .leftJoin('users as person', join =>
-      join.onRef('person.id', '=', 'h.actor_id').on('h.actor_kind', '=', 'person'),
-    )
+    .leftJoin('users as person', join => join.onRef('person.id', '=', 'h.actor_id').on('h.actor_kind', '=', 'person'))
     .leftJoin('api_keys as key', join => join.onRef('key.id', '=', 'h.actor_id').on('h.actor_kind', '=', 'key'))
     .select(['h.id', 'h.created_at', 'h.act_id', 'h.actor_kind', 'h.actor_id', 'h.tool', 'h.host', 'h.because'])
     .select(['h.kind', 'h.object_id', 'h.object_name', 'h.change', 'h.fields', 'h.undoes_id'])

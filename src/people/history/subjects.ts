@@ -91,10 +91,7 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>,
   cap: listed('listCaps', 'object_name state used reserved over_by reached_at counted_from resets_at', {
     name: ({ object_name }) => String(object_name ?? ''),
   }),
-  domain: one(
-    'readDomain',
-    'unicode_name status records check certificate flagged campaigns last_visit_at proven_at',
-  ),
+  domain: one('readDomain', 'unicode_name status records check certificate flagged campaigns last_visit_at proven_at'),
   bot: one(
     'readBot',
     'link hook_state hook_error hook_host hook_checked_at pending_updates last_error former_host guarded_at token_state unanswered_payments stars_looked_at silent_until send_after last_update_at',

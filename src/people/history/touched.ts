@@ -41,15 +41,24 @@ export async function alsoTouched(
   const of = (what: HistoryKind, { rows }: { rows: readonly { id: string }[] }) =>
     rows.map(({ id }) => ({ kind: what, id }))
   if (kind === 'view' && body['is_start_page'] === true)
-    return of(kind, await sql<{ id: string }>`
-      select id from explore_views where org_id = ${org_id} and is_start_page`.execute(db))
+    return of(
+      kind,
+      await sql<{ id: string }>`
+      select id from explore_views where org_id = ${org_id} and is_start_page`.execute(db),
+    )
   if (kind === 'domain' && body['is_default'] === true)
-    return of(kind, await sql<{ id: string }>`
-      select id from domains where org_id = ${org_id} and is_default and deleted_at is null`.execute(db))
+    return of(
+      kind,
+      await sql<{ id: string }>`
+      select id from domains where org_id = ${org_id} and is_default and deleted_at is null`.execute(db),
+    )
   if (kind === 'member')
-    return of('invitation', await sql<{ id: string }>`
+    return of(
+      'invitation',
+      await sql<{ id: string }>`
       select i.id from invitations i join members m on m.org_id = i.org_id and m.user_id = i.invited_by
       where i.org_id = ${org_id} and m.org_id = ${org_id} and m.id = ${toUuid(params['id'] ?? '') ?? null}
-        and i.accepted_at is null and i.withdrawn_at is null`.execute(db))
+        and i.accepted_at is null and i.withdrawn_at is null`.execute(db),
+    )
   return []
 }

@@ -78,7 +78,8 @@ test('a field that was changed again since is not put back, whatever changed it 
   assert.equal(listed?.cannot_undo, 'changed_since')
   const refused = await undo(first)
   assert.deepEqual(refusalOf(refused), [409, 'changed_since'])
-  for (const words of ['Two', 'name', '"Three"', '"Two"']) assert.ok(String(refused.data()['error']).includes(words), words)
+  for (const words of ['Two', 'name', '"Three"', '"Two"'])
+    assert.ok(String(refused.data()['error']).includes(words), words)
   assert.equal((await rows(`id=${id}`)).length, 3)
   // The value is what the change wrote once more, so the rows between do not matter.
   await put({ name: 'Two' })
@@ -131,7 +132,10 @@ test('a deletion is put back with its id, unless what it needs is gone or its ad
   assert.deepEqual({ ...now, campaigns: null }, { ...same, campaigns: null })
   assert.equal((await undo(funnelRow)).statusCode, 200)
   assert.equal((await call('GET', `/api/funnels/${funnel}`)).statusCode, 200)
-  const campaign = await made('/api/campaigns', { name: 'C', destination: { type: 'redirect', url: 'https://x.example/' } })
+  const campaign = await made('/api/campaigns', {
+    name: 'C',
+    destination: { type: 'redirect', url: 'https://x.example/' },
+  })
   await call('PUT', `/api/campaigns/${campaign}/status`, { status: 'archived' })
   await call('DELETE', `/api/campaigns/${campaign}`)
   const [gone] = await rows(`id=${campaign}`)
@@ -146,12 +150,23 @@ test('every kind of object without another server is put back to what it was', a
   const source = await made('/api/traffic-sources', { name: 'Push' })
   const rule = await made('/api/postbacks', { event_type: 'lead', url: 'https://p.example/' })
   const network = await made('/api/networks', { name: 'N', template: 'plain' })
-  const cap = await made('/api/caps', { object: 'offer', object_id: offer, metric: 'conversions', limit: 5, period: 'day' })
+  const cap = await made('/api/caps', {
+    object: 'offer',
+    object_id: offer,
+    metric: 'conversions',
+    limit: 5,
+    period: 'day',
+  })
   const view = await made('/api/explore-views', { name: 'V', question: { levels: [{ dimension: 'geo' }] } })
   const landing = await made('/api/landings', { name: 'L', url: 'https://l.example/' })
   const hours = { timezone: 'UTC', week: Array(7).fill('1'.repeat(48)) }
   const writes: [Method, string, unknown, string][] = [
-    ['PATCH', `/api/campaigns/${campaign}`, { destination: { type: 'redirect', url: 'https://x.example/' } }, `/api/campaigns/${campaign}`],
+    [
+      'PATCH',
+      `/api/campaigns/${campaign}`,
+      { destination: { type: 'redirect', url: 'https://x.example/' } },
+      `/api/campaigns/${campaign}`,
+    ],
     ['PATCH', `/api/campaigns/${campaign}`, { cost: { model: 'cpc', amount: '0.1' } }, `/api/campaigns/${campaign}`],
     ['PATCH', `/api/campaigns/${campaign}`, { traffic_source_id: source }, `/api/campaigns/${campaign}`],
     ['PUT', `/api/campaigns/${campaign}/status`, { status: 'paused' }, `/api/campaigns/${campaign}`],
@@ -170,7 +185,12 @@ test('every kind of object without another server is put back to what it was', a
     ['PUT', '/api/billing/price-per-person', { price_per_person: '0.4' }, '/api/billing'],
     ['PUT', '/api/billing/low-balance', { low_balance_threshold: '2' }, '/api/billing'],
     ['PUT', '/api/reporting-currency', { currency: 'EUR' }, '/api/organizations'],
-    ['PUT', '/api/ad-spend', { campaign_id: campaign, day: '2026-11-20', amount: '3' }, `/api/ad-spend?date_from=2026-11-20&date_to=2026-11-21`],
+    [
+      'PUT',
+      '/api/ad-spend',
+      { campaign_id: campaign, day: '2026-11-20', amount: '3' },
+      `/api/ad-spend?date_from=2026-11-20&date_to=2026-11-21`,
+    ],
   ]
   const stable = (value: unknown): unknown =>
     JSON.parse(JSON.stringify(value), (name, inner: unknown) =>
@@ -185,14 +205,21 @@ test('every kind of object without another server is put back to what it was', a
     assert.equal(row?.cannot_undo, null, `${url} ${JSON.stringify(row)}`)
     const undone = await undo(row)
     assert.equal(undone.statusCode, 200, `${url}: ${undone.body}`)
-    assert.deepEqual(undone.json<{ data: Row[] }>().data.map(({ undoes_id }) => undoes_id), [row?.id], url)
+    assert.deepEqual(
+      undone.json<{ data: Row[] }>().data.map(({ undoes_id }) => undoes_id),
+      [row?.id],
+      url,
+    )
     assert.deepEqual(stable((await call('GET', read)).json()), was, url)
   }
 })
 
 test('an act is put back as one: all of its rows or none, except those that are left out', async () => {
   const { call, made, rows, undo } = await workspace()
-  const campaign = await made('/api/campaigns', { name: 'C', destination: { type: 'redirect', url: 'https://x.example/' } })
+  const campaign = await made('/api/campaigns', {
+    name: 'C',
+    destination: { type: 'redirect', url: 'https://x.example/' },
+  })
   const days = ['2026-11-01', '2026-11-02', '2026-11-03']
   const csv = ['campaign,day,amount', ...days.map(day => `${campaign},${day},5`)].join('\n')
   const imported = await call('POST', '/api/ad-spend/import', { csv, dry_run: false })
@@ -202,16 +229,23 @@ test('an act is put back as one: all of its rows or none, except those that are 
   assert.deepEqual((await rows(`act=${written[0]?.act_id}`)).length, 3)
   await call('PUT', '/api/ad-spend', { campaign_id: campaign, day: days[1], amount: '8' })
   const spent = async () =>
-    (await call('GET', '/api/ad-spend?date_from=2026-11-01&date_to=2026-11-05')).json<{ data: { day: string; amount: string }[] }>().data
+    (await call('GET', '/api/ad-spend?date_from=2026-11-01&date_to=2026-11-05')).json<{
+      data: { day: string; amount: string }[]
+    }>().data
   const before = await spent()
   assert.deepEqual(refusalOf(await undo(written[0], { whole_act: true })), [409, 'changed_since'])
   assert.deepEqual(await spent(), before)
   assert.equal((await rows('kind=ad_spend')).length, 4)
-  const changed = written.find(row => row.fields.length > 0 && row.cannot_undo === null && row.object_id === campaign && rowsDay(row) === days[1])
+  const changed = written.find(
+    row => row.fields.length > 0 && row.cannot_undo === null && row.object_id === campaign && rowsDay(row) === days[1],
+  )
   const done = await undo(written[0], { whole_act: true, leave_out: [changed?.id ?? ''] })
   assert.equal(done.statusCode, 200, done.body)
   assert.equal(done.json<{ data: Row[] }>().data.length, 2)
-  assert.deepEqual((await spent()).map(({ day, amount }) => [day, amount]), [[days[1], '8']])
+  assert.deepEqual(
+    (await spent()).map(({ day, amount }) => [day, amount]),
+    [[days[1], '8']],
+  )
   const again = await undo(done.json<{ data: Row[] }>().data[0], { whole_act: true })
   assert.equal(again.statusCode, 200, again.body)
   assert.equal((await spent()).length, 3)

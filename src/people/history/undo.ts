@@ -102,7 +102,8 @@ const isArchivable = (kind: HistoryKind): boolean => ['campaign', 'offer', 'land
 
 /** The offer or the campaign of a deleted cap, as a reference. */
 function capObject({ fields }: StoredRow): Fields {
-  const was = (name: string) => fields.flatMap(field => (field.name === name && 'before' in field ? [field.before] : []))[0]
+  const was = (name: string) =>
+    fields.flatMap(field => (field.name === name && 'before' in field ? [field.before] : []))[0]
   return { [`${String(was('object'))}_id`]: was('object_id') }
 }
 
@@ -159,12 +160,7 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
 }
 
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
-export function undoDeed(
-  subjects: Subjects,
-  recorder: Recorder,
-  verdicts: Verdicts,
-  furnished: readonly Furnished[],
-) {
+export function undoDeed(subjects: Subjects, recorder: Recorder, verdicts: Verdicts, furnished: readonly Furnished[]) {
   const byName = new Map(furnished.map(one => [one.name, one]))
 
   /** Runs an endpoint as the caller, with the role that it asks for. */
@@ -176,7 +172,8 @@ export function undoDeed(
     if (needed !== 'person' && !isAtLeast(context.actor.role, needed))
       refuse('role_forbidden', { error: `this needs the role ${needed}` })
     const read = schema?.safeParse(body)
-    if (read?.success === false) refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
+    if (read?.success === false)
+      refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
     await recorder.run(one, context, { params, query: {}, body: read?.data })
   }
 
@@ -195,7 +192,8 @@ export function undoDeed(
     await recorder.recordedIn({ ...context, act })(
       () => [objectOf(row)],
       async trx => {
-        if (!(await restore(trx, context.actor.org_id, id ?? ''))) refuse('undo_needs', { error: 'it is gone for good' })
+        if (!(await restore(trx, context.actor.org_id, id ?? '')))
+          refuse('undo_needs', { error: 'it is gone for good' })
       },
     )
   }
@@ -213,7 +211,11 @@ export function undoDeed(
         await lockHistory(trx, actor.org_id, objects)
         // Read again under the locks: another call may have put the same rows back.
         const chosen = await rowsIn(trx)
-          .where('h.id', 'in', act.map(({ id }) => id))
+          .where(
+            'h.id',
+            'in',
+            act.map(({ id }) => id),
+          )
           .execute()
           .then(rows => rows.filter(({ id }) => !body.leave_out.includes(id)))
         const reading = readingOf(context, actor, trx)

@@ -74,21 +74,24 @@ export async function createInvitation(
   const mailSecret = config.smtpUrl === undefined ? undefined : newLinkSecret()
   const replaced = await withdrawable(db, actor.org_id, invitation.email)
   const objects = [...replaced, invitation].map(({ id }) => ({ kind: 'invitation' as const, id }))
-  const organization = await recorded(() => objects, async trx => {
-    const name = await requireMayInvite(trx, actor, invitation)
-    await withdrawOpen(trx, actor.org_id).where('email', '=', invitation.email).execute()
-    await trx
-      .insertInto('invitations')
-      .values({
-        ...invitation,
-        org_id: actor.org_id,
-        invited_by: actor.user_id,
-        link_hash: hashSecret(linkSecret),
-        mail_hash: mailSecret === undefined ? null : hashSecret(mailSecret),
-      })
-      .execute()
-    return name
-  })
+  const organization = await recorded(
+    () => objects,
+    async trx => {
+      const name = await requireMayInvite(trx, actor, invitation)
+      await withdrawOpen(trx, actor.org_id).where('email', '=', invitation.email).execute()
+      await trx
+        .insertInto('invitations')
+        .values({
+          ...invitation,
+          org_id: actor.org_id,
+          invited_by: actor.user_id,
+          link_hash: hashSecret(linkSecret),
+          mail_hash: mailSecret === undefined ? null : hashSecret(mailSecret),
+        })
+        .execute()
+      return name
+    },
+  )
   const linkOf = (secret: string) => linkTo(config, `/invitations/${secret}`, origin)
   const mail = await mailInvitation(
     { attempts, config, log, actor },

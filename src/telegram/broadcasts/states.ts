@@ -150,8 +150,9 @@ export async function stopBroadcast(
   const id = idOf(params.id)
   const stopped = { state: 'stopped', pause_reason: null } as const
   // Sending holds the broadcast's row, so the rest of the stop waits for it outside of this transaction.
-  await context.recorded(() => [{ kind: 'broadcast', id }], db =>
-    changeState({ ...context, db }, id, ['scheduled', 'preparing', 'sending', 'paused'], stopped),
+  await context.recorded(
+    () => [{ kind: 'broadcast', id }],
+    db => changeState({ ...context, db }, id, ['scheduled', 'preparing', 'sending', 'paused'], stopped),
   )
   const { state, ended_at } = await storedBroadcast(context.db, actor.org_id, id)
   if (state === 'stopped' && ended_at === null) {
