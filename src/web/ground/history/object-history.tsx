@@ -10,18 +10,24 @@ import { MenuItem } from '../ui/menu.tsx'
 import { Changes } from './changes.tsx'
 
 type Of = { kind: HistoryKind; id: string }
+type Sought = Of | { actor: string }
 
 /** Few enough to keep the page short. */
 const SHOWN = 5
 
-/** The newest changes of the object, with a link to all of them. */
-export function ObjectHistory({ kind, id }: Of) {
-  const changes = useQuery(ask(listHistory, { query: { kind, id, limit: SHOWN } }))
+/** The newest changes of an object, with a link to all of them. */
+export const ObjectHistory = ({ kind, id }: Of) => <NewestChanges title="History" of={{ kind, id }} />
+
+/** The newest changes that a person or a key made. */
+export const ChangesBy = ({ actor }: { actor: string }) => <NewestChanges title="What it changed" of={{ actor }} />
+
+function NewestChanges({ title, of }: { title: string; of: Sought }) {
+  const changes = useQuery(ask(listHistory, { query: { ...of, limit: SHOWN } }))
   return (
     <Section
-      title="History"
+      title={title}
       aside={
-        <Link to="/history" search={{ kind, id }} className="text-accent hover:underline">
+        <Link to="/history" search={of} className="text-accent hover:underline">
           All changes
         </Link>
       }
@@ -31,7 +37,7 @@ export function ObjectHistory({ kind, id }: Of) {
           data.length === 0 ? (
             <p className="text-ink-soft">No change was recorded yet.</p>
           ) : (
-            <Changes rows={data} isOfOne />
+            <Changes rows={data} isOfOne={'id' in of} />
           )
         }
       </Loaded>
