@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { DAY_MS } from '../src/contract/days.ts'
 import type { Ground } from '../src/ground/room.ts'
-import { ensurePartitions } from '../src/intake/clicks/partitions.ts'
+import { ensurePartitions } from '../src/ground/db/partitions.ts'
 import { openFolder } from '../src/reading/reports/fold.ts'
 import { announceChange } from '../src/traffic/campaigns/live.ts'
 import { auditDemo } from './audit.ts'
@@ -56,7 +56,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
   const { config, db, secrets } = ground
   const today = now - (now % DAY_MS)
   const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
-  await ensurePartitions(ground.database.schema, first, now)
+  await ensurePartitions(ground.database.schema, 'clicks', first, now)
   const { org_id, ids } = await db.transaction().execute(async trx => {
     // Before the transaction, because drawing the traffic can take longer than the pool lets a transaction idle.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)

@@ -16,6 +16,7 @@ import type { RefusedIntake } from './gate/refused-intake.ts'
 import type { Config } from './ground/config.ts'
 import type { Database } from './ground/db/connect.ts'
 import { openSecrets } from './ground/db/secrets.ts'
+import { keepHistoryMonths, openHistoryRetention } from './ground/history/retention.ts'
 import { type Declared, type Ground, room, type Visit } from './ground/room.ts'
 import { into, type TakePart } from './ground/running.ts'
 import { INTAKE_JOBS, INTAKE_JOBS_OF_EVERY_PROCESS, type IntakeOptions, openIntake } from './intake/intake.ts'
@@ -25,6 +26,7 @@ import { MONEY_JOBS, moneyRooms } from './money/money.ts'
 import { openLiveRates } from './money/rates/live.ts'
 import type { Lane } from './outgoing/deliveries/lane.ts'
 import { lanesOf, outgoingJobs, outgoingRooms } from './outgoing/outgoing.ts'
+import { openHistory } from './people/history/open.ts'
 import { openPeople, PEOPLE_JOBS } from './people/people.ts'
 import { openReading, READING_JOBS, READING_JOBS_OF_EVERY_PROCESS, type ReadingOptions } from './reading/reading.ts'
 import * as cells from './reading/reports/cells.ts'
@@ -116,6 +118,7 @@ function openJobs(ground: Ground, lanes: readonly Lane[], options: HouseOptions,
     ...MONEY_JOBS,
     ...TRAFFIC_JOBS,
     ...telegramJobs(options),
+    openHistoryRetention,
   ]
   for (const open of jobs) take(open(ground))
 }
@@ -144,7 +147,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const telegram = await openTelegram(ground, { live, conversions, clicks, spend }, take)
   const { identities, memberships, ...people } = openPeople(ground, take)
   const probes = room(vitalsApi, vitals)
-  const furnished = [
+  const recordedRooms = [
     ...people.rooms,
     ...outgoingRooms(lanes),
     ...intake.rooms,
@@ -155,6 +158,9 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...take(openBackups(ground)).rooms,
     ...probes,
   ]
+  take(await keepHistoryMonths(ground))
+  const { recorder, rooms } = openHistory(recordedRooms)
+  const furnished = [...recordedRooms, ...rooms]
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
   const gateParts = { ground, identities, memberships, quotas, once, onRefusedIntake }
@@ -167,7 +173,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const { find, noteVisit } = domains
   const { isCertified } = options
-  const app = openGate({ ...gateParts, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
+  const app = openGate({ ...gateParts, recorder, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
   const declared = [...furnished, ...serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }

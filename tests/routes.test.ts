@@ -45,6 +45,8 @@ const MEMBERS_OWN = [
   'POST /api/api-keys',
   'POST /api/connections',
   'POST /api/explore-views',
+  // It asks for the role of the write that it makes.
+  'POST /api/history/:id/undo',
   'POST /api/invitation-links/:secret/accept',
   'POST /api/organizations',
   'POST /api/organizations/:id/activate',

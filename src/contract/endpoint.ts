@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import './words.ts'
+import type { HistoryDeclaration } from './history.ts'
 import type { RefusalName } from './refusal-catalogue.ts'
 import type { Right } from './rights.ts'
 
@@ -61,10 +62,12 @@ export type Endpoint = {
    * no other fields, because no right allows reading the earlier values. Without a receipt, keys get the whole reply.
    */
   readonly receipt?: readonly string[]
+  /** What the history records of a write. Without it, an endpoint that writes keeps the server from starting. */
+  readonly history?: HistoryDeclaration
   readonly refuses?: readonly RefusalName[]
   /** The refusal of an invalid body; `invalid_request` by default. */
   readonly misfit?: RefusalName
-  /** The deed returns a file of this type instead of a reply, as text, bytes or a stream that is sent unchanged. */
+  /** The deed returns a file of this type instead of a reply, as text, bytes or a stream that is sent unchanged, or as a stream of text. */
   readonly file?: FileType
   /** Headers of the successful answer, in addition to those of its quota. */
   readonly headers?: readonly HeaderName[]
@@ -134,7 +137,7 @@ export type Call<E extends Endpoint> = {
 export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType
   ? z.output<E['reply']>
   : E['file'] extends FileType
-    ? string | Uint8Array | ReadableStream<Uint8Array>
+    ? string | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<string>
     : undefined
 
 /** The same schemas in wire format, as a caller sends and receives them. */

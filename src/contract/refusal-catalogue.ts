@@ -1,6 +1,7 @@
 /** Every refusal: status, text, and code if the interface gives one. `uncodedOnEvents`: reads send the code, `POST /api/events` does not. */
 
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
+import { HISTORY_REFUSALS } from './history-refusals.ts'
 import { READING_REFUSALS } from './reading-refusals.ts'
 import { SPEND_REFUSALS } from './spend-refusals.ts'
 import { TELEGRAM_REFUSALS } from './telegram-refusals.ts'
@@ -289,6 +290,7 @@ const entries = {
     hint: 'It is not valid JSON, or it was too large to store in full. Have the sender send it again.',
   },
   ...SPEND_REFUSALS,
+  ...HISTORY_REFUSALS,
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
   draft_changed: {
     status: 409,

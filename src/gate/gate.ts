@@ -14,12 +14,16 @@
 import { METHODS as HTTP_METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
 import { z } from 'zod'
-import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
+import { type Endpoint, type FileType, isReading, routeOf } from '../contract/endpoint.ts'
+import { historyKindOf } from '../contract/history.ts'
+import { newId, NIL_ID } from '../contract/ids.ts'
 import type { RefusalName } from '../contract/refusal-catalogue.ts'
 import { type RefusalDetail, refuse } from '../contract/refusals.ts'
 import { askingFor } from '../ground/db/slow-queries.ts'
+import type { HistoryActor } from '../ground/history/record.ts'
 import { dashboardOrigin } from '../ground/network.ts'
-import type { Answer, CallCircumstances, Furnished, Ground, Host, Visit } from '../ground/room.ts'
+import type { Answer, Furnished, Ground, Host, Visit } from '../ground/room.ts'
+import type { DecodedCall, DeedContext, Recorder } from '../people/history/recorder.ts'
 import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal, issueWords } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
@@ -61,6 +65,8 @@ type GateParts = {
   memberships: Memberships
   quotas: Quotas
   once: Once
+  /** Runs deeds so that the history records them. Only a gate without writing endpoints does without. */
+  recorder?: Recorder
   /** The custom domains. When omitted, there are none. */
   domains?: Domains
   /** Called for each refused conversion whose organization is known. Must neither wait nor throw. */
@@ -123,6 +129,7 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
   measureRequests(app)
   if (config.accessLog) logAccess(app, log)
   for (const one of furnished) {
+    requireHistory(one, parts.recorder !== undefined)
     if (one.endpoint.visit) receiveVisits(app, parts, visits, one)
     else receiveCalls(app, parts, one)
   }
@@ -155,10 +162,19 @@ export function prepareBody(request: FastifyRequest): void {
   if (encoding !== undefined && encoding !== 'identity') refuse('unsupported_encoding')
 }
 
-function receiveCalls(app: FastifyInstance, parts: GateParts, { endpoint, deed }: Furnished): void {
+/** Keeps the server from starting with a write that would be missing in the history. */
+function requireHistory({ name, endpoint }: Furnished, canRecord: boolean): void {
+  if (isReading(endpoint)) return
+  const { history, route } = endpoint
+  if (history === undefined) throw new Error(`${route} does not declare what the history records of it`)
+  if (historyKindOf(history) !== undefined && !canRecord) throw new Error(`nothing records the writes of ${name}`)
+}
+
+function receiveCalls(app: FastifyInstance, parts: GateParts, one: Furnished): void {
+  const { endpoint } = one
   const { method, path } = routeOf(endpoint)
   const { ground, identities, memberships, quotas } = parts
-  const act = deedRunner(parts, endpoint, deed)
+  const act = deedRunner(parts, one)
   app.route({
     method,
     url: path,
@@ -197,8 +213,12 @@ const FILE_TYPES: Readonly<Record<FileType, string>> = {
 type SetHeader = (name: string, value: string) => void
 
 /** Validates the call, runs the deed (through `once` if the endpoint declares it) and encodes its result. */
-function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furnished['deed']) {
-  const run = deed as (context: object, call: object) => unknown
+function deedRunner({ ground, once, recorder }: GateParts, one: Furnished) {
+  const { endpoint } = one
+  const plain = one.deed as (context: object, call: object) => unknown
+  const isRecorded = historyKindOf(endpoint.history) !== undefined
+  const run = (context: DeedContext, call: DecodedCall) =>
+    isRecorded && recorder !== undefined ? recorder.run(one, context, call) : plain(context, call)
   const { query, body, reply, replyIsShaped } = endpoint
   const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
   return async (request: FastifyRequest, header: SetHeader): Promise<unknown> => {
@@ -212,7 +232,8 @@ function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furni
     const { actor, arrived_at, ip, headers } = request
     const idempotency_key = endpoint.once || endpoint.repeatable ? idempotencyKeyOf(request) : undefined
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
-    const asked: CallCircumstances = { ip, origin, idempotency_key, arrived_at, header }
+    const act_by = { act_id: newId(), actor: historyActor(actor, request.tool) }
+    const asked = { ip, origin, idempotency_key, arrived_at, header, act: act_by }
     const act = async () => {
       const result = withRoundings(endpoint, request.body, encoded(await run({ ...ground, ...asked, actor }, call)))
       return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, result) : result
@@ -220,6 +241,13 @@ function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furni
     if (!endpoint.once || idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }
+}
+
+/** Who acts, as the history names them. A call without a person or a key changes nothing that the history records. */
+function historyActor(actor: Actor, tool: ToolCall | undefined): HistoryActor {
+  if (actor === undefined) return { kind: 'person', id: NIL_ID }
+  if (!('kind' in actor) || actor.kind === 'member') return { kind: 'person', id: actor.user_id }
+  return { kind: 'key', id: actor.key_id, tool: tool?.tool ?? null, host: tool?.host ?? null }
 }
 
 /** The objection to a tool's arguments, joined with the validation errors of the other fields, so that the caller can fix all at once. */

@@ -144,6 +144,7 @@ const settings = {
     'folders, separated by spaces',
   ),
   KEEP_ATTEMPTS_DAYS: setting(kept.default(90), 'a whole number of days from 1 to 9999, or forever'),
+  KEEP_HISTORY_DAYS: setting(kept.default(400), 'a whole number of days from 1 to 9999, or forever'),
   KEEP_CLICKS_MONTHS: setting(kept.default('forever'), 'a whole number of months from 1 to 9999, or forever'),
   ALLOW_PRIVATE_TARGETS: setting(trueOrFalse.default(false), 'true or false'),
   META_GRAPH_BASE: setting(http.default('https://graph.facebook.com'), aHttpAddress),

@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { listen } from './db/listen.ts'
+import { afterCommit } from './db/one-transaction.ts'
 import type { Tables } from './db/tables.ts'
 import { openQuiet, QUIET_MS } from './db/quiet.ts'
 import { inTurn } from './in-turn.ts'
@@ -32,8 +33,8 @@ type ChangeChannel = {
   /** Fills the copy and keeps it up to date until it is closed. */
   follow(ground: Pick<Ground, 'database' | 'db' | 'log'>, copy: FollowedCopy): Promise<Following>
   /**
-   * Announces a change to every process. Call it after the commit and await it before the answer: then this process already serves the change
-   * when the answer arrives, and the others do within a second. Never rejects.
+   * Announces a change to every process. Call it after the commit, or with the transaction of `inOneTransaction`, and await it before the answer: then
+   * this process already serves the change when the answer arrives, and the others do within a second. Never rejects.
    */
   announce(db: Kysely<Tables>, payload?: string): Promise<void>
 }
@@ -89,11 +90,12 @@ export function channelFor(channel: string, things: string): ChangeChannel {
         },
       }
     },
-    async announce(db, payload = '') {
-      const here = [...(opened.get(db) ?? [])].map(applyChange => applyChange(payload))
-      const elsewhere = sql`select pg_notify(${channel}, ${payload})`.execute(db)
-      // The look after the commit makes up for a failure or a hang here.
-      await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
-    },
+    announce: (changed, payload = '') =>
+      afterCommit(changed, async db => {
+        const here = [...(opened.get(db) ?? [])].map(applyChange => applyChange(payload))
+        const elsewhere = sql`select pg_notify(${channel}, ${payload})`.execute(db)
+        // The look after the commit makes up for a failure or a hang here.
+        await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
+      }),
   }
 }

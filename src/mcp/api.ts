@@ -33,6 +33,7 @@ const UNREADABLE = { type: 'application/json', reply: Response, headers: ['Retry
 export const callTools = endpoint({
   route: 'POST /api/mcp',
   access: { key: 'any' },
+  history: { none: 'the route of each tool records what the tool changes' },
   summary: 'Model Context Protocol for AI hosts',
   description:
     'Streamable HTTP without sessions or event streams. Supports revision 2026-07-28 and those with `initialize` back to 2025-03-26. Each ' +

@@ -13,6 +13,7 @@ import { isOwnOrigin } from '../gate/origin.ts'
 import { dashboardOrigin } from '../ground/network.ts'
 import type { Declared, Ground } from '../ground/room.ts'
 import { RESOURCE_PATH } from '../people/connections/api.ts'
+import { hostIn, rememberHost } from '../people/keys/hosts.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
 import * as api from './api.ts'
 import { openProtocol, type Protocol } from './protocol.ts'
@@ -60,7 +61,7 @@ function serveAt(app: FastifyInstance, door: Door, protocol: Protocol, { endpoin
       onRequest: async request => {
         request.caller = { kind: 'key', record: await admit(request, door) }
       },
-      handler: (request, reply) => receive(protocol, request, reply, door.ground.config.baseUrl),
+      handler: (request, reply) => receive(protocol, request, reply, door.ground),
     })
     scope.route({
       method: app.supportedMethods.filter(method => method !== 'POST'),
@@ -139,11 +140,15 @@ function keyRefusal(name: 'api_key_required' | 'key_not_accepted'): TransportRef
   return new TransportRefusal(401, CODES.keyNotAccepted, `${error}: ${hint}`, { code, hint })
 }
 
+/** In each message of the new protocol; the older ones have it in `initialize` alone. */
+const CLIENT_INFO = 'io.modelcontextprotocol/clientInfo'
+type MessageParams = { readonly _meta?: Readonly<Record<string, unknown>>; readonly clientInfo?: unknown } | null
+
 async function receive(
   protocol: Protocol,
   request: FastifyRequest,
   reply: FastifyReply,
-  baseUrl: string | undefined,
+  { config: { baseUrl }, db }: Ground,
 ): Promise<FastifyReply> {
   const { body } = request
   if (body === undefined) throw new TransportRefusal(400, CODES.parse, 'Parse error: the body is empty.')
@@ -153,16 +158,20 @@ async function receive(
       CODES.invalidRequest,
       'The body must be one JSON-RPC message; batches are not supported.',
     )
-  const { method, id } = body as { method?: unknown; id?: unknown }
+  const { method, id, params } = body as { method?: unknown; id?: unknown; params?: MessageParams }
   // The SDK would open an event stream that never sends anything, because no list here ever changes.
   if (method === 'subscriptions/listen')
     return send(reply, 404, CODES.unknownMethod, 'Method not found', undefined, typeof id === 'object' ? null : id)
   if (request.caller.kind !== 'key') throw new Error('a caller without a key was let in')
+  const client = hostIn(params?._meta?.[CLIENT_INFO] ?? params?.clientInfo)
+  if (method === 'initialize' && client !== null) await rememberHost(db, request.caller.record.key_id, client)
   const response = await protocol.answer(asWebRequest(request), body, {
     record: request.caller.record,
     host: request.headers.host,
     origin: dashboardOrigin(baseUrl, request.headers.host),
     ip: request.ip,
+    client,
+    db,
     header: (name, value) => void reply.header(name, value),
   })
   const type = response.headers.get('content-type')

@@ -2,7 +2,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { z } from 'zod'
 import { inside } from './frame.tsx'
-import { BillingSearch, DomainsSearch } from './ground/lists.ts'
+import { BillingSearch, DomainsSearch, HistorySearch } from './ground/lists.ts'
 
 const billing = createRoute({
   getParentRoute: () => inside,
@@ -71,4 +71,25 @@ const backup = createRoute({
   component: lazyRouteComponent(() => import('./shell/backup-page.tsx'), 'BackupPage'),
 })
 
-export const SETTINGS = [billing, rates, keys, key, connect, events, domains, domain, team, workspace, backup, profile] as const
+const history = createRoute({
+  getParentRoute: () => inside,
+  path: '/history',
+  validateSearch: HistorySearch,
+  component: lazyRouteComponent(() => import('./people/history/history-page.tsx'), 'HistoryPage'),
+})
+
+export const SETTINGS = [
+  history,
+  billing,
+  rates,
+  keys,
+  key,
+  connect,
+  events,
+  domains,
+  domain,
+  team,
+  workspace,
+  backup,
+  profile,
+] as const

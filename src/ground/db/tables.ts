@@ -181,6 +181,7 @@ export interface ApiKeys {
 }
 
 export interface ApiKeyUses {
+  host: Json | null
   key_id: string
   last_used_at: string
 }
@@ -1270,6 +1271,49 @@ export interface HeldEvents {
   seq: number
 }
 
+export interface History {
+  /**
+   * the call that wrote the row; a call that changes many objects writes many rows
+   */
+  act_id: string
+  actor_id: string | null
+  actor_kind: string
+  /**
+   * why Sluice itself wrote it: rule, schedule, account_sync
+   */
+  because: string | null
+  change: string
+  created_at: string
+  /**
+   * a list of {name, before, after}, or of {name, is_secret: true} for a value that is never stored here
+   */
+  fields: Json
+  host: Json | null
+  /**
+   * a UUIDv7 whose time is created_at; the ids of one object ascend in the order of the commits
+   */
+  id: string
+  kind: string
+  object_id: string | null
+  object_name: string
+  /**
+   * the person whose own object it is: a private view, an API key; null for an object of the workspace
+   */
+  only_for: string | null
+  org_id: number
+  tool: string | null
+  /**
+   * the row that this one puts back
+   */
+  undoes_id: string | null
+}
+
+export interface HistoryHeads {
+  at: string
+  bucket: number
+  org_id: number
+}
+
 export interface Installation {
   name: string
   value: string
@@ -2173,6 +2217,8 @@ export interface Tables {
   fx_rates: FxRates
   fx_sources: FxSources
   held_events: HeldEvents
+  history: History
+  history_heads: HistoryHeads
   installation: Installation
   invitations: Invitations
   join_requests: JoinRequests

@@ -21,7 +21,7 @@ import { openIpHashes } from './ip.ts'
 import { openJournal } from './journal.ts'
 import { type ClicksState, measureClicks } from './metrics.ts'
 import { openOutage } from './outage.ts'
-import { keepPartitions } from './partitions.ts'
+import { keepPartitions } from '../../ground/db/partitions.ts'
 import { type UsdPerUnit, usdAlone } from './rate.ts'
 import { redirector } from './redirect.ts'
 import { readTestLink } from './test-link.ts'
@@ -70,7 +70,7 @@ export async function openClicks(
   const { config, database, db, log, secrets } = ground
   const pool = database.clicks
   const countryOf = openGeo(config)
-  const partitions = await keepPartitions(database.schema, log)
+  const partitions = await keepPartitions(database.schema, 'clicks', log)
   const ipHashes = await openIpHashes(db, log)
   const journal = await openJournal(join(config.dataDir, 'journal'), log, config.journalReserveMb * 1_048_576)
   const reserve = openRounds('clicks/reserve', RESERVE_MS, journal.setAside, error =>

@@ -60,6 +60,7 @@ const ConversionEvent = z
 export const recordConversion = endpoint({
   route: 'POST /api/events',
   access: { session: 'admin', key: 'events' },
+  history: { none: 'intake' },
   summary: 'Record a conversion',
   description:
     'Charges the balance once per person, forwards to the ad account, fires postbacks. Sending the same clickId, type and nonce again ' +

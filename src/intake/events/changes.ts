@@ -1,5 +1,6 @@
 /** Gathers the changes of a batch while it decides, and makes the statements that write them in one round trip. */
 
+import { type Act, historyRows, insertHistory, type ObjectChange } from '../../ground/history/record.ts'
 import { newId } from '../../contract/ids.ts'
 import { highestRung, rungsGained } from '../../contract/ladder.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
@@ -66,6 +67,8 @@ export class Changes {
   readonly charges: { org_id: number; id: string; amount: string; person_id: string; event_id: string }[] = []
   readonly revisions: NewRevision[] = []
   readonly deliveries: (Delivery & { org_id: number })[] = []
+  /** Status changes by people, for the history. */
+  readonly byPeople: (ObjectChange & { readonly org_id: number; readonly act: Act })[] = []
   readonly caps = new CapCounts()
   readonly #people = new Map<number, People>()
   readonly #merged = new Map<StoredEvent, number>()
@@ -153,6 +156,10 @@ export class Changes {
     add(write.CLOSE_CAPS, this.caps.filled(), at)
     add(write.INSERT_DELIVERIES, this.deliveries.filter(({ mayBeThere }) => !mayBeThere).map(writtenDelivery), at)
     add(write.INSERT_ONCE, this.deliveries.filter(({ mayBeThere }) => mayBeThere).map(writtenDelivery), at)
+    for (const [org_id, changed] of Map.groupBy(this.byPeople, ({ org_id }) => org_id)) {
+      const { text, values } = insertHistory(org_id, at, historyRows(changed, at))
+      statements.push(ask(text, values))
+    }
     for (const sheet of [sheetOf(clicks).statement(), changesOf(clicks).statement()])
       if (sheet !== undefined) statements.push(ask(sheet.text, sheet.values))
     return statements

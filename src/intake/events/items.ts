@@ -1,4 +1,5 @@
 /** The items of an organization's queue: conversions, revisions, and rises of clicks. */
+import type { Act } from '../../ground/history/record.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Key } from '../../ground/room.ts'
@@ -89,6 +90,8 @@ export type Revision = {
   readonly network_id: string | null
   /** The person who made the change. */
   readonly actor: string | null
+  /** For a change by a person: what the history says of the call. */
+  readonly act?: Act
   /** With `pending`: days after which it is approved. */
   readonly hold_days?: number | null
   /** Applies only if the event's last revision has this number. */

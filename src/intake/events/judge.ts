@@ -2,6 +2,7 @@
  * Decides the revisions of conversions within a batch: status changes by people and networks, holds, and a network's later call for a recorded
  * conversion. The event's row never changes; its last revision says what it counts for. Repeating the current state is a no-op.
  */
+import type { Act } from '../../ground/history/record.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
@@ -24,7 +25,7 @@ export type Revised = {
 
 type RevisionTerms = Pick<
   Revision,
-  'status' | 'amount' | 'foreign' | 'received_at' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days'
+  'status' | 'amount' | 'foreign' | 'received_at' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days' | 'act'
 >
 
 /** The standing of a conversion that was reported again, and the new call's payout in dollars. */
@@ -228,7 +229,20 @@ export class Judge {
     this.#state.revised.set(event.id, revised)
     this.count(click, event.type, present, revised)
     this.#write(event, revised, terms, worth?.rate)
+    if (terms.act !== undefined) this.#record(event, present, revised, terms.act)
     return { event, before: present, present: revised, isNew: true }
+  }
+
+  #record(event: StoredEvent, before: EventStanding, after: EventStanding, act: Act): void {
+    const name = event.nonce === null ? event.type : `${event.type} / ${event.nonce}`
+    const snapshot = ({ status, amount }: EventStanding) => ({
+      name,
+      fields: { status, amount: fromMillionths(amount) },
+      secrets: {},
+      only_for: null,
+    })
+    const change = { kind: 'event', id: event.id, before: snapshot(before), after: snapshot(after) } as const
+    this.#changes.byPeople.push({ ...change, org_id: this.#org_id, act })
   }
 
   #write(

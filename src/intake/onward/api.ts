@@ -14,6 +14,7 @@ export const serveScript = endpoint({
 export const landVisitor = endpoint({
   route: 'POST /l/:click',
   access: 'anyone',
+  history: { none: 'intake' },
   visit: true,
   hosts: 'any',
   takesRaw: true,

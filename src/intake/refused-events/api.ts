@@ -93,6 +93,7 @@ export const listRefusedEvents = endpoint({
 export const runRefusedEvent = endpoint({
   route: 'POST /api/refused-events/:id/run',
   access: { session: 'admin' },
+  history: { none: 'intake' },
   summary: 'Run a refused conversion again',
   description:
     'Uses the maps, bots and clicks of today, and ignores the restriction of its key. It keeps its identity, so running it twice, or ' +
@@ -143,6 +144,7 @@ export const previewRefusedRun = endpoint({
 export const runRefusedEvents = endpoint({
   route: 'POST /api/refused-events/run',
   access: { session: 'admin' },
+  history: { none: 'intake' },
   summary: 'Run refused conversions again, one portion at a time',
   description:
     'Oldest first. Send next_cursor back as `cursor` until it is null; rows that are refused again are not repeated.',

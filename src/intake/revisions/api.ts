@@ -89,6 +89,7 @@ export type RevisionDraft = z.output<typeof RevisionDraft>
 export const reviseEvent = endpoint({
   route: 'POST /api/events/:id/revisions',
   access: { session: 'admin' },
+  history: { in: 'event' },
   summary: 'Approve, hold, reject or refund a conversion',
   description:
     'Changes the revenue of its click and the report in the same transaction, on the day of the click. Never changed: the event itself, the status of the ' +
@@ -132,6 +133,7 @@ export type RevisionLine = z.output<typeof RevisionLine>
 export const importRevisions = endpoint({
   route: 'POST /api/events/revisions/import',
   access: { session: 'admin' },
+  history: { in: 'event' },
   summary: 'Approve, reject or refund many conversions from a CSV file',
   description: `Columns: event_id, or click_id with transaction_id if the click has several conversions; status; optionally amount, currency and reason. At most ${MOST_LINES.toLocaleString('en-US')} lines. If a line is wrong, nothing is changed. Sending the same file again changes nothing.`,
   body: z.object({

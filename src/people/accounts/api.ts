@@ -62,6 +62,7 @@ export const readPreferences = endpoint({
 export const replacePreferences = endpoint({
   route: 'PUT /api/preferences',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Replace your preferences',
   body: Preferences.extend({
     report_columns: ReportColumns.optional().meta({ description: 'Unchanged if omitted' }),
@@ -80,6 +81,7 @@ export const listSessions = endpoint({
 export const revokeSession = endpoint({
   route: 'DELETE /api/sessions/:id',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Sign out one of your browsers at once',
   reply: Done,
   refuses: ['object_not_found'],
@@ -92,6 +94,7 @@ export const AVATAR_PIXELS = 1024
 export const setAvatar = endpoint({
   route: 'PUT /api/avatar',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Set your picture',
   description: `A PNG, JPEG or WebP image of at most ${AVATAR_BYTES / 1024} KiB and ${AVATAR_PIXELS} pixels wide and high. The type is read from the bytes of the file.`,
   body: z.object({
@@ -107,6 +110,7 @@ export const setAvatar = endpoint({
 export const deleteAvatar = endpoint({
   route: 'DELETE /api/avatar',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Remove your picture',
   reply: Done,
 })

@@ -52,6 +52,7 @@ export const KeyDraft = z.object({ name: Name() })
 export const createKey = endpoint({
   route: 'POST /api/api-keys',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Create a key. Its secret is in this answer and never shown again',
   body: KeyDraft,
   reply: ApiKey.extend({ secret: z.string() }),
@@ -61,6 +62,7 @@ export const createKey = endpoint({
 export const updateKey = endpoint({
   route: 'PATCH /api/api-keys/:id',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Disable or enable one of your keys, or set its expiry',
   body: z.object({ enabled: z.boolean().optional(), expires_at: Instant.nullable().optional() }),
   reply: ApiKey,
@@ -70,6 +72,7 @@ export const updateKey = endpoint({
 export const revokeKey = endpoint({
   route: 'DELETE /api/api-keys/:id',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Revoke a key at once. This cannot be undone',
   reply: Done,
   refuses: ['object_not_found'],
@@ -125,6 +128,7 @@ export const readGrant = endpoint({
 export const saveGrant = endpoint({
   route: 'PUT /api/api-keys/:id/grant',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Replace all permissions of one of your keys',
   description:
     'You must be an owner or admin of the organization named. Every call with the key later requires the same of you.',
@@ -145,6 +149,7 @@ export const saveGrant = endpoint({
 export const revokeGrant = endpoint({
   route: 'DELETE /api/api-keys/:id/grant',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Revoke all permissions of one of your keys, including events. It keeps its organization',
   reply: Grant,
   refuses: ['object_not_found', 'role_forbidden', 'key_revoked'],

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
+import { afterCommit } from '../../ground/db/one-transaction.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { openQuiet, QUIET_MS } from '../../ground/db/quiet.ts'
 import { inTurn } from '../../ground/in-turn.ts'
@@ -154,11 +155,12 @@ async function findBot(db: Kysely<Tables>, secrets: Ground['secrets'], id: strin
 }
 
 /**
- * Tells every process that bots have changed. Call it after the commit and await it before the answer: then this process already uses the change when
+ * Tells every process that bots have changed, once that is committed. Await it before the answer: then this process already uses the change when
  * the caller gets the answer, and the others use it within a second. Never rejects.
  */
-export async function announceBots(db: Kysely<Tables>): Promise<void> {
-  const here = [...(openedOf.get(db) ?? [])].map(live => live.refresh())
-  const elsewhere = sql`select pg_notify(${CHANNEL}, '')`.execute(db)
-  await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
-}
+export const announceBots = (changed: Kysely<Tables>): Promise<void> =>
+  afterCommit(changed, async db => {
+    const here = [...(openedOf.get(db) ?? [])].map(live => live.refresh())
+    const elsewhere = sql`select pg_notify(${CHANNEL}, '')`.execute(db)
+    await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
+  })

@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
+import { afterCommit } from '../../ground/db/one-transaction.ts'
 import { type NextDue, openQuiet } from '../../ground/db/quiet.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { openSendingPace, type SendingPace } from './pace.ts'
@@ -95,11 +96,12 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
   }
 }
 
-/** Tells every process that a broadcast of the bot has changed. Call it after the commit. */
-export async function announceBroadcasts(
-  { db, database }: Pick<SendGround, 'db' | 'database'>,
+/** Tells every process that a broadcast of the bot has changed, once that is committed. */
+export const announceBroadcasts = (
+  { db: changed, database }: Pick<SendGround, 'db' | 'database'>,
   place: BotKey,
-): Promise<void> {
-  await wakeBot(database.worker, place)
-  await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
-}
+): Promise<void> =>
+  afterCommit(changed, async db => {
+    await wakeBot(database.worker, place)
+    await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
+  })

@@ -227,6 +227,7 @@ export const readCampaignLink = endpoint({
 export const createCampaign = endpoint({
   route: 'POST /api/campaigns',
   access: { session: 'admin', key: 'campaigns' },
+  history: 'campaign',
   summary: 'Create a campaign',
   description: 'A key restricted to campaigns can create one, but it is not added to the key’s campaigns.',
   body: CampaignDraft,
@@ -239,6 +240,7 @@ export const createCampaign = endpoint({
 export const updateCampaign = endpoint({
   route: 'PATCH /api/campaigns/:id',
   access: { session: 'admin', key: 'campaigns:update' },
+  history: 'campaign',
   summary: 'Change a campaign',
   description: 'Fields that are not sent do not change; null clears an optional field. Equal values change nothing.',
   body: CampaignChanges,
@@ -250,6 +252,7 @@ export const updateCampaign = endpoint({
 export const setCampaignStatus = endpoint({
   route: 'PUT /api/campaigns/:id/status',
   access: { session: 'admin' },
+  history: 'campaign',
   summary: 'Pause, archive or activate a campaign',
   description:
     'Visitors of a paused or archived campaign go to its fallback; without one they see a page that says the offer is closed. Their clicks are stored with tracked=false and counted separately. Conversions of earlier clicks still count. It applies from the answer on.',
@@ -261,6 +264,7 @@ export const setCampaignStatus = endpoint({
 export const deleteCampaign = endpoint({
   route: 'DELETE /api/campaigns/:id',
   access: { session: 'admin', key: 'campaigns:delete' },
+  history: 'campaign',
   summary: 'Delete a campaign',
   description:
     'Its link then redirects to the fallback, or answers 404 without one, and records no clicks. Its reports stay, and late conversions still count. Its key is never used again. People can delete only archived campaigns.',

@@ -8,6 +8,7 @@ import { listKeys, readGrant } from '../../../people/keys/api.ts'
 import { useOrganizations } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
+import { ChangesBy, ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
@@ -50,7 +51,11 @@ export function KeyPage() {
             </EmptyState>
           </>
         ) : (
-          <KeyDetail apiKey={key} />
+          <>
+            <KeyDetail apiKey={key} />
+            <ChangesBy actor={id} />
+            <ObjectHistory kind="api_key" id={id} />
+          </>
         )
       }}
     </Loaded>

@@ -13,6 +13,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
@@ -114,6 +115,7 @@ export function CampaignPage() {
       <Loaded query={campaign} title="Campaign">
         {found => <CampaignDetail key={found.id} campaign={found} />}
       </Loaded>
+      <ObjectHistory kind="campaign" id={id} />
     </>
   )
 }
