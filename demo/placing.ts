@@ -159,7 +159,10 @@ function goalOf(offer: OfferName): string[] | null {
 }
 
 function placeOf(campaign: DemoCampaign, row: CampaignRow, standing: Standing, account: PlacedAccount): Place {
-  const traffic = compiledCampaign({ ...row, is_deleted: false, organization: { is_deleted: false } }, standing.at(0))
+  const traffic = compiledCampaign(
+    { sites: [], browser_types: [], ...row, is_deleted: false, organization: { is_deleted: false } },
+    standing.at(0),
+  )
   const { destination } = row
   return {
     campaign,

@@ -73,6 +73,7 @@ const WITHOUT_ROLE = [
   'POST /l/:click',
   'POST /m/:bot',
   'POST /postback/:token',
+  'POST /v/:key',
 ]
 
 /** Calls every writing route with an empty body and unknown ids, and sorts the routes by whether the role is refused. */

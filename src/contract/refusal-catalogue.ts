@@ -1,6 +1,7 @@
 /** Every refusal: status, text, and code if the interface gives one. `uncodedOnEvents`: reads send the code, `POST /api/events` does not. */
 
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
+import { PAGE_REFUSALS } from './page-refusals.ts'
 import { READING_REFUSALS } from './reading-refusals.ts'
 import { SPEND_REFUSALS } from './spend-refusals.ts'
 import { TELEGRAM_REFUSALS } from './telegram-refusals.ts'
@@ -172,6 +173,7 @@ const entries = {
   },
 
   // Conversions and their revisions.
+  ...PAGE_REFUSALS,
   ...CONVERSION_REFUSALS,
 
   ...READING_REFUSALS,

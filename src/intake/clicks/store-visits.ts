@@ -1,0 +1,195 @@
+// Stores clicks that may be a click which is there already: visits that pages report, and redirects of campaigns with sites whose address has an ad
+// platform's click id. One transaction claims the keys of a visit and stores its click, so that a key never names a click that is not stored.
+import type pg from 'pg'
+import { CLICKED, LANDED, stageOf } from '../../contract/ladder.ts'
+import { ask, flight } from '../../ground/db/flight.ts'
+import { onConnection } from '../../ground/db/transaction.ts'
+import { sharedStatement } from '../../traffic/invite-links/grants.ts'
+import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
+import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
+import { CLICK_COLUMNS, type Click, clicksLiteral, NEW_CLICKS } from './click.ts'
+import { platformKeys } from './page-tokens.ts'
+
+const columns = CLICK_COLUMNS.join(', ')
+const others = CLICK_COLUMNS.slice(1)
+  .map(column => `c.${column}`)
+  .join(', ')
+const PAGE_STAGES = CLICKED | stageOf(LANDED)
+
+/** A visit that a page reports is landed at once. */
+const INSERT = `insert into clicks (${columns}, status, stages)
+  select c.org_id, ${others}, case when c.way is null then 0 else ${LANDED} end, case when c.way is null then ${CLICKED} else ${PAGE_STAGES} end
+  from unnest($1::${NEW_CLICKS}) as c`
+const INSERT_ABSENT = `${INSERT}
+  where not exists (select 1 from dropped_clicks where before_id > c.id)
+  on conflict (org_id, id) do nothing
+  returning id`
+
+const CLAIM_TOKENS = `
+  insert into page_visits (org_id, token, campaign_id, click_id, received_at, via, page, site, untracked_reason)
+  select $1::int, t.*
+  from json_to_recordset($2) as t(token uuid, campaign_id uuid, click_id uuid, received_at timestamptz, via text, page text, site text,
+    untracked_reason text)
+  on conflict (org_id, token, campaign_id) do nothing`
+const READ_TOKENS = `
+  select v.token, v.campaign_id, v.click_id
+  from json_to_recordset($2) as t(token uuid, campaign_id uuid)
+  cross join lateral (
+    select token, campaign_id, click_id from page_visits
+    where org_id = $1 and token = t.token and campaign_id = t.campaign_id limit 1
+  ) v`
+const MOVE_TOKENS = `
+  update page_visits v set click_id = t.click_id
+  from json_to_recordset($2) as t(token uuid, campaign_id uuid, click_id uuid)
+  where v.org_id = $1 and v.token = t.token and v.campaign_id = t.campaign_id`
+
+const CLAIM_KEYS = `
+  insert into platform_visits as p (org_id, key, click_id, by_page, made_at)
+  select $1::int, t.* from json_to_recordset($2) as t(key uuid, click_id uuid, by_page boolean, made_at timestamptz)
+  on conflict (org_id, key) do update
+  set click_id = excluded.click_id, by_page = excluded.by_page, made_at = excluded.made_at
+  where p.made_at < excluded.made_at - interval '24 hours'`
+const READ_KEYS = `
+  select p.key, p.click_id, p.by_page
+  from unnest($2::uuid[]) as t(key)
+  cross join lateral (select key, click_id, by_page from platform_visits where org_id = $1 and key = t.key limit 1) p`
+const MOVE_KEYS = `
+  update platform_visits p set click_id = t.click_id
+  from json_to_recordset($2) as t(key uuid, click_id uuid)
+  where p.org_id = $1 and p.key = t.key`
+
+const ADD_ALIASES = `
+  insert into click_aliases (org_id, id, click_id)
+  select $1::int, t.* from json_to_recordset($2) as t(id uuid, click_id uuid)
+  on conflict (org_id, id) do nothing`
+
+/** The click that each click is found to be, for those that are stored under another id. */
+type Joined = Map<Click, string>
+
+/**
+ * Stores the clicks of an organization, or finds the click that they are; then `joined_to` of the click is set. `mayBeStored`: an earlier try may have
+ * stored them, or their ids were handed out while they were in the journal; an id that was handed out leads to the click it is found to be.
+ * @throws the database's error; then nothing of this try is stored, or that is unknown.
+ */
+export async function storeVisits(
+  pool: pg.Pool,
+  org_id: number,
+  clicks: readonly Click[],
+  mayBeStored: boolean,
+): Promise<void> {
+  const joined: Joined = new Map()
+  await onConnection(pool, async client => {
+    await joinByToken(client, org_id, clicks, joined)
+    const moved = await joinByPlatform(client, org_id, clicks, joined)
+    const own = clicks.filter(click => !joined.has(click))
+    const aliases = mayBeStored ? [...joined].map(([{ id }, click_id]) => ({ id, click_id })) : []
+    const changes = {
+      tokens: onRows(MOVE_TOKENS, org_id, moved.tokens),
+      keys: onRows(MOVE_KEYS, org_id, moved.keys),
+      aliases: onRows(ADD_ALIASES, org_id, aliases),
+    }
+    if (own.length === 0) return void (await flight(client, { ...changes, commit: ask('commit') }))
+    const values = [clicksLiteral(own)]
+    if (!mayBeStored)
+      return void (await flight(client, {
+        ...changes,
+        clicks: ask(INSERT, values),
+        ...sheetsOf(own),
+        commit: ask('commit'),
+      }))
+    const { stored } = await flight(client, { ...changes, stored: ask<{ id: string }>(INSERT_ABSENT, values) })
+    const ids = new Set(stored.map(({ id }) => id))
+    await flight(client, { ...sheetsOf(own.filter(({ id }) => ids.has(id))), commit: ask('commit') })
+  })
+  for (const [click, click_id] of joined) click.joined_to = click_id
+}
+
+const onRows = (text: string, org_id: number, rows: readonly object[]) =>
+  rows.length === 0 ? undefined : ask(text, [org_id, JSON.stringify(rows)])
+
+const nameOf = ({ token, campaign_id }: { token: string; campaign_id: string | null }) => `${token} ${campaign_id}`
+
+/** Begins the transaction, and claims the page tokens in a fixed order, so that two transactions never wait for each other. */
+async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
+  const rows = clicks.flatMap(({ id: click_id, campaign_id, visit }) =>
+    visit === undefined ? [] : [{ campaign_id, click_id, ...visit }],
+  )
+  const sorted = JSON.stringify(rows.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)))
+  const { held } = await flight(client, {
+    begin: ask('begin'),
+    claimed: rows.length === 0 ? undefined : ask(CLAIM_TOKENS, [org_id, sorted]),
+    held:
+      rows.length === 0
+        ? undefined
+        : ask<{ token: string; campaign_id: string; click_id: string }>(READ_TOKENS, [org_id, sorted]),
+  })
+  const holders = new Map(held.map(row => [nameOf(row), row.click_id]))
+  for (const click of clicks) {
+    const { visit, campaign_id, id } = click
+    const holder = visit === undefined ? undefined : holders.get(nameOf({ token: visit.token, campaign_id }))
+    if (holder !== undefined && holder !== id) joined.set(click, holder)
+  }
+}
+
+type HeldKey = { readonly key: string; readonly click_id: string; readonly by_page: boolean }
+
+/** Claims the ad platforms' click ids. A redirect and a page visit with the same one are the click that claimed it first. */
+async function joinByPlatform(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
+  const moved: { tokens: object[]; keys: object[] } = { tokens: [], keys: [] }
+  const keysOf = new Map(clicks.filter(click => !joined.has(click)).map(click => [click, platformKeys(click)]))
+  const claims = new Map<string, HeldKey & { made_at: string }>()
+  for (const [{ id: click_id, way, visit }, keys] of keysOf) {
+    const made_at = visit?.received_at ?? new Date().toISOString()
+    for (const key of keys) if (!claims.has(key)) claims.set(key, { key, click_id, by_page: way !== null, made_at })
+  }
+  if (claims.size === 0) return moved
+  const sorted = [...claims.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  const { held } = await flight(client, {
+    claimed: ask(CLAIM_KEYS, [org_id, JSON.stringify(sorted)]),
+    held: ask<HeldKey>(READ_KEYS, [org_id, sorted.map(({ key }) => key)]),
+  })
+  const holders = new Map(held.map(row => [row.key, row]))
+  for (const [click, keys] of keysOf) {
+    const other = keys
+      .map(key => holders.get(key))
+      .find(one => one !== undefined && one.click_id !== click.id && one.by_page !== (click.way !== null))
+    if (other === undefined) continue
+    joined.set(click, other.click_id)
+    const { campaign_id, visit } = click
+    if (visit !== undefined) moved.tokens.push({ token: visit.token, campaign_id, click_id: other.click_id })
+    for (const key of keys)
+      if (holders.get(key)?.click_id === click.id) moved.keys.push({ key, click_id: other.click_id })
+  }
+  return moved
+}
+
+/** The statements that count the clicks, in the transaction that stores them. */
+function sheetsOf(clicks: readonly Click[]) {
+  const [counters, sheet] = [new DeltaSheet(), new ClickSheet()]
+  for (const click of clicks) {
+    const { org_id, id, way, tracked } = click
+    if (tracked)
+      counters.add(org_id, cellOf(click), { clicks: 1, ...(way === null ? {} : { landed: 1 }), ...costsOf(click) })
+    sheet.addNew(org_id, click)
+    if (way !== null) sheet.addChange(org_id, id, stateOf(click, CLICKED), stateOf(click, PAGE_STAGES))
+  }
+  const [deltas, born, shared] = [counters.statement(), sheet.statement(), sharedStatement(clicks)]
+  return {
+    deltas: deltas && ask(deltas.text, deltas.values),
+    born: born && ask(born.text, born.values),
+    shared: shared && ask(shared.text, shared.values),
+  }
+}
+
+const stateOf = ({ tracked, bot_id, cost_counts }: Click, stages: number): ClickState => ({
+  stages,
+  tracked,
+  bot_id,
+  revenue: null,
+  cost_counts,
+  approved: null,
+  pending: null,
+  rejected: null,
+  revenue_pending: null,
+  conversions: null,
+})
