@@ -115,6 +115,7 @@ alter table events drop constraint events_source_check;
 alter table events add constraint events_source_check check (source in ('api', 'dashboard', 'service', 'network', 'browser'));
 alter table events add column claimed json;
 alter table events add column confirmed_at timestamptz;
+comment on column events.test is 'it is outside the books: it stands on a test click, or a browser reported it and nobody has confirmed it';
 comment on column events.claimed is 'the value and currency that a browser named';
 comment on column events.confirmed_at is 'for a conversion that a browser reported: since when it counts; infinity: it was never confirmed';
 

@@ -70,6 +70,7 @@ const WITHOUT_ROLE = [
   'POST /api/mcp',
   'POST /api/setup',
   'POST /hooks/telegram/:bot',
+  'POST /k/:click',
   'POST /l/:click',
   'POST /m/:bot',
   'POST /postback/:token',

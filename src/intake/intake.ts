@@ -55,7 +55,7 @@ export async function openIntake(
   const keeper = take(openKeeper(ground))
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
   const onward = { live, clicks, landed }
-  const pages = { ground, live, clicks, landed, keeper, servers: openPageServers(ground) }
+  const pages = { ground, live, clicks, landed, keeper, conversions, servers: openPageServers(ground) }
   const rooms = [
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),

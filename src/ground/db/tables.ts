@@ -1085,7 +1085,7 @@ export interface Events {
   source: string
   telegram_user_id: string | null
   /**
-   * whether it stands on a test click; kept here, because the click goes with its month's partition
+   * it is outside the books: it stands on a test click, or a browser reported it and nobody has confirmed it
    */
   test: Generated<boolean>
   type: string

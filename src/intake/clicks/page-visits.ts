@@ -4,7 +4,6 @@
  */
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import { MINUTE_MS } from '../../contract/days.ts'
 import type { Visit } from '../../ground/room.ts'
 import type { LiveCampaign, LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import {
@@ -20,6 +19,7 @@ import type { Click, PageVisit } from './click.ts'
 import type { Course } from './course.ts'
 import { within } from './deadline.ts'
 import { visits } from './metrics.ts'
+import { openReportPace } from './report-pace.ts'
 import { untrackedReason } from './untracked.ts'
 
 /** A page's report: the visit with the page's address as its URL, and `token` as `tokenKey` gives it. */
@@ -46,15 +46,10 @@ export type PageVisits = {
 
 /** Minutes of a busy site. The database knows the others. */
 const REMEMBERED = 50_000
-/** More visits in a minute from one address to one campaign are stored, but do not count. */
-const MOST_PER_MINUTE = 60
-/** Addresses whose pace is known. */
-const PACED = 20_000
-
 /** Opens the recording of page visits. */
 export function openPageVisits(parts: VisitParts, pool: pg.Pool): PageVisits {
   const recent = new LRUCache<string, Promise<StoredVisit | undefined>>({ max: REMEMBERED })
-  const isOverPace = openPace()
+  const isOverPace = openReportPace()
   const nameOf = (campaign_id: string, token: string) => `${campaign_id} ${token}`
 
   const store = async (sent: SentVisit): Promise<StoredVisit | undefined> => {
@@ -156,19 +151,4 @@ async function findByToken(
     pool.query<{ click_id: string }>(FIND_TOKEN, [org_ids, token, campaign_id ?? null]),
   )
   return rows[0]?.click_id
-}
-
-/** Returns whether a visit exceeds the pace of its name, and counts it. */
-function openPace(): (name: string, ms: number) => boolean {
-  const times = new LRUCache<string, number[]>({ max: PACED })
-  return (name, ms) => {
-    const last = times.get(name)
-    if (last === undefined) {
-      times.set(name, [ms])
-      return false
-    }
-    last.push(ms)
-    if (last.length <= MOST_PER_MINUTE) return false
-    return ms - (last.shift() ?? 0) < MINUTE_MS
-  }
 }

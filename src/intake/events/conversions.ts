@@ -12,6 +12,7 @@ import type { IsUnsettled, Recorded } from './decide.ts'
 import { type ChatType, eventId, inChatId, onceId, ownNonce, startId } from './identity.ts'
 import type { Conversion, Revision } from './items.ts'
 import type { Revised } from './judge.ts'
+import { isUnconfirmed } from './organization-state.ts'
 import { OrganizationQueues } from './queue.ts'
 import { conversionsEnded } from './metrics.ts'
 import { foundBy } from './reads.ts'
@@ -119,7 +120,8 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
     if (outcome instanceof Refusal) throw outcome
     if (typeof outcome === 'boolean' || !('replayed' in outcome))
       throw new Error('a conversion got the outcome of another kind of item')
-    replays.remember(conversion.id)
+    // A browser's report may be confirmed by the next one with its identity.
+    if (!isUnconfirmed(outcome.event)) replays.remember(conversion.id)
     conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
     return outcome
   }

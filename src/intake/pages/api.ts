@@ -66,6 +66,46 @@ export const goOnFromPage = endpoint({
   },
 })
 
+export const reportConversion = endpoint({
+  route: 'POST /k/:click',
+  access: 'anyone',
+  visit: true,
+  hosts: 'any',
+  takesRaw: true,
+  cors: true,
+  summary: 'Report a conversion from a page',
+  description:
+    `${JSON_BODY} { type, nonce, value, currency }. It is recorded on hold and counts nothing until a network, the API or a person approves it; types in browser_types of the ` +
+    'campaign count at once, with a payout of 0. Without a nonce there is one for each type and click. The same again changes nothing. At most 60 a minute from one address.',
+  reply: z.object({ status: z.enum(['pending', 'approved']) }),
+  refuses: [
+    'object_not_found',
+    'site_not_listed',
+    'page_server_unknown',
+    'invalid_json',
+    'invalid_request',
+    'rate_limited',
+    'service_unavailable',
+  ],
+})
+
+export const reportConversionByImage = endpoint({
+  route: 'GET /k/:click.gif',
+  access: 'anyone',
+  visit: true,
+  hosts: 'any',
+  summary: 'Report a conversion from a page, by an image',
+  description: 'As POST /k/{click}, with the fields in the query. HEAD records nothing.',
+  answers: {
+    200: image,
+    400: { ...image, words: 'An image; a field is not valid' },
+    403: { ...image, words: 'An image; the site of the page is not listed for the campaign' },
+    404: { ...image, words: 'An image; the click is unknown, or older than 30 days' },
+    429: { ...image, words: 'An image; more than 60 in a minute' },
+    503: { ...image, words: 'An image; the database is away' },
+  },
+})
+
 export const readTag = endpoint({
   route: 'GET /api/campaigns/:id/tag',
   access: { session: 'member' },

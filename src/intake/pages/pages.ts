@@ -9,8 +9,10 @@ import type { Answer, Deed, Visit } from '../../ground/room.ts'
 import { isAhead } from '../clicks/agent.ts'
 import { isPageToken, tokenKey } from '../clicks/page-tokens.ts'
 import type { WayOn } from '../onward/onward.ts'
+import { JSON_HEADERS, pixel } from './answers.ts'
 import type * as api from './api.ts'
 import { listArrivals, readTag } from './arrivals.ts'
+import { type ConversionTools, conversionDeeds } from './conversions.ts'
 import { isListed, readBody, siteOfRequest, webAddress } from './report.ts'
 import { createPageServer, deletePageServer, listPageServers } from './servers.ts'
 import { admitReport, campaignOfKey, type PageTools, recordReport } from './visits.ts'
@@ -20,20 +22,22 @@ type VisitDeeds = {
   countVisitByImage: Deed<typeof api.countVisitByImage>
   goOnFromPage: Deed<typeof api.goOnFromPage>
 }
+
 /** Deeds for the dashboard. */
 const TAG_DEEDS = { readTag, listArrivals, listPageServers, createPageServer, deletePageServer }
 
+type PageDeeds = VisitDeeds & typeof TAG_DEEDS & ReturnType<typeof conversionDeeds>
+
 /** The deeds of the room. */
-export function pageDeeds(tools: PageTools, wayOn: WayOn): VisitDeeds & typeof TAG_DEEDS {
+export function pageDeeds(tools: ConversionTools, wayOn: WayOn): PageDeeds {
   return {
     ...TAG_DEEDS,
+    ...conversionDeeds(tools),
     countVisit: (_ground, visit) => countVisit(tools, visit),
     countVisitByImage: (_ground, visit) => countByImage(tools, visit),
     goOnFromPage: (_ground, visit) => goOn(tools, wayOn, visit),
   }
 }
-
-const JSON_HEADERS = { 'cache-control': 'no-store', 'content-type': 'application/json; charset=utf-8' }
 
 async function countVisit(tools: PageTools, visit: Visit): Promise<Answer> {
   const campaign = (await campaignOfKey(tools.live, visit.params['key'] ?? '', visit)) ?? refuse('object_not_found')
@@ -50,19 +54,6 @@ async function countVisit(tools: PageTools, visit: Visit): Promise<Answer> {
 /** The address under which the page reached Sluice. */
 const originOf = ({ headers, is_secure }: Visit): string =>
   `${is_secure ? 'https' : 'http'}://${String(headers['host'] ?? '')}`
-
-const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
-
-/** The image with a status. */
-const pixel = (status: number): Answer => ({
-  status,
-  headers: {
-    'cache-control': 'no-store',
-    'content-type': 'image/gif',
-    'cross-origin-resource-policy': 'cross-origin',
-  },
-  body: PIXEL,
-})
 
 const queryOf = (url: string): URLSearchParams => new URLSearchParams(url.split('?', 2)[1] ?? '')
 

@@ -14,7 +14,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { FIND_ALIAS } from '../../intake/clicks/found.ts'
 import { untrackedReason } from '../../intake/clicks/untracked.ts'
 import { PAUSED_PATH } from '../../intake/clicks/while-paused.ts'
-import { ORIGINAL } from '../../intake/events/events.ts'
+import { IS_TEST, ORIGINAL } from '../../intake/events/events.ts'
 import { historiesOf } from '../../intake/revisions/revisions.ts'
 import { REFUSED_COLUMNS } from '../../intake/refused-events/refused-events.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../../outgoing/deliveries/deliveries.ts'
@@ -133,7 +133,8 @@ async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<Recor
     .leftJoin('event_money as m', join => join.onRef('m.org_id', '=', 'e.org_id').onRef('m.event_id', '=', 'e.id'))
     .select(sql<api.TracedEvent['original']>`${sql.raw(ORIGINAL)}`.as('original'))
     .select(['e.id', 'e.created_at', 'e.click_id', 'e.campaign_id', 'e.offer_id', 'e.type', 'e.payout', 'e.nonce'])
-    .select(['e.payload', 'e.source', 'e.test', 'e.person_id', 'l.amount as charge'])
+    .select(['e.payload', 'e.source', 'e.claimed', 'e.person_id', 'l.amount as charge'])
+    .select(sql<boolean>`${sql.raw(IS_TEST)}`.as('test'))
     .where('e.org_id', '=', org_id)
     .where('e.click_id', '=', click_id)
     .orderBy('e.created_at')
