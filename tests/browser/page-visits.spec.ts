@@ -237,3 +237,44 @@ test('a page that is left before the answer is counted once, and one without Jav
   await plain.goto(`${site.address}/image?sub1=quiet`)
   await expect.poll(async () => (await clicks(owner)).size).toBe(2)
 })
+
+test('the page of a campaign shows the tag, takes sites, tells what arrived and adds a page server', async ({
+  page,
+  browser,
+  owner,
+  sluice,
+}) => {
+  await page.goto(`/campaigns/${campaign.id}`)
+  await expect(page.getByText(`data-campaign="${campaign.key}" defer`)).toBeVisible()
+  await expect(page.getByText('Nothing yet.')).toBeVisible()
+  await page.getByLabel('Sites').fill(`${site.host}\nnot a site/`)
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByText('must be a host such as')).toBeVisible()
+  await page.getByLabel('Sites').fill(`${site.host}\n*.SHOP.example`)
+  await page.getByRole('checkbox', { name: 'Lead' }).check()
+  await page.getByRole('button', { name: 'Save campaign' }).click()
+  await expect(page.getByText('is saved')).toBeVisible()
+  const saved = await send(owner, 'GET', `/api/campaigns/${campaign.id}`)
+  expect([saved['sites'], saved['browser_types']]).toEqual([[site.host, '*.shop.example'], ['lead']])
+  const visited = await visitor(browser)
+  await visited.goto(`${site.address}/page`)
+  await idOn(visited)
+  await fetch(`${sluice.address}/v/${campaign.key}`, {
+    method: 'POST',
+    headers: { origin: 'https://evil.example' },
+    body: JSON.stringify({ t: 'x'.repeat(22) }),
+  })
+  const arrivals = page.getByRole('region', { name: 'What arrived' })
+  await expect(async () => {
+    await arrivals.getByRole('button', { name: 'Check again' }).click()
+    await expect(arrivals.getByText('Site not listed')).toBeVisible({ timeout: 2000 })
+  }).toPass()
+  await expect(arrivals.getByRole('link', { name: 'Counted' })).toBeVisible()
+  await page.getByRole('button', { name: 'Add page server' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('PHP shop')
+  await dialog.getByRole('button', { name: 'Add page server' }).click()
+  await expect(dialog.getByLabel('Secret')).toHaveValue(/^[0-9a-z]{32}$/)
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await expect(page.getByText('PHP shop')).toBeVisible()
+})
