@@ -1,7 +1,10 @@
 // Stores clicks that may be a click which is there already: visits that pages report, and redirects of campaigns with sites whose address has an ad
-// platform's click id. One transaction claims the keys of a visit and stores its click, so that a key never names a click that is not stored.
+// platform's click id. One transaction claims the keys of a visit and stores its click, so that a key never names a click that is not stored. Almost all
+// are new, so they are first stored as if none of their keys were taken.
 import type pg from 'pg'
+import { timeOfId } from '../../contract/ids.ts'
 import { CLICKED, LANDED, stageOf } from '../../contract/ladder.ts'
+import { isTaken } from '../../ground/db/faults.ts'
 import { ask, flight } from '../../ground/db/flight.ts'
 import { onConnection } from '../../ground/db/transaction.ts'
 import { sharedStatement } from '../../traffic/invite-links/grants.ts'
@@ -25,11 +28,12 @@ const INSERT_ABSENT = `${INSERT}
   on conflict (org_id, id) do nothing
   returning id`
 
-const CLAIM_TOKENS = `
+const ADD_TOKENS = `
   insert into page_visits (org_id, token, campaign_id, click_id, received_at, via, page, site, untracked_reason)
   select $1::int, t.*
   from json_to_recordset($2) as t(token uuid, campaign_id uuid, click_id uuid, received_at timestamptz, via text, page text, site text,
-    untracked_reason text)
+    untracked_reason text)`
+const CLAIM_TOKENS = `${ADD_TOKENS}
   on conflict (org_id, token, campaign_id) do nothing`
 const READ_TOKENS = `
   select v.token, v.campaign_id, v.click_id
@@ -43,9 +47,10 @@ const MOVE_TOKENS = `
   from json_to_recordset($2) as t(token uuid, campaign_id uuid, click_id uuid)
   where v.org_id = $1 and v.token = t.token and v.campaign_id = t.campaign_id`
 
-const CLAIM_KEYS = `
+const ADD_KEYS = `
   insert into platform_visits as p (org_id, key, click_id, by_page, made_at)
-  select $1::int, t.* from json_to_recordset($2) as t(key uuid, click_id uuid, by_page boolean, made_at timestamptz)
+  select $1::int, t.* from json_to_recordset($2) as t(key uuid, click_id uuid, by_page boolean, made_at timestamptz)`
+const CLAIM_KEYS = `${ADD_KEYS}
   on conflict (org_id, key) do update
   set click_id = excluded.click_id, by_page = excluded.by_page, made_at = excluded.made_at
   where p.made_at < excluded.made_at - interval '24 hours'`
@@ -77,51 +82,78 @@ export async function storeVisits(
   clicks: readonly Click[],
   mayBeStored: boolean,
 ): Promise<void> {
+  if (!mayBeStored && (await storeNew(pool, org_id, clicks))) return
   const joined: Joined = new Map()
-  await onConnection(pool, async client => {
-    await joinByToken(client, org_id, clicks, joined)
-    const moved = await joinByPlatform(client, org_id, clicks, joined)
-    const own = clicks.filter(click => !joined.has(click))
-    const aliases = mayBeStored ? [...joined].map(([{ id }, click_id]) => ({ id, click_id })) : []
-    const changes = {
-      tokens: onRows(MOVE_TOKENS, org_id, moved.tokens),
-      keys: onRows(MOVE_KEYS, org_id, moved.keys),
-      aliases: onRows(ADD_ALIASES, org_id, aliases),
-    }
-    if (own.length === 0) return void (await flight(client, { ...changes, commit: ask('commit') }))
-    const values = [clicksLiteral(own)]
-    if (!mayBeStored)
-      return void (await flight(client, {
-        ...changes,
-        clicks: ask(INSERT, values),
-        ...sheetsOf(own),
-        commit: ask('commit'),
-      }))
-    const { stored } = await flight(client, { ...changes, stored: ask<{ id: string }>(INSERT_ABSENT, values) })
-    const ids = new Set(stored.map(({ id }) => id))
-    await flight(client, { ...sheetsOf(own.filter(({ id }) => ids.has(id))), commit: ask('commit') })
-  })
+  await onConnection(pool, client => storeOrJoin(client, org_id, clicks, { joined, mayBeStored }))
   for (const [click, click_id] of joined) click.joined_to = click_id
 }
 
-const onRows = (text: string, org_id: number, rows: readonly object[]) =>
-  rows.length === 0 ? undefined : ask(text, [org_id, JSON.stringify(rows)])
+/** Stores clicks of which none is there yet, in one round trip. Returns false if one of their keys is taken; then nothing is stored. */
+async function storeNew(pool: pg.Pool, org_id: number, clicks: readonly Click[]): Promise<boolean> {
+  const keys = keysOf(clicks)
+  const claims = keyRows(keys)
+  // Two of them may be one click.
+  if (claims.length < [...keys.values()].flat().length) return false
+  const client = await pool.connect()
+  try {
+    await flight(client, {
+      begin: ask('begin'),
+      tokens: onRows(ADD_TOKENS, org_id, tokenRows(clicks)),
+      keys: onRows(ADD_KEYS, org_id, claims),
+      clicks: ask(INSERT, [clicksLiteral(clicks)]),
+      ...sheetsOf(clicks),
+      commit: ask('commit'),
+    })
+    client.release()
+    return true
+  } catch (error) {
+    const isRolledBack = isTaken(error) && (await client.query('rollback').then(Boolean, () => false))
+    client.release(!isRolledBack)
+    if (isRolledBack) return false
+    throw error
+  }
+}
+
+async function storeOrJoin(
+  client: pg.PoolClient,
+  org_id: number,
+  clicks: readonly Click[],
+  { joined, mayBeStored }: { joined: Joined; mayBeStored: boolean },
+): Promise<void> {
+  await joinByToken(client, org_id, clicks, joined)
+  const moved = await joinByPlatform(client, org_id, clicks, joined)
+  const own = clicks.filter(click => !joined.has(click))
+  const aliases = mayBeStored ? [...joined].map(([{ id }, click_id]) => ({ id, click_id })) : []
+  const { stored } = await flight(client, {
+    tokens: onRows(MOVE_TOKENS, org_id, moved.tokens),
+    keys: onRows(MOVE_KEYS, org_id, moved.keys),
+    aliases: onRows(ADD_ALIASES, org_id, aliases),
+    stored: own.length === 0 ? undefined : ask<{ id: string }>(INSERT_ABSENT, [clicksLiteral(own)]),
+  })
+  const ids = new Set(stored.map(({ id }) => id))
+  await flight(client, { ...sheetsOf(own.filter(({ id }) => ids.has(id))), commit: ask('commit') })
+}
+
+const onRows = <Row = never>(text: string, org_id: number, rows: readonly object[]) =>
+  rows.length === 0 ? undefined : ask<Row>(text, [org_id, JSON.stringify(rows)])
 
 const nameOf = ({ token, campaign_id }: { token: string; campaign_id: string | null }) => `${token} ${campaign_id}`
 
-/** Begins the transaction, and claims the page tokens in a fixed order, so that two transactions never wait for each other. */
-async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
+/** In a fixed order, so that two transactions never wait for each other. */
+function tokenRows(clicks: readonly Click[]) {
   const rows = clicks.flatMap(({ id: click_id, campaign_id, visit }) =>
     visit === undefined ? [] : [{ campaign_id, click_id, ...visit }],
   )
-  const sorted = JSON.stringify(rows.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)))
+  return rows.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
+/** Begins the transaction, and claims the page tokens. */
+async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
+  const rows = tokenRows(clicks)
   const { held } = await flight(client, {
     begin: ask('begin'),
-    claimed: rows.length === 0 ? undefined : ask(CLAIM_TOKENS, [org_id, sorted]),
-    held:
-      rows.length === 0
-        ? undefined
-        : ask<{ token: string; campaign_id: string; click_id: string }>(READ_TOKENS, [org_id, sorted]),
+    claimed: onRows(CLAIM_TOKENS, org_id, rows),
+    held: onRows<{ token: string; campaign_id: string; click_id: string }>(READ_TOKENS, org_id, rows),
   })
   const holders = new Map(held.map(row => [nameOf(row), row.click_id]))
   for (const click of clicks) {
@@ -132,24 +164,32 @@ async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readon
 }
 
 type HeldKey = { readonly key: string; readonly click_id: string; readonly by_page: boolean }
+type KeysOfClicks = ReadonlyMap<Click, readonly string[]>
+
+const keysOf = (clicks: readonly Click[]): KeysOfClicks => new Map(clicks.map(click => [click, platformKeys(click)]))
+
+/** A claim of each key by its first click, in a fixed order. */
+function keyRows(keys: KeysOfClicks): (HeldKey & { made_at: string })[] {
+  const claims = new Map<string, HeldKey & { made_at: string }>()
+  for (const [{ id: click_id, way, visit }, own] of keys) {
+    const made_at = visit?.received_at ?? new Date(timeOfId(click_id)).toISOString()
+    for (const key of own) if (!claims.has(key)) claims.set(key, { key, click_id, by_page: way !== null, made_at })
+  }
+  return [...claims.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+}
 
 /** Claims the ad platforms' click ids. A redirect and a page visit with the same one are the click that claimed it first. */
 async function joinByPlatform(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
   const moved: { tokens: object[]; keys: object[] } = { tokens: [], keys: [] }
-  const keysOf = new Map(clicks.filter(click => !joined.has(click)).map(click => [click, platformKeys(click)]))
-  const claims = new Map<string, HeldKey & { made_at: string }>()
-  for (const [{ id: click_id, way, visit }, keys] of keysOf) {
-    const made_at = visit?.received_at ?? new Date().toISOString()
-    for (const key of keys) if (!claims.has(key)) claims.set(key, { key, click_id, by_page: way !== null, made_at })
-  }
-  if (claims.size === 0) return moved
-  const sorted = [...claims.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+  const ofClicks = keysOf(clicks.filter(click => !joined.has(click)))
+  const claims = keyRows(ofClicks)
+  if (claims.length === 0) return moved
   const { held } = await flight(client, {
-    claimed: ask(CLAIM_KEYS, [org_id, JSON.stringify(sorted)]),
-    held: ask<HeldKey>(READ_KEYS, [org_id, sorted.map(({ key }) => key)]),
+    claimed: onRows(CLAIM_KEYS, org_id, claims),
+    held: ask<HeldKey>(READ_KEYS, [org_id, claims.map(({ key }) => key)]),
   })
   const holders = new Map(held.map(row => [row.key, row]))
-  for (const [click, keys] of keysOf) {
+  for (const [click, keys] of ofClicks) {
     const other = keys
       .map(key => holders.get(key))
       .find(one => one !== undefined && one.click_id !== click.id && one.by_page !== (click.way !== null))
