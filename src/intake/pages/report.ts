@@ -13,6 +13,8 @@ const BODY_BYTES = 16_384
 /** Longer addresses are read up to here. */
 const URL_BYTES = 8192
 const PAGE_LENGTH = 500
+/** Values of parameters that may be click ids. */
+const IDS = /=([0-9a-z-]{26,36})(?=&|$)/gi
 /** No page passes on more ids. */
 const MOST_IDS = 10
 
@@ -20,9 +22,8 @@ const isWeb = ({ protocol }: URL): boolean => protocol === 'http:' || protocol =
 
 /** An address of the web; undefined for anything else. */
 export function webAddress(sent: unknown): URL | undefined {
-  const text = typeof sent === 'string' ? cut(sent, URL_BYTES) : ''
-  const url = text !== '' && URL.canParse(text) ? new URL(text) : undefined
-  return url !== undefined && isWeb(url) ? url : undefined
+  const url = typeof sent === 'string' ? URL.parse(cut(sent, URL_BYTES)) : null
+  return url !== null && isWeb(url) ? url : undefined
 }
 
 /** The fields of a JSON body. Refuses `payload_too_large`, `invalid_json` and `invalid_request`. */
@@ -31,7 +32,7 @@ export function readBody(body: unknown): Readonly<Record<string, unknown>> {
   if (bytes.length > BODY_BYTES) refuse('payload_too_large', { hint: 'Send at most 16 KiB.' })
   let sent: unknown
   try {
-    sent = JSON.parse(Buffer.from(bytes).toString('utf8'))
+    sent = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'))
   } catch {
     refuse('invalid_json')
   }
@@ -64,17 +65,15 @@ export function asVisit(
   query: string,
   { visitor_id, address }: { visitor_id?: string | null | undefined; address?: string | undefined } = {},
 ): Visit {
-  const headers = { ...visit.headers }
-  if (visitor_id == null) delete headers['cookie']
-  else headers['cookie'] = `vis_id=${visitor_id}`
+  // Cookies of the request are of another page, if there are any.
+  const headers = { ...visit.headers, cookie: visitor_id == null ? undefined : `vis_id=${visitor_id}` }
   const ip = address !== undefined && isIP(address) !== 0 ? address : visit.ip
   return { ...visit, method: 'GET', url: query, headers, ip }
 }
 
 /** The texts in the query of a page that could be click ids, as uuids. */
 export function idsIn(page: URL | undefined): string[] {
-  if (page === undefined || page.search === '') return []
-  const ids = [...page.searchParams.values()].flatMap(value => (value.length >= 26 ? (toUuid(value) ?? []) : []))
+  const ids = [...(page?.search ?? '').matchAll(IDS)].flatMap(([, text]) => toUuid(text ?? '') ?? [])
   return ids.slice(0, MOST_IDS)
 }
 
