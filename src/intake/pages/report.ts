@@ -73,7 +73,8 @@ export function asVisit(
 
 /** The texts in the query of a page that could be click ids, as uuids. */
 export function idsIn(page: URL | undefined): string[] {
-  const ids = [...(page?.search ?? '').matchAll(IDS)].flatMap(([, text]) => toUuid(text ?? '') ?? [])
+  if (page === undefined || page.search.length < 27) return []
+  const ids = [...page.search.matchAll(IDS)].flatMap(([, text]) => toUuid(text ?? '') ?? [])
   return ids.slice(0, MOST_IDS)
 }
 
