@@ -104,9 +104,16 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
 
 /** The values for the printed lines: the counts, a click without a conversion, and a campaign. */
 async function readLineValues({ database }: Ground, org_id: number) {
-  const { rows } = await database.reads.query<{ clicks: number; conversions: number; click_id: string; key: string }>(
+  const { rows } = await database.reads.query<{
+    clicks: number
+    conversions: number
+    click_id: string
+    key: string
+    pageKey: string
+  }>(
     `select (select count(*)::int from clicks where org_id = $1) as clicks,
-       (select count(*)::int from events where org_id = $1) as conversions, c.id as click_id, k.key
+       (select count(*)::int from events where org_id = $1) as conversions, c.id as click_id, k.key,
+       coalesce((select key from campaigns where org_id = $1 and sites <> '{}' and deleted_at is null order by id limit 1), k.key) as "pageKey"
      from clicks c join campaigns k on k.org_id = $1 and k.id = c.campaign_id
      join offers o on o.org_id = $1 and o.id = c.offer_id
      where c.org_id = $1 and c.tracked and c.status <= 1 and o.payout_types @> '{lead}' and k.deleted_at is null

@@ -74,12 +74,14 @@ const WITHOUT_ROLE = [
   'POST /mcp',
   'POST /api/setup',
   'POST /hooks/telegram/:bot',
+  'POST /k/:click',
   'POST /l/:click',
   'POST /m/:bot',
   'POST /oauth/register',
   'POST /oauth/revoke',
   'POST /oauth/token',
   'POST /postback/:token',
+  'POST /v/:key',
 ]
 
 /** Calls every writing route with an empty body and unknown ids, and sorts the routes by whether the role is refused. */

@@ -43,6 +43,7 @@ export const listBackups = endpoint({
 
 export const startBackup = endpoint({
   route: 'POST /api/backups',
+  history: { none: 'a backup has its own record' },
   access: { session: 'owner' },
   summary: 'Start a backup of the installation',
   description: `A process of its own takes it; read its progress from the list. ${WHO}`,

@@ -52,6 +52,8 @@ export type Endpoint = {
   readonly hosts?: 'any'
   /** True, for a visit: its body may be anything, and is passed on as bytes instead of being parsed as JSON. */
   readonly takesRaw?: boolean
+  /** True, for a visit: pages of every origin may read its answer, without cookies. */
+  readonly cors?: true
   /**
    * True: the deed returns the wire format (wire ids and times, exactly the declared fields), and the gate sends it unchanged. Only for pages of many
    * rows, because encoding 1,000 clicks takes longer than reading them. A test of the room must check the exact fields.

@@ -2,6 +2,7 @@
 
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
 import { HISTORY_REFUSALS } from './history-refusals.ts'
+import { PAGE_REFUSALS } from './page-refusals.ts'
 import { READING_REFUSALS } from './reading-refusals.ts'
 import { SPEND_REFUSALS } from './spend-refusals.ts'
 import { TELEGRAM_REFUSALS } from './telegram-refusals.ts'
@@ -181,6 +182,7 @@ const entries = {
   },
 
   // Conversions and their revisions.
+  ...PAGE_REFUSALS,
   ...CONVERSION_REFUSALS,
 
   ...READING_REFUSALS,

@@ -12,7 +12,7 @@
  *   8 the deed         its own refusals, then the reply's schema, gate/rounding.ts, and for keys gate/receipt.ts
  */
 import { METHODS as HTTP_METHODS } from 'node:http'
-import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
 import { z } from 'zod'
 import { type Endpoint, type FileType, isReading, routeOf } from '../contract/endpoint.ts'
 import { historyKindOf } from '../contract/history.ts'
@@ -304,11 +304,13 @@ function receiveVisits(
   const count = isPlainVisit(endpoint) ? countPlainVisits(endpoint) : undefined
   // A visitor's GET outside /api has no body, key or origin to check, so redirects go straight to their deed.
   const steps = [
+    ...(endpoint.cors ? [async (_: FastifyRequest, reply: FastifyReply) => void reply.headers(CORS)] : []),
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
     ...(path.startsWith('/api/')
       ? [async (request: FastifyRequest) => void (await identify(endpoint, request, identities, ground.config.baseUrl))]
       : []),
   ]
+  if (endpoint.cors) answerPreflight(app, endpoint)
   app.route({
     method: method === 'GET' ? ['GET', 'HEAD'] : method,
     url: path,
@@ -322,6 +324,26 @@ function receiveVisits(
       count?.(answer.status, performance.now() - request.arrived_at)
       return sendAnswer(reply, answer)
     },
+  })
+}
+
+/** For pages of every origin. Cookies are not sent along, because no origin is named. */
+const CORS = { 'access-control-allow-origin': '*' }
+const PREFLIGHT = {
+  ...CORS,
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers': 'content-type',
+  'access-control-max-age': '86400',
+}
+
+/** Answers the question of browsers whether a page may send a request with this Content-Type. */
+function answerPreflight(app: FastifyInstance, endpoint: Endpoint): void {
+  const { path: url } = routeOf(endpoint)
+  app.route({
+    method: 'OPTIONS',
+    url,
+    config: { endpoint },
+    handler: async (_, reply) => reply.code(204).headers(PREFLIGHT).send(),
   })
 }
 

@@ -30,6 +30,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/intake/networks/differing.test.ts',
     'src/intake/networks/waiting-calls.test.ts',
     'src/intake/onward/onward.test.ts',
+    'src/intake/pages/outage.test.ts',
     'src/mcp/mcp.test.ts',
     'src/money/spend-accounts/races.test.ts',
     'src/people/organizations/before-links.test.ts',

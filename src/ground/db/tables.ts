@@ -479,6 +479,7 @@ export interface CampaignKeys {
 
 export interface Campaigns {
   ad_account_id: string | null
+  browser_types: Generated<string[]>
   cost: Json | null
   created_at: string
   deleted_at: string | null
@@ -497,6 +498,7 @@ export interface Campaigns {
   name: string
   offer_id: string | null
   org_id: number
+  sites: Generated<string[]>
   source: Json
   status: Generated<string>
   strict_filter: boolean
@@ -705,6 +707,12 @@ export interface Channels {
   waiting_until: string | null
 }
 
+export interface ClickAliases {
+  click_id: string
+  id: string
+  org_id: number
+}
+
 export interface ClickFlows {
   created_at: string
   deleted_at: string | null
@@ -809,6 +817,10 @@ export interface Clicks {
   user_agent: string | null
   visitor_id: string | null
   visitor_is_new: boolean | null
+  /**
+   * page: counted by a page; null: by a redirect
+   */
+  way: string | null
   wbraid: string | null
 }
 
@@ -1120,7 +1132,15 @@ export interface EventRevisions {
 export interface Events {
   bot_id: string | null
   campaign_id: string | null
+  /**
+   * the value and currency that a browser named
+   */
+  claimed: Json | null
   click_id: string
+  /**
+   * for a conversion that a browser reported: since when it counts; infinity: it was never confirmed
+   */
+  confirmed_at: string | null
   /**
    * whether it is in event_counts; a report adds those that are not yet
    */
@@ -1140,7 +1160,7 @@ export interface Events {
   source: string
   telegram_user_id: string | null
   /**
-   * whether it stands on a test click; kept here, because the click goes with its month's partition
+   * it is outside the books: it stands on a test click, or a browser reported it and nobody has confirmed it
    */
   test: Generated<boolean>
   type: string
@@ -1610,6 +1630,37 @@ export interface OrgRates {
   usd_per_unit: string | null
 }
 
+export interface PageServers {
+  campaign_id: string
+  created_at: string
+  deleted_at: string | null
+  id: string
+  name: string
+  org_id: number
+  secret_hash: Buffer
+}
+
+export interface PageVisits {
+  campaign_id: string
+  /**
+   * the click of the visit: its own, or one that was there before and that it belongs to
+   */
+  click_id: string
+  org_id: number
+  /**
+   * the address of the page without query and fragment
+   */
+  page: string | null
+  received_at: string
+  site: string | null
+  /**
+   * a hash of the page token
+   */
+  token: string
+  untracked_reason: string | null
+  via: string
+}
+
 export interface Passkeys {
   counter: string
   created_at: string
@@ -1668,6 +1719,17 @@ export interface Persons {
   telegram_user_id: string | null
 }
 
+export interface PlatformVisits {
+  by_page: boolean
+  click_id: string
+  /**
+   * a hash of the campaign, the name of the id and the id
+   */
+  key: string
+  made_at: string
+  org_id: number
+}
+
 export interface PostbackRules {
   active: boolean
   campaign_id: string | null
@@ -1705,6 +1767,7 @@ export interface RefusedEvents {
    * what was sent, as JSON, at most 8 KiB and without what looks like a secret; is_whole says whether that is all of it
    */
   body: string | null
+  campaign_id: string | null
   click_id: string | null
   /**
    * the click id as it was sent; click_id is the id it can be read as
@@ -2183,6 +2246,7 @@ export interface Tables {
   channel_links: ChannelLinks
   channel_members: ChannelMembers
   channels: Channels
+  click_aliases: ClickAliases
   click_flow_versions: ClickFlowVersions
   click_flows: ClickFlows
   click_sheet: ClickSheet
@@ -2238,10 +2302,13 @@ export interface Tables {
   open_hours: OpenHours
   org_rates: OrgRates
   organizations: Organizations
+  page_servers: PageServers
+  page_visits: PageVisits
   passkeys: Passkeys
   payments: Payments
   person_keys: PersonKeys
   persons: Persons
+  platform_visits: PlatformVisits
   postback_rules: PostbackRules
   refused_events: RefusedEvents
   relay_log: RelayLog

@@ -11,7 +11,7 @@ import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
 import { writeConversions } from '../counters/conversions.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
 import { CapCounts } from './caps.ts'
-import type { Revision, ConversionSource } from './items.ts'
+import type { ClaimedValue, Revision, ConversionSource } from './items.ts'
 import type { KnownClick, StandingCounts, StoredEvent } from './organization-state.ts'
 import type { People } from './people.ts'
 import type { Forms } from './reads.ts'
@@ -22,7 +22,11 @@ type NewEvent = StoredEvent & {
   bot_id: string | null
   telegram_user_id: string | null
   source: ConversionSource
+  /** Outside the books. */
   test: boolean
+  /** Whether the report counts it already, or never: then the folder leaves it out. */
+  counted: boolean
+  claimed: ClaimedValue | null
 }
 
 type Delivery = {
@@ -57,6 +61,8 @@ type NewRevision = {
   source: Revision['source']
   network_id: string | null
   actor: string | null
+  /** True of an event outside the books: it is counted when it enters them. */
+  counted: boolean
 }
 type NewHold = { org_id: number; event_id: string; click_id: string; seq: number; days: number }
 
@@ -72,6 +78,7 @@ export class Changes {
   readonly caps = new CapCounts()
   readonly #people = new Map<number, People>()
   readonly #merged = new Map<StoredEvent, number>()
+  readonly #confirmed = new Map<StoredEvent, { org_id: number; test: boolean }>()
   readonly #revised = new Map<string, { org_id: number; event_id: string }>()
   readonly #holds = new Map<string, NewHold>()
   /** By event: its payout in another currency, and whether a row may already be stored for it. */
@@ -100,6 +107,13 @@ export class Changes {
   /** A start that got its first explicit payout or payload. A start of this batch is inserted with it anyway. */
   merge(org_id: number, event: StoredEvent): void {
     if (!this.events.some(added => added.id === event.id)) this.#merged.set(event, org_id)
+  }
+
+  /** A browser's report enters the books, unless it is on a test click. */
+  confirm(org_id: number, event: StoredEvent, isTest: boolean): void {
+    const added = this.events.find(({ id }) => id === event.id)
+    if (added === undefined) this.#confirmed.set(event, { org_id, test: isTest })
+    else Object.assign(added, { test: isTest, counted: false })
   }
 
   /** Sets the payout of an event in another currency; undefined if it is in dollars. `isAgain`: it had another payout before. */
@@ -142,6 +156,10 @@ export class Changes {
     add(
       write.UPDATE_EVENTS,
       [...this.#merged].map(([event, org_id]) => ({ ...event, org_id })),
+    )
+    add(
+      write.CONFIRM_EVENTS,
+      [...this.#confirmed].map(([event, of]) => ({ ...event, ...of })),
     )
     add(
       write.UPDATE_CLICKS,

@@ -7,7 +7,7 @@ import { Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
 
-export const RefusedSurface = z.enum(['api', 'dashboard', 'network'])
+export const RefusedSurface = z.enum(['api', 'dashboard', 'network', 'page'])
 export const RefusedState = z.enum(['refused', 'recorded'])
 
 const Status = z.string()
@@ -41,7 +41,9 @@ export const RefusedEvent = z
   .object({
     id: Id,
     received_at: Instant,
-    surface: RefusedSurface.meta({ description: 'Where it arrived' }),
+    surface: RefusedSurface.meta({
+      description: 'Where it arrived. page: a visit or a conversion that a page reported; it is never run again',
+    }),
     key_id: Id.nullable(),
     network_id: Id.nullable(),
     status: z

@@ -18,8 +18,9 @@ export const EventRevision = z
     original_currency: z.string().nullable(),
     rate: z.string().nullable().meta({ description: 'US dollars per unit' }),
     reason: z.string().nullable(),
-    source: z.enum(['network', 'dashboard', 'import', 'hold']).meta({
-      description: 'hold: the hold of the network ended',
+    source: z.enum(['network', 'dashboard', 'import', 'hold', 'browser', 'api']).meta({
+      description:
+        'hold: the hold of the network ended; browser: put on hold as it was reported; api: confirmed by an API key',
     }),
     network_id: Id.nullable(),
     network_name: z.string().nullable(),

@@ -5,8 +5,9 @@ import { CampaignCost, CampaignCostDraft } from '../../contract/campaign-cost.ts
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
-import { EventType } from '../../contract/event-types.ts'
+import { BrowserType, BrowserTypes, EventType } from '../../contract/event-types.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { Sites } from '../../contract/sites.ts'
 import { AppName, LinkHost, Opening, StartOf } from '../../contract/telegram.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { Goal } from '../event-settings/api.ts'
@@ -144,6 +145,8 @@ export const Campaign = z
     goal: z.array(EventType).nullable().meta({
       description: 'null: the goal of the workspace, or else the types that its offers pay for',
     }),
+    sites: z.array(z.string()),
+    browser_types: z.array(BrowserType),
     status: CampaignStatus,
     created_at: Instant,
     updated_at: Instant,
@@ -176,6 +179,8 @@ export const CampaignDraft = z.object({
     description:
       'The event types that CR and CPA count; null: those of the workspace, or else those that its offers pay for',
   }),
+  sites: Sites.nullish(),
+  browser_types: BrowserTypes.nullish(),
 })
 export type CampaignDraft = z.output<typeof CampaignDraft>
 

@@ -34,6 +34,7 @@ import { ClicksWhilePaused } from './clicks-while-paused.tsx'
 import { UnreadCosts } from './unread-costs.tsx'
 import { copyOf, type CampaignValues, campaignValuesOf } from './draft.ts'
 import { OwnAddressNote } from './own-address.tsx'
+import { PagesSetting } from './pages-setting.tsx'
 import { SHOW_CAMPAIGNS, StateSwitch } from './state.tsx'
 import { TryLinkButton } from './try-link.tsx'
 
@@ -192,6 +193,7 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
           <CampaignFields form={form} isNew={false} />
         </PartForm>
       </Setting>
+      <PagesSetting id={campaign.id} />
       <Setting
         title="Caps and hours"
         words="When a cap is reached or outside the open hours, visitors go to the fallback."
