@@ -46,6 +46,7 @@ export const readConnectionRequest = endpoint({
 
 export const createConnection = endpoint({
   route: 'POST /api/connections',
+  history: { in: 'api_key' },
   access: { session: 'member' },
   summary: 'Connect an AI host: create its key with these rights',
   description:
@@ -110,6 +111,7 @@ export const beginAuthorization = endpoint({
 
 export const registerClient = endpoint({
   route: 'POST /oauth/register',
+  history: { none: 'a client changes nothing before a person connects it' },
   access: 'anyone',
   summary: 'Register an AI host (RFC 7591). A client that nobody connects is forgotten after a day',
   visit: true,
@@ -123,6 +125,7 @@ export const registerClient = endpoint({
 
 export const exchangeToken = endpoint({
   route: 'POST /oauth/token',
+  history: { none: 'it gives the host the tokens of its key' },
   access: 'anyone',
   summary: 'Exchange a code or a refresh token for tokens',
   description:
@@ -146,6 +149,7 @@ export const exchangeToken = endpoint({
 
 export const revokeToken = endpoint({
   route: 'POST /oauth/revoke',
+  history: { none: 'the host ends its own connection, and the key shows it' },
   access: 'anyone',
   summary: 'End the connection of a token (RFC 7009)',
   visit: true,

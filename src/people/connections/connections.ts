@@ -2,7 +2,7 @@
  * Connections of AI hosts. Owns `connections`: one row beside the API key that a person's consent makes. The key's rights, expiry and revocation are
  * those of any key; its secret is shown to nobody.
  */
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Config } from '../../ground/config.ts'
@@ -38,11 +38,11 @@ export async function createConnection(
   context: Context<typeof api.createConnection>,
   { body }: Call<typeof api.createConnection>,
 ) {
-  const { db, actor } = context
+  const { actor } = context
   const { request, grant, expires_at = null } = body
   const client = await checkedRequest(context, request)
   const { user_id } = actor
-  const { code, key_id } = await db.transaction().execute(async trx => {
+  const create = async (trx: Transaction<Tables>) => {
     const key_id = await createKeyIn(trx, { user_id, name: client.name, expires_at })
     await writeGrant(trx, actor, key_id, grant)
     await trx
@@ -57,7 +57,11 @@ export async function createConnection(
       .execute()
     await noteConsent(trx, client.id)
     return { key_id, code: await issueCode(trx, key_id, request.code_challenge ?? '') }
-  })
+  }
+  const { code, key_id } = await context.recorded(
+    made => (made === undefined ? [] : [{ kind: 'api_key', id: made.key_id }]),
+    create,
+  )
   return { redirect: answerTo(request, context.origin, { code }), key_id }
 }
 
