@@ -50,11 +50,13 @@ const commas = (value: string): string[] =>
 /** A password may hold a comma, so only a comma before the next scheme separates two nodes. */
 const nodes = (value: string): string[] => value.split(/,\s*(?=postgres(?:ql)?:\/\/)/)
 
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/)
-  .transform(Number)
-  .refine(value => value <= 65535)
+const upTo = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/)
+    .transform(Number)
+    .refine(value => value <= most)
+const port = upTo(65_535)
 const origin = z
   .string()
   .refine(isPlainOrigin)
@@ -120,15 +122,7 @@ const settings = {
       .transform(path => resolve(path)),
     'a folder',
   ),
-  JOURNAL_RESERVE_MB: setting(
-    z
-      .string()
-      .regex(/^\d{1,4}$/)
-      .transform(Number)
-      .refine(value => value <= 1024)
-      .default(64),
-    'a whole number of megabytes from 0 (no reserve) to 1024',
-  ),
+  JOURNAL_RESERVE_MB: setting(upTo(1024).default(64), 'a whole number of megabytes from 0 (no reserve) to 1024'),
   DATABASE_URL: setting(
     z
       .string()
@@ -277,14 +271,7 @@ const settings = {
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',
   ),
-  SLOW_QUERY_MS: setting(
-    z
-      .string()
-      .regex(/^\d{1,5}$/)
-      .transform(Number)
-      .default(1000),
-    'a whole number of milliseconds from 0 (none) to 99999',
-  ),
+  SLOW_QUERY_MS: setting(upTo(99_999).default(1000), 'a whole number of milliseconds from 0 (none) to 99999'),
   ACCESS_LOG: setting(trueOrFalse.default(false), 'true or false'),
 }
 
