@@ -22,6 +22,7 @@ import {
   origin,
   port,
   trueOrFalse,
+  upTo,
 } from './setting-forms.ts'
 import { StartError } from './start-error.ts'
 
@@ -55,15 +56,7 @@ const settings = {
     'host names without a port, such as www.track.example, separated by commas',
   ),
   DATA_DIR: setting(z.string().default('./data').pipe(folder), 'a folder'),
-  JOURNAL_RESERVE_MB: setting(
-    z
-      .string()
-      .regex(/^\d{1,4}$/)
-      .transform(Number)
-      .refine(value => value <= 1024)
-      .default(64),
-    'a whole number of megabytes from 0 (no reserve) to 1024',
-  ),
+  JOURNAL_RESERVE_MB: setting(upTo(1024).default(64), 'a whole number of megabytes from 0 (no reserve) to 1024'),
   DATABASE_URL: setting(
     z
       .string()
@@ -239,14 +232,7 @@ const settings = {
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',
   ),
-  SLOW_QUERY_MS: setting(
-    z
-      .string()
-      .regex(/^\d{1,5}$/)
-      .transform(Number)
-      .default(1000),
-    'a whole number of milliseconds from 0 (none) to 99999',
-  ),
+  SLOW_QUERY_MS: setting(upTo(99_999).default(1000), 'a whole number of milliseconds from 0 (none) to 99999'),
   ACCESS_LOG: setting(trueOrFalse.default(false), 'true or false'),
 }
 

@@ -42,11 +42,13 @@ export const commas = (value: string): string[] =>
 /** A password may hold a comma, so only a comma before the next scheme separates two nodes. */
 export const nodes = (value: string): string[] => value.split(/,\s*(?=postgres(?:ql)?:\/\/)/)
 
-export const port = z
-  .string()
-  .regex(/^\d{1,5}$/)
-  .transform(Number)
-  .refine(value => value <= 65535)
+export const upTo = (most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/)
+    .transform(Number)
+    .refine(value => value <= most)
+export const port = upTo(65_535)
 export const origin = z
   .string()
   .refine(isPlainOrigin)
