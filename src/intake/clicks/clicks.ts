@@ -12,7 +12,7 @@ import { openRounds } from '../../ground/rounds.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { type InviteLinks, openInviteLinks } from '../../traffic/invite-links/open.ts'
 import { openSpending } from '../../traffic/caps/spending.ts'
-import { openPlaces } from '../../traffic/caps/places.ts'
+import { openPlaces, type Places } from '../../traffic/caps/places.ts'
 import type * as api from './api.ts'
 import { type Batches, openBatches } from './batch.ts'
 import type { Click } from './click.ts'
@@ -93,7 +93,8 @@ export async function openClicks(
   const spending = openSpending(ground)
   const links = openInviteLinks(ground, live, patience.link_ms)
   const { object, capsOf } = live
-  const view = { object, capsOf, isSpent: places.isSpent }
+  const caps: Pick<Places, 'isSpent'> = places
+  const view = { object, capsOf, isSpent: caps.isSpent }
   const storage = { batches, joining, found, unfilled, secrets }
   const parts = { live, places, spending, links, view, countryOf, ipHashes, usdPerUnit, ...storage }
   const receive = redirector(parts)

@@ -107,24 +107,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   }
   const most = mostOrganizations === undefined ? openSharing(database.intake) : () => mostOrganizations
   const queues = new OrganizationQueues(tools, most)
-  const replays = new Replays(database.intake)
-
-  const answer = async (conversion: Conversion): Promise<Recorded> => {
-    const found = replays.find(conversion)
-    const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
-    const moved =
-      outcome instanceof Refusal && UNKNOWN_CLICK.has(outcome.refusal)
-        ? await onOtherClick(database.intake, conversion)
-        : undefined
-    if (moved !== undefined) return await answer(moved)
-    if (outcome instanceof Refusal) throw outcome
-    if (typeof outcome === 'boolean' || !('replayed' in outcome))
-      throw new Error('a conversion got the outcome of another kind of item')
-    // A browser's report may be confirmed by the next one with its identity.
-    if (!isUnconfirmed(outcome.event)) replays.remember(conversion.id)
-    conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
-    return outcome
-  }
+  const answer = recorder(database.intake, queues)
   const record = (conversion: Conversion) => tracked(answer(conversion))
   return {
     record,
@@ -153,6 +136,28 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
       await hint.given()
     },
   }
+}
+
+/** Records a conversion through the queue, or answers the one that it repeats. */
+function recorder(pool: pg.Pool, queues: OrganizationQueues): (conversion: Conversion) => Promise<Recorded> {
+  const replays = new Replays(pool)
+  const answer = async (conversion: Conversion): Promise<Recorded> => {
+    const found = replays.find(conversion)
+    const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
+    const moved =
+      outcome instanceof Refusal && UNKNOWN_CLICK.has(outcome.refusal)
+        ? await onOtherClick(pool, conversion)
+        : undefined
+    if (moved !== undefined) return await answer(moved)
+    if (outcome instanceof Refusal) throw outcome
+    if (typeof outcome === 'boolean' || !('replayed' in outcome))
+      throw new Error('a conversion got the outcome of another kind of item')
+    // A browser's report may be confirmed by the next one with its identity.
+    if (!isUnconfirmed(outcome.event)) replays.remember(conversion.id)
+    conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
+    return outcome
+  }
+  return answer
 }
 
 /** The refusals of a click that is not stored, or not yet. */

@@ -72,6 +72,7 @@
     let isAllowed = consent !== 'wait'
     /** The page token, and the report that is not acknowledged yet. */
     let token, report
+    /** @type {Promise<string | null>} */
     let last = Promise.resolve(null)
     const keep = (key, text) => storage === 'none' || attempt(() => sessionStorage.setItem(key, text))
     const keepCookie = (text, seconds) =>
@@ -126,7 +127,7 @@
       consent(isGiven) {
         const wasAllowed = isAllowed
         isAllowed = !!isGiven
-        if (isAllowed && !wasAllowed) visit(true)
+        if (isAllowed && !wasAllowed) void visit(true)
         if (isAllowed) return
         id = token = report = undefined
         sluice.click_id = null

@@ -40,7 +40,8 @@ const report = (click: string, body: object, headers: Record<string, string> = {
   })
 const event = (clickId: string, body: object) =>
   house.call('POST', '/api/events', { key: secret, body: { clickId, type: 'purchase', ...body } })
-const revise = (id: unknown, body: object) => house.call('POST', `/api/events/${id}/revisions`, { ...owner, body })
+const revise = (id: unknown, body: object) =>
+  house.call('POST', `/api/events/${String(id)}/revisions`, { ...owner, body })
 const eventsOf = async (click: string) =>
   (await house.call('GET', `/api/events?click_id=${click}`, owner)).data()['data'] as Record<string, unknown>[]
 

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { DAY_MS } from '../../contract/days.ts'
 import { BrowserType } from '../../contract/event-types.ts'
 import { Amount, isFaithful, MAX_PAYOUT } from '../../contract/fields.ts'
+import { fieldsOf } from '../../contract/json.ts'
 import { timeOfId, toUuid } from '../../contract/ids.ts'
 import { Refusal, refuse, retryInAMinute } from '../../contract/refusals.ts'
 import { type Answer, isOfHost, type Visit } from '../../ground/room.ts'
@@ -50,7 +51,8 @@ export function conversionDeeds(tools: ConversionTools) {
     if (click === undefined || campaign === undefined || campaign.is_deleted || campaign.organization.is_deleted)
       refuse('object_not_found')
     const sent = read()
-    const type = String((sent as { type?: unknown }).type ?? '')
+    const { type: named } = fieldsOf(sent)
+    const type = typeof named === 'string' ? named : ''
     await admitReport(
       tools,
       { campaign, visit, page: undefined, via: 'script' },

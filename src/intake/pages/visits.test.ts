@@ -180,7 +180,7 @@ test('a site that is not listed counts nothing, and is listed under Refused', as
     [refused[0]?.['diagnosis'], refused[0]?.['status'], refused[0]?.['is_whole']],
     ['site_not_listed', 403, false],
   )
-  const run = await house.call('POST', `/api/refused-events/${refused[0]?.['id']}/run`, { ...owner, body: {} })
+  const run = await house.call('POST', `/api/refused-events/${String(refused[0]?.['id'])}/run`, { ...owner, body: {} })
   assert.equal(run.data()['code'], 'cannot_run_again')
   const arrivals = (await house.call('GET', `/api/campaigns/${id}/arrivals`, owner)).data()['data'] as Record<
     string,
@@ -295,7 +295,7 @@ test("a page server reports in its visitor's name with its secret, until it is r
   for (const [method, url] of [
     ['GET', servers],
     ['POST', servers],
-    ['DELETE', `${servers}/${server['id']}`],
+    ['DELETE', `${servers}/${String(server['id'])}`],
     ['GET', `/api/campaigns/${id}/tag`],
     ['GET', `/api/campaigns/${id}/arrivals`],
   ] as const)
@@ -305,7 +305,7 @@ test("a page server reports in its visitor's name with its secret, until it is r
       404,
       url,
     )
-  assert.equal((await house.call('DELETE', `${servers}/${server['id']}`, owner)).statusCode, 200)
+  assert.equal((await house.call('DELETE', `${servers}/${String(server['id'])}`, owner)).statusCode, 200)
   assert.equal((await pages.report(key, {}, headers)).statusCode, 403)
 })
 
