@@ -80,7 +80,7 @@ export async function openTestHouse(
     ...(ownDir !== undefined && { DATA_DIR: ownDir }),
     PORT: '0',
     SECRET: 'a secret that only tests know',
-    LOG_LEVEL: process.env['HL'] ?? 'silent',
+    LOG_LEVEL: 'silent',
     ALLOW_PRIVATE_TARGETS: 'true',
     FX_SOURCES: 'off',
     // Tests would write it thousands of times.

@@ -10,7 +10,7 @@ import { isThereAlready, sqlState } from './faults.ts'
 import type { Tables } from './tables.ts'
 
 /** A table with monthly partitions. Its ids are UUIDv7s, and `<table>_default` has the rows of months without a partition. */
-export type MonthlyTable = 'clicks' | 'history'
+type MonthlyTable = 'clicks' | 'history'
 
 const MONTHS_AHEAD = 3
 const CHECK_VIOLATION = '23514'

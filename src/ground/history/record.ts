@@ -29,13 +29,13 @@ export type Act = {
   readonly undoes?: (object: HistoryObject) => string | undefined
 }
 
-/** Fields in the form of the API's answers. */
-export type Fields = Readonly<Record<string, unknown>>
+/** ObjectFields in the form of the API's answers. */
+export type ObjectFields = Readonly<Record<string, unknown>>
 
 /** What is known of an object at one time. `secrets` have their values here, to compare them; they are never stored. */
-export type Snapshot = {
+export type ObjectSnapshot = {
   readonly name: string
-  readonly fields: Fields
+  readonly fields: ObjectFields
   readonly secrets: Readonly<Record<string, string>>
   /** The person whose own object it is; null for an object of the workspace. */
   readonly only_for: string | null
@@ -45,8 +45,8 @@ export type Snapshot = {
 export type HistoryObject = { readonly kind: HistoryKind; readonly id: string | null; readonly name?: string }
 
 export type ObjectChange = HistoryObject & {
-  readonly before: Snapshot | undefined
-  readonly after: Snapshot | undefined
+  readonly before: ObjectSnapshot | undefined
+  readonly after: ObjectSnapshot | undefined
 }
 
 /** A changed field: its values, or only that it has changed. */
@@ -55,14 +55,14 @@ export type FieldChange =
   | { readonly name: string; readonly is_secret: true }
 
 /** The text that tells objects apart. */
-export const keyOf = ({ kind, id, name }: HistoryObject): string => JSON.stringify([kind, id, name ?? null])
+export const objectKey = ({ kind, id, name }: HistoryObject): string => JSON.stringify([kind, id, name ?? null])
 
 /** Few enough rows for a workspace, and enough for two writes to rarely share one. */
 const BUCKETS = 256
 
 /** The heads of these objects, in the order in which they are locked. */
 const bucketsOf = (objects: readonly HistoryObject[]): number[] =>
-  [...new Set(objects.map(object => stableHashOf(keyOf(object)) % BUCKETS))].sort((a, b) => a - b)
+  [...new Set(objects.map(object => stableHashOf(objectKey(object)) % BUCKETS))].sort((a, b) => a - b)
 
 /** Takes the locks that order the changes of these objects. Call it before any other lock of the transaction. */
 export async function lockHistory(
@@ -84,7 +84,7 @@ export async function lockHistory(
 }
 
 /** The differences between two snapshots. Undefined if there is none. */
-export function differenceOf({ before, after }: Pick<ObjectChange, 'before' | 'after'>): FieldChange[] | undefined {
+function differenceOf({ before, after }: Pick<ObjectChange, 'before' | 'after'>): FieldChange[] | undefined {
   const names = (of: 'fields' | 'secrets') => [
     ...new Set([...Object.keys(before?.[of] ?? {}), ...Object.keys(after?.[of] ?? {})]),
   ]

@@ -1,11 +1,15 @@
 /** Keeps the months of the history: creates the coming ones, and drops those that are older than KEEP_HISTORY_DAYS. */
 import { sql } from 'kysely'
+import type { Logger } from 'pino'
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import type { Among } from '../db/everywhere.ts'
 import { dropPartition, keepPartitions, partitionsBefore } from '../db/partitions.ts'
-import type { Ground } from '../room.ts'
+import type { Config } from '../config.ts'
+import type { Database } from '../db/connect.ts'
 import { openRounds, organizationsWith, type Rounds } from '../rounds.ts'
+
+type Kept = { readonly config: Config; readonly database: Database; readonly log: Logger }
 
 /** Rows of the default partition per statement. */
 const PORTION = 1000
@@ -15,7 +19,7 @@ const PORTION = 1000
  * because their month had none, are deleted in portions.
  */
 export async function dropOldHistory(
-  { database, log }: Pick<Ground, 'database' | 'log'>,
+  { database, log }: Pick<Kept, 'database' | 'log'>,
   days: number,
   signal?: AbortSignal,
 ): Promise<number> {
@@ -39,7 +43,7 @@ export async function dropOldHistory(
 }
 
 /** Does it now and every hour until it is closed. Any number of processes may. Drops nothing with KEEP_HISTORY_DAYS=forever. */
-export function openHistoryRetention({ config, database, log }: Pick<Ground, 'config' | 'database' | 'log'>): Rounds {
+export function openHistoryRetention({ config, database, log }: Pick<Kept, 'config' | 'database' | 'log'>): Rounds {
   const { keepHistoryDays } = config
   if (keepHistoryDays === 'forever') return { close: async () => {} }
   const drop = async (signal: AbortSignal) => {
@@ -52,5 +56,5 @@ export function openHistoryRetention({ config, database, log }: Pick<Ground, 'co
 }
 
 /** Creates the months ahead, before the first row is written. */
-export const keepHistoryMonths = ({ database, log }: Pick<Ground, 'database' | 'log'>): Promise<{ close(): void }> =>
+export const keepHistoryMonths = ({ database, log }: Pick<Kept, 'database' | 'log'>): Promise<{ close(): void }> =>
   keepPartitions(database.schema, 'history', log)

@@ -1,13 +1,13 @@
 /** Amounts of spend as the history has them: the object is the campaign, and the name tells its days and values of sub1 apart. Owns no table. */
 import { type Kysely, sql } from 'kysely'
 import type { Tables } from '../../ground/db/tables.ts'
-import type { HistoryObject, ObjectChange, Snapshot } from '../../ground/history/record.ts'
+import type { HistoryObject, ObjectChange, ObjectSnapshot } from '../../ground/history/record.ts'
 
 type Cell = { readonly campaign_id: string; readonly day: string; readonly sub1: string }
 type Original = { readonly original_amount: string; readonly currency: string } | null
 
 /** The name of an amount: its UTC day and, if it has one, its sub1. */
-export const spendName = ({ day, sub1 }: Omit<Cell, 'campaign_id'>): string => (sub1 === '' ? day : `${day} / ${sub1}`)
+const spendName = ({ day, sub1 }: Omit<Cell, 'campaign_id'>): string => (sub1 === '' ? day : `${day} / ${sub1}`)
 
 /** The day and the sub1 in the name of an amount. */
 export const cellOfName = (name: string): Omit<Cell, 'campaign_id'> => ({
@@ -16,7 +16,7 @@ export const cellOfName = (name: string): Omit<Cell, 'campaign_id'> => ({
 })
 
 /** An amount in dollars, and as it was sent if that was in another currency; undefined for none. */
-export function spendSnapshot(name: string, amount: string | null, original: Original): Snapshot | undefined {
+function spendSnapshot(name: string, amount: string | null, original: Original): ObjectSnapshot | undefined {
   if (amount === null) return undefined
   const { original_amount, currency } = original ?? {}
   const fields = { amount, ...(original === null ? {} : { original: { original_amount, currency } }) }
@@ -24,7 +24,11 @@ export function spendSnapshot(name: string, amount: string | null, original: Ori
 }
 
 /** The amount of a cell, as it is in the transaction. */
-export async function readSpendSnapshot(db: Kysely<Tables>, org_id: number, cell: Cell): Promise<Snapshot | undefined> {
+export async function readSpendSnapshot(
+  db: Kysely<Tables>,
+  org_id: number,
+  cell: Cell,
+): Promise<ObjectSnapshot | undefined> {
   const { rows } = await sql<{ amount: string; original: Original }>`
     select amount, case when currency is not null then
       json_build_object('original_amount', original_amount::text, 'currency', currency) end as original

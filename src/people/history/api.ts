@@ -82,13 +82,13 @@ export const listHistory = endpoint({
 })
 
 /** The most lines of a file. */
-export const MOST_LINES = 1_000_000
+export const MOST_HISTORY_LINES = 1_000_000
 
 export const exportHistory = endpoint({
   route: 'GET /api/history/csv',
   access: { session: 'member' },
   summary: 'Save the listed changes as a CSV file',
-  description: `${about} The plain fields of the rows, at most ${MOST_LINES.toLocaleString('en-US')} lines. cannot_undo tells only what does not depend on the present values.`,
+  description: `${about} The plain fields of the rows, at most ${MOST_HISTORY_LINES.toLocaleString('en-US')} lines. cannot_undo tells only what does not depend on the present values.`,
   query: z.object(filters),
   file: 'text/csv',
   refuses: ['invalid_window', 'too_many_lines'],

@@ -10,12 +10,12 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import type { Context, Ground, Member } from '../../ground/room.ts'
 import * as api from './api.ts'
 import { type RoleFor, type StoredRow, visibleRows } from './rows.ts'
-import type { Verdicts } from './undo.ts'
+import type { UndoVerdicts } from './undo.ts'
 
 type Filters = Call<typeof api.exportHistory>['query']
 
 /** The deeds that read the history. `verdicts` tells whether rows can be put back. */
-export function historyDeeds(roleFor: RoleFor, verdicts: Verdicts) {
+export function historyDeeds(roleFor: RoleFor, verdicts: UndoVerdicts) {
   return {
     async listHistory(context: Context<typeof api.listHistory>, { query }: Call<typeof api.listHistory>) {
       const { data, next_cursor } = await newestFirst(filtered(context, query, roleFor), query, 'h.id')
@@ -25,7 +25,7 @@ export function historyDeeds(roleFor: RoleFor, verdicts: Verdicts) {
     /** Refuses `invalid_window`, and `too_many_lines` before the file begins. */
     async exportHistory(context: Context<typeof api.exportHistory>, { query }: Call<typeof api.exportHistory>) {
       const rows = filtered(context, query, roleFor)
-      const { length } = await rows.clearSelect().select('h.id').offset(api.MOST_LINES).limit(1).execute()
+      const { length } = await rows.clearSelect().select('h.id').offset(api.MOST_HISTORY_LINES).limit(1).execute()
       if (length > 0) refuse('too_many_lines')
       return Readable.from(linesOf(rows, row => verdicts.lasting(row)))
     },

@@ -4,7 +4,7 @@ import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 
-/** Fields that refer to an object: what it is called, its table, and the column of its name. */
+/** ObjectFields that refer to an object: what it is called, its table, and the column of its name. */
 const REFERENCES: Readonly<Record<string, readonly [noun: string, table: string, name: string]>> = {
   offer_id: ['offer', 'offers', 'name'],
   then_offer_id: ['offer', 'offers', 'name'],

@@ -4,26 +4,26 @@
  */
 import type { HistoryKind } from '../../contract/history.ts'
 import { toWireId } from '../../contract/ids.ts'
-import type { Fields } from '../../ground/history/record.ts'
+import type { ObjectFields } from '../../ground/history/record.ts'
 import { cellOfName } from '../../money/ad-spend/history.ts'
 import type { StoredRow } from './rows.ts'
 
 /** A call of an endpoint, by its name. */
-export type PutBackCall = { readonly endpoint: string; readonly params?: Fields; readonly body?: Fields }
+export type PutBackCall = { readonly endpoint: string; readonly params?: ObjectFields; readonly body?: ObjectFields }
 
 /** What a call is made of: the fields to write, the object now, and the row. */
-type Restoring = { readonly wanted: Fields; readonly now: Fields; readonly row: StoredRow }
+type Restoring = { readonly wanted: ObjectFields; readonly now: ObjectFields; readonly row: StoredRow }
 
 /** The endpoint that writes some fields. */
 type Part = {
   readonly endpoint: string
   readonly fields: readonly string[]
-  readonly body: (of: Restoring) => Fields
-  readonly params?: (of: Restoring) => Fields
+  readonly body: (of: Restoring) => ObjectFields
+  readonly params?: (of: Restoring) => ObjectFields
 }
 
 const words = (text: string): string[] => text.split(' ')
-const pick = (from: Fields, names: readonly string[]): Fields =>
+const pick = (from: ObjectFields, names: readonly string[]): ObjectFields =>
   Object.fromEntries(names.flatMap(name => (Object.hasOwn(from, name) ? [[name, from[name]]] : [])))
 
 /** Writes the sent fields and leaves the others. */
@@ -132,15 +132,15 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   ],
 }
 
-type Grant = Fields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
+type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
 
-const grantDraft = ({ organization, campaigns, ...rights }: Grant): Fields => ({
+const grantDraft = ({ organization, campaigns, ...rights }: Grant): ObjectFields => ({
   ...rights,
   organization_id: organization?.id,
   campaigns: campaigns?.map(({ id }) => id) ?? null,
 })
 
-/** Fields that change along with others and need no call of their own. */
+/** ObjectFields that change along with others and need no call of their own. */
 const FOLLOWING: Partial<Record<HistoryKind, readonly string[]>> = {
   postback: words('switched_off_at switched_off_reason'),
 }
@@ -223,7 +223,7 @@ const UNWRITABLE: Partial<Record<HistoryKind, string>> = {
 }
 
 /** The calls that put the change back. `now` is the object as it is; for a deleted one, as it was. Only for rows without `whyNever`. */
-export function callsFor(row: StoredRow, now: Fields): PutBackCall[] {
+export function callsFor(row: StoredRow, now: ObjectFields): PutBackCall[] {
   const { kind, change, object_id, object_name, fields } = row
   const params = object_id === null ? {} : { id: toWireId(object_id) }
   const wanted = Object.fromEntries(fields.flatMap(field => ('before' in field ? [[field.name, field.before]] : [])))
@@ -252,7 +252,7 @@ export function callsFor(row: StoredRow, now: Fields): PutBackCall[] {
   })
 }
 
-function spendCall(campaign_id: string, name: string, { amount, original }: Fields): PutBackCall {
+function spendCall(campaign_id: string, name: string, { amount, original }: ObjectFields): PutBackCall {
   const { day, sub1 } = cellOfName(name)
   const { original_amount, currency } = (original ?? {}) as { original_amount?: string; currency?: string }
   const sent = original == null ? { amount } : { amount: original_amount, currency }
@@ -260,7 +260,7 @@ function spendCall(campaign_id: string, name: string, { amount, original }: Fiel
 }
 
 /** Publishes an earlier version again as the newest one, and leaves the draft as it is. */
-function publishAgain(params: Fields, { wanted, now }: Restoring): PutBackCall[] {
+function publishAgain(params: ObjectFields, { wanted, now }: Restoring): PutBackCall[] {
   const version = String(wanted['published_version'])
   const status = wanted['status']
   return [
@@ -272,7 +272,7 @@ function publishAgain(params: Fields, { wanted, now }: Restoring): PutBackCall[]
 }
 
 /** The call that makes a deleted object again, with a new id. */
-function makeAgain(kind: HistoryKind, was: Fields): PutBackCall {
+function makeAgain(kind: HistoryKind, was: ObjectFields): PutBackCall {
   if (kind === 'view')
     return { endpoint: 'createExploreView', body: pick(was, words('name question screen is_shared is_start_page')) }
   if (kind === 'broadcast')
@@ -280,7 +280,7 @@ function makeAgain(kind: HistoryKind, was: Fields): PutBackCall {
       endpoint: 'createBroadcast',
       body: pick(was, words('bot_id name message audience starts_at window per_second paid on_unknown')),
     }
-  const { original_amount: amount = was['amount'], currency } = (was['original'] ?? {}) as Fields
+  const { original_amount: amount = was['amount'], currency } = (was['original'] ?? {}) as ObjectFields
   const body = { ...pick(was, words('campaign_id from to sub1')), amount, currency, dry_run: false }
   return { endpoint: 'spreadAdSpend', body }
 }

@@ -8,17 +8,17 @@ import { toUuid } from '../../contract/ids.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import {
-  type Act,
   type HistoryObject,
-  keyOf,
+  objectKey,
   lockHistory,
   type ObjectChange,
   recordChanges,
-  type Snapshot,
+  type ObjectSnapshot,
 } from '../../ground/history/record.ts'
 import type { CallCircumstances, Furnished, Ground, Key, Member, Person, RecordedWrite } from '../../ground/room.ts'
 import { earliestMembership, JOIN_ORGANIZATION } from '../keys/key-organization.ts'
-import type { Reading, Subjects } from './subjects.ts'
+import type { Reading } from './reading.ts'
+import type { Subjects } from './subjects.ts'
 import { alsoTouched, mainObject, type Write } from './touched.ts'
 
 type Actor = Person | Member | Key | undefined
@@ -55,24 +55,18 @@ export function openRecorder(subjects: Subjects): Recorder {
       const known = await objects(trx)
       await lockHistory(trx, place.org_id, known)
       const reading = readingOf(context, place, trx)
-      const before = await snapshots(reading, known)
+      const before = await snapshots(subjects, reading, known)
       const result = await write(trx)
-      const missing = (await objects(trx, result)).filter(object => !before.has(keyOf(object)))
+      const missing = (await objects(trx, result)).filter(object => !before.has(objectKey(object)))
       const both = [...[...before.values()].map(({ object }) => object), ...missing]
-      const after = await snapshots(reading, both)
+      const after = await snapshots(subjects, reading, both)
       const changes = both.map((object): ObjectChange => {
-        const key = keyOf(object)
+        const key = objectKey(object)
         return { ...object, before: before.get(key)?.is, after: after.get(key)?.is }
       })
       await recordChanges(trx, place.org_id, context.act, changes)
       return result
     })
-  }
-
-  async function snapshots(reading: Reading, objects: readonly HistoryObject[]) {
-    const found = new Map<string, { object: HistoryObject; is: Snapshot | undefined }>()
-    for (const object of objects) found.set(keyOf(object), { object, is: await subjects.read(reading, object) })
-    return found
   }
 
   const full = (context: DeedContext, db: Kysely<Tables>) => {
@@ -109,6 +103,13 @@ export function openRecorder(subjects: Subjects): Recorder {
       return result
     })
   }
+}
+
+/** The objects as they are in the transaction, by their keys. */
+async function snapshots(subjects: Subjects, reading: Reading, objects: readonly HistoryObject[]) {
+  const found = new Map<string, { object: HistoryObject; is: ObjectSnapshot | undefined }>()
+  for (const object of objects) found.set(objectKey(object), { object, is: await subjects.read(reading, object) })
+  return found
 }
 
 const writeOf = ({ actor }: DeedContext, { params, body }: DecodedCall): Write => ({

@@ -1,6 +1,6 @@
 /** Values that no answer shows, read to tell whether a write changed them. They are compared in memory and never stored in the history. */
 import { sql } from 'kysely'
-import type { Reading } from './subjects.ts'
+import type { Reading } from './reading.ts'
 
 export type SecretsOf = (reading: Reading, id: string) => Promise<Readonly<Record<string, string>>>
 
@@ -31,7 +31,7 @@ export const readSecrets = {
   ad_account: sealed('ad_accounts', { credentials: 'credential' }),
   spend_account: sealed('spend_accounts', { access_token: 'token' }),
   /** The secret for copies is stored only as a hash, and the webhook's own secret never changes. */
-  async bot(reading, id) {
+  bot: async (reading: Reading, id: string) => {
     const { rows } = await sql<{ hash: string }>`
       select encode(h.secret_hash, 'hex') as hash from bot_hooks h
       join bots b on b.org_id = h.org_id and b.id = h.bot_id and b.has_copy_secret

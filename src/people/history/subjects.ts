@@ -8,38 +8,31 @@ import type { Access, Role } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { NIL_ID, toUuid, toWireId } from '../../contract/ids.ts'
 import { Refusal } from '../../contract/refusals.ts'
-import type { Fields, HistoryObject, Snapshot } from '../../ground/history/record.ts'
-import type { Furnished, Ground } from '../../ground/room.ts'
+import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
+import type { Furnished } from '../../ground/room.ts'
 import { readOther } from './other-subjects.ts'
+import type { Reading } from './reading.ts'
 import { readSecrets, type SecretsOf } from './secrets.ts'
 
-/** The workspace, the person or the owner of the key who acts, and the transaction to read in. */
-export type Reading = Ground & {
-  readonly org_id: number
-  readonly organization_id: string
-  readonly user_id: string
-  readonly session_id: string
-}
-
-type Ask = (name: string, call?: { params?: object; query?: object }) => Promise<Fields | undefined>
-type Read = (ask: Ask, id: string, reading: Reading) => Promise<Fields | undefined>
+type Ask = (name: string, call?: { params?: object; query?: object }) => Promise<ObjectFields | undefined>
+type Read = (ask: Ask, id: string, reading: Reading) => Promise<ObjectFields | undefined>
 
 type Subject = {
   /** The endpoint that answers with it, whose role may see it. */
   readonly by: string
   readonly read: Read
-  readonly name: (fields: Fields) => string
+  readonly name: (fields: ObjectFields) => string
   readonly without: readonly string[]
   readonly secrets?: SecretsOf
   /** The person whose own object it is. */
-  readonly onlyFor?: (fields: Fields, reading: Reading) => string | null
+  readonly onlyFor?: (fields: ObjectFields, reading: Reading) => string | null
 }
 
 /** Objects that an endpoint answers with by their id. */
 const one = (by: string, without = '', rest: Partial<Subject> = {}): Subject => ({
   by,
   read: (ask, id) => ask(by, { params: { id: toWireId(id) } }),
-  name: ({ name }) => String(name ?? ''),
+  name: ({ name }) => text(name),
   without: ['updated_at', ...without.split(' ')],
   ...rest,
 })
@@ -49,7 +42,7 @@ const listed = (by: string, without = '', rest: Partial<Subject> = {}): Subject 
   one(by, without, {
     async read(ask, id) {
       const page = (await ask(by, { query: { limit: 1, cursor: idAfter(id) } }))?.['data']
-      return (page as Fields[] | undefined)?.find(row => row['id'] === toWireId(id))
+      return (page as ObjectFields[] | undefined)?.find(row => row['id'] === toWireId(id))
     },
     ...rest,
   })
@@ -71,7 +64,8 @@ const withHours =
 const ofWorkspace = (by: string, without = '', rest: Partial<Subject> = {}): Subject =>
   one(by, without, { read: ask => ask(by), name: () => '', ...rest })
 
-const day = (at: unknown): string => String(at).slice(0, 10)
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+const day = (at: unknown): string => text(at).slice(0, 10)
 
 const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>, Subject> = {
   campaign: one('readCampaign', 'url filled_url unknown_macros warnings', {
@@ -83,22 +77,22 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>,
   click_flow: one('readClickFlow', 'is_draft_published campaigns draft_tag problems'),
   traffic_source: one('readTrafficSource', 'postback campaigns'),
   postback: one('readPostbackRule', 'unknown_macros', {
-    name: ({ event_type, url }) => `${event_type} ${URL.parse(String(url))?.host ?? ''}`.trim(),
+    name: ({ event_type, url }) => `${text(event_type)} ${URL.parse(text(url))?.host ?? ''}`.trim(),
   }),
   network: one('readNetwork', 'postback_url token_withheld offer_parameter waiting last_received_at', {
     secrets: readSecrets.network,
   }),
   cap: listed('listCaps', 'object_name state used reserved over_by reached_at counted_from resets_at', {
-    name: ({ object_name }) => String(object_name ?? ''),
+    name: ({ object_name }) => text(object_name),
   }),
   domain: one('readDomain', 'unicode_name status records check certificate flagged campaigns last_visit_at proven_at'),
   bot: one(
     'readBot',
     'link hook_state hook_error hook_host hook_checked_at pending_updates last_error former_host guarded_at token_state unanswered_payments stars_looked_at silent_until send_after last_update_at',
-    { name: ({ username }) => `@${username}`, secrets: readSecrets.bot },
+    { name: ({ username }) => `@${text(username)}`, secrets: readSecrets.bot },
   ),
   channel: one('readChannel', 'is_public state state_reason member_count pool checked_at', {
-    name: ({ title }) => String(title ?? ''),
+    name: ({ title }) => text(title),
   }),
   broadcast: one('readBroadcast', 'message_fault recipients counts pace afterwards started_at ended_at pause_reason'),
   ad_account: one('readAdAccount', 'credential_hint state_reason state_changed_at', {
@@ -107,12 +101,14 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>,
   spend_account: one(
     'readSpendAccount',
     'token_hint timezone currency synced_at next_sync_at is_syncing fault last_30_days unmatched days',
-    { secrets: readSecrets.spend_account, name: ({ name, external_id }) => String(name || external_id) },
+    { secrets: readSecrets.spend_account, name: ({ name, external_id }) => text(name) || text(external_id) },
   ),
   spread: listed('listSpreads', 'counting taken_back_at taken_back_by', {
     async read(ask, id) {
       const page = (await ask('listSpreads', { query: { limit: 1, cursor: idAfter(id) } }))?.['data']
-      return (page as Fields[] | undefined)?.find(row => row['id'] === toWireId(id) && row['taken_back_at'] === null)
+      return (page as ObjectFields[] | undefined)?.find(
+        row => row['id'] === toWireId(id) && row['taken_back_at'] === null,
+      )
     },
     name: ({ from, to }) => `${day(from)} to ${day(to)}`,
   }),
@@ -130,7 +126,7 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>,
   }),
   member: listed('listMembers', 'image has_second_factor is_you'),
   invitation: listed('listInvitations', 'state has_link', {
-    name: ({ email }) => String(email),
+    name: ({ email }) => text(email),
     secrets: async () => ({ link: '' }),
   }),
   api_key: listed('listKeys', 'last_used_at permission_state organization is_yours', {
@@ -142,7 +138,7 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>,
 }
 
 /** A key with its grant; a revoked one is gone. */
-async function readKey(ask: Ask, id: string): Promise<Fields | undefined> {
+async function readKey(ask: Ask, id: string): Promise<ObjectFields | undefined> {
   const key = await listed('listKeys').read(ask, id, {} as Reading)
   if (key === undefined || key['state'] === 'revoked') return undefined
   const grant = await ask('readGrant', { params: { id: toWireId(id) } })
@@ -152,14 +148,14 @@ async function readKey(ask: Ask, id: string): Promise<Fields | undefined> {
 }
 
 /** Inside of a write it locks the balance, so that no conversion is charged between the two readings. */
-async function readBilling(_ask: Ask, _id: string, { db, org_id }: Reading): Promise<Fields | undefined> {
-  const { rows } = await sql<Fields>`
+async function readBilling(_ask: Ask, _id: string, { db, org_id }: Reading): Promise<ObjectFields | undefined> {
+  const { rows } = await sql<ObjectFields>`
     select balance, price_per_person, hold_when_empty, low_balance_threshold from balances
     where org_id = ${org_id} ${db.isTransaction ? sql`for update` : sql``}`.execute(db)
   return rows[0]
 }
 
-/** The lowest role that may read objects of each kind. */
+/** Opens the reading of objects by the endpoints of all rooms. */
 export function openSubjects(furnished: readonly Furnished[]) {
   const byName = new Map(furnished.map(each => [each.name, each]))
   const named = (name: string): Furnished => {
@@ -176,7 +172,7 @@ export function openSubjects(furnished: readonly Furnished[]) {
       const { endpoint, deed } = named(name)
       try {
         const reply = await (deed as Deed)(asOwner(reading), { params, query, body: undefined })
-        return JSON.parse(JSON.stringify(z.encode(endpoint.reply as z.ZodType, reply))) as Fields
+        return JSON.parse(JSON.stringify(z.encode(endpoint.reply as z.ZodType, reply))) as ObjectFields
       } catch (error) {
         if (error instanceof Refusal && error.status === 404) return undefined
         throw error
@@ -187,7 +183,7 @@ export function openSubjects(furnished: readonly Furnished[]) {
     /** The role that the kind's own endpoint asks for. */
     roleFor: (kind: HistoryKind): Role => roleOf(named(subjectOf(kind)?.by ?? 'readOffer').endpoint.access),
     /** The object as it is in the transaction; undefined if there is none. */
-    async read(reading: Reading, object: HistoryObject): Promise<Snapshot | undefined> {
+    async read(reading: Reading, object: HistoryObject): Promise<ObjectSnapshot | undefined> {
       const subject = subjectOf(object.kind)
       if (subject === undefined) return await readOther(reading, object)
       const id = object.id ?? NIL_ID

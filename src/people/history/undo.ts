@@ -8,7 +8,13 @@ import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
-import { type Fields, type HistoryObject, keyOf, lockHistory, type Snapshot } from '../../ground/history/record.ts'
+import {
+  type ObjectFields,
+  type HistoryObject,
+  objectKey,
+  lockHistory,
+  type ObjectSnapshot,
+} from '../../ground/history/record.ts'
 import { type Context, type Furnished, idOf } from '../../ground/room.ts'
 import { restorePostbackRule } from '../../outgoing/postbacks/postbacks.ts'
 import { restoreCap } from '../../traffic/caps/caps.ts'
@@ -22,7 +28,8 @@ import { requireNeeds, requireUnnamed } from './needs.ts'
 import { callsFor, type PutBackCall, RESTORABLE, whyNever } from './plans.ts'
 import { readingOf, type Recorder } from './recorder.ts'
 import { isAtLeast, type StoredRow, visibleRows } from './rows.ts'
-import type { Reading, Subjects } from './subjects.ts'
+import type { Reading } from './reading.ts'
+import type { Subjects } from './subjects.ts'
 
 type UndoContext = Context<typeof api.undoChange>
 type Verdict = api.HistoryRow['cannot_undo']
@@ -63,7 +70,7 @@ const LONGEST = 200
 const shown = (value: unknown): string => JSON.stringify(value ?? null).slice(0, LONGEST)
 
 /** Refuses `changed_since` unless every field has the value that the row's change wrote. */
-function requireUnchanged({ change, fields, object_name }: StoredRow, now: Snapshot | undefined): void {
+function requireUnchanged({ change, fields, object_name }: StoredRow, now: ObjectSnapshot | undefined): void {
   if (change === 'deleted' && now !== undefined)
     refuse('changed_since', { error: `${object_name}: it exists again, and this change deleted it` })
   for (const field of change === 'deleted' ? [] : fields) {
@@ -101,14 +108,14 @@ async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: 
 const isArchivable = (kind: HistoryKind): boolean => ['campaign', 'offer', 'landing', 'click_flow'].includes(kind)
 
 /** The offer or the campaign of a deleted cap, as a reference. */
-function capObject({ fields }: StoredRow): Fields {
+function capObject({ fields }: StoredRow): ObjectFields {
   const was = (name: string) =>
     fields.flatMap(field => (field.name === name && 'before' in field ? [field.before] : []))[0]
   return { [`${String(was('object'))}_id`]: was('object_id') }
 }
 
 /** What the history knows about putting rows back. */
-export type Verdicts = ReturnType<typeof openVerdicts>
+export type UndoVerdicts = ReturnType<typeof openVerdicts>
 
 export function openVerdicts(subjects: Subjects) {
   /** The reason that no later change can lift. */
@@ -143,10 +150,10 @@ export function openVerdicts(subjects: Subjects) {
 
 /** Reads each object once: the rows of a page are often about a few objects. */
 function readingOnce(subjects: Subjects): Pick<Subjects, 'read'> {
-  const known = new Map<string, Promise<Snapshot | undefined>>()
+  const known = new Map<string, Promise<ObjectSnapshot | undefined>>()
   return {
     read(reading, object) {
-      const key = keyOf(object)
+      const key = objectKey(object)
       const found = known.get(key) ?? subjects.read(reading, object)
       known.set(key, found)
       return found
@@ -159,23 +166,31 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
   return { ...row, actor, fields: [...fields] as api.HistoryRow['fields'] }
 }
 
-/** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
-export function undoDeed(subjects: Subjects, recorder: Recorder, verdicts: Verdicts, furnished: readonly Furnished[]) {
-  const byName = new Map(furnished.map(one => [one.name, one]))
+/** Runs an endpoint as the caller, with the role that it asks for. */
+async function perform(
+  { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
+  context: UndoContext,
+  { endpoint: name, params = {}, body }: PutBackCall,
+): Promise<void> {
+  const one = byName.get(name)
+  if (one === undefined) throw new Error(`the history puts back by ${name}, which is no endpoint`)
+  const { access, body: schema } = one.endpoint
+  const needed = access !== 'anyone' && access.session !== undefined ? access.session : 'owner'
+  if (needed !== 'person' && !isAtLeast(context.actor.role, needed))
+    refuse('role_forbidden', { error: `this needs the role ${needed}` })
+  const read = schema?.safeParse(body)
+  if (read?.success === false) refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
+  await recorder.run(one, context, { params, query: {}, body: read?.data })
+}
 
-  /** Runs an endpoint as the caller, with the role that it asks for. */
-  async function perform(context: UndoContext, { endpoint: name, params = {}, body }: PutBackCall): Promise<void> {
-    const one = byName.get(name)
-    if (one === undefined) throw new Error(`the history puts back by ${name}, which is no endpoint`)
-    const { access, body: schema } = one.endpoint
-    const needed = access !== 'anyone' && access.session !== undefined ? access.session : 'owner'
-    if (needed !== 'person' && !isAtLeast(context.actor.role, needed))
-      refuse('role_forbidden', { error: `this needs the role ${needed}` })
-    const read = schema?.safeParse(body)
-    if (read?.success === false)
-      refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
-    await recorder.run(one, context, { params, query: {}, body: read?.data })
-  }
+/** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
+export function undoDeed(
+  subjects: Subjects,
+  recorder: Recorder,
+  verdicts: UndoVerdicts,
+  furnished: readonly Furnished[],
+) {
+  const byName = new Map(furnished.map(one => [one.name, one]))
 
   async function putBack(context: UndoContext, reading: Reading, row: StoredRow): Promise<void> {
     const calls = await planFor(subjects, reading, row)
@@ -184,7 +199,7 @@ export function undoDeed(subjects: Subjects, recorder: Recorder, verdicts: Verdi
     const act = { ...context.act, undoes: (of: HistoryObject) => (isOf(of) ? row.id : undefined) }
     const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
     if (restore === undefined) {
-      for (const call of calls) await perform({ ...context, act }, call)
+      for (const call of calls) await perform({ recorder, byName }, { ...context, act }, call)
       return
     }
     if (!isAtLeast(context.actor.role, 'admin')) refuse('role_forbidden', { error: 'this needs the role admin' })

@@ -11,10 +11,10 @@ import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/t
 import { zoneWords } from '../zone.ts'
 import { actorInWords, kindInWords, valueInWords } from './words.ts'
 
-export type Change = z.input<typeof HistoryRow>
+type ChangeRow = z.input<typeof HistoryRow>
 
 /** The table of changes. `isOfOne`: all are of one object, which needs no column. */
-export function Changes({ rows, isOfOne = false }: { rows: readonly Change[]; isOfOne?: boolean }) {
+export function Changes({ rows, isOfOne = false }: { rows: readonly ChangeRow[]; isOfOne?: boolean }) {
   return (
     <Table caption="Changes">
       <thead>
@@ -60,7 +60,7 @@ export function Changes({ rows, isOfOne = false }: { rows: readonly Change[]; is
   )
 }
 
-function ObjectName({ row: { kind, object_id, object_name } }: { row: Change }) {
+function ObjectName({ row: { kind, object_id, object_name } }: { row: ChangeRow }) {
   if (object_id === null) return object_name
   return (
     <Link to="/history" search={{ kind, id: object_id }} className="block truncate font-medium hover:underline">
@@ -69,7 +69,7 @@ function ObjectName({ row: { kind, object_id, object_name } }: { row: Change }) 
   )
 }
 
-function Differences({ row: { change, fields, undoes_id } }: { row: Change }) {
+function Differences({ row: { change, fields, undoes_id } }: { row: ChangeRow }) {
   const before = undoes_id === null ? '' : 'Put back: '
   if (change !== 'changed') return `${before}${change === 'created' ? 'Created' : 'Deleted'}`
   return (
@@ -92,7 +92,7 @@ function Differences({ row: { change, fields, undoes_id } }: { row: Change }) {
   )
 }
 
-const titleOf = (field: Change['fields'][number]): string | undefined =>
+const titleOf = (field: ChangeRow['fields'][number]): string | undefined =>
   'is_secret' in field ? undefined : `${valueInWords(field.before)} → ${valueInWords(field.after)}`
 
 const REASONS = {
@@ -102,7 +102,7 @@ const REASONS = {
   undo_needs: 'An object that it needs was deleted.',
 } as const
 
-function PutBack({ row, rows }: { row: Change; rows: readonly Change[] }) {
+function PutBack({ row, rows }: { row: ChangeRow; rows: readonly ChangeRow[] }) {
   const confirm = useConfirm()
   const client = useQueryClient()
   const act = rows.filter(({ act_id }) => act_id === row.act_id)
