@@ -91,6 +91,7 @@ export const exportHistory = endpoint({
   description: `${about} The plain fields of the rows, at most ${MOST_HISTORY_LINES.toLocaleString('en-US')} lines. cannot_undo tells only what does not depend on the present values.`,
   query: z.object(filters),
   file: 'text/csv',
+  status: 200,
   refuses: ['invalid_window', 'too_many_lines'],
 })
 
