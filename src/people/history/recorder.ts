@@ -82,7 +82,8 @@ export function openRecorder(subjects: Subjects): Recorder {
       if (typeof kind !== 'string') return await act(full(context, context.db), call)
       const write = writeOf(context, call)
       const place = await placeOfWrite(context, kind, write)
-      if (place === undefined) return await runNew(act, kind, context, call)
+      if (place === undefined)
+        return await runNew(subjects, kind, context, async trx => await act(full(context, trx), call))
       const objects: Objects<unknown> = async (trx, result) => [
         ...mainObject(kind, { ...write, ...place, result: result as Write['result'] }),
         ...(result === undefined ? await alsoTouched(trx, place.org_id, kind, write) : []),
@@ -90,19 +91,24 @@ export function openRecorder(subjects: Subjects): Recorder {
       return await record(context, place, objects, async trx => await act(full(context, trx), call))
     },
   }
+}
 
-  /** A new organization, whose number is known only once it exists. */
-  async function runNew(act: AnyDeed, kind: HistoryKind, context: DeedContext, call: DecodedCall): Promise<unknown> {
-    return await inOneTransaction(context.db, async trx => {
-      const result = (await act(full(context, trx), call)) as Write['result']
-      const place = await organizationOf(trx, String(result?.['id']))
-      if (place === undefined || kind !== 'organization') return result
-      const object = { kind, id: place.organization_id }
-      const after = await subjects.read(readingOf(context, place, trx), object)
-      await recordChanges(trx, place.org_id, context.act, [{ ...object, before: undefined, after }])
-      return result
-    })
-  }
+/** Runs the deed of a new organization, whose number is known only once it exists. */
+async function runNew(
+  subjects: Subjects,
+  kind: HistoryKind,
+  context: DeedContext,
+  act: (trx: Transaction<Tables>) => Promise<unknown>,
+): Promise<unknown> {
+  return await inOneTransaction(context.db, async trx => {
+    const result = (await act(trx)) as Write['result']
+    const place = await organizationOf(trx, String(result?.['id']))
+    if (place === undefined || kind !== 'organization') return result
+    const object = { kind, id: place.organization_id }
+    const after = await subjects.read(readingOf(context, place, trx), object)
+    await recordChanges(trx, place.org_id, context.act, [{ ...object, before: undefined, after }])
+    return result
+  })
 }
 
 /** The objects as they are in the transaction, by their keys. */
