@@ -17,28 +17,28 @@ import { z } from 'zod'
 import { type Endpoint, type FileType, isReading, routeOf } from '../contract/endpoint.ts'
 import { historyKindOf } from '../contract/history.ts'
 import { newId, NIL_ID } from '../contract/ids.ts'
-import type { RefusalName } from '../contract/refusal-catalogue.ts'
-import { type RefusalDetail, refuse } from '../contract/refusals.ts'
+import { refuse } from '../contract/refusals.ts'
 import { askingFor } from '../ground/db/slow-queries.ts'
 import type { HistoryActor } from '../ground/history/record.ts'
 import { dashboardOrigin } from '../ground/network.ts'
 import type { Answer, Furnished, Ground, Host, Visit } from '../ground/room.ts'
 import type { DecodedCall, DeedContext, Recorder } from '../people/history/recorder.ts'
 import { logAccess, requestIds } from './access-log.ts'
-import { answerBrokenRequest, answerRefusal, issueWords } from './answer.ts'
+import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
-import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
+import type { Once } from './once.ts'
 import { NosniffResponse } from './nosniff.ts'
 import { type Actor, permit, type Memberships } from './permit.ts'
 import type { Quotas } from './quota.ts'
-import { BODY_LIMIT, headerText, readJson } from './read.ts'
+import { BODY_LIMIT, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { countEarly, countPlainVisits, isPlainVisit, measureRequests } from './request-metrics.ts'
 import { withRoundings } from './rounding.ts'
+import { idempotencyKeyOf, parsedBody, parsedQuery, type SentQuery, withFaults } from './sent.ts'
 import { corrected } from './spelling.ts'
-import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
+import { type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
 
 declare module 'fastify' {
@@ -248,49 +248,6 @@ function historyActor(actor: Actor, tool: ToolCall | undefined): HistoryActor {
   if (actor === undefined) return { kind: 'person', id: NIL_ID }
   if (!('kind' in actor) || actor.kind === 'member') return { kind: 'person', id: actor.user_id }
   return { kind: 'key', id: actor.key_id, tool: tool?.tool ?? null, host: tool?.host ?? null }
-}
-
-/** The objection to a tool's arguments, joined with the validation errors of the other fields, so that the caller can fix all at once. */
-function withFaults(
-  { error, hint, covers }: ArgumentObjection,
-  { query, body }: Endpoint,
-  request: FastifyRequest,
-): RefusalDetail {
-  const read = query?.safeParse(request.query) ?? body?.safeParse(request.body)
-  const faults = read?.error?.issues.filter(({ path }) => !covers.includes(String(path[0]))) ?? []
-  const words = faults.length === 0 ? [] : [issueWords(faults)]
-  return { error: [error, ...words].join('; '), ...(hint === undefined ? {} : { hint }) }
-}
-
-type SentQuery = Readonly<Record<string, string | string[]>>
-
-/** The decoded query. Refuses a parameter that is sent twice but takes one value, because it is unclear which one is meant. */
-function parsedQuery(schema: z.ZodType, sent: SentQuery): unknown {
-  const read = schema.safeParse(sent)
-  if (read.success) return read.data
-  const twice = new Set(read.error.issues.map(({ path }) => String(path[0])).filter(name => Array.isArray(sent[name])))
-  if (twice.size === 0) throw read.error
-  return refuse('invalid_request', { error: `${[...twice].join(', ')}: must be sent once` })
-}
-
-function parsedBody(schema: z.ZodType, sent: unknown, misfit: RefusalName = 'invalid_request'): unknown {
-  const read = schema.safeParse(sent)
-  return read.success ? read.data : refuse(misfit, { error: issueWords(read.error.issues) })
-}
-
-function idempotencyKeyOf(request: FastifyRequest): string | undefined {
-  const sent = request.headers['idempotency-key']
-  if (sent === undefined) return undefined
-  // Node joins repeated headers, so only the raw list distinguishes two keys from one that contains a comma.
-  const times = request.raw.rawHeaders.filter(
-    (name, at) => at % 2 === 0 && name.toLowerCase() === 'idempotency-key',
-  ).length
-  const key = headerText(String(sent))
-  if (times > 1 || key.length < 1 || Array.from(key).length > IDEMPOTENCY_KEY_LENGTH)
-    refuse('invalid_request', {
-      error: `Idempotency-Key: must be sent once, with 1 to ${IDEMPOTENCY_KEY_LENGTH} characters`,
-    })
-  return key
 }
 
 function receiveVisits(

@@ -5,10 +5,11 @@
  */
 import { join } from 'node:path'
 import type pg from 'pg'
+import type { Logger } from 'pino'
 import { timeOfId } from '../../contract/ids.ts'
 import { openSharded } from '../../ground/db/sharing.ts'
 import type { Deed, Ground } from '../../ground/room.ts'
-import { openRounds } from '../../ground/rounds.ts'
+import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { type InviteLinks, openInviteLinks } from '../../traffic/invite-links/open.ts'
 import { openSpending } from '../../traffic/caps/spending.ts'
@@ -20,7 +21,7 @@ import { type FoundClicks, openFoundClicks } from './found.ts'
 import { organizationOfClick } from './click-id.ts'
 import { openGeo } from './geo.ts'
 import { openIpHashes } from './ip.ts'
-import { openJournal } from './journal.ts'
+import { type Journal, openJournal } from './journal.ts'
 import { type ClicksState, measureClicks } from './metrics.ts'
 import { openOutage } from './outage.ts'
 import { keepPartitions } from '../../ground/db/partitions.ts'
@@ -79,9 +80,7 @@ export async function openClicks(
   const partitions = await keepPartitions(database.schema, 'clicks', log)
   const ipHashes = await openIpHashes(db, log)
   const journal = await openJournal(join(config.dataDir, 'journal'), log, config.journalReserveMb * 1_048_576)
-  const reserve = openRounds('clicks/reserve', RESERVE_MS, journal.setAside, error =>
-    log.warn({ err: error }, 'could not set the reserve of the journal aside; retrying'),
-  )
+  const reserve = keepReserve(journal, log)
   const isSharded = openSharded(pool)
   const outage = openOutage({ pool, away: database.away, journal, log, isSharded })
   const storing = { pool, clickKey: secrets.clickKey, outage, log, isSharded }
@@ -98,11 +97,8 @@ export async function openClicks(
   const storage = { batches, joining, found, unfilled, secrets }
   const parts = { live, places, spending, links, view, countryOf, ipHashes, usdPerUnit, ...storage }
   const receive = redirector(parts)
-  const state = () => ({
-    ...sumOf(batches.state(), joining.state()),
-    ...journal.state(),
-    is_down: outage.isDown(),
-  })
+  const counts = () => sumOf(batches.state(), joining.state())
+  const state = () => ({ ...counts(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
   return {
     visit: (_ground, visit) => receive(visit),
@@ -134,6 +130,11 @@ export async function openClicks(
 
 /** How soon the reserve is set aside again once the disk has room. */
 const RESERVE_MS = 10_000
+
+const keepReserve = (journal: Journal, log: Logger): Rounds =>
+  openRounds('clicks/reserve', RESERVE_MS, journal.setAside, error =>
+    log.warn({ err: error }, 'could not set the reserve of the journal aside; retrying'),
+  )
 
 /** Organization by organization, because each has keys of its own. */
 async function storeJoining(pool: pg.Pool, clicks: readonly Click[], isAgain: boolean): Promise<void> {
