@@ -98,7 +98,7 @@
         const body = (report = JSON.stringify({ t, u, r: document.referrer, c: isLoad ? known() : undefined }))
         post(path, body).then(answer => {
           if (isAllowed && token === t) {
-            id = sluice.click_id = (answer && answer.click_id) || null
+            id = shown.click_id = (answer && answer.click_id) || null
             if (answer === false) token = undefined
             if (answer !== null) {
               report = undefined
@@ -121,7 +121,7 @@
       // A longer address would be refused.
       return `${base}o/v/${token}?k=${campaign}&u=${text(location.href.slice(0, 3000))}&r=${text(document.referrer.slice(0, 500))}`
     }
-    const sluice = (window.sluice = {
+    const shown = (window.sluice = {
       click_id: null,
       visit: () => visit(),
       consent(isGiven) {
@@ -130,7 +130,7 @@
         if (isAllowed && !wasAllowed) void visit(true)
         if (isAllowed) return
         id = token = report = undefined
-        sluice.click_id = null
+        shown.click_id = null
         drop(KEY)
         drop(TOKEN)
         keepCookie('', 0)
