@@ -187,7 +187,7 @@ export const deleteSpendAccount = endpoint({
 export const syncSpendAccount = endpoint({
   route: 'POST /api/spend-accounts/:id/sync',
   access: { session: 'admin' },
-  history: { none: 'it makes the account due; what is read then is recorded as an account sync' },
+  history: { none: 'it makes the account due; amounts that Sluice reads itself are not in the history' },
   summary: 'Read a spend account now',
   description:
     'It is read within seconds; next_sync_at, is_syncing and fault show the result. Reading the same spend again changes nothing.',
