@@ -425,6 +425,26 @@ test('bots, channels, subscribers and broadcasts', async () => {
   await walk('rotateCopySecret', [String(copy['id'])], undefined, { copy_secret: 'secret' })
 })
 
+test('an AI host that is connected is a new key', async () => {
+  const { house, owner } = ground
+  const redirect_uri = 'http://127.0.0.1:33418/callback'
+  const registration = { client_name: 'Claude', redirect_uris: [redirect_uri], token_endpoint_auth_method: 'none' }
+  const headers = { host: new URL(PUBLIC).host }
+  const client = await house.call('POST', '/oauth/register', { headers, body: registration })
+  assert.equal(client.statusCode, 201, client.body)
+  const request = {
+    client_id: String(client.data()['client_id']),
+    redirect_uri,
+    response_type: 'code',
+    code_challenge: 'x'.repeat(43),
+    code_challenge_method: 'S256',
+    resource: `${PUBLIC}/mcp`,
+  }
+  const grant = { organization_id: owner.organization_id, read: ['clicks'], write: [], delete: [] }
+  const { row } = await walk('createConnection', [], { request, grant }, 'created')
+  assert.ok(row.fields.some(({ name, after: is }) => name === 'name' && is === 'Claude'))
+})
+
 test('every operation that the history records was walked', () => {
   const recorded = ground.house.furnished.filter(({ endpoint }) => historyKindOf(endpoint.history) !== undefined)
   assert.deepEqual(

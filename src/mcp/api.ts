@@ -52,6 +52,7 @@ export const callTools = endpoint({
 export const callToolsAsConnection = endpoint({
   route: 'POST /mcp',
   access: { key: 'any' },
+  history: { none: 'the route of each tool records what the tool changes' },
   summary: 'Model Context Protocol for AI hosts that a person connected by OAuth',
   description:
     'The same tools as `POST /api/mcp`, with an access token instead of a key: `Authorization: Bearer …`. Without a good token the answer is 401 with ' +

@@ -4,10 +4,11 @@ import { after, before, test } from 'node:test'
 import { type TestHouse, seedKey, useHouse } from '../../../tests/support/house.ts'
 import { clicksOf, pagesOf, SITE } from '../../../tests/support/pages.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { BROWSER } from '../../../tests/support/visits.ts'
+import { aClick, BROWSER } from '../../../tests/support/visits.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 import { mintClickId } from '../clicks/click-id.ts'
+import { storeClicks } from '../clicks/store.ts'
 
 let house: TestHouse
 let owner: SignedIn
@@ -256,11 +257,11 @@ test('what is not a conversion of a listed site on a young click of a living cam
     assert.equal(await codeOf(report(click, body)), 400, JSON.stringify(body))
   const foreign = await report(click, { type: 'lead' }, { origin: 'https://evil.example' })
   assert.deepEqual([foreign.statusCode, foreign.data()['code']], [403, 'site_not_listed'])
-  const old = mintClickId(house.ground.secrets.clickKey, owner.org_id, Date.now() - 31 * 86_400_000)
-  await house.database.worker.query(
-    'insert into clicks (org_id, id, campaign_id, status, stages, tracked, test, suppressed_delivery) values ($1, $2, $3, 0, 1, true, false, false)',
-    [owner.org_id, old, toUuid(id)],
-  )
+  const { clickKey } = house.ground.secrets
+  const old = mintClickId(clickKey, owner.org_id, Date.now() - 31 * 86_400_000)
+  await storeClicks(house.database.clicks, [
+    aClick(clickKey, owner.org_id, { id: old, campaign_id: toUuid(id) ?? null }),
+  ])
   for (const unknown of [toWireId(old), toWireId(mintClickId(house.ground.secrets.clickKey, owner.org_id)), 'nonsense'])
     assert.equal(await codeOf(report(unknown, { type: 'lead' })), 404, unknown)
   assert.deepEqual(await eventsOf(click), [])

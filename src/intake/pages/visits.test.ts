@@ -5,10 +5,11 @@ import { eventually } from '../../../tests/support/eventually.ts'
 import { type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { clicksOf, pagesOf, pageToken, SITE } from '../../../tests/support/pages.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
-import { BROWSER } from '../../../tests/support/visits.ts'
+import { aClick, BROWSER } from '../../../tests/support/visits.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 import { mintClickId } from '../clicks/click-id.ts'
+import { storeClicks } from '../clicks/store.ts'
 
 let house: TestHouse
 let owner: SignedIn
@@ -142,11 +143,11 @@ test('a reload is no visit; a reload with another id of the source, or after hal
   assert.notEqual(ref, first)
   const visitors = (await clicksOf(house, id)).map(({ visitor_id }) => visitor_id)
   assert.equal(new Set(visitors).size, 1, 'they are of one visitor')
-  const old = mintClickId(house.ground.secrets.clickKey, owner.org_id, Date.now() - 31 * 60_000)
-  await house.database.worker.query(
-    `insert into clicks (org_id, id, campaign_id, status, stages, tracked, test, suppressed_delivery) values ($1, $2, $3, 0, 1, true, false, false)`,
-    [owner.org_id, old, toUuid(id)],
-  )
+  const { clickKey } = house.ground.secrets
+  const old = mintClickId(clickKey, owner.org_id, Date.now() - 31 * 60_000)
+  await storeClicks(house.database.clicks, [
+    aClick(clickKey, owner.org_id, { id: old, campaign_id: toUuid(id) ?? null }),
+  ])
   assert.notEqual(idOf(await pages.report(key, { u: `${SITE}/`, c: toWireId(old) })), toWireId(old))
 })
 

@@ -29,10 +29,10 @@ export function Changes({ rows, isOfOne = false }: { rows: readonly ChangeRow[];
       <tbody>
         {rows.map(row => (
           <Row key={row.id}>
-            <RowHead stay className="align-top font-normal!">
+            <RowHead stay className="py-2 align-top font-normal!">
               {exactMoment(row.created_at)}
             </RowHead>
-            <Cell className="align-top" title={row.actor.tool ?? undefined}>
+            <Cell className="py-2 align-top" title={row.actor.tool ?? undefined}>
               {row.actor.id === null ? (
                 actorInWords(row.actor)
               ) : (
@@ -42,12 +42,12 @@ export function Changes({ rows, isOfOne = false }: { rows: readonly ChangeRow[];
               )}
             </Cell>
             {!isOfOne && (
-              <Cell className="max-w-64 align-top">
+              <Cell className="max-w-64 py-2 align-top">
                 <span className="block text-sm text-ink-soft">{kindInWords(row.kind)}</span>
                 <ObjectName row={row} />
               </Cell>
             )}
-            <Cell className="align-top">
+            <Cell className="py-2 align-top">
               <Differences row={row} />
             </Cell>
             <ActionCell>
