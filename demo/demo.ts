@@ -18,7 +18,7 @@ const log = pino({ level: 'warn', base: {} }, pino.destination(2))
 /** The database of a Sluice that may be running: its server is shared, and stopped afterwards only if it was started here. */
 async function shareNodes(config: Config): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return openNodes(config, log)
-  const embedded = await startPostgres({ dataDir: config.dataDir, log, alone: false })
+  const embedded = await startPostgres({ dataDir: config.dataDir, archiveDir: config.archiveDir, log, alone: false })
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 
@@ -27,6 +27,9 @@ const addressOf = ({ baseUrl, host, port }: Config): string => {
   const name = ['127.0.0.1', '0.0.0.0', '::', '::1', 'localhost'].includes(host) ? 'localhost' : host
   return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
+
+/** Longer than the largest insert takes on a cluster. */
+const PATIENCE_MS = 120_000
 
 /** Whether a Sluice with the demo's database answers there, another one, or nothing. Only the first accepts the new key. */
 async function whoAnswers(address: string, secret: string): Promise<Answering> {
@@ -53,7 +56,7 @@ async function run(): Promise<void> {
   const nodes = await shareNodes(config)
   open.defer(() => nodes.close())
   await migrateNodes(nodes)
-  const database: Database = connect(nodes.addresses, { log, name: 'sluice demo' })
+  const database: Database = connect(nodes.addresses, { log, name: 'sluice demo', patience_ms: PATIENCE_MS })
   open.defer(() => database.close())
   const db = database.kysely
   const secrets = await openSecrets(config, db)

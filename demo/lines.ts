@@ -2,6 +2,7 @@
 import { DAY_MS } from '../src/contract/days.ts'
 import { toWireId } from '../src/contract/ids.ts'
 import type { Right } from '../src/contract/rights.ts'
+import { PAGE_HOSTS } from './page-hosts.ts'
 import { EMAIL, NAME } from './workspace.ts'
 
 /** What answers at the address: a Sluice with the demo, one with other data, or nothing. */
@@ -15,6 +16,8 @@ export type DemoSummary = {
   /** A click for the conversion, and the public key of a campaign. */
   click_id: string
   campaignKey: string
+  /** The public key of the campaign whose pages count visits. */
+  pageKey: string
   clicks: number
   conversions: number
   wasThere: boolean
@@ -55,6 +58,9 @@ curl -sw '\\n' ${withKey} -H 'content-type: application/json' -d '${conversion}'
 # An AI host: Claude Code, or as settings for other hosts (docs/mcp.md)
 claude mcp add --transport http sluice ${address}/api/mcp --header 'x-api-key: ${key.secret}'
 ${JSON.stringify({ mcpServers: { sluice: { url: `${address}/api/mcp`, headers: { 'x-api-key': key.secret } } } })}
+
+# A page that counts its visits itself: open http://${PAGE_HOSTS[0]}, follow its link, report a conversion
+npm run demo:page -- '${address}' '${demo.pageKey}'
 
 # A click: stored, then redirected with its id
 curl -i '${address}/c/${demo.campaignKey}?sub1=curl'

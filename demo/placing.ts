@@ -107,7 +107,7 @@ type Leading = Pick<LiveCampaign, 'destination' | 'key' | 'offer_id' | 'ad_accou
 
 const LINK_COST: StoredCost = { model: 'link', amount: null, currency: 'USD', max: '1' }
 
-function campaignRow({ org_id, nextId }: Founding, { origin, dearZones }: DemoCampaign, leading: Leading) {
+function campaignRow({ org_id, nextId }: Founding, { origin, dearZones, sites = [] }: DemoCampaign, leading: Leading) {
   const source = sourceOf(origin)
   const fallback_url = 'https://offers.example/closed'
   const cost = dearZones === undefined ? null : LINK_COST
@@ -119,6 +119,8 @@ function campaignRow({ org_id, nextId }: Founding, { origin, dearZones }: DemoCa
     source,
     strict_filter: false,
     cost,
+    sites: [...sites],
+    browser_types: [],
     status: 'active' as const,
   }
 }

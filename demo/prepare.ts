@@ -2,7 +2,7 @@
 import { sql } from 'kysely'
 import { DAY_MS } from '../src/contract/days.ts'
 import type { Ground } from '../src/ground/room.ts'
-import { ensurePartitions } from '../src/intake/clicks/partitions.ts'
+import { ensurePartitions } from '../src/ground/db/partitions.ts'
 import { openFolder } from '../src/reading/reports/fold.ts'
 import { announceChange } from '../src/traffic/campaigns/live.ts'
 import { auditDemo } from './audit.ts'
@@ -56,7 +56,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
   const { config, db, secrets } = ground
   const today = now - (now % DAY_MS)
   const first = today - Math.max(...CAMPAIGNS.map(({ from }) => from)) * DAY_MS
-  await ensurePartitions(ground.database.schema, first, now)
+  await ensurePartitions(ground.database.schema, 'clicks', first, now)
   const { org_id, ids } = await db.transaction().execute(async trx => {
     // Before the transaction, because drawing the traffic can take longer than the pool lets a transaction idle.
     await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx)
@@ -104,9 +104,16 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
 
 /** The values for the printed lines: the counts, a click without a conversion, and a campaign. */
 async function readLineValues({ database }: Ground, org_id: number) {
-  const { rows } = await database.reads.query<{ clicks: number; conversions: number; click_id: string; key: string }>(
+  const { rows } = await database.reads.query<{
+    clicks: number
+    conversions: number
+    click_id: string
+    key: string
+    pageKey: string
+  }>(
     `select (select count(*)::int from clicks where org_id = $1) as clicks,
-       (select count(*)::int from events where org_id = $1) as conversions, c.id as click_id, k.key
+       (select count(*)::int from events where org_id = $1) as conversions, c.id as click_id, k.key,
+       coalesce((select key from campaigns where org_id = $1 and sites <> '{}' and deleted_at is null order by id limit 1), k.key) as "pageKey"
      from clicks c join campaigns k on k.org_id = $1 and k.id = c.campaign_id
      join offers o on o.org_id = $1 and o.id = c.offer_id
      where c.org_id = $1 and c.tracked and c.status <= 1 and o.payout_types @> '{lead}' and k.deleted_at is null

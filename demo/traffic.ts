@@ -157,6 +157,7 @@ function drawClick(
     ad_account_id: account !== undefined && ms >= account.since ? account.id : null,
     bot_id,
     link_id: null,
+    way: null,
     suppressed_delivery: false,
     ...drawCost(campaign, parameters.sub1, ms, !isCrawler),
     ms,

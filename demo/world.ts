@@ -62,6 +62,8 @@ export type DemoCampaign = {
   ownAddress?: string
   /** Its destination: `app` is a Mini App of the bot, `channel` a channel's title; without any of them it is the offer. */
   leadsTo?: { funnel: DemoFunnel } | { flow: DemoFlow } | { app: string } | { channel: string }
+  /** Hosts whose pages count visits of it without a redirect. */
+  sites?: readonly string[]
   /** It names the ad account, so that conversions without the platform's click id are reported too. */
   namesAccount?: true
   /** Clicks on an ordinary day at full spend. */

@@ -87,7 +87,11 @@ test('Sluice starts from the bundled server until one of its sources changes, an
     `import { basename, resolve } from 'node:path'
     export const run = () => console.log(${JSON.stringify(word)}, basename(import.meta.filename), basename(resolve(import.meta.dirname)))`
   const started = async () => (await promisify(execFile)(process.execPath, [join(root, 'src/main.ts')])).stdout.trim()
-  for (const path of ['src/reading/segments/keeping-child.ts', 'src/reading/explore/engine-child.ts']) {
+  for (const path of [
+    'reading/segments/keeping-child.ts',
+    'reading/explore/engine-child.ts',
+    'backup/backup-child.ts',
+  ].map(name => `src/${name}`)) {
     await mkdir(dirname(join(root, path)), { recursive: true })
     await writeFile(join(root, path), '')
   }

@@ -1,17 +1,29 @@
 // The commands of the process: what `npm run migrate`, `backup` and the others do, with or without a running Sluice.
-import { access, readFile } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import type pg from 'pg'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
-import { takeBackup } from './backup/backup.ts'
+import { clusterRefused } from './backup/backup.ts'
+import { removeOldCopies, takeCopy } from './backup/copies.ts'
+import { restoreToMoment } from './backup/moment.ts'
 import { nameBackup, removeOldBackups } from './backup/retention.ts'
 import { checkBackup, checkFolder, restoreBackup } from './backup/restore.ts'
+import { claimRun, hasRuns } from './backup/runs.ts'
+import { checkFolders, runBackup } from './backup/taking.ts'
 import type { Config } from './ground/config.ts'
+import { findArchive } from './ground/db/archive.ts'
 import { connect } from './ground/db/connect.ts'
 import { sqlState } from './ground/db/faults.ts'
-import { noteReconcile } from './ground/db/last-reconcile.ts'
-import { checkInstallation, migrateNodes, notReached, openNodes, openPatientPool } from './ground/db/nodes.ts'
+import { noteLastRuns } from './ground/db/last-runs.ts'
+import {
+  checkInstallation,
+  migrateNodes,
+  notReached,
+  openNodes,
+  openPatientClient,
+  openPatientPool,
+} from './ground/db/nodes.ts'
 import { secretHere } from './ground/db/secrets.ts'
 import { StartError } from './ground/start-error.ts'
 import { importRates, WrongRatesFile } from './money/rates/rates-file.ts'
@@ -61,7 +73,8 @@ async function reconcileOnly({ config, log, open }: CommandParts): Promise<void>
   const wrong = await reconcileAll(pool, line => console.log(line)).catch((error: unknown) => {
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
   })
-  await noteReconcile(pool, new Date().toISOString(), wrong).catch((error: unknown) =>
+  const ended = { last_reconcile: new Date().toISOString(), last_reconcile_wrong: String(wrong) }
+  await noteLastRuns(pool, ended).catch((error: unknown) =>
     log.warn({ err: error }, 'could not store the time of this reconciliation for monitoring'),
   )
   if (wrong > 0) process.exitCode = 1
@@ -73,7 +86,7 @@ async function importRatesOnly({ given: [verb, file], config, log, open }: Comma
   const csv = await readFile(file, 'utf8').catch((error: Error) => {
     throw new StartError(`${file} cannot be read: ${error.message}`)
   })
-  const client = await openClient({ config, log, open }, EXISTING)
+  const { client } = await openClient({ config, log, open }, EXISTING)
   const { lines, added } = await importRates(client, csv).catch((error: unknown) => {
     if (error instanceof WrongRatesFile) throw new StartError(`${file}: ${error.message}`)
     throw sqlState(error) === UNKNOWN_TABLE ? new StartError(NOT_MIGRATED) : error
@@ -105,6 +118,7 @@ const KEEP = '--keep'
  * @throws StartError as `takeBackup` does; no file is written then, and none removed
  */
 async function backUpOnly({ given, config, log, open, ended }: CommandParts): Promise<void> {
+  if (config.databaseUrl.length > 1) throw clusterRefused()
   checkInstallation(config)
   const secret = secretHere(config)
   if (secret === undefined)
@@ -118,17 +132,18 @@ async function backUpOnly({ given, config, log, open, ended }: CommandParts): Pr
   const path =
     keep === undefined ? resolve(place ?? nameBackup(now)) : join(resolve(place ?? ''), nameBackup(now, secret))
   const folders = [config.dataDir, ...others.map(folder => resolve(folder))]
-  for (const folder of [...folders.slice(1), ...(keep === undefined ? [] : [dirname(path)])])
-    await access(folder).catch(() => {
-      throw new StartError(`there is no folder ${folder}`)
-    })
-  const client = await openClient({ config, log, open }, EXISTING)
-  // Visitors go first. It is not set in the unit, whose priority a PostgreSQL started by this command would keep.
-  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  await checkFolders([...folders.slice(1), ...(keep === undefined ? [] : [dirname(path)])])
+  const { client, addresses } = await openClient({ config, log, open }, EXISTING)
+  const database = connect(addresses, { log })
+  open.defer(() => database.close())
+  const { kysely: db } = database
+  const isListed = await hasRuns(db)
+  const run = isListed ? await claimRun(db, { path, started_by: null }) : undefined
+  if (isListed && run === undefined) throw new StartError('another backup is running: wait until it has ended')
   const interrupted = new AbortController()
   void ended.then(() => interrupted.abort(new StartError('it was interrupted by a signal')))
-  const taking = { path, folders, version: sluice.version, secret, signal: interrupted.signal }
-  const { rows, tables, journals, taken_at } = await takeBackup(client, taking)
+  const order = { path, folders, version: sluice.version, secret, signal: interrupted.signal }
+  const { rows, tables, journals, taken_at } = await runBackup({ db, run, client, log, order })
   console.log(
     `${path} contains everything acknowledged before ${taken_at}: ${rows} rows of ${tables} tables, ${journals} journal files. SECRET ` +
       `${config.secret === undefined ? `(${join(config.dataDir, 'secret')}) ` : ''}is not in it: keep it separately, because nothing can be restored without it.`,
@@ -140,6 +155,22 @@ async function backUpOnly({ given, config, log, open, ended }: CommandParts): Pr
     return []
   })
   for (const name of removed) console.log(`Removed ${join(dirname(path), name)}, because ${keep} are kept.`)
+  await archiveCopy(client, config, keep)
+}
+
+/** With ARCHIVE_DIR, copies the database into the archive, and removes what only older copies need. */
+async function archiveCopy(client: pg.ClientBase, { archiveDir, dataDir }: Config, keep: number): Promise<void> {
+  const archive = archiveDir === undefined ? undefined : findArchive(archiveDir, dataDir)
+  if (archive === undefined) return
+  try {
+    const { folder, finished_at } = await takeCopy(client, join(dataDir, 'postgres'), archive)
+    await removeOldCopies(archive, keep)
+    console.log(`${folder} has the database for restores to any moment from ${finished_at} on.`)
+  } catch (error) {
+    process.exitCode = 1
+    const words = error instanceof Error ? error.message : String(error)
+    console.error(`The backup is complete, but the database could not be copied into the archive: ${words}`)
+  }
 }
 
 /** The number after `--keep`, if it is given, and the other words. @throws StartError if it is no number from 1 on */
@@ -154,8 +185,24 @@ function keptOf(given: readonly string[]): [number | undefined, readonly string[
 
 const UNSIGNED = '--unsigned'
 
+const TO = '--to'
+
+/** Restores the embedded database to a moment of its archive. @throws StartError as `restoreToMoment` does; no database is left then. */
+async function restoreTo(given: readonly string[], config: Config): Promise<void> {
+  const [option, to, archive, ...others] = given
+  if (option !== TO || to === undefined || archive === undefined || others.length > 0)
+    throw new StartError(
+      `name the moment and the archive: npm run restore -- ${TO} 2026-11-26T03:00:00Z ARCHIVE_DIR/2026-11-26-1a2b3c4d`,
+    )
+  await restoreToMoment({ config, archive: resolve(archive), to })
+  console.log(
+    `Restored what was committed up to ${to}. Clicks that waited in a journal are not in the archive. Then run npm run reconcile.`,
+  )
+}
+
 /** Restores a backup into an empty database and data folder. @throws StartError as `checkBackup` and `restoreBackup` do; both stay empty then. */
 async function restoreOnly({ given, config, log, open }: CommandParts): Promise<void> {
+  if (given.includes(TO)) return restoreTo(given, config)
   const [file, ...others] = given.filter(word => word !== UNSIGNED)
   if (file === undefined || others.length > 0) throw new StartError('name the file: npm run restore -- FILE')
   const path = resolve(file)
@@ -166,7 +213,7 @@ async function restoreOnly({ given, config, log, open }: CommandParts): Promise<
         'role or address that an attacker may have added.',
     )
   await checkFolder(config.dataDir)
-  const client = await openClient({ config, log, open }, { alone: true })
+  const { client } = await openClient({ config, log, open }, { alone: true })
   await restoreBackup(client, path, contents, config.dataDir)
   const { rows, tables, journals, taken_at, version } = contents
   console.log(
@@ -175,7 +222,7 @@ async function restoreOnly({ given, config, log, open }: CommandParts): Promise<
   )
 }
 
-/** A connection for a command. It is closed after the command. */
+/** A connection for a command, and the addresses for more of them. It is closed after the command. */
 async function openClient(
   { config, log, open }: Pick<CommandParts, 'config' | 'log' | 'open'>,
   how: Parameters<typeof openNodes>[2],
@@ -184,9 +231,9 @@ async function openClient(
   open.defer(() => nodes.close())
   const pool = openPatientPool(nodes)
   open.defer(() => pool.end())
-  const client = await pool.connect().catch((error: unknown) => {
+  const client = await openPatientClient(pool).catch((error: unknown) => {
     throw config.databaseUrl.length > 0 ? notReached(error) : error
   })
   open.defer(() => client.release())
-  return client
+  return { client, addresses: nodes.addresses }
 }

@@ -22,7 +22,7 @@ async function limited(t: TestContext, servers: readonly { name: string; server:
   for (const { server } of servers) await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
     logged,
-    async open(server: Server) {
+    open: async (server: Server) => {
       const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
       sockets.push(socket)
       socket.on('error', () => {})

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
+import { openBackups } from './backup/dashboard.ts'
 import { Refusal, refuse } from './contract/refusals.ts'
 import type { Domains } from './gate/domain.ts'
 import { openGate } from './gate/gate.ts'
@@ -15,6 +16,7 @@ import type { RefusedIntake } from './gate/refused-intake.ts'
 import type { Config } from './ground/config.ts'
 import type { Database } from './ground/db/connect.ts'
 import { openSecrets } from './ground/db/secrets.ts'
+import { keepHistoryMonths, openHistoryRetention } from './ground/history/retention.ts'
 import { type Declared, type Ground, room, type Visit } from './ground/room.ts'
 import { into, type TakePart } from './ground/running.ts'
 import { INTAKE_JOBS, INTAKE_JOBS_OF_EVERY_PROCESS, type IntakeOptions, openIntake } from './intake/intake.ts'
@@ -24,7 +26,8 @@ import { MONEY_JOBS, moneyRooms } from './money/money.ts'
 import { openLiveRates } from './money/rates/live.ts'
 import type { Lane } from './outgoing/deliveries/lane.ts'
 import { lanesOf, outgoingJobs, outgoingRooms } from './outgoing/outgoing.ts'
-import { openPeople } from './people/people.ts'
+import { openHistory } from './people/history/open.ts'
+import { openPeople, PEOPLE_JOBS } from './people/people.ts'
 import { openReading, READING_JOBS, READING_JOBS_OF_EVERY_PROCESS, type ReadingOptions } from './reading/reading.ts'
 import * as cells from './reading/reports/cells.ts'
 import { openTelegram, telegramJobs, type TelegramOptions } from './telegram/telegram.ts'
@@ -111,9 +114,11 @@ function openJobs(ground: Ground, lanes: readonly Lane[], options: HouseOptions,
     ...outgoingJobs(lanes),
     ...INTAKE_JOBS,
     ...READING_JOBS,
+    ...PEOPLE_JOBS,
     ...MONEY_JOBS,
     ...TRAFFIC_JOBS,
     ...telegramJobs(options),
+    openHistoryRetention,
   ]
   for (const open of jobs) take(open(ground))
 }
@@ -142,7 +147,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const telegram = await openTelegram(ground, { live, conversions, clicks, spend }, take)
   const { identities, memberships, ...people } = openPeople(ground, take)
   const probes = room(vitalsApi, vitals)
-  const furnished = [
+  const recordedRooms = [
     ...people.rooms,
     ...outgoingRooms(lanes),
     ...intake.rooms,
@@ -150,8 +155,12 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...telegram,
     ...openReading(ground, options, take),
     ...moneyRooms(cells),
+    ...take(openBackups(ground)).rooms,
     ...probes,
   ]
+  take(await keepHistoryMonths(ground))
+  const { recorder, rooms } = openHistory(recordedRooms)
+  const furnished = [...recordedRooms, ...rooms]
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
   const gateParts = { ground, identities, memberships, quotas, once, onRefusedIntake }
@@ -164,8 +173,8 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const { find, noteVisit } = domains
   const { isCertified } = options
-  const app = openGate({ ...gateParts, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
-  const declared = [...furnished, serveTools(app, { ground, identities }, sluice.version)]
+  const app = openGate({ ...gateParts, recorder, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
+  const declared = [...furnished, ...serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }
 }

@@ -1,5 +1,6 @@
 // `node src/main.ts` serves. With a command it runs that and ends: `migrate` migrates the database, `reconcile` runs the audit,
-// `rates import FILE` imports currency rates, `second-factor reset EMAIL` removes a lost second factor, `backup [FILE]` and `restore FILE`.
+// `rates import FILE` imports currency rates, `second-factor reset EMAIL` removes a lost second factor, `backup [FILE]`, `restore FILE`,
+// and `restore --to MOMENT ARCHIVE`.
 const [major = 0] = process.versions.node.split('.').map(Number)
 if (major < 24) {
   console.error(`Sluice needs Node 24 or newer, this is ${process.versions.node}: use "npm start" after "npm ci"`)

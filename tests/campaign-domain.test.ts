@@ -167,7 +167,7 @@ describe('nothing on a campaign domain shows where the dashboard is', () => {
 
 describe('nothing on a campaign domain names the product', () => {
   /** The names of the script and its API, which pages of others contain. */
-  const PUBLIC_NAMES = /sluice\.js|data-sluice-offer|window\.sluice\b|sluice_click/g
+  const PUBLIC_NAMES = /sluice\.js|data-sluice-offer|window\.sluice\b|sluice_(click|\$\{campaign\})/g
 
   /** Addresses that exist, in addition to the routes with unknown ids. */
   async function opened(): Promise<{ method: string; path: string; body?: string }[]> {

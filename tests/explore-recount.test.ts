@@ -90,6 +90,8 @@ before(async () => {
     org_id: ORG,
     source: {},
     strict_filter: false,
+    sites: [],
+    browser_types: [],
     status: 'active',
     created_at: '2026-01-01',
     updated_at: '2026-01-01',

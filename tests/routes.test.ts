@@ -43,7 +43,10 @@ const MEMBERS_OWN = [
   'PATCH /api/api-keys/:id',
   'PATCH /api/explore-views/:id',
   'POST /api/api-keys',
+  'POST /api/connections',
   'POST /api/explore-views',
+  // It asks for the role of the write that it makes.
+  'POST /api/history/:id/undo',
   'POST /api/invitation-links/:secret/accept',
   'POST /api/organizations',
   'POST /api/organizations/:id/activate',
@@ -68,11 +71,17 @@ const QUESTIONS = [
 const WITHOUT_ROLE = [
   'POST /api/auth/*',
   'POST /api/mcp',
+  'POST /mcp',
   'POST /api/setup',
   'POST /hooks/telegram/:bot',
+  'POST /k/:click',
   'POST /l/:click',
   'POST /m/:bot',
+  'POST /oauth/register',
+  'POST /oauth/revoke',
+  'POST /oauth/token',
   'POST /postback/:token',
+  'POST /v/:key',
 ]
 
 /** Calls every writing route with an empty body and unknown ids, and sorts the routes by whether the role is refused. */
@@ -105,6 +114,7 @@ test('an admin’s session is refused only what owners may do, and an owner’s 
   assert.deepEqual((await tryWrites(admin, owner.organization_id)).refused, [
     'DELETE /api/organizations/:id',
     'PATCH /api/organizations/:id',
+    'POST /api/backups',
     'POST /api/billing/adjustments',
     'POST /api/billing/top-ups',
     'POST /api/organizations/:id/restore',

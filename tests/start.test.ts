@@ -113,6 +113,15 @@ describe('with the embedded database', () => {
     assert.equal(await answers(sluice), 200)
   })
 
+  test('a backup of a cluster is refused at once, even if no node of it answers', async () => {
+    const dataDir = await freshFolder()
+    await writeFile(join(dataDir, 'secret'), 'a secret of this installation\n')
+    const DATABASE_URL = 'postgres://127.0.0.1:9/a,postgres://127.0.0.1:9/b'
+    const ended = await runSluice({ DATA_DIR: dataDir, DATABASE_URL }, { command: 'backup', given: ['/tmp/none'] })
+    assert.equal(ended.code, 1)
+    assert.match(ended.stderr, /DATABASE_URL is a cluster, whose nodes are backed up one by one/)
+  })
+
   test('a second start on the same folder ends with one line and does not affect the first', async () => {
     const { dataDir, sluice: first } = await runningOne()
     isOneLine(await runSluice({ DATA_DIR: dataDir }), /another Sluice is running on/)

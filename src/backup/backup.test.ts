@@ -12,7 +12,7 @@ import { type FreshDatabase, freshDatabase } from '../../tests/support/database.
 import { openTestHouse } from '../../tests/support/house.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { connect } from '../ground/db/connect.ts'
-import { readLastBackup } from '../ground/db/last-backup.ts'
+import { readLastBackup } from '../ground/db/last-runs.ts'
 import { listMigrations, migrate, missingMigrations } from '../ground/db/migrate.ts'
 import { secretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'

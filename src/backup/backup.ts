@@ -5,14 +5,14 @@
  *
  * SECRET is not in the file, so the file alone gives no access to tokens, and they are lost with SECRET. The file is signed with a key derived from
  * SECRET, so a changed file is not restored. The keys of TLS sessions are left out, because a file is kept for years and must not decrypt recorded
- * traffic.
+ * traffic, and so is the list of backups, because it describes the disk of this server.
  */
 import { access, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyOut } from '../ground/db/copy.ts'
 import { isOnCitus } from '../ground/db/distribute.ts'
-import { noteBackup } from '../ground/db/last-backup.ts'
+import { noteLastRuns } from '../ground/db/last-runs.ts'
 import type { SecretHere } from '../ground/db/secrets.ts'
 import { StartError } from '../ground/start-error.ts'
 import { RESERVE_NAME } from '../intake/clicks/reserve.ts'
@@ -28,18 +28,18 @@ const AS_WRITTEN = `set local datestyle = 'ISO, YMD'; set local intervalstyle = 
   set local extra_float_digits = 1; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
   set local search_path = public`
 /** Tables whose rows stay out. */
-const LEFT_OUT: readonly string[] = ['tls_ticket_keys']
+const LEFT_OUT: readonly string[] = ['tls_ticket_keys', 'backups']
 /** The tries to lock the tables, which may change because another Sluice migrates the database. */
 const TRIES = 20
 
-type BackupSummary = {
+export type BackupSummary = {
   readonly taken_at: string
   readonly rows: number
   readonly tables: number
   readonly journals: number
 }
 
-type BackupOrder = {
+export type BackupOrder = {
   readonly path: string
   readonly folders: readonly string[]
   readonly version: string
@@ -47,19 +47,22 @@ type BackupOrder = {
   readonly signal?: AbortSignal
 }
 
+/** The refusal of a cluster, which the number of its addresses shows before any of them is reached. */
+export const clusterRefused = (): StartError =>
+  new StartError('DATABASE_URL is a cluster, whose nodes are backed up one by one: see docs/scaling.md')
+
 /**
  * Writes a backup to `path` and stores its time in the database. `folders` are the data folders whose journals are included; a folder may have no
- * journal. `secret` signs the file, and `signal` ends an unfinished backup.
+ * journal. `secret` signs the file, `signal` ends an unfinished backup, and `counts` grow with its progress.
  * @throws StartError if the database has no Sluice, is a cluster or was made with another SECRET, or if the file exists
  */
 export async function takeBackup(
   client: pg.ClientBase,
   { path, folders, version, secret, signal }: BackupOrder,
+  counts = { rows: 0, tables: 0, journals: 0 },
 ): Promise<BackupSummary> {
-  if (await isOnCitus(client))
-    throw new StartError('DATABASE_URL is a cluster, whose nodes are backed up one by one: see docs/scaling.md')
+  if (await isOnCitus(client)) throw clusterRefused()
   const taken_at = new Date().toISOString()
-  const counts = { rows: 0, tables: 0, journals: 0 }
   async function* parts(): AsyncGenerator<BackupPart> {
     yield { line: { sluice_backup: FORM, version, taken_at } }
     for (const folder of folders) yield* journalsOf(join(folder, 'journal'), counts)
@@ -67,7 +70,7 @@ export async function takeBackup(
   }
   if (await exists(path)) throw new StartError(`${path} already exists: name another file`)
   await writeBackup(path, parts(), secret.backupKey, signal)
-  await noteBackup(client, taken_at)
+  await noteLastRuns(client, { last_backup: taken_at })
   return { taken_at, ...counts }
 }
 

@@ -58,7 +58,9 @@ export async function writeBackup(
       )
     await rm(unfinished, { force: true })
     signal?.throwIfAborted()
-    throw where === unfinished || code === 'ENOSPC' ? new StartError(`${path} cannot be written: ${message}`) : error
+    throw where === unfinished || code === 'ENOSPC'
+      ? new StartError(`${path} cannot be written: ${message}${remedyFor(code)}`)
+      : error
   }
   const folder = await open(dirname(path))
   // Otherwise the name of the file may be lost if the machine crashes.
@@ -68,6 +70,14 @@ export async function writeBackup(
     await folder.close()
   }
 }
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  ENOSPC: ': free space on its disk, or choose a folder on another disk',
+  ENOENT: ': create the folder for the user that runs Sluice',
+  EACCES: ': let the user that runs Sluice write to the folder',
+  EROFS: ': if a service of systemd makes the backup, name the folder in its ReadWritePaths=',
+}
+const remedyFor = (code: string | undefined): string => REMEDIES[code ?? ''] ?? ''
 
 async function* encoded(parts: AsyncIterable<BackupPart>): AsyncGenerator<Buffer> {
   const sum = createHash('sha256')

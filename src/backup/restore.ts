@@ -5,15 +5,15 @@
  * The signature is checked before the file's contents are used, and again while the rows are read, before they are committed.
  */
 import type { KeyObject } from 'node:crypto'
-import { lchown, mkdir, open, readdir, rm } from 'node:fs/promises'
+import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
 import { copyIn } from '../ground/db/copy.ts'
 import { isOnCitus } from '../ground/db/distribute.ts'
-import { noteBackup } from '../ground/db/last-backup.ts'
+import { noteLastRuns } from '../ground/db/last-runs.ts'
 import type { SecretHere } from '../ground/db/secrets.ts'
 import { checkApplied, listMigrations, migrate } from '../ground/db/migrate.ts'
-import { otherOwner } from '../ground/folder-owner.ts'
+import { createFolderIn, otherOwner } from '../ground/folder-owner.ts'
 import { StartError } from '../ground/start-error.ts'
 import { RESERVE_NAME } from '../intake/clicks/reserve.ts'
 import { copyStatement, FORM, ignoreMissing, UNSIGNED_FORM } from './backup.ts'
@@ -122,8 +122,8 @@ export async function restoreBackup(
     await client.query('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
     await makePartitions(client, shape)
     await empty(client)
-    await fill(client, readBackup(path, key), await createJournalFolder(dataDir), journals)
-    await noteBackup(client, taken_at)
+    await fill(client, readBackup(path, key), await createFolderIn(dataDir, 'journal'), journals)
+    await noteLastRuns(client, { last_backup: taken_at })
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -183,15 +183,6 @@ async function fill(
 function nameOf(name: string): string {
   if (!/^[\w-]+\.[a-z]+$/.test(name)) throw new StartError(`the backup has a journal called ${JSON.stringify(name)}`)
   return name
-}
-
-async function createJournalFolder(dataDir: string): Promise<string> {
-  const folder = join(dataDir, 'journal')
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
-  if (made === undefined) return folder
-  const owner = otherOwner(dataDir)
-  if (owner) await lchown(folder, owner.uid, owner.gid)
-  return folder
 }
 
 /** Appends, because the journals of several data folders may each have a file of refused clicks. */

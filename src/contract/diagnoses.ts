@@ -174,6 +174,17 @@ export const DIAGNOSES = {
     words: 'Could not be stored',
     advice: 'The database could not store it. The service log says why.',
   },
+  site_not_listed: {
+    fault: 'yours',
+    words: 'Site not listed',
+    advice:
+      'A page of a site that the campaign does not list reported it. If the site is yours, add it to the sites of the campaign.',
+  },
+  page_server_unknown: {
+    fault: 'sender',
+    words: 'Unknown page server',
+    advice: 'The X-Sluice-Secret is of no page server of the campaign. Create one on the page of the campaign.',
+  },
   not_kept: {
     fault: 'nobody',
     words: 'Too many to keep',

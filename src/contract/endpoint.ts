@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import './words.ts'
+import type { HistoryDeclaration } from './history.ts'
 import type { RefusalName } from './refusal-catalogue.ts'
 import type { Right } from './rights.ts'
 
@@ -51,6 +52,8 @@ export type Endpoint = {
   readonly hosts?: 'any'
   /** True, for a visit: its body may be anything, and is passed on as bytes instead of being parsed as JSON. */
   readonly takesRaw?: boolean
+  /** True, for a visit: pages of every origin may read its answer, without cookies. */
+  readonly cors?: true
   /**
    * True: the deed returns the wire format (wire ids and times, exactly the declared fields), and the gate sends it unchanged. Only for pages of many
    * rows, because encoding 1,000 clicks takes longer than reading them. A test of the room must check the exact fields.
@@ -61,10 +64,12 @@ export type Endpoint = {
    * no other fields, because no right allows reading the earlier values. Without a receipt, keys get the whole reply.
    */
   readonly receipt?: readonly string[]
+  /** What the history records of a write. Without it, an endpoint that writes keeps the server from starting. */
+  readonly history?: HistoryDeclaration
   readonly refuses?: readonly RefusalName[]
   /** The refusal of an invalid body; `invalid_request` by default. */
   readonly misfit?: RefusalName
-  /** The deed returns a file of this type instead of a reply, as text or bytes that are sent unchanged. */
+  /** The deed returns a file of this type instead of a reply, as text, bytes or a stream that is sent unchanged, or as a stream of text. */
   readonly file?: FileType
   /** Headers of the successful answer, in addition to those of its quota. */
   readonly headers?: readonly HeaderName[]
@@ -85,7 +90,7 @@ export type DescribedAnswer = {
   readonly headers?: readonly HeaderName[]
 }
 
-export type FileType = 'text/csv' | 'application/vnd.apache.parquet'
+export type FileType = 'text/csv' | 'application/vnd.apache.parquet' | 'application/octet-stream'
 
 /** Headers that callers read. The API reference explains each once. */
 export type HeaderName =
@@ -97,6 +102,7 @@ export type HeaderName =
   | 'Location'
   | 'Set-Cookie'
   | 'Allow'
+  | 'WWW-Authenticate'
 
 /** Refuses unknown fields, so that a misspelt one does not compile. */
 type Spelt<E extends Endpoint> = {
@@ -133,7 +139,7 @@ export type Call<E extends Endpoint> = {
 export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType
   ? z.output<E['reply']>
   : E['file'] extends FileType
-    ? string | Uint8Array
+    ? string | Uint8Array | ReadableStream<Uint8Array> | AsyncIterable<string>
     : undefined
 
 /** The same schemas in wire format, as a caller sends and receives them. */

@@ -55,3 +55,30 @@ export const EVENT_TYPE_LABELS: Readonly<Record<EventType, string>> = {
   custom_7: 'Custom 7',
   custom_8: 'Custom 8',
 }
+
+/** The types that a visitor's browser may report. Sluice and Telegram report the others themselves. */
+const BROWSER_TYPES = [
+  'lead',
+  'registration',
+  'deposit',
+  'ftd',
+  'purchase',
+  'custom_1',
+  'custom_2',
+  'custom_3',
+  'custom_4',
+  'custom_5',
+  'custom_6',
+  'custom_7',
+  'custom_8',
+] as const satisfies readonly EventType[]
+export const BrowserType = z.enum(BROWSER_TYPES, { error: `must be one of ${BROWSER_TYPES.join(', ')}` })
+
+/** The types in a request that count at once if a browser reports them: each once. */
+export const BrowserTypes = z
+  .array(BrowserType)
+  .transform(types => [...new Set(types)])
+  .meta({
+    description:
+      'Types that count at once if a visitor’s browser reports them, always with a payout of 0. Anybody can forge such a report. API keys cannot change this',
+  })

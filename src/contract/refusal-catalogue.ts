@@ -1,6 +1,9 @@
 /** Every refusal: status, text, and code if the interface gives one. `uncodedOnEvents`: reads send the code, `POST /api/events` does not. */
 
 import { CONVERSION_REFUSALS } from './conversion-refusals.ts'
+import { HISTORY_REFUSALS } from './history-refusals.ts'
+import { KEY_REFUSALS } from './key-refusals.ts'
+import { PAGE_REFUSALS } from './page-refusals.ts'
 import { READING_REFUSALS } from './reading-refusals.ts'
 import { SPEND_REFUSALS } from './spend-refusals.ts'
 import { TELEGRAM_REFUSALS } from './telegram-refusals.ts'
@@ -31,6 +34,14 @@ const entries = {
     error: 'method not allowed',
     code: 'method_not_allowed',
     hint: 'This route answers GET only.',
+  },
+
+  // Of the installation.
+  backup_running: {
+    status: 409,
+    error: 'another backup is running',
+    code: 'backup_running',
+    hint: 'Wait until it has ended.',
   },
 
   // Identity.
@@ -172,33 +183,12 @@ const entries = {
   },
 
   // Conversions and their revisions.
+  ...PAGE_REFUSALS,
   ...CONVERSION_REFUSALS,
 
   ...READING_REFUSALS,
 
-  // Keys and grants.
-  key_revoked: {
-    status: 409,
-    error: 'this key is revoked',
-    code: 'key_revoked',
-    hint: 'Revoking is final. Create a new key.',
-  },
-  grant_scope_unsupported_resource: {
-    status: 400,
-    error: 'this right cannot be restricted to campaigns',
-    code: 'grant_scope_unsupported_resource',
-  },
-  delete_confirmation_required: {
-    status: 400,
-    error: 'confirmation required',
-    code: 'delete_confirmation_required',
-    hint: 'Type DELETE to add a right of the delete tier.',
-  },
-  grant_organization_forbidden: {
-    status: 403,
-    error: 'not a member of this organization',
-    hint: 'Choose an organization you are a member of.',
-  },
+  ...KEY_REFUSALS,
 
   // Objects.
   object_not_found: {
@@ -263,6 +253,7 @@ const entries = {
     hint: 'It is not valid JSON, or it was too large to store in full. Have the sender send it again.',
   },
   ...SPEND_REFUSALS,
+  ...HISTORY_REFUSALS,
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },
   draft_changed: {
     status: 409,

@@ -12,29 +12,33 @@
  *   8 the deed         its own refusals, then the reply's schema, gate/rounding.ts, and for keys gate/receipt.ts
  */
 import { METHODS as HTTP_METHODS } from 'node:http'
-import Fastify, { type FastifyInstance, type FastifyRequest, type HTTPMethods } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
 import { z } from 'zod'
-import { type Endpoint, type FileType, routeOf } from '../contract/endpoint.ts'
-import type { RefusalName } from '../contract/refusal-catalogue.ts'
-import { type RefusalDetail, refuse } from '../contract/refusals.ts'
+import { type Endpoint, type FileType, isReading, routeOf } from '../contract/endpoint.ts'
+import { historyKindOf } from '../contract/history.ts'
+import { newId, NIL_ID } from '../contract/ids.ts'
+import { refuse } from '../contract/refusals.ts'
 import { askingFor } from '../ground/db/slow-queries.ts'
-import type { Answer, CallCircumstances, Furnished, Ground, Host, Visit } from '../ground/room.ts'
+import type { HistoryActor } from '../ground/history/record.ts'
+import { dashboardOrigin } from '../ground/network.ts'
+import type { Answer, Furnished, Ground, Host, Visit } from '../ground/room.ts'
+import type { DecodedCall, DeedContext, Recorder } from '../people/history/recorder.ts'
 import { logAccess, requestIds } from './access-log.ts'
-import { answerBrokenRequest, answerRefusal, issueWords } from './answer.ts'
+import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
-import { IDEMPOTENCY_KEY_LENGTH, type Once } from './once.ts'
+import type { Once } from './once.ts'
 import { NosniffResponse } from './nosniff.ts'
-import { dashboardOrigin } from './origin.ts'
 import { type Actor, permit, type Memberships } from './permit.ts'
 import type { Quotas } from './quota.ts'
-import { BODY_LIMIT, headerText, readJson } from './read.ts'
+import { BODY_LIMIT, readJson } from './read.ts'
 import { receiptFor } from './receipt.ts'
 import { type RefusedIntake, refusedIntake } from './refused-intake.ts'
 import { countEarly, countPlainVisits, isPlainVisit, measureRequests } from './request-metrics.ts'
 import { withRoundings } from './rounding.ts'
+import { idempotencyKeyOf, parsedBody, parsedQuery, type SentQuery, withFaults } from './sent.ts'
 import { corrected } from './spelling.ts'
-import { type ArgumentObjection, type ToolCall, toolCall } from './tool-call.ts'
+import { type ToolCall, toolCall } from './tool-call.ts'
 import { openVisits, sendAnswer, type HostAdmission } from './visit.ts'
 
 declare module 'fastify' {
@@ -61,6 +65,8 @@ type GateParts = {
   memberships: Memberships
   quotas: Quotas
   once: Once
+  /** Runs deeds so that the history records them. Only a gate without writing endpoints does without. */
+  recorder?: Recorder
   /** The custom domains. When omitted, there are none. */
   domains?: Domains
   /** Called for each refused conversion whose organization is known. Must neither wait nor throw. */
@@ -123,6 +129,7 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
   measureRequests(app)
   if (config.accessLog) logAccess(app, log)
   for (const one of furnished) {
+    requireHistory(one, parts.recorder !== undefined)
     if (one.endpoint.visit) receiveVisits(app, parts, visits, one)
     else receiveCalls(app, parts, one)
   }
@@ -155,10 +162,19 @@ export function prepareBody(request: FastifyRequest): void {
   if (encoding !== undefined && encoding !== 'identity') refuse('unsupported_encoding')
 }
 
-function receiveCalls(app: FastifyInstance, parts: GateParts, { endpoint, deed }: Furnished): void {
+/** Keeps the server from starting with a write that would be missing in the history. */
+function requireHistory({ name, endpoint }: Furnished, canRecord: boolean): void {
+  if (isReading(endpoint)) return
+  const { history, route } = endpoint
+  if (history === undefined) throw new Error(`${route} does not declare what the history records of it`)
+  if (historyKindOf(history) !== undefined && !canRecord) throw new Error(`nothing records the writes of ${name}`)
+}
+
+function receiveCalls(app: FastifyInstance, parts: GateParts, one: Furnished): void {
+  const { endpoint } = one
   const { method, path } = routeOf(endpoint)
   const { ground, identities, memberships, quotas } = parts
-  const act = deedRunner(parts, endpoint, deed)
+  const act = deedRunner(parts, one)
   app.route({
     method,
     url: path,
@@ -191,13 +207,18 @@ function receiveCalls(app: FastifyInstance, parts: GateParts, { endpoint, deed }
 const FILE_TYPES: Readonly<Record<FileType, string>> = {
   'text/csv': 'text/csv; charset=utf-8',
   'application/vnd.apache.parquet': 'application/vnd.apache.parquet',
+  'application/octet-stream': 'application/octet-stream',
 }
 
 type SetHeader = (name: string, value: string) => void
 
 /** Validates the call, runs the deed (through `once` if the endpoint declares it) and encodes its result. */
-function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furnished['deed']) {
-  const run = deed as (context: object, call: object) => unknown
+function deedRunner({ ground, once, recorder }: GateParts, one: Furnished) {
+  const { endpoint } = one
+  const plain = one.deed as (context: object, call: object) => unknown
+  const isRecorded = historyKindOf(endpoint.history) !== undefined
+  const run = (context: DeedContext, call: DecodedCall) =>
+    isRecorded && recorder !== undefined ? recorder.run(one, context, call) : plain(context, call)
   const { query, body, reply, replyIsShaped } = endpoint
   const encoded = (out: unknown) => (reply === undefined || replyIsShaped ? out : z.encode(reply, out))
   return async (request: FastifyRequest, header: SetHeader): Promise<unknown> => {
@@ -211,7 +232,8 @@ function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furni
     const { actor, arrived_at, ip, headers } = request
     const idempotency_key = endpoint.once || endpoint.repeatable ? idempotencyKeyOf(request) : undefined
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
-    const asked: CallCircumstances = { ip, origin, idempotency_key, arrived_at, header }
+    const act_by = { act_id: newId(), actor: historyActor(actor, request.tool) }
+    const asked = { ip, origin, idempotency_key, arrived_at, header, act: act_by }
     const act = async () => {
       const result = withRoundings(endpoint, request.body, encoded(await run({ ...ground, ...asked, actor }, call)))
       return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, result) : result
@@ -221,47 +243,11 @@ function deedRunner({ ground, once }: GateParts, endpoint: Endpoint, deed: Furni
   }
 }
 
-/** The objection to a tool's arguments, joined with the validation errors of the other fields, so that the caller can fix all at once. */
-function withFaults(
-  { error, hint, covers }: ArgumentObjection,
-  { query, body }: Endpoint,
-  request: FastifyRequest,
-): RefusalDetail {
-  const read = query?.safeParse(request.query) ?? body?.safeParse(request.body)
-  const faults = read?.error?.issues.filter(({ path }) => !covers.includes(String(path[0]))) ?? []
-  const words = faults.length === 0 ? [] : [issueWords(faults)]
-  return { error: [error, ...words].join('; '), ...(hint === undefined ? {} : { hint }) }
-}
-
-type SentQuery = Readonly<Record<string, string | string[]>>
-
-/** The decoded query. Refuses a parameter that is sent twice but takes one value, because it is unclear which one is meant. */
-function parsedQuery(schema: z.ZodType, sent: SentQuery): unknown {
-  const read = schema.safeParse(sent)
-  if (read.success) return read.data
-  const twice = new Set(read.error.issues.map(({ path }) => String(path[0])).filter(name => Array.isArray(sent[name])))
-  if (twice.size === 0) throw read.error
-  return refuse('invalid_request', { error: `${[...twice].join(', ')}: must be sent once` })
-}
-
-function parsedBody(schema: z.ZodType, sent: unknown, misfit: RefusalName = 'invalid_request'): unknown {
-  const read = schema.safeParse(sent)
-  return read.success ? read.data : refuse(misfit, { error: issueWords(read.error.issues) })
-}
-
-function idempotencyKeyOf(request: FastifyRequest): string | undefined {
-  const sent = request.headers['idempotency-key']
-  if (sent === undefined) return undefined
-  // Node joins repeated headers, so only the raw list distinguishes two keys from one that contains a comma.
-  const times = request.raw.rawHeaders.filter(
-    (name, at) => at % 2 === 0 && name.toLowerCase() === 'idempotency-key',
-  ).length
-  const key = headerText(String(sent))
-  if (times > 1 || key.length < 1 || Array.from(key).length > IDEMPOTENCY_KEY_LENGTH)
-    refuse('invalid_request', {
-      error: `Idempotency-Key: must be sent once, with 1 to ${IDEMPOTENCY_KEY_LENGTH} characters`,
-    })
-  return key
+/** Who acts, as the history names them. A call without a person or a key changes nothing that the history records. */
+function historyActor(actor: Actor, tool: ToolCall | undefined): HistoryActor {
+  if (actor === undefined) return { kind: 'person', id: NIL_ID }
+  if (!('kind' in actor) || actor.kind === 'member') return { kind: 'person', id: actor.user_id }
+  return { kind: 'key', id: actor.key_id, tool: tool?.tool ?? null, host: tool?.host ?? null }
 }
 
 function receiveVisits(
@@ -275,11 +261,13 @@ function receiveVisits(
   const count = isPlainVisit(endpoint) ? countPlainVisits(endpoint) : undefined
   // A visitor's GET outside /api has no body, key or origin to check, so redirects go straight to their deed.
   const steps = [
+    ...(endpoint.cors ? [async (_: FastifyRequest, reply: FastifyReply) => void reply.headers(CORS)] : []),
     ...(method === 'GET' ? [] : [async (request: FastifyRequest) => prepareBody(request)]),
     ...(path.startsWith('/api/')
       ? [async (request: FastifyRequest) => void (await identify(endpoint, request, identities, ground.config.baseUrl))]
       : []),
   ]
+  if (endpoint.cors) answerPreflight(app, endpoint)
   app.route({
     method: method === 'GET' ? ['GET', 'HEAD'] : method,
     url: path,
@@ -293,6 +281,26 @@ function receiveVisits(
       count?.(answer.status, performance.now() - request.arrived_at)
       return sendAnswer(reply, answer)
     },
+  })
+}
+
+/** For pages of every origin. Cookies are not sent along, because no origin is named. */
+const CORS = { 'access-control-allow-origin': '*' }
+const PREFLIGHT = {
+  ...CORS,
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers': 'content-type',
+  'access-control-max-age': '86400',
+}
+
+/** Answers the question of browsers whether a page may send a request with this Content-Type. */
+function answerPreflight(app: FastifyInstance, endpoint: Endpoint): void {
+  const { path: url } = routeOf(endpoint)
+  app.route({
+    method: 'OPTIONS',
+    url,
+    config: { endpoint },
+    handler: async (_, reply) => reply.code(204).headers(PREFLIGHT).send(),
   })
 }
 

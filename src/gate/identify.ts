@@ -15,6 +15,8 @@ export type Caller = { kind: 'key'; record: KeyRecord } | { kind: 'person'; pers
 /** The functions by which the gate looks up keys and sessions. */
 export type Identities = {
   verifyKey(secret: string): Promise<KeyRecord | undefined>
+  /** The key behind a connection's access token. */
+  verifyToken(token: string): Promise<KeyRecord | undefined>
   whoIs(headers: Visit['headers']): Promise<Person | undefined>
 }
 
@@ -55,8 +57,9 @@ export async function identify(
   const { path } = routeOf(endpoint)
   const secret = keyOf(request.headers)
   if (secret !== undefined && path.startsWith('/api/auth/')) refuse('auth_route_closed')
-  if (secret !== undefined && access !== 'anyone')
-    return byKey(endpoint, tool?.record ?? (await verified(endpoint, secret, identities)))
+  // The call of a tool brings its key's record, because a connection has no secret to send.
+  if (tool !== undefined) return byKey(endpoint, tool.record)
+  if (secret !== undefined && access !== 'anyone') return byKey(endpoint, await verified(endpoint, secret, identities))
   if (isKeyOnly(access)) refuse('api_key_required')
   if (changesSomething(request.method, path)) requireOrigin(request.headers, baseUrl)
   if (access === 'anyone') return ANYONE

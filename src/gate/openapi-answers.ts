@@ -25,6 +25,9 @@ export const HEADERS = {
   Location: text('The address to go to', ['https://example.com/?sub1=01h455vb4pex5vsknk084sn02q']),
   'Set-Cookie': text('The cookie, if one is set', []),
   Allow: text('The method that this route accepts', ['POST']),
+  'WWW-Authenticate': text('Where a host begins to connect', [
+    'Bearer resource_metadata="https://sluice.example/.well-known/oauth-protected-resource/mcp"',
+  ]),
 } as const satisfies Record<HeaderName, OpenApiObject>
 
 const QUOTA_HEADERS: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']

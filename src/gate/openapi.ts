@@ -1,5 +1,6 @@
 /** Builds the OpenAPI 3.1 document from the endpoints, so that it always matches what the gate enforces. */
 import { type Endpoint, rightOf, routeOf } from '../contract/endpoint.ts'
+import { historyKindOf } from '../contract/history.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import type { Declared } from '../ground/room.ts'
 import { IDEMPOTENCY_KEY_LENGTH } from './once.ts'
@@ -53,7 +54,10 @@ const ABOUT = [
 function partsOf({ name, endpoint }: Declared): Declared[] {
   return endpoint.parts === undefined
     ? [{ name, endpoint }]
-    : Object.entries(endpoint.parts).map(([part, declared]) => ({ name: part, endpoint: declared }))
+    : Object.entries(endpoint.parts).map(([part, declared]) => ({
+        name: part,
+        endpoint: { ...declared, ...(endpoint.history === undefined ? {} : { history: endpoint.history }) },
+      }))
 }
 
 const REFUSAL = {
@@ -80,7 +84,16 @@ function operation(name: string, endpoint: Endpoint, path: string, schemas: Open
         }
       : {}),
     responses: responses(endpoint, schemas),
+    ...historyOf(endpoint),
   }
+}
+
+/** What the history records of a write: the kind of object, or why nothing. */
+function historyOf(endpoint: Endpoint): OpenApiObject {
+  if (endpoint.route.startsWith('GET ')) return {}
+  const kind = historyKindOf(endpoint.history)
+  const none = endpoint.reads ? 'it only reads' : (endpoint.history as { none?: string } | undefined)?.none
+  return { 'x-history': kind ?? { none } }
 }
 
 function security({ access }: Endpoint): OpenApiObject[] {

@@ -4,13 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { refuse } from '../contract/refusals.ts'
-import { isLoopbackHost } from '../ground/network.ts'
-
-/** The dashboard's origin for this request: BASE_URL, otherwise the loopback address that the browser used, otherwise undefined. */
-export function dashboardOrigin(baseUrl: string | undefined, host: string | undefined): string | undefined {
-  if (baseUrl !== undefined) return baseUrl
-  return host !== undefined && isLoopbackHost(host) ? `http://${host.toLowerCase()}` : undefined
-}
+import { dashboardOrigin } from '../ground/network.ts'
 
 /** Refuses 403 unless the Origin header is the dashboard's. */
 export function requireOrigin(headers: IncomingHttpHeaders, baseUrl: string | undefined): void {

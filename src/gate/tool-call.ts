@@ -4,6 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RefusalDetail } from '../contract/refusals.ts'
+import type { HostName } from '../ground/history/record.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
 
 /** Why the arguments of a tool cannot become a request. `covers` are the fields of the route that it already explains. */
@@ -13,6 +14,8 @@ export type ToolCall = {
   readonly tool: string
   /** The key of the call, already read for it, so that it is not read a second time. */
   readonly record: KeyRecord
+  /** The AI host, as it named itself. */
+  readonly host: HostName | null
   /** Why its arguments cannot become a request. It is refused where an invalid body is, so rights and quota are checked first as always. */
   readonly objection?: ArgumentObjection
 }

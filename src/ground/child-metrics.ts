@@ -3,14 +3,14 @@ import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { Counter, Gauge } from 'prom-client'
 
-/** `scanning` answers questions of Explore, `sealing` keeps its segments. */
-const NAMES = ['scanning', 'sealing'] as const
+/** `scanning` answers questions of Explore, `sealing` keeps its segments, `backup` takes a backup for the dashboard. */
+const NAMES = ['scanning', 'sealing', 'backup'] as const
 type ChildName = (typeof NAMES)[number]
 
 const labelNames = ['process']
 const starts = new Counter({
   name: 'sluice_child_process_starts_total',
-  help: 'Starts of child processes, by process: scanning, sealing',
+  help: 'Starts of child processes, by process: scanning, sealing, backup',
   labelNames,
 })
 const crashes = new Counter({

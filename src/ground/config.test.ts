@@ -26,6 +26,7 @@ test('without any setting Sluice listens on this machine alone and is invite-onl
     welcomeCredit: '10.00',
     allowPrivateTargets: false,
     keepAttemptsDays: 90,
+    keepHistoryDays: 400,
     keepClicksMonths: 'forever',
   })
   assert.equal(config.baseUrl, undefined)

@@ -1,9 +1,29 @@
 // The settings of one Sluice process: the environment, parsed once into one frozen object. An empty variable counts as
 // unset. Nothing else in the project reads `process.env` for a setting.
-import { accessSync, constants } from 'node:fs'
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
 import * as z from 'zod'
+import {
+  RATE_SOURCES,
+  commas,
+  folder,
+  hostWithPort,
+  http,
+  isHostName,
+  isNetwork,
+  isPort,
+  isRateSource,
+  isReadable,
+  isRedis,
+  isServer,
+  isUrl,
+  kept,
+  money,
+  nodes,
+  origin,
+  port,
+  trueOrFalse,
+  upTo,
+} from './setting-forms.ts'
 import { StartError } from './start-error.ts'
 
 /** One setting: its schema, the allowed values in words for the error message, and whether its value is a secret that no message shows. */
@@ -14,84 +34,6 @@ const setting = <T extends z.ZodType>(schema: T, allowed: string, secret = false
   allowed,
   secret,
 })
-
-const isUrl = (value: string, ...protocols: string[]): boolean => {
-  const url = URL.parse(value)
-  return url !== null && protocols.includes(url.protocol) && url.hostname !== ''
-}
-
-const isPlainOrigin = (value: string): boolean => {
-  const url = URL.parse(value)
-  return url !== null && url.href === `${url.origin}/` && isUrl(value, 'http:', 'https:')
-}
-
-const isReadable = (path: string): boolean => {
-  try {
-    accessSync(path, constants.R_OK)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const isNetwork = (value: string): boolean => {
-  const [address = '', bits, ...rest] = value.split('/')
-  const family = isIP(address)
-  if (family === 0 || rest.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
-}
-
-const commas = (value: string): string[] =>
-  value
-    .split(',')
-    .map(part => part.trim())
-    .filter(part => part !== '')
-
-/** A password may hold a comma, so only a comma before the next scheme separates two nodes. */
-const nodes = (value: string): string[] => value.split(/,\s*(?=postgres(?:ql)?:\/\/)/)
-
-const port = z
-  .string()
-  .regex(/^\d{1,5}$/)
-  .transform(Number)
-  .refine(value => value <= 65535)
-const origin = z
-  .string()
-  .refine(isPlainOrigin)
-  .transform(value => new URL(value).origin)
-const http = z
-  .string()
-  .refine(value => isUrl(value, 'http:', 'https:'))
-  .transform(value => value.replace(/\/+$/, ''))
-const money = z.string().regex(/^\d{1,7}(\.\d{1,6})?$/)
-const isHostName = (value: string): boolean =>
-  isIP(value.replace(/^\[|\]$/g, '')) !== 0 || /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(value)
-const isPort = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= 65_535
-/** `host:port` with the host as URLs spell it; undefined where a part is missing or wrong. */
-const hostWithPort = (value: string): string | undefined => {
-  const [, host = '', at = ''] = /^(\[[^\]]+\]|[^:]+):(\d{1,5})$/.exec(value) ?? []
-  const hostname = isHostName(host) ? URL.parse(`http://${host}`)?.hostname : undefined
-  return hostname !== undefined && isPort(Number(at)) ? `${hostname}:${Number(at)}` : undefined
-}
-const isServer = (value: string): boolean => {
-  if (isIP(value) !== 0) return true
-  const [, address = '', at] = /^(\[[^\]]+\]|[^:]+)(?::(\d{1,5}))?$/.exec(value) ?? []
-  return isIP(address.replace(/^\[|\]$/g, '')) !== 0 && (at === undefined || isPort(Number(at)))
-}
-const isRedis = (value: string): boolean => isUrl(value, 'redis:', 'rediss:') || /^(unix:\/\/)?\/./.test(value)
-
-const RATE_SOURCES: readonly string[] = ['ecb', 'cbr']
-const isRateSource = (name: string): boolean => RATE_SOURCES.includes(name)
-
-const kept = z.union([
-  z.literal('forever'),
-  z
-    .string()
-    .regex(/^[1-9]\d{0,3}$/)
-    .transform(Number),
-])
-
-const trueOrFalse = z.stringbool({ truthy: ['true'], falsy: ['false'] })
 
 const aHttpAddress = 'an address that begins with http:// or https://'
 const anAmount = 'an amount in USD such as 0.05: up to 7 digits, then up to 6 decimals'
@@ -113,22 +55,8 @@ const settings = {
       .default([]),
     'host names without a port, such as www.track.example, separated by commas',
   ),
-  DATA_DIR: setting(
-    z
-      .string()
-      .default('./data')
-      .transform(path => resolve(path)),
-    'a folder',
-  ),
-  JOURNAL_RESERVE_MB: setting(
-    z
-      .string()
-      .regex(/^\d{1,4}$/)
-      .transform(Number)
-      .refine(value => value <= 1024)
-      .default(64),
-    'a whole number of megabytes from 0 (no reserve) to 1024',
-  ),
+  DATA_DIR: setting(z.string().default('./data').pipe(folder), 'a folder'),
+  JOURNAL_RESERVE_MB: setting(upTo(1024).default(64), 'a whole number of megabytes from 0 (no reserve) to 1024'),
   DATABASE_URL: setting(
     z
       .string()
@@ -145,6 +73,15 @@ const settings = {
     true,
   ),
   SIGN_UP: setting(z.enum(['invite', 'open']).default('invite'), 'invite or open'),
+  OPERATORS: setting(
+    z
+      .string()
+      .toLowerCase()
+      .transform(commas)
+      .refine(list => list.every(address => z.email().safeParse(address).success))
+      .default([]),
+    'e-mail addresses of accounts, separated by commas',
+  ),
   MAX_WORKSPACES_PER_PERSON: setting(
     z
       .string()
@@ -182,7 +119,25 @@ const settings = {
   ),
   PRICE_PER_PERSON: setting(money.default('0.05'), anAmount),
   WELCOME_CREDIT: setting(money.default('10.00'), anAmount),
+  ARCHIVE_DIR: setting(folder.optional(), 'a folder'),
+  BACKUP_DIR: setting(folder.optional(), 'a folder'),
+  BACKUP_KEEP: setting(
+    z
+      .string()
+      .regex(/^[1-9]\d{0,4}$/)
+      .transform(Number)
+      .default(14),
+    'a whole number from 1 to 99999',
+  ),
+  BACKUP_OTHER_DATA_DIRS: setting(
+    z
+      .string()
+      .transform(value => value.split(/\s+/))
+      .default([]),
+    'folders, separated by spaces',
+  ),
   KEEP_ATTEMPTS_DAYS: setting(kept.default(90), 'a whole number of days from 1 to 9999, or forever'),
+  KEEP_HISTORY_DAYS: setting(kept.default(400), 'a whole number of days from 1 to 9999, or forever'),
   KEEP_CLICKS_MONTHS: setting(kept.default('forever'), 'a whole number of months from 1 to 9999, or forever'),
   ALLOW_PRIVATE_TARGETS: setting(trueOrFalse.default(false), 'true or false'),
   META_GRAPH_BASE: setting(http.default('https://graph.facebook.com'), aHttpAddress),
@@ -277,14 +232,7 @@ const settings = {
     z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
     'fatal, error, warn, info, debug, trace or silent',
   ),
-  SLOW_QUERY_MS: setting(
-    z
-      .string()
-      .regex(/^\d{1,5}$/)
-      .transform(Number)
-      .default(1000),
-    'a whole number of milliseconds from 0 (none) to 99999',
-  ),
+  SLOW_QUERY_MS: setting(upTo(99_999).default(1000), 'a whole number of milliseconds from 0 (none) to 99999'),
   ACCESS_LOG: setting(trueOrFalse.default(false), 'true or false'),
 }
 
@@ -320,7 +268,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 }
 
 /** The faults of settings that are valid by themselves but not together. */
-function wrongTogether({ tls, baseUrl, tlsCert, tlsKey }: Config): string[] {
+function wrongTogether({ archiveDir, databaseUrl, ...config }: Config): string[] {
+  if (archiveDir === undefined || databaseUrl.length === 0) return wrongWithTls(config)
+  const own =
+    'ARCHIVE_DIR is for the embedded PostgreSQL: with DATABASE_URL set archive_command on your server (docs/operating.md)'
+  return [own, ...wrongWithTls(config)]
+}
+
+function wrongWithTls({
+  tls,
+  baseUrl,
+  tlsCert,
+  tlsKey,
+}: Pick<Config, 'tls' | 'baseUrl' | 'tlsCert' | 'tlsKey'>): string[] {
   if (tls === 'off') return []
   const host = URL.parse(baseUrl ?? '')?.hostname ?? ''
   const wrong: string[] = []

@@ -31,3 +31,9 @@ const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 
 /** Whether a host, with its port or without, is this machine itself. */
 export const isLoopbackHost = (host: string): boolean => LOOPBACK_HOST.test(host)
+
+/** The dashboard's origin for this request: BASE_URL, otherwise the loopback address that the browser used, otherwise undefined. */
+export function dashboardOrigin(baseUrl: string | undefined, host: string | undefined): string | undefined {
+  if (baseUrl !== undefined) return baseUrl
+  return host !== undefined && isLoopbackHost(host) ? `http://${host.toLowerCase()}` : undefined
+}

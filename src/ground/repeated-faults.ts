@@ -47,7 +47,7 @@ const hasError = (fields: unknown): fields is { err: unknown } =>
 
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return 'code' in error && error.code !== undefined ? String(error.code) : error.message
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.message
 }
 
 /** In the form of the log's serializer. */

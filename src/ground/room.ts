@@ -2,7 +2,7 @@
  * A room is a set of endpoints and the deeds behind them. A deed gets the ground (database, settings, log), the actor and the decoded call, and
  * returns the endpoint's reply or refuses. Rooms know nothing of HTTP.
  */
-import type { Kysely } from 'kysely'
+import type { Kysely, Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import type { Access, Call, Endpoint, Reply, Role } from '../contract/endpoint.ts'
 import { toUuid } from '../contract/ids.ts'
@@ -11,6 +11,7 @@ import type { Config } from './config.ts'
 import type { Database } from './db/connect.ts'
 import type { Secrets } from './db/secrets.ts'
 import type { Tables } from './db/tables.ts'
+import type { Act, HistoryObject } from './history/record.ts'
 
 /** Settings, database, log and secrets, made once at the start. */
 export type Ground = {
@@ -130,7 +131,20 @@ export type CallCircumstances = {
   readonly arrived_at: number
   /** Sets a header of the answer. */
   header(name: string, value: string): void
+  /** What the history says of this call: who acts, and the id that its rows share. */
+  readonly act: Act
+  readonly recorded: RecordedWrite
 }
+
+/**
+ * Runs a write in a transaction, and records in it what changed of `objects` (it is also called with the result, for the ids of new objects). For deeds
+ * that declare `history: { in: kind }`; the gate calls it for the others.
+ */
+export type RecordedWrite = <T>(
+  objects: (written?: T) => readonly HistoryObject[],
+  write: (trx: Transaction<Tables>) => Promise<T>,
+  org_id?: number,
+) => Promise<T>
 
 /** The first argument of the endpoint's deed. */
 export type Context<E extends Endpoint> = Ground & CallCircumstances & { readonly actor: ActorOf<E['access']> }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Among, askEverywhere } from './db/everywhere.ts'
+import { QUIET_MS, type Quiet } from './db/quiet.ts'
 import { watchRound } from './round-watch.ts'
 
 export type Rounds = {
@@ -16,13 +17,15 @@ type WakeableRounds = Rounds & { wake(): void }
  * Runs `round` at once and then again and again until it is closed. The pause is random, between half of `pause_ms` and all of it, so that several
  * processes do not keep meeting at the same rows. A run that throws is followed by the next as usual; `onError` gets a new error, and the same one
  * every ten minutes. `/metrics` shows the failures in a row under `name`, which names the room and the file. Closing aborts `signal`, for runs that
- * can end sooner.
+ * can end sooner. With `quiet` a run that succeeded is followed by the next only once the database may have changed or work may be due; the
+ * rounds close it.
  */
 export function openRounds(
   name: string,
   pause_ms: number,
   round: (signal: AbortSignal) => Promise<unknown>,
   onError: (error: unknown) => void,
+  quiet?: Quiet,
 ): WakeableRounds {
   const closing = new AbortController()
   const { signal } = closing
@@ -32,15 +35,25 @@ export function openRounds(
   const run = async () => {
     while (!signal.aborted) {
       woken = Promise.withResolvers()
-      await round(signal).then(
-        () => watch.passed(),
-        (error: unknown) => watch.failed(error, () => onError(error)),
+      const version = quiet?.version()
+      const hasPassed = await round(signal).then(
+        () => {
+          watch.passed()
+          return true
+        },
+        (error: unknown) => {
+          watch.failed(error, () => onError(error))
+          return false
+        },
       )
       if (signal.aborted) return
       const pause = new AbortController()
       const slept = sleep(pause_ms * (0.5 + Math.random() / 2), undefined, { signal: pause.signal }).catch(() => {})
       await Promise.race([woken.promise, slept])
       pause.abort()
+      // A job that looks more often than the quiet is checked does not wait for it.
+      if (hasPassed && quiet !== undefined && version !== undefined && pause_ms >= QUIET_MS)
+        await Promise.race([woken.promise, quiet.since(version)])
     }
   }
   const ran = run()
@@ -50,6 +63,7 @@ export function openRounds(
       closing.abort()
       wake()
       await ran
+      quiet?.close()
       watch.close()
     },
   }

@@ -16,7 +16,10 @@ import * as networksApi from './networks/api.ts'
 import { openNetworks } from './networks/open.ts'
 import * as onwardApi from './onward/api.ts'
 import { openLanded } from './onward/landed.ts'
-import { onwardDeeds } from './onward/onward.ts'
+import { onwardDeeds, wayOnOf } from './onward/onward.ts'
+import * as pagesApi from './pages/api.ts'
+import { pageDeeds } from './pages/pages.ts'
+import { openPageServers } from './pages/servers.ts'
 import * as refusedEventsApi from './refused-events/api.ts'
 import { openKeeper } from './refused-events/keep.ts'
 import { refusedEventDeeds } from './refused-events/refused-events.ts'
@@ -51,11 +54,14 @@ export async function openIntake(
   const landed = take(openLanded({ conversions, clicks, log }))
   const keeper = take(openKeeper(ground))
   const networks = take(openNetworks(ground, { conversions, keeper, mayRecord }))
+  const onward = { live, clicks, landed }
+  const pages = { ground, live, clicks, landed, keeper, conversions, servers: openPageServers(ground) }
   const rooms = [
     ...room(clicksApi, clickDeeds(clicks)),
     ...room(eventsApi, eventDeeds(conversions)),
     ...room(revisionsApi, revisionDeeds(conversions)),
-    ...room(onwardApi, onwardDeeds({ live, clicks, landed })),
+    ...room(onwardApi, onwardDeeds(onward)),
+    ...room(pagesApi, pageDeeds(pages, wayOnOf(onward))),
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
   ]

@@ -7,6 +7,9 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { RefusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
 import { toolCall } from '../gate/tool-call.ts'
+import type { HostName } from '../ground/history/record.ts'
+import type { Ground } from '../ground/room.ts'
+import { rememberedHost } from '../people/keys/hosts.ts'
 import type { KeyRecord } from '../people/keys/verify.ts'
 import { adviceOn } from './advice.ts'
 import type { Json } from './derive.ts'
@@ -15,12 +18,14 @@ import type { Tool } from './tool.ts'
 
 /** The caller of a tool. */
 export type ToolCaller = {
-  readonly key: string
   readonly record: KeyRecord
   readonly host: string | undefined
+  /** The AI host that the message names; null if it names none. */
+  readonly client: HostName | null
   /** The base address of Sluice, if known. */
   readonly origin: string | undefined
   readonly ip: string
+  readonly db: Ground['db']
   /** Sets a header of the answer to the outer request. */
   header(name: string, value: string): void
 }
@@ -33,7 +38,8 @@ export async function callTool(
   caller: ToolCaller,
 ): Promise<CallToolResult> {
   const { method, url, body, idempotency_key, objection } = tool.requestFor(given)
-  const mark = { tool: tool.shown.name, record: caller.record, ...(objection === undefined ? {} : { objection }) }
+  const host = caller.client ?? (method === 'GET' ? null : await rememberedHost(caller.db, caller.record.key_id))
+  const mark = { tool: tool.shown.name, record: caller.record, host, ...(objection === undefined ? {} : { objection }) }
   const response = await toolCall.run(
     mark,
     async () =>
@@ -42,7 +48,6 @@ export async function callTool(
         url,
         remoteAddress: caller.ip,
         headers: {
-          'x-api-key': caller.key,
           ...(caller.host === undefined ? {} : { host: caller.host }),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
           ...(idempotency_key === undefined || objection !== undefined ? {} : { 'idempotency-key': idempotency_key }),

@@ -331,7 +331,7 @@ describe('the transport answers', () => {
   })
 
   test('404 in JSON for the paths of OAuth clients', async () => {
-    for (const path of ['oauth-protected-resource/api/mcp', 'oauth-authorization-server', 'openid-configuration']) {
+    for (const path of ['oauth-protected-resource/api/mcp', 'oauth-protected-resource', 'openid-configuration']) {
       const reply = await house.call('GET', `/.well-known/${path}`)
       assert.equal(reply.statusCode, 404)
       assert.match(String(reply.headers['content-type']), /^application\/json/)

@@ -7,6 +7,10 @@ import * as accountsApi from './accounts/api.ts'
 import { openAttempts } from './accounts/attempts.ts'
 import * as avatars from './accounts/avatars.ts'
 import * as preferences from './accounts/preferences.ts'
+import * as connectionsApi from './connections/api.ts'
+import * as connections from './connections/connections.ts'
+import { oauthDeeds } from './connections/oauth.ts'
+import { keyOfToken } from './connections/tokens.ts'
 import * as keysApi from './keys/api.ts'
 import * as grants from './keys/grants.ts'
 import * as keys from './keys/keys.ts'
@@ -39,10 +43,15 @@ export function openPeople(ground: Ground, take: TakePart) {
     ...room(accountsApi, { ...accounts, ...preferences, ...avatars }),
     ...room(secondFactorApi, secondFactor),
     ...room(keysApi, { ...keys, ...grants }),
+    ...room(connectionsApi, { ...connections, ...oauthDeeds(attempts) }),
   ]
   return {
     rooms,
-    identities: { verifyKey: keyVerifier(database, uses), whoIs: signIn.whoIs },
+    identities: {
+      verifyKey: keyVerifier(database, uses),
+      verifyToken: tokenVerifier(database, uses),
+      whoIs: signIn.whoIs,
+    },
     memberships: { activeMembershipOf: (person: Person) => activeMembershipOf(db, person) },
   }
 }
@@ -56,3 +65,15 @@ function keyVerifier({ keys }: Database, uses: ReturnType<typeof openKeyUses>) {
     return record
   }
 }
+
+/** Reads the key behind a connection's access token and records its use. */
+function tokenVerifier({ keys }: Database, uses: ReturnType<typeof openKeyUses>) {
+  return async (token: string) => {
+    const record = await keyOfToken(keys, token)
+    if (record?.accepted) uses.note({ id: record.key_id })
+    return record
+  }
+}
+
+/** The periodic jobs, which do not run with ROLE=serve. */
+export const PEOPLE_JOBS = [connections.openForgetting] as const

@@ -7,7 +7,7 @@ import { newId, startHouse, type TestHouse } from '../../tests/support/house.ts'
 import { ORG, seedDelivery, seedOutboxRule } from '../../tests/support/outbox.ts'
 import { seedPlace } from '../../tests/support/place.ts'
 import { BROWSER } from '../../tests/support/visits.ts'
-import { noteReconcile } from '../ground/db/last-reconcile.ts'
+import { noteLastRuns } from '../ground/db/last-runs.ts'
 import { sendMail } from '../ground/mail/mail.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8')
@@ -101,7 +101,7 @@ test('what waits in the database and when it was backed up and reconciled is mea
   const { kysely: db, worker } = house.database
   const target_id = await seedOutboxRule(db, { url: 'http://127.0.0.1:9' })
   await seedDelivery(db, { target_id, run_at: new Date(Date.now() + 3_600_000).toISOString() })
-  await noteReconcile(worker, '2026-01-02T03:04:05.000Z', 2)
+  await noteLastRuns(worker, { last_reconcile: '2026-01-02T03:04:05.000Z', last_reconcile_wrong: '2' })
   const hours = (count: number) => new Date(Date.now() - count * 3_600_000).toISOString()
   await worker.query('insert into fx_sources (source, due_at, fetched_at) values ($1, $2, $3)', [
     'ecb',

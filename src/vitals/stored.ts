@@ -9,8 +9,7 @@ import { Gauge } from 'prom-client'
 import { timeOfId } from '../contract/ids.ts'
 import type { Database } from '../ground/db/connect.ts'
 import { type Among, askEverywhere } from '../ground/db/everywhere.ts'
-import { LAST_BACKUP } from '../ground/db/last-backup.ts'
-import { LAST_RECONCILE, LAST_RECONCILE_WRONG } from '../ground/db/last-reconcile.ts'
+import { LAST_BACKUP, LAST_RECONCILE, LAST_RECONCILE_WRONG } from '../ground/db/last-runs.ts'
 import type { Ground } from '../ground/room.ts'
 
 /** Several scrapers share a reading. */

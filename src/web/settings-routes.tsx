@@ -2,7 +2,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { z } from 'zod'
 import { inside } from './frame.tsx'
-import { BillingSearch, DomainsSearch } from './ground/lists.ts'
+import { BillingSearch, DomainsSearch, HistorySearch } from './ground/lists.ts'
 
 const billing = createRoute({
   getParentRoute: () => inside,
@@ -20,6 +20,12 @@ const key = createRoute({
   path: '/settings/api-keys/$id',
   validateSearch: z.object({ grant: z.literal(true).optional().catch(undefined) }),
   component: lazyRouteComponent(() => import('./people/keys/key-page.tsx'), 'KeyPage'),
+})
+const connect = createRoute({
+  getParentRoute: () => inside,
+  path: '/connect',
+  validateSearch: z.object({ request: z.string().catch('') }),
+  component: lazyRouteComponent(() => import('./people/connections/consent-page.tsx'), 'ConsentPage'),
 })
 const events = createRoute({
   getParentRoute: () => inside,
@@ -59,4 +65,31 @@ const rates = createRoute({
   component: lazyRouteComponent(() => import('./money/rates/rates-page.tsx'), 'RatesPage'),
 })
 
-export const SETTINGS = [billing, rates, keys, key, events, domains, domain, team, workspace, profile] as const
+const backup = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/backup',
+  component: lazyRouteComponent(() => import('./shell/backup-page.tsx'), 'BackupPage'),
+})
+
+const history = createRoute({
+  getParentRoute: () => inside,
+  path: '/history',
+  validateSearch: HistorySearch,
+  component: lazyRouteComponent(() => import('./people/history/history-page.tsx'), 'HistoryPage'),
+})
+
+export const SETTINGS = [
+  history,
+  billing,
+  rates,
+  keys,
+  key,
+  connect,
+  events,
+  domains,
+  domain,
+  team,
+  workspace,
+  backup,
+  profile,
+] as const

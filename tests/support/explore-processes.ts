@@ -95,6 +95,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   weekday_hour: ['7-03', '1-23'],
   is_new: ['true', 'false'],
   status: LADDER,
+  way: ['redirect', 'page'],
   device: ['mobile', 'desktop', 'bot'],
   os: ['Android', 'iOS'],
   browser: ['Chrome', 'Firefox'],

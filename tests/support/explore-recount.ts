@@ -55,6 +55,7 @@ const WORDS: Partial<Record<ExploreDimension, string>> = {
   path: 'c.click_flow_node_path',
   is_new: `case when c.visitor_is_new then 'true' else 'false' end`,
   status: `(array['${STAGES.join(`','`)}'])[c.status + 1]`,
+  way: `coalesce(c.way, 'redirect')`,
 }
 const OBJECTS: readonly string[] = ['campaign', 'offer', 'landing', 'ad_account', 'bot', 'source', 'funnel']
 

@@ -17,7 +17,7 @@ const OBJECTS = {
   ad_account: 'ad_account_id',
   bot: 'bot_id',
 } as const
-type Text = keyof typeof OBJECTS | (typeof TEXT_DIMENSIONS)[number]
+type Text = keyof typeof OBJECTS | (typeof TEXT_DIMENSIONS)[number] | 'way'
 /** The column of each text of a fact. */
 const TEXTS: Readonly<Record<Text, string>> = {
   ...OBJECTS,
@@ -26,6 +26,7 @@ const TEXTS: Readonly<Record<Text, string>> = {
     string
   >),
   path: 'click_flow_node_path',
+  way: 'way',
 }
 
 /** A conversion; `amount` is what it pays if approved, 0 by default. */

@@ -43,7 +43,7 @@ export async function startTraffic(database: Database, env: Record<string, strin
   const ground: Ground = { config, database, db: database.kysely, log, secrets }
   const live = await openLiveCampaigns(ground)
   const clicks = await openClicks(ground, live, undefined, PATIENT)
-  const nobody = { verifyKey: async () => undefined, whoIs: async () => undefined }
+  const nobody = { verifyKey: async () => undefined, verifyToken: async () => undefined, whoIs: async () => undefined }
   const app = openGate(
     {
       ground,
@@ -91,6 +91,7 @@ export async function seedCampaign(
     source?: Record<string, string>
     strict_filter?: boolean
     cost?: StoredCost
+    sites?: string[]
     status?: 'active' | 'paused' | 'archived'
     deleted_at?: string | null
     updated_at?: string
@@ -115,6 +116,7 @@ export async function seedCampaign(
       strict_filter: fields.strict_filter ?? false,
       cost: fields.cost === undefined ? null : JSON.stringify(fields.cost),
       status: fields.status ?? 'active',
+      sites: fields.sites ?? [],
       created_at: now,
       updated_at: fields.updated_at ?? now,
       deleted_at: fields.deleted_at ?? null,
@@ -153,6 +155,7 @@ export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Cli
     cost_currency: null,
     cost_counts: null,
     link_id: null,
+    way: null,
     ...fields,
   }
 }

@@ -53,13 +53,7 @@ export async function createCluster(root: string, owner: Owner, programs: Progra
     const pid = /^postgres\.(\d+)\.\w+$/.exec(name)?.[1]
     if (pid !== undefined && !isRunning(Number(pid))) rmSync(join(dirname(root), name), { recursive: true })
   }
-  let fresh: string
-  try {
-    fresh = mkdtempSync(`${root}.${process.pid}.`)
-    if (owner.uid !== undefined && owner.gid !== undefined) chownSync(fresh, owner.uid, owner.gid)
-  } catch (error) {
-    throw new StartError(`DATA_DIR cannot be written: ${error instanceof Error ? error.message : String(error)}`)
-  }
+  const fresh = makeFreshFolder(root, owner)
   // Every commit waits while a new segment is filled with zeros: 15 to 100 ms at the usual 16 MB, a few at 2 MB.
   const how =
     '-U sluice -A trust -E UTF8 --locale=C --locale-provider=builtin --builtin-locale=C.UTF-8 --wal-segsize=2 --no-instructions'
@@ -83,6 +77,17 @@ export async function createCluster(root: string, owner: Owner, programs: Progra
         `${root} holds files that are no PostgreSQL cluster: move them, or set DATA_DIR to another folder`,
       )
     }
+  }
+}
+
+/** Creates an empty folder for a cluster that is still to be made, beside its place. If this process dies, the next start removes it. */
+export function makeFreshFolder(root: string, owner: Owner): string {
+  try {
+    const fresh = mkdtempSync(`${root}.${process.pid}.`)
+    if (owner.uid !== undefined && owner.gid !== undefined) chownSync(fresh, owner.uid, owner.gid)
+    return fresh
+  } catch (error) {
+    throw new StartError(`DATA_DIR cannot be written: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -92,6 +92,12 @@ const limits = {
   schema: { max: 1, types, statement_timeout: 30_000, query_timeout: 35_000 },
 } satisfies Record<string, Limits>
 
+const limitsOf = (kind: keyof typeof limits, patience_ms: number | undefined): Limits => ({
+  idle_in_transaction_session_timeout: 10_000,
+  ...limits[kind],
+  ...(patience_ms !== undefined && { statement_timeout: patience_ms, query_timeout: patience_ms }),
+})
+
 /** A `nice` value: beside a process that wants the whole processor, this one gets a tenth of that one's share. */
 export const BEHIND = 10
 
@@ -124,7 +130,13 @@ function withSession(node: Node, application: string): pg.ClientConfig {
   return { ...own, connectionString: `${address}?${rest}` }
 }
 
-type ConnectOptions = { readonly log: Logger; readonly name?: string; readonly slow_ms?: number }
+type ConnectOptions = {
+  readonly log: Logger
+  readonly name?: string
+  readonly slow_ms?: number
+  /** The time that a statement of any pool may take, instead of the limits above, for a program that nobody waits for. */
+  readonly patience_ms?: number
+}
 
 /** The pools whose statements belong to one request each. Those of clicks and conversions have batches, those of the worker have none. */
 const OF_REQUESTS: readonly string[] = ['kysely', 'reads', 'auth']
@@ -143,12 +155,13 @@ function nameOf(node: Node): string {
  * Opens the pools; no connection is made until the first statement. `nodes` are the nodes of one database, and the pools use all of them. The first
  * one changes the schema. Statements of requests that take `slow_ms` are logged; 0 for none.
  */
-export function connect(nodes: readonly Node[], { log, name = 'sluice', slow_ms = 0 }: ConnectOptions): Database {
+export function connect(nodes: readonly Node[], options: ConnectOptions): Database {
+  const { log, name = 'sluice', slow_ms = 0, patience_ms } = options
   let closing = false
   const away = openAbsence()
   const addresses = openAddresses(nodes.map(nameOf))
   const open = (kind: keyof typeof limits, among = addresses): pg.Pool => {
-    const { pipeline = false, ...rest }: Limits = limits[kind]
+    const { pipeline = false, ...rest } = limitsOf(kind, patience_ms)
     const Client = clientOf(
       nodes.map(node => withSession(node, `${name} ${kind}`)),
       among,
@@ -157,7 +170,6 @@ export function connect(nodes: readonly Node[], { log, name = 'sluice', slow_ms 
     const pool = new pg.Pool({
       idleTimeoutMillis: MINUTE_MS,
       ...(nodes.length > 1 && { maxLifetimeSeconds: LIFE_S }),
-      idle_in_transaction_session_timeout: 10_000,
       pipeline,
       ...rest,
       Client,

@@ -46,6 +46,11 @@ export const FIRST_NODE_TABLES: readonly string[] = [
   'acme_orders',
   'tls_ticket_keys',
   'failing_rounds',
+  'connection_clients',
+  'connections',
+  'connection_codes',
+  'connection_tokens',
+  'backups',
 ]
 
 /** The table that the others of an organization are colocated with, because every transaction locks the balance first. */

@@ -1,22 +1,32 @@
 // The embedded PostgreSQL: a real server on a socket in DATA_DIR/postgres, for one Sluice process at a time. It survives a `kill -9` of Sluice, and
 // the next start adopts it.
-import { existsSync, openSync } from 'node:fs'
+import { existsSync, openSync, renameSync, rmSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { StartError } from '../start-error.ts'
+import { archiveSettings, prepareArchive } from './archive.ts'
 import { type Claim, claim } from './claim.ts'
-import { checkVersion, createCluster, prepareFolder } from './cluster.ts'
+import { checkVersion, createCluster, makeFreshFolder, prepareFolder } from './cluster.ts'
 import { type Cluster, clearDead, findPostmaster, halt, launch } from './postmaster.ts'
-import { chooseOwner, findPrograms } from './programs.ts'
+import { chooseOwner, findPrograms, type Owner } from './programs.ts'
 
 /** A running server. `adopted`: it was running already. `stop` ends it in any case. */
 export type Embedded = { connection: pg.ClientConfig; adopted: boolean; stop(): Promise<void> }
 
-/** `alone: false` shares the server with other processes. It never ends one that it did not start, or that a Sluice has adopted since. */
-type EmbeddedOptions = { dataDir: string; log: Logger; settings?: readonly string[]; alone?: boolean }
+/**
+ * `alone: false` shares the server with other processes. It never ends one that it did not start, or that a Sluice has adopted since. `archiveDir`:
+ * where a server that is started here archives its log.
+ */
+type EmbeddedOptions = {
+  dataDir: string
+  log: Logger
+  settings?: readonly string[]
+  alone?: boolean
+  archiveDir?: string | undefined
+}
 
 const ROOMY_BYTES = 2 * 1024 ** 3
 
@@ -61,19 +71,26 @@ export const hasCluster = (dataDir: string): boolean => existsSync(join(dataDir,
  * @throws StartError when another Sluice uses the folder (whose server is left alone), the folder belongs to another user
  *   or another version, or the server does not start.
  */
-export async function startPostgres({ dataDir, log, settings = [], alone = true }: EmbeddedOptions): Promise<Embedded> {
+export async function startPostgres({
+  dataDir,
+  log,
+  settings = [],
+  alone = true,
+  archiveDir,
+}: EmbeddedOptions): Promise<Embedded> {
   const root = join(dataDir, 'postgres')
   prepareFolder(dataDir, root)
   const owner = chooseOwner(root)
   const programs = findPrograms(owner)
   if (!hasCluster(dataDir)) await createCluster(root, owner, programs)
   checkVersion(root, programs)
+  const archiving = archiveDir === undefined ? [] : archiveSettings(prepareArchive(archiveDir, dataDir, owner))
   const cluster: Cluster = {
     root,
     owner,
     programs,
     log: join(dataDir, 'postgres.log'),
-    settings: [...SETTINGS, ...settings],
+    settings: [...SETTINGS, ...archiving, ...settings],
   }
   const connection: pg.ClientConfig = { host: reachable(root), port: 5432, user: 'sluice', database: 'postgres' }
   const { adopted, held } = await bringUp(cluster, connection, alone)
@@ -96,6 +113,42 @@ export async function startPostgres({ dataDir, log, settings = [], alone = true 
       await halt(cluster)
     },
   }
+}
+
+type RecoveryOptions = {
+  readonly dataDir: string
+  readonly settings: readonly string[]
+  /** Fills the folder with the files of a cluster, for the owner. */
+  readonly fill: (folder: string, owner: Owner) => Promise<void>
+}
+
+/**
+ * Makes the cluster of a data folder that has none: from files that the server recovers with `settings`. A failure leaves no cluster.
+ * @throws StartError with the last words of the server if it cannot recover
+ */
+export async function recoverPostgres({ dataDir, settings, fill }: RecoveryOptions): Promise<void> {
+  const root = join(dataDir, 'postgres')
+  prepareFolder(dataDir, root)
+  const owner = chooseOwner(root)
+  const programs = findPrograms(owner)
+  const fresh = makeFreshFolder(root, owner)
+  const cluster = {
+    root: fresh,
+    owner,
+    programs,
+    log: join(dataDir, 'postgres.log'),
+    settings: [...SETTINGS, ...settings],
+  }
+  try {
+    await fill(fresh, owner)
+    checkVersion(fresh, programs)
+    await launch(cluster)
+    await halt(cluster)
+  } catch (error) {
+    rmSync(fresh, { recursive: true, force: true })
+    throw error
+  }
+  renameSync(fresh, root)
 }
 
 /** The folder to connect by. If its path is too long for a socket, an open handle of it is used instead. */

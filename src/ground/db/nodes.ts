@@ -28,14 +28,14 @@ const OLDEST = 15
  * @throws StartError with the reason in one line, without the password.
  */
 export async function openNodes(
-  config: Pick<Config, 'databaseUrl' | 'dataDir'>,
+  config: Pick<Config, 'databaseUrl' | 'dataDir' | 'archiveDir'>,
   log: Logger,
   { alone = true, mayCreate = true, mustExist = false }: HowToOpen = {},
 ): Promise<Nodes> {
   if (config.databaseUrl.length > 0) return { addresses: config.databaseUrl, close: async () => {} }
   if (mustExist) checkInstallation(config)
   if (!mayCreate && !hasCluster(config.dataDir)) throw noInstallation(`DATA_DIR ${config.dataDir} holds no database`)
-  const embedded = await startPostgres({ dataDir: config.dataDir, log, alone })
+  const embedded = await startPostgres({ dataDir: config.dataDir, archiveDir: config.archiveDir, log, alone })
   return { addresses: [embedded.connection], close: () => embedded.stop() }
 }
 
@@ -130,12 +130,23 @@ async function onceReached<T>(node: Node, work: (client: pg.Client) => Promise<T
 }
 
 /** A pool of one connection without a statement timeout, for commands that read everything. */
-export function openPatientPool({ addresses: [first = ''] }: Nodes): pg.Pool {
+export function openPatientPool({ addresses: [first = ''] }: Pick<Nodes, 'addresses'>): pg.Pool {
   const own = { application_name: 'sluice reconcile', max: 1 }
   const pool = new pg.Pool(typeof first === 'string' ? { ...own, connectionString: first } : { ...own, ...first })
   // An idle connection may report that its server was stopped after the command, which does not matter any more.
   pool.on('error', () => {})
   return pool
+}
+
+/** A connection of a patient pool. `end` also ends a running statement; the driver's types lack it for clients of pools. */
+export type PatientClient = pg.PoolClient & Pick<pg.Client, 'end'>
+
+/** A connection of a patient pool, to be released by the caller. */
+export async function openPatientClient(pool: pg.Pool): Promise<PatientClient> {
+  const client = (await pool.connect()) as PatientClient
+  // After an error between two statements, the next statement fails.
+  client.on('error', () => {})
+  return client
 }
 
 function clientFor(node: Node): pg.Client {

@@ -126,13 +126,12 @@ function openLog(path: string, { uid, gid }: Owner): number {
   return file
 }
 
-const lastWords = (log: string): string =>
-  readFileSync(log, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .slice(-3)
-    .map(line => line.replace(/^.*?([A-Z]+: )/, '$1').trim())
-    .join(' ')
+/** The last lines, or the fatal one among them, which other processes of the server may follow with theirs. */
+const lastWords = (log: string): string => {
+  const lines = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-6)
+  const fatal = lines.filter(line => /(FATAL|PANIC): /.test(line))
+  return (fatal.length > 0 ? fatal : lines.slice(-3)).map(line => line.replace(/^.*?([A-Z]+: )/, '$1').trim()).join(' ')
+}
 
 /** Shuts the server down: it rolls open transactions back and writes everything to disk. */
 export async function halt(cluster: Cluster): Promise<void> {

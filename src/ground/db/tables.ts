@@ -181,6 +181,7 @@ export interface ApiKeys {
 }
 
 export interface ApiKeyUses {
+  host: Json | null
   key_id: string
   last_used_at: string
 }
@@ -191,6 +192,30 @@ export interface Avatars {
   id: string
   type: string
   user_id: string
+}
+
+export interface Backups {
+  bytes: Generated<string>
+  ended_at: string | null
+  /**
+   * Why it failed and what to do; null: it succeeded or is running
+   */
+  failure: string | null
+  id: string
+  journals: Generated<number>
+  lease_token: string
+  /**
+   * Later without an end, its process has died
+   */
+  leased_until: string
+  path: string
+  rows: Generated<string>
+  started_at: string
+  /**
+   * The person who pressed Run now; null: a command or a timer
+   */
+  started_by: string | null
+  tables: Generated<number>
 }
 
 export interface Balances {
@@ -454,6 +479,7 @@ export interface CampaignKeys {
 
 export interface Campaigns {
   ad_account_id: string | null
+  browser_types: Generated<string[]>
   cost: Json | null
   created_at: string
   deleted_at: string | null
@@ -472,6 +498,7 @@ export interface Campaigns {
   name: string
   offer_id: string | null
   org_id: number
+  sites: Generated<string[]>
   source: Json
   status: Generated<string>
   strict_filter: boolean
@@ -680,6 +707,12 @@ export interface Channels {
   waiting_until: string | null
 }
 
+export interface ClickAliases {
+  click_id: string
+  id: string
+  org_id: number
+}
+
 export interface ClickFlows {
   created_at: string
   deleted_at: string | null
@@ -784,6 +817,10 @@ export interface Clicks {
   user_agent: string | null
   visitor_id: string | null
   visitor_is_new: boolean | null
+  /**
+   * page: counted by a page; null: by a redirect
+   */
+  way: string | null
   wbraid: string | null
 }
 
@@ -801,6 +838,47 @@ export interface ClickSheet {
   conversions_were: string[] | null
   id: string
   org_id: number
+}
+
+export interface ConnectionClients {
+  created_at: string
+  id: string
+  name: string
+  redirect_uris: string[]
+  /**
+   * the last consent; null: none yet
+   */
+  used_at: string | null
+}
+
+export interface ConnectionCodes {
+  challenge: string
+  created_at: string
+  hash: Buffer
+  key_id: string
+  used_at: string | null
+}
+
+export interface Connections {
+  client_id: string
+  /**
+   * the domain that published the document of the client; null: it registered itself, so its name is unverified
+   */
+  host_domain: string | null
+  host_name: string
+  key_id: string
+  redirect_uri: string
+}
+
+export interface ConnectionTokens {
+  expires_at: string
+  hash: Buffer
+  key_id: string
+  kind: string
+  /**
+   * when a refresh token was exchanged; a second use ends the key
+   */
+  used_at: string | null
 }
 
 export interface CounterSheet {
@@ -1054,7 +1132,15 @@ export interface EventRevisions {
 export interface Events {
   bot_id: string | null
   campaign_id: string | null
+  /**
+   * the value and currency that a browser named
+   */
+  claimed: Json | null
   click_id: string
+  /**
+   * for a conversion that a browser reported: since when it counts; infinity: it was never confirmed
+   */
+  confirmed_at: string | null
   /**
    * whether it is in event_counts; a report adds those that are not yet
    */
@@ -1074,7 +1160,7 @@ export interface Events {
   source: string
   telegram_user_id: string | null
   /**
-   * whether it stands on a test click; kept here, because the click goes with its month's partition
+   * it is outside the books: it stands on a test click, or a browser reported it and nobody has confirmed it
    */
   test: Generated<boolean>
   type: string
@@ -1203,6 +1289,49 @@ export interface HeldEvents {
    * the revision that put it on hold: a later one has taken its place
    */
   seq: number
+}
+
+export interface History {
+  /**
+   * the call that wrote the row; a call that changes many objects writes many rows
+   */
+  act_id: string
+  actor_id: string | null
+  actor_kind: string
+  /**
+   * why Sluice itself wrote it: rule, schedule, account_sync
+   */
+  because: string | null
+  change: string
+  created_at: string
+  /**
+   * a list of {name, before, after}, or of {name, is_secret: true} for a value that is never stored here
+   */
+  fields: Json
+  host: Json | null
+  /**
+   * a UUIDv7 whose time is created_at; the ids of one object ascend in the order of the commits
+   */
+  id: string
+  kind: string
+  object_id: string | null
+  object_name: string
+  /**
+   * the person whose own object it is: a private view, an API key; null for an object of the workspace
+   */
+  only_for: string | null
+  org_id: number
+  tool: string | null
+  /**
+   * the row that this one puts back
+   */
+  undoes_id: string | null
+}
+
+export interface HistoryHeads {
+  at: string
+  bucket: number
+  org_id: number
 }
 
 export interface Installation {
@@ -1501,6 +1630,37 @@ export interface OrgRates {
   usd_per_unit: string | null
 }
 
+export interface PageServers {
+  campaign_id: string
+  created_at: string
+  deleted_at: string | null
+  id: string
+  name: string
+  org_id: number
+  secret_hash: Buffer
+}
+
+export interface PageVisits {
+  campaign_id: string
+  /**
+   * the click of the visit: its own, or one that was there before and that it belongs to
+   */
+  click_id: string
+  org_id: number
+  /**
+   * the address of the page without query and fragment
+   */
+  page: string | null
+  received_at: string
+  site: string | null
+  /**
+   * a hash of the page token
+   */
+  token: string
+  untracked_reason: string | null
+  via: string
+}
+
 export interface Passkeys {
   counter: string
   created_at: string
@@ -1559,6 +1719,17 @@ export interface Persons {
   telegram_user_id: string | null
 }
 
+export interface PlatformVisits {
+  by_page: boolean
+  click_id: string
+  /**
+   * a hash of the campaign, the name of the id and the id
+   */
+  key: string
+  made_at: string
+  org_id: number
+}
+
 export interface PostbackRules {
   active: boolean
   campaign_id: string | null
@@ -1596,6 +1767,7 @@ export interface RefusedEvents {
    * what was sent, as JSON, at most 8 KiB and without what looks like a secret; is_whole says whether that is all of it
    */
   body: string | null
+  campaign_id: string | null
   click_id: string | null
   /**
    * the click id as it was sent; click_id is the id it can be read as
@@ -2056,6 +2228,7 @@ export interface Tables {
   api_key_uses: ApiKeyUses
   api_keys: ApiKeys
   avatars: Avatars
+  backups: Backups
   balances: Balances
   booked_spend: BookedSpend
   bot_hooks: BotHooks
@@ -2073,10 +2246,15 @@ export interface Tables {
   channel_links: ChannelLinks
   channel_members: ChannelMembers
   channels: Channels
+  click_aliases: ClickAliases
   click_flow_versions: ClickFlowVersions
   click_flows: ClickFlows
   click_sheet: ClickSheet
   clicks: Clicks
+  connection_clients: ConnectionClients
+  connection_codes: ConnectionCodes
+  connection_tokens: ConnectionTokens
+  connections: Connections
   counter_sheet: CounterSheet
   creations: Creations
   daily_secrets: DailySecrets
@@ -2103,6 +2281,8 @@ export interface Tables {
   fx_rates: FxRates
   fx_sources: FxSources
   held_events: HeldEvents
+  history: History
+  history_heads: HistoryHeads
   installation: Installation
   invitations: Invitations
   join_requests: JoinRequests
@@ -2122,10 +2302,13 @@ export interface Tables {
   open_hours: OpenHours
   org_rates: OrgRates
   organizations: Organizations
+  page_servers: PageServers
+  page_visits: PageVisits
   passkeys: Passkeys
   payments: Payments
   person_keys: PersonKeys
   persons: Persons
+  platform_visits: PlatformVisits
   postback_rules: PostbackRules
   refused_events: RefusedEvents
   relay_log: RelayLog

@@ -9,6 +9,7 @@ import type { Role } from '../../contract/endpoint.ts'
 import { databaseTimeIn } from '../db/clock.ts'
 import type { Tables } from '../db/tables.ts'
 import type { Ground } from '../room.ts'
+import { openQuiet } from '../db/quiet.ts'
 import { openRounds, type Rounds } from '../rounds.ts'
 import { mailOwners } from './owners.ts'
 
@@ -53,8 +54,11 @@ async function sendNotice<Notice>(ground: NoticeGround, notices: Notices<Notice>
 }
 
 /** Calls `send` every few seconds until it is closed; any number of processes may. `name` is the room's and the file's. */
-export function openNotices(name: string, { log }: Pick<Ground, 'log'>, send: () => Promise<void>): Rounds {
-  return openRounds(name, POLL_MS, send, error =>
-    log.warn({ err: error, notices: name }, 'could not check for notices; retrying'),
-  )
+export function openNotices(
+  name: string,
+  { log, database }: Pick<Ground, 'log' | 'database'>,
+  send: () => Promise<void>,
+): Rounds {
+  const onError = (error: unknown) => log.warn({ err: error, notices: name }, 'could not check for notices; retrying')
+  return openRounds(name, POLL_MS, send, onError, openQuiet(database.worker))
 }

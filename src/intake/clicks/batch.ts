@@ -51,6 +51,8 @@ type BatchParts = {
   log: Logger
   /** Whether organizations are on several nodes, of which one can be away. */
   isSharded?: () => boolean
+  /** Stores a batch in the database; `isAgain`: a try before may have stored it. `storeClicks` if left out. */
+  storeBatch?: (pool: pg.Pool, clicks: readonly Click[], isAgain: boolean) => Promise<void>
 }
 
 /** Opens the batches: while inserts are in flight the next one gathers. */
@@ -132,13 +134,15 @@ async function storeBatch(
     return
   }
   try {
-    await within(STORE_MS, storeClicks(pool, clicks))
+    await within(STORE_MS, (parts.storeBatch ?? storeClicks)(pool, clicks, past.tries > 0))
     return markStored(batch)
   } catch (error) {
     const isClash = isTaken(error) || isUnsaid(error)
     if (past.tries > 0 && parts.isSharded?.() === true && isOfOneNode(error)) return storeApart(parts, batch)
     if (past.tries < TRIES && (isClash || isRetryable(error))) {
-      const isStored = isClash && (await remint(parts, batch, past.isUnsure || isUnsaid(error)).catch(() => false))
+      // Of a batch with a store of its own, the next try finds what this one may have stored.
+      const isMinted = isClash && parts.storeBatch === undefined
+      const isStored = isMinted && (await remint(parts, batch, past.isUnsure || isUnsaid(error)).catch(() => false))
       if (isStored) return markStored(batch)
       return storeBatch(parts, batch, { tries: past.tries + 1, isUnsure: past.isUnsure || isUnreachable(error) })
     }

@@ -2,8 +2,21 @@
 // array per column, json and jsonb, this takes the least time of both processes, above all in small batches.
 import type { AdId } from '../../contract/ad-platforms.ts'
 import type { Sub } from '../../contract/fields.ts'
+import type { Via } from '../../contract/page-visits.ts'
 import { quotedField } from '../../ground/db/composites.ts'
 import type { SharedLink } from '../../traffic/invite-links/grants.ts'
+
+/** A page's report of a visit. `token` identifies it within its campaign, a uuid; `page` is without query and fragment. */
+export type PageVisit = {
+  readonly token: string
+  /** ISO 8601. */
+  readonly received_at: string
+  readonly via: Via
+  readonly page: string | null
+  readonly site: string | null
+  /** Why the click does not count; null if it does. */
+  readonly untracked_reason: string | null
+}
 
 /** A click to be stored. Ids are uuids, `ip_hash` and `ip_encrypted` hexadecimal; texts hold neither U+0000 nor half a surrogate pair. */
 export type Click = {
@@ -39,17 +52,25 @@ export type Click = {
   cost_counts: boolean | null
   /** The click's own invite link. */
   link_id: string | null
+  /** `page`: a page reported the visit; null: a redirect. */
+  way: 'page' | null
   /** The invite link it shares with other clicks of its campaign. Stored in a table of its own; older versions ignore it in a journal's line. */
   shared?: SharedLink
+  /** What the page reported. Stored in a table of its own. */
+  visit?: PageVisit
+  /** True: its ad platform's click id may be that of a page visit. */
+  isJoinable?: true
+  /** Set when it is stored: the click that was there before and that it is. */
+  joined_to?: string
 } & { [name in Sub | AdId]: string | null }
 
-type Column = Exclude<keyof Click, 'shared'>
+type Column = Exclude<keyof Click, 'shared' | 'visit' | 'isJoinable' | 'joined_to'>
 
 /** How a column is written in a composite value in an array: as it is, quoted, or as bytes. */
 type Writing = 'plain' | 'text' | 'bytes'
 
 /** The type of the parameter. */
-export const NEW_CLICKS = 'new_click3[]'
+export const NEW_CLICKS = 'new_click4[]'
 
 /** The attributes of the type in their order. */
 const WRITING = {
@@ -94,6 +115,7 @@ const WRITING = {
   cost_currency: 'text',
   cost_counts: 'plain',
   link_id: 'plain',
+  way: 'text',
 } satisfies Record<Column, Writing>
 
 /** The columns of a new click in the order of the type. */

@@ -1,29 +1,34 @@
 /**
- * Clicks: visits of campaign links. Owns `clicks` and its partitions (the events room updates the columns that conversions change),
- * `daily_secrets`, and the journal in DATA_DIR/journal. What must stay true: a click is stored before its redirect leaves, and an id that was
+ * Clicks: visits of campaign links, and visits that pages report. Owns `clicks` and its partitions (the events room updates the columns that conversions
+ * change), `page_visits`, `platform_visits`, `click_aliases`, `daily_secrets`, and the journal in DATA_DIR/journal. What must stay true: a click is stored before its redirect leaves, and an id that was
  * handed out is stored once and counted once.
  */
 import { join } from 'node:path'
+import type pg from 'pg'
+import type { Logger } from 'pino'
 import { timeOfId } from '../../contract/ids.ts'
 import { openSharded } from '../../ground/db/sharing.ts'
 import type { Deed, Ground } from '../../ground/room.ts'
-import { openRounds } from '../../ground/rounds.ts'
+import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { type InviteLinks, openInviteLinks } from '../../traffic/invite-links/open.ts'
 import { openSpending } from '../../traffic/caps/spending.ts'
-import { openPlaces } from '../../traffic/caps/places.ts'
+import { openPlaces, type Places } from '../../traffic/caps/places.ts'
 import type * as api from './api.ts'
-import { openBatches } from './batch.ts'
+import { type Batches, openBatches } from './batch.ts'
+import type { Click } from './click.ts'
 import { type FoundClicks, openFoundClicks } from './found.ts'
 import { organizationOfClick } from './click-id.ts'
 import { openGeo } from './geo.ts'
 import { openIpHashes } from './ip.ts'
-import { openJournal } from './journal.ts'
+import { type Journal, openJournal } from './journal.ts'
 import { type ClicksState, measureClicks } from './metrics.ts'
 import { openOutage } from './outage.ts'
-import { keepPartitions } from './partitions.ts'
+import { keepPartitions } from '../../ground/db/partitions.ts'
 import { type UsdPerUnit, usdAlone } from './rate.ts'
+import { openPageVisits, type PageVisits } from './page-visits.ts'
 import { redirector } from './redirect.ts'
+import { storeVisits } from './store-visits.ts'
 import { readTestLink } from './test-link.ts'
 import { linkTrier } from './try-link.ts'
 import { openUnfilled, sourceFaultReader } from './unfilled.ts'
@@ -34,6 +39,8 @@ export type Clicks = {
   readonly visit: Deed<typeof api.visitCampaign>
   /** The click with this id, a canonical uuid; undefined if there is none. @throws while the database is away. */
   readonly find: FoundClicks['find']
+  /** Visits that pages report. */
+  readonly pages: PageVisits
   /** The click's own invite link into a channel, for a visitor who comes from a landing. */
   readonly linkFor: InviteLinks['forClick']
   /** The invite link into a channel that all visitors of a campaign share. */
@@ -70,27 +77,33 @@ export async function openClicks(
   const { config, database, db, log, secrets } = ground
   const pool = database.clicks
   const countryOf = openGeo(config)
-  const partitions = await keepPartitions(database.schema, log)
+  const partitions = await keepPartitions(database.schema, 'clicks', log)
   const ipHashes = await openIpHashes(db, log)
   const journal = await openJournal(join(config.dataDir, 'journal'), log, config.journalReserveMb * 1_048_576)
-  const reserve = openRounds('clicks/reserve', RESERVE_MS, journal.setAside, error =>
-    log.warn({ err: error }, 'could not set the reserve of the journal aside; retrying'),
-  )
+  const reserve = keepReserve(journal, log)
   const isSharded = openSharded(pool)
   const outage = openOutage({ pool, away: database.away, journal, log, isSharded })
-  const batches = openBatches({ pool, clickKey: secrets.clickKey, outage, log, isSharded })
+  const storing = { pool, clickKey: secrets.clickKey, outage, log, isSharded }
+  const batches = openBatches(storing)
+  const joining = openBatches({ ...storing, storeBatch: storeJoining })
   const found = openFoundClicks(pool, secrets.clickKey)
   const unfilled = openUnfilled(database.worker, log)
   const places = openPlaces(ground, patience.place_ms)
   const spending = openSpending(ground)
   const links = openInviteLinks(ground, live, patience.link_ms)
-  const parts = { live, places, spending, links, batches, found, unfilled, countryOf, ipHashes, secrets }
-  const receive = redirector({ ...parts, usdPerUnit })
-  const state = () => ({ ...batches.state(), ...journal.state(), is_down: outage.isDown() })
+  const { object, capsOf } = live
+  const caps: Pick<Places, 'isSpent'> = places
+  const view = { object, capsOf, isSpent: caps.isSpent }
+  const storage = { batches, joining, found, unfilled, secrets }
+  const parts = { live, places, spending, links, view, countryOf, ipHashes, usdPerUnit, ...storage }
+  const receive = redirector(parts)
+  const counts = () => sumOf(batches.state(), joining.state())
+  const state = () => ({ ...counts(), ...journal.state(), is_down: outage.isDown() })
   const measured = measureClicks(state)
   return {
     visit: (_ground, visit) => receive(visit),
     find: found.find,
+    pages: openPageVisits(parts, pool),
     linkFor: asked => links.forClick(asked),
     sharedLink: asked => links.shared(asked),
     isSettled: outage.isSettled,
@@ -103,7 +116,7 @@ export async function openClicks(
       measured()
       partitions.close()
       ipHashes.close()
-      await batches.idle()
+      await Promise.all([batches.idle(), joining.idle()])
       await places.close()
       await spending.close()
       await links.close()
@@ -117,6 +130,27 @@ export async function openClicks(
 
 /** How soon the reserve is set aside again once the disk has room. */
 const RESERVE_MS = 10_000
+
+const keepReserve = (journal: Journal, log: Logger): Rounds =>
+  openRounds('clicks/reserve', RESERVE_MS, journal.setAside, error =>
+    log.warn({ err: error }, 'could not set the reserve of the journal aside; retrying'),
+  )
+
+/** Organization by organization, because each has keys of its own. */
+async function storeJoining(pool: pg.Pool, clicks: readonly Click[], isAgain: boolean): Promise<void> {
+  for (const [org_id, own] of Map.groupBy(clicks, click => click.org_id)) await storeVisits(pool, org_id, own, isAgain)
+}
+
+type BatchCounts = ReturnType<Batches['state']>
+
+const sumOf = (one: BatchCounts, other: BatchCounts): BatchCounts => ({
+  waiting: one.waiting + other.waiting,
+  in_flight: one.in_flight + other.in_flight,
+  stored: one.stored + other.stored,
+  journaled: one.journaled + other.journaled,
+  lost: one.lost + other.lost,
+  batches: one.batches + other.batches,
+})
 
 /** How far another process's clock may be ahead of this one. */
 const AHEAD_MS = 10_000

@@ -2,6 +2,7 @@
 // cache also works while the database is away and the clicks are in the journal.
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import { AD_IDS } from '../../contract/ad-platforms.ts'
 import { SUBS } from '../../contract/fields.ts'
 import { timeOfId, toWireId } from '../../contract/ids.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
@@ -23,6 +24,9 @@ const COLUMNS = [
   'device',
   'os',
   'browser',
+  'way',
+  'visitor_id',
+  ...AD_IDS,
 ] as const satisfies readonly (keyof Click)[]
 
 /** The columns of a click that are needed when its visitor goes on. */
@@ -40,6 +44,9 @@ const KEPT = 10_000
 /** A visitor is waiting; a database that takes longer counts as hanging. */
 const FIND_MS = 1500
 
+/** Where an id leads that was handed out for a click which was found to be another one. */
+export const FIND_ALIAS = 'select click_id from click_aliases where org_id = $1 and id = $2'
+
 const FIND = `select ${COLUMNS.join(', ')} from clicks where org_id = $1 and id = $2`
 
 /** Caches the latest clicks of this process, and reads others from the organization that the id names. */
@@ -52,8 +59,14 @@ export function openFoundClicks(pool: pg.Pool, clickKey: Uint8Array): FoundClick
       if (known !== undefined) return known
       const org_id = organizationOfClick(clickKey, id)
       if (org_id === undefined) return undefined
-      const { rows } = await within(FIND_MS, pool.query<FoundClick>(FIND, [org_id, id]))
-      return rows[0]
+      const read = async (click_id: string) => (await pool.query<FoundClick>(FIND, [org_id, click_id])).rows[0]
+      const found = async () => {
+        const click = await read(id)
+        if (click !== undefined) return click
+        const { rows } = await pool.query<{ click_id: string }>(FIND_ALIAS, [org_id, id])
+        return rows[0] && (await read(rows[0].click_id))
+      }
+      return await within(FIND_MS, found())
     },
   }
 }

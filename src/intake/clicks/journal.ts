@@ -127,35 +127,19 @@ function openWriter(folder: string, reserve: Reserve, log: Logger, created: (fil
     return file
   }
 
-  /** The file to go on in after `error`. @throws it if the disk is not full, or the reserve is used up. */
-  const beginReserve = async (error: unknown) => {
-    const path = newPath(folder, RESERVE_ENDING)
-    const handle = isFull(error) ? await reserve.take(path) : undefined
-    if (handle === undefined) throw error
-    await syncFolder(folder)
-    log.warn('the disk is full; clicks are written to the reserve of the journal')
-    begin({ path, handle, size: 0, drained: 0, isReserve: true })
-  }
-
-  /** Whether the lines are where a reader finds them. */
-  const writeTo = async (file: JournalFile, bytes: Buffer): Promise<boolean> => {
-    if (file.handle === undefined) throw new Error('the journal is closed')
-    await writeAll(file.handle, bytes, file.size)
-    await file.handle.datasync()
-    file.size += bytes.length
-    return (await file.handle.stat()).nlink > 0
-  }
-
   const writeGroup = async (text: string) => {
     const bytes = Buffer.from(text)
     for (let tried = 0; tried < TRIES; tried += 1) {
       try {
         const file = current ?? begin(await createFile(folder))
-        if (await writeTo(file, bytes)) return
+        if (await writeLines(file, bytes)) return
         // Another process drained the file, perhaps before these lines were in it.
         if (current === file) current = undefined
       } catch (error) {
-        await beginReserve(error)
+        const file = isFull(error) ? await takeReserve(folder, reserve) : undefined
+        if (file === undefined) throw error
+        log.warn('the disk is full; clicks are written to the reserve of the journal')
+        begin(file)
       }
     }
     throw new Error('the journal file is removed again and again')
@@ -206,6 +190,24 @@ async function createFile(folder: string): Promise<JournalFile> {
   if (owner) await handle.chown(owner.uid, owner.gid)
   await syncFolder(folder)
   return { path, handle, size: 0, drained: 0 }
+}
+
+/** Undefined if there is no reserve. */
+async function takeReserve(folder: string, reserve: Reserve): Promise<JournalFile | undefined> {
+  const path = newPath(folder, RESERVE_ENDING)
+  const handle = await reserve.take(path)
+  if (handle === undefined) return undefined
+  await syncFolder(folder)
+  return { path, handle, size: 0, drained: 0, isReserve: true }
+}
+
+/** Whether the lines are where a reader finds them. */
+async function writeLines(file: JournalFile, bytes: Buffer): Promise<boolean> {
+  if (file.handle === undefined) throw new Error('the journal is closed')
+  await writeAll(file.handle, bytes, file.size)
+  await file.handle.datasync()
+  file.size += bytes.length
+  return (await file.handle.stat()).nlink > 0
 }
 
 /** Without this a crash of the machine may lose a file's name, and with it every line. */

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { aClick } from '../../../tests/support/visits.ts'
 import { mintClickId } from './click-id.ts'
-import { ensurePartitions, keepPartitions } from './partitions.ts'
+import { ensurePartitions, keepPartitions } from '../../ground/db/partitions.ts'
 import { storeClicks } from './store.ts'
 
 const fresh = await useDatabase()
@@ -28,7 +28,7 @@ test('this month and the next three have partitions at the start', async t => {
   // In the middle of a month, so that it does not end during the test.
   const now = new Date(Date.UTC(2026, 10, 15))
   t.mock.timers.enable({ apis: ['Date'], now })
-  const kept = await keepPartitions(fresh.database.schema, log)
+  const kept = await keepPartitions(fresh.database.schema, 'clicks', log)
   kept.close()
   for (let ahead = 0; ahead <= 3; ahead += 1) {
     const ms = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 15)
@@ -40,8 +40,8 @@ test('this month and the next three have partitions at the start', async t => {
 
 test('past months are made on request, to the millisecond, and only once', async () => {
   const db = fresh.database.schema
-  assert.deepEqual(await ensurePartitions(db, JANUARY, FEBRUARY), ['clicks_2024_01', 'clicks_2024_02'])
-  assert.deepEqual(await ensurePartitions(db, JANUARY, FEBRUARY), [])
+  assert.deepEqual(await ensurePartitions(db, 'clicks', JANUARY, FEBRUARY), ['clicks_2024_01', 'clicks_2024_02'])
+  assert.deepEqual(await ensurePartitions(db, 'clicks', JANUARY, FEBRUARY), [])
   assert.equal(await partitionOf(JANUARY), 'clicks_2024_01')
   assert.equal(await partitionOf(FEBRUARY - 1), 'clicks_2024_01')
   assert.equal(await partitionOf(FEBRUARY), 'clicks_2024_02')
@@ -51,7 +51,7 @@ test('past months are made on request, to the millisecond, and only once', async
 test('two processes may make the same partitions at the same time', async () => {
   const db = fresh.database.schema
   const from = Date.UTC(2020, 0, 1)
-  const made = await Promise.all([0, 1, 2].map(() => ensurePartitions(db, from, Date.UTC(2020, 5, 1))))
+  const made = await Promise.all([0, 1, 2].map(() => ensurePartitions(db, 'clicks', from, Date.UTC(2020, 5, 1))))
   assert.equal(new Set(made.flat()).size, 6)
   assert.equal(made.flat().length, 6)
 })
@@ -59,7 +59,7 @@ test('two processes may make the same partitions at the same time', async () => 
 test('a month whose clicks lie in the default partition is left as it is and does not stop the others', async () => {
   const ms = Date.UTC(2019, 3, 10)
   assert.equal(await partitionOf(ms), 'clicks_default')
-  const made = await ensurePartitions(fresh.database.schema, Date.UTC(2019, 2, 1), Date.UTC(2019, 4, 1), log)
+  const made = await ensurePartitions(fresh.database.schema, 'clicks', Date.UTC(2019, 2, 1), Date.UTC(2019, 4, 1), log)
   assert.deepEqual(made, ['clicks_2019_03', 'clicks_2019_05'])
   assert.equal(await partitionOf(ms + 1), 'clicks_default')
 })

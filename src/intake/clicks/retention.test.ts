@@ -23,7 +23,7 @@ import type { Report } from '../../reading/reports/api.ts'
 import { recount } from '../../reading/reports/recount.ts'
 import { sealAll } from '../../reading/segments/seal.ts'
 import type { Trace } from '../../reading/traces/api.ts'
-import { ensurePartitions } from './partitions.ts'
+import { ensurePartitions } from '../../ground/db/partitions.ts'
 import { dropOldClicks } from './retention.ts'
 import { storeAbsentClicks } from './store.ts'
 
@@ -52,7 +52,7 @@ before(async () => {
   owner = await seedSignedIn(house)
   key = (await seedKey(house.database, owner, { rights: ['events', 'clicks', 'report'] })).secret
   const { database } = house
-  await ensurePartitions(database.schema, middleOf(5), middleOf(1))
+  await ensurePartitions(database.schema, 'clicks', middleOf(5), middleOf(1))
   campaign_id = await seedPlainCampaign(database, owner.org_id)
   await seedBot(database, owner.org_id, 'acme_bot')
   await seedClicks(database, owner.org_id, 20, at => ({ campaign_id, at: OLD + at * 3_600_000, sub1: `s${at % 3}` }))
@@ -311,7 +311,7 @@ test('conversions and a drop at once: what is recorded is counted, what is refus
   const { database } = house
   const place = await seedSignedIn(house)
   const { secret } = await seedKey(database, place, { rights: ['events', 'report'] })
-  await ensurePartitions(database.schema, middleOf(6), middleOf(6))
+  await ensurePartitions(database.schema, 'clicks', middleOf(6), middleOf(6))
   // Half of them are in a monthly partition, half in the default partition.
   const at = (index: number) => (index % 2 === 0 ? middleOf(6) : STRAY) + index
   const ids = await seedClicks(database, place.org_id, 60, index => ({ at: at(index) }))
@@ -349,7 +349,7 @@ test('conversions and a drop at once: what is recorded is counted, what is refus
 
 test('a worker drops by itself what KEEP_CLICKS_MONTHS no longer keeps', async () => {
   const name = nameOf(middleOf(7))
-  await ensurePartitions(house.database.schema, middleOf(7), middleOf(7))
+  await ensurePartitions(house.database.schema, 'clicks', middleOf(7), middleOf(7))
   const worker = await openTestHouse(house.database, { ROLE: 'work', KEEP_CLICKS_MONTHS: '3' })
   try {
     await eventually('the month is dropped', async () => !(await monthsThere()).includes(name))

@@ -8,10 +8,11 @@ import { type Kysely, sql } from 'kysely'
 import { HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import { partitionsBefore } from '../../ground/db/partitions.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
-import { dropPartition, partitionsBefore, tellsOfBefore } from './partitions.ts'
+import { dropClicks, tellsOfBefore } from './partitions.ts'
 
 /** Rows of the default partition per transaction: few enough for a fraction of a second. */
 const PORTION = 1000
@@ -29,7 +30,7 @@ export async function dropOldClicks(
   const db = database.kysely
   const { rows } = await sql<{ ms: number }>`select floor(extract(epoch from now()) * 1000)::float8 as ms`.execute(db)
   const before_id = firstIdAt(monthsBefore(Math.min(this_ms, rows[0]?.ms ?? 0), kept_months))
-  const partitions = await partitionsBefore(db, before_id)
+  const partitions = await partitionsBefore(db, 'clicks', before_id)
   const defaultRows = (among: Among) =>
     `select org_id from clicks_default where org_id > $1 and id < '${before_id}'${among('org_id')} order by org_id limit 1`
   const { rows: inDefault } = await askEverywhere(database.worker, defaultRows, [0])
@@ -38,7 +39,7 @@ export async function dropOldClicks(
   const dropped: string[] = []
   for (const name of partitions) {
     // A reader that blocks one partition blocks the others as well.
-    if (signal?.aborted === true || !(await dropPartition(database.schema, name, before_id, log))) break
+    if (signal?.aborted === true || !(await dropClicks(database.schema, name, before_id, log))) break
     dropped.push(name)
   }
   for await (const org_id of organizationsWith(defaultRows, database.worker, signal))

@@ -7,6 +7,7 @@ import { inTransaction } from '../../ground/db/transaction.ts'
 import { sharedStatement } from '../../traffic/invite-links/grants.ts'
 import { ClickSheet } from '../counters/click-sheet.ts'
 import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
+import { storeVisits } from './store-visits.ts'
 import { CLICK_COLUMNS, type Click, clicksLiteral, NEW_CLICKS } from './click.ts'
 
 const columns = CLICK_COLUMNS.join(', ')
@@ -65,6 +66,19 @@ export async function storeClicks(pool: pg.Pool, clicks: readonly Click[]): Prom
 
 /** Stores the clicks that are not stored yet and not of a dropped month, and counts only those. */
 export async function storeAbsentClicks(pool: pg.Pool, org_id: number, clicks: readonly Click[]): Promise<void> {
+  const visits = clicks.filter(isVisit)
+  if (visits.length > 0) await storeVisits(pool, org_id, visits, true)
+  if (visits.length < clicks.length)
+    await storePlainClicks(
+      pool,
+      org_id,
+      clicks.filter(click => !isVisit(click)),
+    )
+}
+
+const isVisit = ({ visit, isJoinable }: Click): boolean => visit !== undefined || isJoinable === true
+
+async function storePlainClicks(pool: pg.Pool, org_id: number, clicks: readonly Click[]): Promise<void> {
   await inTransaction(pool, async client => {
     const { rows } = await client.query<{ id: string }>(INSERT_ABSENT, [clicksLiteral(clicks), org_id])
     const stored = new Set(rows.map(row => row.id))

@@ -160,7 +160,8 @@ export function channelOfPath(
   return node?.type === 'channel' && node.channel_id != null ? { ...node, channel_id: node.channel_id } : undefined
 }
 
-function endOfPath(
+/** The last node of a click's path, as it is now. */
+export function endOfPath(
   campaign: LiveCampaign | undefined,
   path: string | null,
   live: Pick<Live, 'object'>,

@@ -73,7 +73,7 @@ export const CONVERSIONS_OF = (org: string, click: string) => `(
         count(*) filter (where ${IS_REJECTED('r.status')}) as rejected,
         (coalesce(sum(case when r.status is null then e.payout when r.status = 'approved' then r.amount end), 0) * 1000000)::bigint as millionths
       from events e left join lateral (${LAST_STATUS(org, 'e.id')}) r on true
-      where e.org_id = ${org} and e.click_id = ${click}
+      where e.org_id = ${org} and e.click_id = ${click} and e.confirmed_at is distinct from 'infinity'
       group by e.type
     ) by_type
   )`

@@ -12,7 +12,7 @@ import { EVENT_STATUSES } from '../../contract/revisions.ts'
 const NONCE_LENGTH = 128
 
 /** 1 to 128 code points, stored as sent: nothing is trimmed or folded, so similar nonces stay different. */
-const Nonce = z
+export const Nonce = z
   .string({ error: 'must be a text' })
   .refine(text => text !== '' && Array.from(text).length <= NONCE_LENGTH && isFaithful(text), {
     message: `must be a text of 1 to ${NONCE_LENGTH} characters without U+0000`,
@@ -60,6 +60,7 @@ const ConversionEvent = z
 export const recordConversion = endpoint({
   route: 'POST /api/events',
   access: { session: 'admin', key: 'events' },
+  history: { none: 'intake' },
   summary: 'Record a conversion',
   description:
     'Charges the balance once per person, forwards to the ad account, fires postbacks. Sending the same clickId, type and nonce again ' +
@@ -81,14 +82,19 @@ export const recordConversion = endpoint({
 })
 
 export const EventStatus = z.enum(EVENT_STATUSES).meta({
-  description: 'Only approved counts as revenue, with its amount. pending is on hold; the others count as nothing',
+  description:
+    'Only approved counts as revenue, with its amount. pending is on hold; the others count as nothing. What a browser reported counts nowhere until it is approved',
 })
 
 /** A row of the conversion log: the event, where it came from, and whether its click is a test. */
 export const LoggedEvent = ConversionEvent.extend({
   source: z
-    .enum(['api', 'dashboard', 'service', 'network'])
-    .meta({ description: 'service: recorded by Sluice itself' }),
+    .enum(['api', 'dashboard', 'service', 'network', 'browser'])
+    .meta({ description: 'service: recorded by Sluice itself. browser: a page reported it' }),
+  claimed: z
+    .object({ value: Money, currency: z.string().nullable() })
+    .nullable()
+    .meta({ description: 'What a browser said that it is worth. It is never booked' }),
   test: z.boolean().meta({ description: 'On a test click: not billed and not delivered' }),
   status: EventStatus,
   amount: Money.meta({ description: 'US dollars that count as revenue; with pending the amount on hold, else 0' }),

@@ -1,5 +1,6 @@
 /** Gathers the changes of a batch while it decides, and makes the statements that write them in one round trip. */
 
+import { type Act, historyRows, insertHistory, type ObjectChange } from '../../ground/history/record.ts'
 import { newId } from '../../contract/ids.ts'
 import { highestRung, rungsGained } from '../../contract/ladder.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
@@ -10,7 +11,7 @@ import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
 import { writeConversions } from '../counters/conversions.ts'
 import { type Costs, type Counts, cellOf, costsOf, DeltaSheet, type Verdicts } from '../counters/deltas.ts'
 import { CapCounts } from './caps.ts'
-import type { Revision, ConversionSource } from './items.ts'
+import type { ClaimedValue, Revision, ConversionSource } from './items.ts'
 import type { KnownClick, StandingCounts, StoredEvent } from './organization-state.ts'
 import type { People } from './people.ts'
 import type { Forms } from './reads.ts'
@@ -21,7 +22,11 @@ type NewEvent = StoredEvent & {
   bot_id: string | null
   telegram_user_id: string | null
   source: ConversionSource
+  /** Outside the books. */
   test: boolean
+  /** Whether the report counts it already, or never: then the folder leaves it out. */
+  counted: boolean
+  claimed: ClaimedValue | null
 }
 
 type Delivery = {
@@ -56,6 +61,8 @@ type NewRevision = {
   source: Revision['source']
   network_id: string | null
   actor: string | null
+  /** True of an event outside the books: it is counted when it enters them. */
+  counted: boolean
 }
 type NewHold = { org_id: number; event_id: string; click_id: string; seq: number; days: number }
 
@@ -66,9 +73,12 @@ export class Changes {
   readonly charges: { org_id: number; id: string; amount: string; person_id: string; event_id: string }[] = []
   readonly revisions: NewRevision[] = []
   readonly deliveries: (Delivery & { org_id: number })[] = []
+  /** Status changes by people, for the history. */
+  readonly byPeople: (ObjectChange & { readonly org_id: number; readonly act: Act })[] = []
   readonly caps = new CapCounts()
   readonly #people = new Map<number, People>()
   readonly #merged = new Map<StoredEvent, number>()
+  readonly #confirmed = new Map<StoredEvent, { org_id: number; test: boolean }>()
   readonly #revised = new Map<string, { org_id: number; event_id: string }>()
   readonly #holds = new Map<string, NewHold>()
   /** By event: its payout in another currency, and whether a row may already be stored for it. */
@@ -97,6 +107,13 @@ export class Changes {
   /** A start that got its first explicit payout or payload. A start of this batch is inserted with it anyway. */
   merge(org_id: number, event: StoredEvent): void {
     if (!this.events.some(added => added.id === event.id)) this.#merged.set(event, org_id)
+  }
+
+  /** A browser's report enters the books, unless it is on a test click. */
+  confirm(org_id: number, event: StoredEvent, isTest: boolean): void {
+    const added = this.events.find(({ id }) => id === event.id)
+    if (added === undefined) this.#confirmed.set(event, { org_id, test: isTest })
+    else Object.assign(added, { test: isTest, counted: false })
   }
 
   /** Sets the payout of an event in another currency; undefined if it is in dollars. `isAgain`: it had another payout before. */
@@ -141,6 +158,10 @@ export class Changes {
       [...this.#merged].map(([event, org_id]) => ({ ...event, org_id })),
     )
     add(
+      write.CONFIRM_EVENTS,
+      [...this.#confirmed].map(([event, of]) => ({ ...event, ...of })),
+    )
+    add(
       write.UPDATE_CLICKS,
       clicks.map(({ org_id, click }) => writtenClick(org_id, click)),
     )
@@ -153,6 +174,10 @@ export class Changes {
     add(write.CLOSE_CAPS, this.caps.filled(), at)
     add(write.INSERT_DELIVERIES, this.deliveries.filter(({ mayBeThere }) => !mayBeThere).map(writtenDelivery), at)
     add(write.INSERT_ONCE, this.deliveries.filter(({ mayBeThere }) => mayBeThere).map(writtenDelivery), at)
+    for (const [org_id, changed] of Map.groupBy(this.byPeople, ({ org_id }) => org_id)) {
+      const { text, values } = insertHistory(org_id, at, historyRows(changed, at))
+      statements.push(ask(text, values))
+    }
     for (const sheet of [sheetOf(clicks).statement(), changesOf(clicks).statement()])
       if (sheet !== undefined) statements.push(ask(sheet.text, sheet.values))
     return statements

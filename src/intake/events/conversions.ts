@@ -1,15 +1,18 @@
 /** Records everything about clicks while the process runs: one queue for reported conversions, Sluice's own events, revisions and beacons. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
 import type { EventType } from '../../contract/event-types.ts'
 import { LANDED } from '../../contract/ladder.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { openSharing } from '../../ground/db/sharing.ts'
 import type { Ground } from '../../ground/room.ts'
 import { announceChange, type ChangedObject } from '../../traffic/campaigns/live.ts'
+import { FIND_ALIAS } from '../clicks/found.ts'
 import type { IsUnsettled, Recorded } from './decide.ts'
 import { type ChatType, eventId, inChatId, onceId, ownNonce, startId } from './identity.ts'
 import type { Conversion, Revision } from './items.ts'
 import type { Revised } from './judge.ts'
+import { isUnconfirmed } from './organization-state.ts'
 import { OrganizationQueues } from './queue.ts'
 import { conversionsEnded } from './metrics.ts'
 import { foundBy } from './reads.ts'
@@ -104,18 +107,7 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   }
   const most = mostOrganizations === undefined ? openSharing(database.intake) : () => mostOrganizations
   const queues = new OrganizationQueues(tools, most)
-  const replays = new Replays(database.intake)
-
-  const answer = async (conversion: Conversion): Promise<Recorded> => {
-    const found = replays.find(conversion)
-    const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
-    if (outcome instanceof Refusal) throw outcome
-    if (typeof outcome === 'boolean' || !('replayed' in outcome))
-      throw new Error('a conversion got the outcome of another kind of item')
-    replays.remember(conversion.id)
-    conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
-    return outcome
-  }
+  const answer = recorder(database.intake, queues)
   const record = (conversion: Conversion) => tracked(answer(conversion))
   return {
     record,
@@ -144,6 +136,42 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
       await hint.given()
     },
   }
+}
+
+/** Records a conversion through the queue, or answers the one that it repeats. */
+function recorder(pool: pg.Pool, queues: OrganizationQueues): (conversion: Conversion) => Promise<Recorded> {
+  const replays = new Replays(pool)
+  const answer = async (conversion: Conversion): Promise<Recorded> => {
+    const found = replays.find(conversion)
+    const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
+    const moved =
+      outcome instanceof Refusal && UNKNOWN_CLICK.has(outcome.refusal)
+        ? await onOtherClick(pool, conversion)
+        : undefined
+    if (moved !== undefined) return await answer(moved)
+    if (outcome instanceof Refusal) throw outcome
+    if (typeof outcome === 'boolean' || !('replayed' in outcome))
+      throw new Error('a conversion got the outcome of another kind of item')
+    // A browser's report may be confirmed by the next one with its identity.
+    if (!isUnconfirmed(outcome.event)) replays.remember(conversion.id)
+    conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
+    return outcome
+  }
+  return answer
+}
+
+/** The refusals of a click that is not stored, or not yet. */
+const UNKNOWN_CLICK: ReadonlySet<string> = new Set(['click_not_found', 'service_unavailable'])
+
+/** The conversion on the click that its click id leads to, if the id was handed out for a click which was found to be that one. */
+async function onOtherClick(pool: pg.Pool, conversion: Conversion): Promise<Conversion | undefined> {
+  const { org_id, click_id: sent, type, nonce, source } = conversion
+  if (source === 'service') return undefined
+  const { rows } = await pool.query<{ click_id: string }>(FIND_ALIAS, [org_id, sent])
+  const click_id = rows[0]?.click_id
+  return click_id === undefined
+    ? undefined
+    : { ...conversion, click_id, id: eventId(click_id, type, nonce ?? undefined) }
 }
 
 function ownConversion(event: OwnStart, type: EventType, id: string, payout?: string | null): Conversion {

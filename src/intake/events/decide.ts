@@ -4,6 +4,7 @@
  */
 
 import { USD } from '../../contract/currencies.ts'
+import type { EventType } from '../../contract/event-types.ts'
 import { MAX_PAYOUT } from '../../contract/fields.ts'
 import { newId } from '../../contract/ids.ts'
 import { rungOfEvent, stageOf } from '../../contract/ladder.ts'
@@ -19,12 +20,14 @@ import type { Conversion, Item, Revision, Rise } from './items.ts'
 import { Judge, type Revised } from './judge.ts'
 import {
   botOf,
+  isUnconfirmed,
   type OrganizationState,
   type KnownClick,
   type ConvertingPerson,
   type EventStanding,
   type StoredEvent,
   startOf,
+  UNCONFIRMED,
 } from './organization-state.ts'
 import { People } from './people.ts'
 import { DeliveryDecisions } from './deliveries.ts'
@@ -93,6 +96,10 @@ export class Decisions {
 
   #revise(item: Revision): Outcome {
     const revised = this.#judge.revise(item)
+    if (!(revised instanceof Refusal) && isUnconfirmed(revised.event) && revised.present.status === 'approved') {
+      const payout = fromMillionths(revised.present.amount)
+      this.#confirm(revised.event, { payout, payout_is_explicit: true, payload: revised.event.payload })
+    }
     const isUnknown = revised instanceof Refusal && revised.refusal === 'conversion_unknown'
     if (!isUnknown || this.#state.clicks.has(item.click_id)) return revised
     return this.#isUnsettled(item.click_id) ? retryInAMinute() : new Refusal('click_not_found')
@@ -106,6 +113,9 @@ export class Decisions {
     const recorded = aliased.get(item.once?.id ?? item.id) ?? this.#judge.recorded(item, type)
     if (recorded !== undefined) {
       if (isOutside(item.campaigns, recorded.campaign_id)) return new Refusal('campaign_scope_forbidden')
+      if (isUnconfirmed(recorded)) return this.#confirmBy(item, recorded, click)
+      if (item.source === 'browser')
+        return { event: recorded, replayed: true, present: this.#judge.presentOf(recorded) }
       if (click !== undefined && item.source === 'service') this.#linkAgain(item, click)
       if (item.standing !== undefined) {
         const repeated = this.#judge.applyRepeated(recorded, item)
@@ -127,6 +137,37 @@ export class Decisions {
     // If the network reported the offer's type before, unpaid, this event keeps the type of its call, so that the offer's type is counted once.
     const keepsType = type === item.type || this.#judge.wasUnpaid(item, type)
     return this.#add(keepsType ? item : { ...item, type }, click, start_id ?? item.id, paid)
+  }
+
+  /**
+   * A browser's report is reported again. The same browser changes nothing. A sender who can be trusted confirms it, unless a person has rejected it or a
+   * network only puts it on hold.
+   */
+  #confirmBy(item: Conversion, event: StoredEvent, click: KnownClick | undefined): Outcome {
+    const present = this.#judge.presentOf(event)
+    const isEnded = item.source === 'browser' || item.standing?.says === 'pending' || present.status !== 'pending'
+    if (isEnded || click === undefined) return { event, replayed: true, present, payout: item.payout }
+    const paid = payoutOf(item, click, this.#state.rateOf, this.#at)
+    if (paid instanceof Refusal) return paid
+    const approved = this.#judge.approveUnconfirmed(event, paid.payout ?? '0', item)
+    if (approved instanceof Refusal) return approved
+    const { payout, money } = paid
+    this.#confirm(event, { payout, payout_is_explicit: item.payout !== undefined, payload: item.payload })
+    this.#pay(event, money, false)
+    return { event, replayed: false, present: approved, payout: item.payout, paid_instead: paidInstead(event, click) }
+  }
+
+  /** Takes a browser's report into the books, as if it had been recorded now. */
+  #confirm(event: StoredEvent, says: Pick<StoredEvent, 'payout' | 'payout_is_explicit' | 'payload'>): void {
+    const click = this.#state.clicks.get(event.click_id)
+    if (click === undefined) return
+    Object.assign(event, says, { confirmed_at: this.#at })
+    this.#changes.confirm(this.#org_id, event, click.test)
+    this.#prove(event.type, click)
+    this.#judge.count(click, event.type, null, this.#judge.presentOf(event))
+    const person = this.#people.of(click, undefined)
+    this.#bill(event, click, person)
+    if (!click.test) this.#deliveries.recorded({ ...event, person_id: person.id }, click, undefined)
   }
 
   /** A start that was reported twice: the request becomes an alias of the event, and may bring its first explicit payout. */
@@ -158,21 +199,29 @@ export class Decisions {
     this.#state.ofClick.get(click.id)?.push(event)
     if (item.once !== undefined) this.#alias(item.once, event)
     else if (id !== item.id) this.#alias(item, event)
-    this.#proveClick(item, click)
+    if (isUnconfirmed(event)) return { event, replayed: false, present: this.#judge.holdUnconfirmed(event) }
+    this.#prove(event.type, click)
+    this.#bind(item, click)
     this.#judge.count(click, event.type, null, this.#judge.presentOf(event))
     const { standing } = item
     const recorded: Recorded = { event, replayed: false, paid_instead: paidInstead(event, click) }
     if (standing?.says === 'pending') recorded.present = this.#judge.hold(event, standing)
     if (click.test) return recorded
-    this.#changes.caps.add(this.#org_id, event)
-    if (!person.is_charged) {
-      person.is_charged = true
-      this.#balance -= this.#price
-      const amount = fromMillionths(-this.#price)
-      this.#changes.charges.push({ org_id: this.#org_id, id: newId(), amount, person_id: person.id, event_id: id })
-    }
+    this.#bill(event, click, person)
     this.#deliveries.recorded(event, click, recorded.present)
     return recorded
+  }
+
+  /** Counts a conversion for its caps, and charges its person once. */
+  #bill(event: StoredEvent, click: KnownClick, person: ConvertingPerson): void {
+    if (click.test) return
+    this.#changes.caps.add(this.#org_id, event)
+    if (person.is_charged) return
+    person.is_charged = true
+    this.#balance -= this.#price
+    const amount = fromMillionths(-this.#price)
+    const charge = { id: newId(), amount, person_id: person.id, event_id: event.id }
+    this.#changes.charges.push({ org_id: this.#org_id, ...charge })
   }
 
   #pay(event: StoredEvent, money: ForeignMoney | undefined, isAgain: boolean): void {
@@ -197,7 +246,10 @@ export class Decisions {
       bot_id: botOf(item, this.#state) ?? null,
       telegram_user_id: item.telegram_user_id ?? null,
       source: item.source,
-      test: click.test,
+      test: click.test || item.isUnconfirmed === true,
+      counted: item.isUnconfirmed === true,
+      claimed: item.claimed ?? null,
+      confirmed_at: item.isUnconfirmed === true ? UNCONFIRMED : null,
     }
   }
 
@@ -207,12 +259,11 @@ export class Decisions {
   }
 
   /** A conversion proves that its click was a person's: the click counts from now on, unless it is a test. */
-  #proveClick(item: Conversion, click: KnownClick): void {
+  #prove(type: EventType, click: KnownClick): void {
     this.#changes.touch(this.#org_id, click)
-    const rung = rungOfEvent(item.type)
+    const rung = rungOfEvent(type)
     if (rung !== undefined) click.stages |= stageOf(rung)
     if (!click.test) click.tracked = true
-    this.#bind(item, click)
   }
 
   /** A recorded start came again, perhaps over another click: there is no second event, but the click is linked to the person and the bot. */

@@ -13,7 +13,7 @@ import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import type * as api from './api.ts'
 import type { Conversions } from './conversions.ts'
 import { readConversion } from './intake.ts'
-import type { ConversionSource } from './items.ts'
+import type { ClaimedValue, ConversionSource } from './items.ts'
 import type { StoredEvent } from './organization-state.ts'
 import { EVENT_COLUMNS } from './reads.ts'
 import { payloadWarnings } from './warnings.ts'
@@ -22,6 +22,9 @@ import { payloadWarnings } from './warnings.ts'
 export const ORIGINAL = `
   case when m.event_id is not null then json_build_object('original_amount', m.original_amount::text, 'currency', m.currency,
     'usd_per_unit', m.usd_per_unit::text, 'rate_day', m.rate_day, 'rate_source', m.rate_source) end`
+
+/** Whether an event `e` is on a test click. A browser's report that nobody has confirmed is outside the books for another reason. */
+export const IS_TEST = `(e.test and e.confirmed_at is distinct from 'infinity')`
 
 /** The last revision of an event `e`, joined as `r`; then the status and amount of the event by it. */
 const LAST_REVISION = `
@@ -33,6 +36,7 @@ const STANDING = `coalesce(r.status, 'approved') as status,
 
 type LoggedEventRow = StoredEvent & { status: EventStatus; amount: string; revisions: number } & {
   source: ConversionSource
+  claimed: ClaimedValue | null
   test: boolean
   original: OriginalMoney | null
 }
@@ -40,7 +44,7 @@ type LoggedEventRow = StoredEvent & { status: EventStatus; amount: string; revis
 // The cursor is the id of the last event of a page; its time is looked up, because an event's id holds none. Time bounds are always there, if
 // only infinity, so that the planner uses the index for them.
 const listOf = (sought = '') => `
-  select ${EVENT_COLUMNS}, e.source, e.test, ${STANDING}, ${ORIGINAL} as original
+  select ${EVENT_COLUMNS}, e.source, ${IS_TEST} as test, e.claimed, ${STANDING}, ${ORIGINAL} as original
   from events e
   left join event_money m on m.org_id = e.org_id and m.event_id = e.id${LAST_REVISION}
   where e.org_id = $1 ${sought}

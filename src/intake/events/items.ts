@@ -1,4 +1,5 @@
 /** The items of an organization's queue: conversions, revisions, and rises of clicks. */
+import type { Act } from '../../ground/history/record.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Key } from '../../ground/room.ts'
@@ -11,7 +12,7 @@ export type UsedKey = Pick<Key, 'key_id' | 'through' | 'read_at'>
 /** The bot a bot_start names, by name (lower case, without @) or by id. */
 export type NamedBot = { readonly username: string } | { readonly id: string }
 
-export type ConversionSource = 'api' | 'dashboard' | 'service' | 'network'
+export type ConversionSource = 'api' | 'dashboard' | 'service' | 'network' | 'browser'
 
 /** A conversion to record, checked as far as possible without the database. */
 export type Conversion = {
@@ -43,9 +44,16 @@ export type Conversion = {
   readonly key: UsedKey | undefined
   /** For a network's call: whether the conversion is paid or on hold, for one that is new or already recorded. */
   readonly standing?: NetworkVerdict
+  /** For a browser's report: the value and currency that it named. */
+  readonly claimed?: ClaimedValue | null
+  /** Anybody can forge a browser's report: it stands on hold and counts nothing until it is confirmed. */
+  readonly isUnconfirmed?: boolean
   /** Performance clock, ms. */
   readonly arrived_at: number
 }
+
+/** What a browser says that a conversion is worth. It is shown and never booked. */
+export type ClaimedValue = { readonly value: string; readonly currency: string | null }
 
 /** A network's verdict with a conversion: `pending` records it on hold, `paid` approves a held one with the same transaction id. */
 export type NetworkVerdict = {
@@ -85,10 +93,12 @@ export type Revision = {
   /** When it was received, ISO 8601, if not now. */
   readonly received_at?: string | undefined
   readonly reason: string | null
-  readonly source: 'network' | 'dashboard' | 'import' | 'hold'
+  readonly source: 'network' | 'dashboard' | 'import' | 'hold' | 'browser' | 'api'
   readonly network_id: string | null
   /** The person who made the change. */
   readonly actor: string | null
+  /** For a change by a person: what the history says of the call. */
+  readonly act?: Act
   /** With `pending`: days after which it is approved. */
   readonly hold_days?: number | null
   /** Applies only if the event's last revision has this number. */

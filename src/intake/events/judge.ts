@@ -2,6 +2,7 @@
  * Decides the revisions of conversions within a batch: status changes by people and networks, holds, and a network's later call for a recorded
  * conversion. The event's row never changes; its last revision says what it counts for. Repeating the current state is a no-op.
  */
+import type { Act } from '../../ground/history/record.ts'
 import type { EventType } from '../../contract/event-types.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { hasAmount, MOST_REVISIONS } from '../../contract/revisions.ts'
@@ -11,7 +12,14 @@ import { withAmount, withOne } from '../counters/conversions.ts'
 import { type ForeignAmount, amountInDollars, dayReceived } from './booked-rates.ts'
 import type { Changes } from './changes.ts'
 import type { Conversion, NetworkReference, Revision, NetworkVerdict } from './items.ts'
-import type { OrganizationState, KnownClick, EventStanding, StandingCounts, StoredEvent } from './organization-state.ts'
+import {
+  type OrganizationState,
+  type KnownClick,
+  type EventStanding,
+  isUnconfirmed,
+  type StandingCounts,
+  type StoredEvent,
+} from './organization-state.ts'
 import type { DeliveryDecisions } from './deliveries.ts'
 
 /** An event's standing before and after; `isNew`: a revision was added. */
@@ -24,11 +32,14 @@ export type Revised = {
 
 type RevisionTerms = Pick<
   Revision,
-  'status' | 'amount' | 'foreign' | 'received_at' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days'
+  'status' | 'amount' | 'foreign' | 'received_at' | 'reason' | 'source' | 'network_id' | 'actor' | 'hold_days' | 'act'
 >
 
 /** The standing of a conversion that was reported again, and the new call's payout in dollars. */
 type RepeatedReport = { readonly present: EventStanding; readonly payout: string | undefined }
+
+/** The terms of a revision that no person made. */
+const BY_MACHINE = { reason: null, network_id: null, actor: null } as const
 
 /** The conversion's payout in its own currency. */
 function foreignOf({ money }: Conversion): ForeignAmount | undefined {
@@ -148,6 +159,20 @@ export class Judge {
     return held instanceof Refusal ? this.presentOf(event) : held.present
   }
 
+  /** Puts a browser's report on hold for nothing. Nobody is told. */
+  holdUnconfirmed(event: StoredEvent): EventStanding {
+    const held = this.#revise(event, { ...BY_MACHINE, status: 'pending', amount: '0', source: 'browser' })
+    return held instanceof Refusal ? this.presentOf(event) : held.present
+  }
+
+  /** Approves a browser's report with an amount, for the first time. It is told as a new conversion, not as a revision. */
+  approveUnconfirmed(event: StoredEvent, amount: string, item: Conversion): EventStanding | Refusal {
+    const source = item.source === 'network' ? 'network' : item.source === 'dashboard' ? 'dashboard' : 'api'
+    const { network_id = null, reason = null } = item.standing ?? {}
+    const approved = this.#revise(event, { ...BY_MACHINE, status: 'approved', amount, source, network_id, reason })
+    return approved instanceof Refusal ? approved : approved.present
+  }
+
   /**
    * The event that already records a network's conversion of a type: the event with its id, else an event of the same transaction that was held, else
    * one of the same transaction with this type, because a call that named no event may have recorded it.
@@ -157,7 +182,18 @@ export class Judge {
     if (own !== undefined) return own
     const events = this.#ofTransaction(item)
     const held = item.nonce === null ? undefined : events.find(event => this.presentOf(event).was_held)
-    return held ?? events.find(event => event.type === type && this.#isWorth(event))
+    return (
+      held ?? events.find(event => event.type === type && this.#isWorth(event)) ?? this.#reportedByBrowser(item, type)
+    )
+  }
+
+  /** A browser's unconfirmed report of the transaction; of another type only if the call names no event. */
+  #reportedByBrowser({ click_id, nonce, standing, isByOffer }: Conversion, type: EventType): StoredEvent | undefined {
+    if (standing === undefined || nonce === null) return undefined
+    const events = (this.#state.ofClick.get(click_id) ?? []).filter(
+      event => event.nonce === nonce && isUnconfirmed(event),
+    )
+    return events.find(event => event.type === type) ?? (isByOffer === true ? events[0] : undefined)
   }
 
   /** Whether the network already reported this type for the transaction, as worth nothing. */
@@ -204,7 +240,7 @@ export class Judge {
 
   /** Adds the deliveries of a revision to the same transaction. */
   #deliver(revised: Revised | Refusal): Revised | Refusal {
-    if (revised instanceof Refusal || !revised.isNew) return revised
+    if (revised instanceof Refusal || !revised.isNew || isUnconfirmed(revised.event)) return revised
     const click = this.#state.clicks.get(revised.event.click_id)
     if (click !== undefined) this.#deliveries.revised(revised.event, click, revised.before, revised.present)
     return revised
@@ -218,7 +254,7 @@ export class Judge {
     const click = this.#state.clicks.get(event.click_id)
     if (!isStandingChange(present, next)) {
       // A process of the previous version may have recorded the event without counts by status; this adds them.
-      this.count(click, event.type, present, present)
+      this.#countRevised(click, event, present, present)
       return { event, before: present, present, isNew: false }
     }
     if (present.seq >= MOST_REVISIONS) return new Refusal('too_many_revisions')
@@ -226,9 +262,26 @@ export class Judge {
     if (click === undefined) return new Refusal('click_not_kept')
     const revised = { ...next, seq: present.seq + 1, was_held: present.was_held || next.status === 'pending' }
     this.#state.revised.set(event.id, revised)
-    this.count(click, event.type, present, revised)
+    this.#countRevised(click, event, present, revised)
     this.#write(event, revised, terms, worth?.rate)
+    if (terms.act !== undefined) this.#record(event, present, revised, terms.act)
     return { event, before: present, present: revised, isNew: true }
+  }
+
+  #record(event: StoredEvent, before: EventStanding, after: EventStanding, act: Act): void {
+    const name = event.nonce === null ? event.type : `${event.type} / ${event.nonce}`
+    const snapshot = ({ status, amount }: EventStanding) => ({
+      name,
+      fields: { status, amount: fromMillionths(amount) },
+      secrets: {},
+      only_for: null,
+    })
+    const change = { kind: 'event', id: event.id, before: snapshot(before), after: snapshot(after) } as const
+    this.#changes.byPeople.push({ ...change, org_id: this.#org_id, act })
+  }
+
+  #countRevised(click: KnownClick | undefined, event: StoredEvent, before: EventStanding, now: EventStanding): void {
+    if (!isUnconfirmed(event)) this.count(click, event.type, before, now)
   }
 
   #write(
@@ -245,7 +298,8 @@ export class Judge {
       original_currency: foreign?.currency ?? null,
       rate: rate ?? null,
     }
-    this.#changes.revisions.push({ ...row, ...original, reason, source, network_id, actor })
+    const counted = isUnconfirmed(event)
+    this.#changes.revisions.push({ ...row, ...original, reason, source, network_id, actor, counted })
     this.#changes.hold({ ...row, click_id: event.click_id }, status === 'pending' ? hold_days : null)
   }
 
@@ -274,7 +328,7 @@ export class Judge {
   #countsAfter(click: KnownClick, before: EventStanding | null, now: EventStanding): StandingCounts | null {
     const all = this.#state.ofClick.get(click.id)
     if (all !== undefined) {
-      const counts = sumOf(all.map(event => countsOf(this.presentOf(event))))
+      const counts = sumOf(all.filter(event => !isUnconfirmed(event)).map(event => countsOf(this.presentOf(event))))
       return isSameCounts(counts, click.standing ?? NO_CONVERSIONS) ? click.standing : counts
     }
     const [was, is] = [before === null ? NO_CONVERSIONS : countsOf(before), countsOf(now)]

@@ -21,11 +21,20 @@ export type StoredEvent = {
   payout_is_explicit: boolean
   nonce: string | null
   payload: Readonly<Record<string, unknown>> | null
+  /** For a browser's report: since when it counts, `UNCONFIRMED` for never. Null for any other. */
+  confirmed_at: string | null
   /** The person; read only for events of clicks with a revision or a network's conversion. */
   person_id?: string
   /** Whether it was put on hold when it was recorded. */
   is_withheld?: boolean
 }
+
+/** The database's text for a time that never comes. */
+export const UNCONFIRMED = 'infinity'
+
+/** Whether a browser reported the conversion and nobody has confirmed it: then it is outside the books. */
+export const isUnconfirmed = ({ confirmed_at }: Pick<StoredEvent, 'confirmed_at'>): boolean =>
+  confirmed_at === UNCONFIRMED
 
 /** How many conversions are approved, pending and rejected, and the amount on hold in millionths. */
 export type StandingCounts = {

@@ -8,7 +8,7 @@ import { seedClicks } from '../../../tests/support/intake.ts'
 import { openQueue, type Queue } from '../../../tests/support/organization-queue.ts'
 import { firstIdAt, newId } from '../../contract/ids.ts'
 import { discardStalePlans } from '../../ground/db/stale-plans.ts'
-import { ensurePartitions } from '../clicks/partitions.ts'
+import { ensurePartitions } from '../../ground/db/partitions.ts'
 import * as reads from './reads.ts'
 
 let fresh: FreshDatabase
@@ -17,7 +17,7 @@ let client: pg.PoolClient
 const NOW = Date.UTC(2026, 5, 15)
 before(async () => {
   fresh = await freshDatabase()
-  await ensurePartitions(fresh.database.schema, Date.UTC(2024, 5, 1), Date.UTC(2026, 8, 1))
+  await ensurePartitions(fresh.database.schema, 'clicks', Date.UTC(2024, 5, 1), Date.UTC(2026, 8, 1))
   queue = openQueue(fresh.database)
   client = await fresh.database.intake.connect()
   const { org_id } = await seedOrganization(fresh.database)

@@ -19,6 +19,7 @@ import {
   type OrganizationState,
   type KnownClick,
   type EventStanding,
+  isUnconfirmed,
   type StoredEvent,
   startOf,
 } from './organization-state.ts'
@@ -236,6 +237,27 @@ export async function readStarts(
   for (const row of read.clicks) addClick(states.get(row.org_id), row)
   for (const row of read.revised)
     states.get(row.org_id)?.revised.set(row.event_id, standingOf({ ...row, was_held: null }))
+}
+
+/** Adds the events of clicks on which a conversion of the batch may confirm a browser's report. */
+export async function readUnconfirmed(
+  client: pg.PoolClient,
+  batch: BatchItems,
+  states: Map<number, OrganizationState>,
+): Promise<void> {
+  const clicks = keysOf(batch, item => {
+    const state = states.get(item.org_id)
+    const event = item.kind === 'conversion' ? state?.events.get(item.id) : undefined
+    return event === undefined || !isUnconfirmed(event) || state?.ofClick.has(event.click_id)
+      ? undefined
+      : event.click_id
+  })
+  if (clicks.keys.length === 0) return
+  const { events } = await flight(client, {
+    events: ofKeys<WithOrg<EventOfClickRow>>(batch, reads.READ_EVENTS_OF_CLICKS, clicks),
+  })
+  for (const [at, org_id] of clicks.orgs.entries()) states.get(org_id)?.ofClick.set(clicks.keys[at] ?? '', [])
+  for (const { org_id, ...event } of events) addEventOfClick(states.get(org_id), event)
 }
 
 function standingOf({ seq, status, amount, was_held }: RevisedColumns): EventStanding {

@@ -23,7 +23,7 @@ function forms(text: (org: Org) => string): Forms {
 }
 
 export const EVENT_COLUMNS =
-  'e.id, e.created_at, e.click_id, e.campaign_id, e.offer_id, e.type, e.payout, e.payout_is_explicit, e.nonce, e.payload'
+  'e.id, e.created_at, e.click_id, e.campaign_id, e.offer_id, e.type, e.payout, e.payout_is_explicit, e.nonce, e.payload, e.confirmed_at'
 
 /**
  * The one lock order: nothing of an organization is read or written before this. Of many organizations it takes those whose lock is free. `at` is
@@ -90,7 +90,7 @@ export const READ_EVENTS_OF_CLICKS = forms(
   ) h on true
   left join lateral (
     select true as is_withheld from event_revisions
-    where org_id = ${org} and event_id = e.id and seq = 1 and status = 'pending' and created_at = e.created_at
+    where org_id = ${org} and event_id = e.id and seq = 1 and status = 'pending' and created_at = e.created_at and e.confirmed_at is null
     limit 1
   ) w on true`,
 )

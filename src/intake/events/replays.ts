@@ -39,7 +39,12 @@ export class Replays {
   /** The stored event of a request that was recorded lately, or its refusal; undefined if it must go through the queue. */
   find(conversion: Conversion): Promise<Recorded | Refusal | undefined> | undefined {
     // Sluice's own report of a known start still binds its click to the bot, and a network's call may approve a held conversion.
-    if (conversion.source === 'service' || conversion.standing !== undefined || !this.#recent.has(conversion.id))
+    if (
+      conversion.source === 'service' ||
+      conversion.source === 'browser' ||
+      conversion.standing !== undefined ||
+      !this.#recent.has(conversion.id)
+    )
       return undefined
     return new Promise(resolve => {
       this.#lookups.push({ conversion, resolve })

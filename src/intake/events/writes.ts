@@ -21,11 +21,11 @@ export const INSERT_EVENTS = forms(
   3,
   ({ listed, column }) => `
   insert into events (created_at, id, click_id, campaign_id, offer_id, type, payout, payout_is_explicit, nonce, payload,
-    person_id, bot_id, telegram_user_id, source, test, org_id)
+    person_id, bot_id, telegram_user_id, source, test, counted, claimed, confirmed_at, org_id)
   select $2::timestamptz, t.*${listed}
   from json_to_recordset($1) as t(id uuid, click_id uuid, campaign_id uuid, offer_id uuid, type text, payout numeric,
     payout_is_explicit boolean, nonce text, payload json, person_id uuid, bot_id uuid, telegram_user_id text, source text,
-    test boolean${column})`,
+    test boolean, counted boolean, claimed json, confirmed_at timestamptz${column})`,
 )
 
 export const INSERT_EVENT_MONEY = forms(
@@ -63,14 +63,26 @@ export const UPDATE_EVENTS = forms(
   where e.org_id = ${org} and e.id = t.id`,
 )
 
+/** A browser's report that is confirmed enters the books, and is counted from then on. */
+export const CONFIRM_EVENTS = forms(
+  2,
+  ({ org, column }) => `
+  update events e
+  set payout = t.payout, payout_is_explicit = t.payout_is_explicit, payload = t.payload, confirmed_at = t.confirmed_at, test = t.test,
+    counted = false
+  from json_to_recordset($1) as t(id uuid, payout numeric, payout_is_explicit boolean, payload json, confirmed_at timestamptz,
+    test boolean${column})
+  where e.org_id = ${org} and e.id = t.id`,
+)
+
 export const INSERT_REVISIONS = forms(
   3,
   ({ listed, column }) => `
   insert into event_revisions (created_at, event_id, seq, status, amount, original_amount, original_currency, rate, reason, source,
-    network_id, actor, org_id)
+    network_id, actor, counted, org_id)
   select $2::timestamptz, t.*${listed}
   from json_to_recordset($1) as t(event_id uuid, seq smallint, status text, amount numeric, original_amount numeric,
-    original_currency text, rate numeric, reason text, source text, network_id uuid, actor uuid${column})`,
+    original_currency text, rate numeric, reason text, source text, network_id uuid, actor uuid, counted boolean${column})`,
 )
 
 /** Removes old holds; a new hold of the same event is inserted after it in the same transaction. */

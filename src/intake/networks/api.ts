@@ -197,6 +197,7 @@ export const readNetwork = endpoint({
 export const createNetwork = endpoint({
   route: 'POST /api/networks',
   access: { session: 'admin' },
+  history: 'network',
   summary: 'Create a network from a template',
   description: 'Copies the parameters and statuses of the template; both can be changed afterwards.',
   body: NetworkDraft,
@@ -207,6 +208,7 @@ export const createNetwork = endpoint({
 export const updateNetwork = endpoint({
   route: 'PATCH /api/networks/:id',
   access: { session: 'admin' },
+  history: 'network',
   summary: 'Change a network',
   body: NetworkChanges,
   reply: Network,
@@ -257,6 +259,7 @@ export const tryNetworkCall = endpoint({
 export const deleteNetwork = endpoint({
   route: 'DELETE /api/networks/:id',
   access: { session: 'admin' },
+  history: 'network',
   summary: 'Delete a network',
   description: 'Its postback URL stops working. Its conversions stay, and stored postbacks are still run.',
   reply: Done,
@@ -266,6 +269,7 @@ export const deleteNetwork = endpoint({
 export const rotateNetworkToken = endpoint({
   route: 'POST /api/networks/:id/rotate',
   access: { session: 'admin' },
+  history: 'network',
   summary: 'Give a network a new postback URL',
   description:
     'The old URL works for overlap_hours more (24 if left out), so that it can be replaced without a gap; 0 ends it at once.',
@@ -294,4 +298,9 @@ const postback = {
 } as const
 
 export const receivePostback = endpoint({ route: 'GET /postback/:token', ...postback })
-export const receivePostbackByPost = endpoint({ route: 'POST /postback/:token', ...postback, takesRaw: true })
+export const receivePostbackByPost = endpoint({
+  route: 'POST /postback/:token',
+  ...postback,
+  history: { none: 'intake' },
+  takesRaw: true,
+})

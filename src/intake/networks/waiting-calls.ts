@@ -5,6 +5,7 @@
  */
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith } from '../../ground/rounds.ts'
 import { type NetworkCall, openCallStore } from './store-calls.ts'
@@ -56,6 +57,7 @@ export function openWaitingCalls(
     POLL_MS,
     signal => drain(pool, run, signal),
     error => log.warn({ err: error }, 'could not run stored postbacks; retrying'),
+    openQuiet(pool, among => `select min(run_at) as at from network_calls where run_at > now()${among('org_id')}`),
   )
   return { put: openCallStore(db), close: () => rounds.close() }
 }

@@ -8,12 +8,14 @@ export const serveScript = endpoint({
   hosts: 'any',
   summary: 'The script for landing pages',
   answers: { 200: { words: 'The script', type: 'text/javascript' } },
-  description: 'Marks the click as landed, and points links to /o at the offer of the click.',
+  description:
+    'Marks the click as landed, and points links to /o at the offer of the click. With data-campaign it reports the visit of the page itself.',
 })
 
 export const landVisitor = endpoint({
   route: 'POST /l/:click',
   access: 'anyone',
+  history: { none: 'intake' },
   visit: true,
   hosts: 'any',
   takesRaw: true,

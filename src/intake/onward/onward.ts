@@ -4,13 +4,13 @@
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { toUuid, toWireId } from '../../contract/ids.ts'
+import { toUuid } from '../../contract/ids.ts'
 import { type Answer, type Deed, type Ground, isOfHost, type Visit } from '../../ground/room.ts'
 import { publicChat } from '../../contract/telegram.ts'
 import { intoTelegram } from '../../traffic/addresses/into-telegram.ts'
-import type { AddressTemplate } from '../../traffic/addresses/macros.ts'
+import type { AddressTemplate, MacroValues } from '../../traffic/addresses/macros.ts'
 import { templateOf } from '../../traffic/addresses/templates.ts'
-import type { LiveCampaigns } from '../../traffic/campaigns/live.ts'
+import type { LiveCampaign, LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import { isOpen } from '../../traffic/funnels/choose.ts'
 import { agentOf, isAhead } from '../clicks/agent.ts'
 import { organizationOfClick } from '../clicks/click-id.ts'
@@ -24,10 +24,11 @@ import { clickOfCookie } from '../clicks/visitor.ts'
 import { COME_BACK } from '../clicks/while-paused.ts'
 import type * as api from './api.ts'
 import type { Landed } from './landed.ts'
+import { channelOfPage, goalOfPage } from './page-goal.ts'
 
 type OnwardParts = {
-  live: Pick<LiveCampaigns, 'campaign' | 'object'>
-  clicks: Pick<Clicks, 'find' | 'linkFor' | 'sharedLink'>
+  live: Pick<LiveCampaigns, 'campaign' | 'object' | 'find' | 'search'>
+  clicks: Pick<Clicks, 'find' | 'linkFor' | 'sharedLink' | 'pages'>
   landed: Pick<Landed, 'mark'>
 }
 
@@ -36,6 +37,28 @@ type OnwardDeeds = {
   landVisitor: Deed<typeof api.landVisitor>
   goOn: Deed<typeof api.goOn>
   goOnWithoutId: Deed<typeof api.goOnWithoutId>
+}
+
+/** The way on from a page that reports its visits itself. */
+export type WayOn = {
+  /** As `/o/{click}`; the id is a uuid. */
+  byClick: (visit: Visit, click_id: string) => Promise<Answer>
+  /** Without a click: to where a visit of the campaign would lead now, with an empty click id. Nothing is recorded. */
+  without: (visit: Visit, campaign: LiveCampaign) => Promise<Answer>
+  readonly nowhere: Answer
+}
+
+/** The way on for pages. */
+export function wayOnOf(parts: OnwardParts): WayOn {
+  return {
+    byClick: async (visit, click_id) => {
+      const { click, isUnsure } = await firstClick(parts, [click_id])
+      if (click !== undefined && isOfHost(visit.host, click.org_id)) return await onByClick(parts, visit, click)
+      return isUnsure ? LATER : NOT_FOUND
+    },
+    without: (visit, campaign) => onWithout(parts, visit, campaign),
+    nowhere: { ...NOT_FOUND, is_unknown: true },
+  }
 }
 
 /** The deeds of this room. A raise to landed that cannot be written now is retried. */
@@ -52,6 +75,9 @@ export function onwardDeeds(parts: OnwardParts): OnwardDeeds {
 const PLAIN = { 'cache-control': 'no-store', 'content-type': 'text/plain; charset=utf-8' }
 const HTML = { 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' }
 
+/** Without whole-line comments and indentation, which visitors need not load. */
+const slim = (source: string): string => source.replace(/^\s*(\/\/.*|\/\*\*?.*\*\/)$/gm, '').replace(/^\s+/gm, '')
+
 /** Read once, at the start. Browsers cache it for an hour, so a new version reaches every page within an hour. */
 const SCRIPT: Answer = {
   status: 200,
@@ -59,8 +85,10 @@ const SCRIPT: Answer = {
     'content-type': 'text/javascript; charset=utf-8',
     'cache-control': 'public, max-age=3600',
     'cross-origin-resource-policy': 'cross-origin',
+    // For pages that check its hash.
+    'access-control-allow-origin': '*',
   },
-  body: readFileSync(join(import.meta.dirname, 'sluice.js'), 'utf8'),
+  body: slim(readFileSync(join(import.meta.dirname, 'sluice.js'), 'utf8')),
 }
 
 const page = (title: string, text: string): string =>
@@ -97,26 +125,50 @@ async function goOn(parts: OnwardParts, { secrets }: Ground, visit: Visit): Prom
   // On a domain, only clicks of the domain's organization.
   const ids = idsOf(visit).filter(id => isOfHost(visit.host, organizationOfClick(secrets.clickKey, id) ?? 0))
   const { click, isUnsure } = await firstClick(parts, ids)
-  if (click === undefined) return isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
+  if (click !== undefined) return await onByClick(parts, visit, click)
+  const campaign = await campaignNamed(parts, visit)
+  if (campaign !== undefined) return await onWithout(parts, visit, campaign)
+  return isUnsure ? LATER : { ...NOT_FOUND, is_unknown: true }
+}
+
+async function onByClick(parts: OnwardParts, visit: Visit, click: FoundClick): Promise<Answer> {
   const isVisit = visit.method !== 'HEAD' && isSeen(parts, click, visit)
   const answer = (await toChannel(parts, click, isVisit)) ?? toOffer(parts, click)
   if (answer === undefined) return NOT_FOUND
-  if (isVisit) await parts.landed.mark(click.org_id, click.id)
+  // A page's own click is landed from the start.
+  if (isVisit && click.way !== 'page') await parts.landed.mark(click.org_id, click.id)
   return answer
 }
 
+/** The campaign that a page's link names (`k`), for visitors whose click is unknown. */
+async function campaignNamed({ live }: OnwardParts, { url, host, params }: Visit): Promise<LiveCampaign | undefined> {
+  const key = params['click'] === undefined ? queryOf(url).get('k')?.toLowerCase() : undefined
+  if (key === undefined) return undefined
+  const campaign = live.find(key) ?? (await live.search(key))
+  if (campaign === undefined || campaign.is_deleted || campaign.organization.is_deleted) return undefined
+  return isOfHost(host, campaign.org_id) ? campaign : undefined
+}
+
+async function onWithout(parts: OnwardParts, visit: Visit, campaign: LiveCampaign): Promise<Answer> {
+  const click = await parts.clicks.pages.unrecorded(campaign, visit)
+  const values = { ...valuesOfClick(click), click_id: null }
+  return (await toChannel(parts, click, false, values)) ?? toOffer(parts, click, values) ?? NOT_FOUND
+}
+
 /** To the offer or bot that was chosen at the click, with this click's values; else to the campaign's fallback. */
-function toOffer({ live }: OnwardParts, click: FoundClick): Answer | undefined {
+function toOffer({ live }: OnwardParts, click: FoundClick, values = valuesOfClick(click)): Answer | undefined {
   const campaign = click.campaign_id === null ? undefined : live.campaign(click.campaign_id)
   const offer = click.offer_id === null ? undefined : live.object('offer', click.offer_id)
   const bot = offer !== undefined || click.bot_id === null ? undefined : live.object('bot', click.bot_id)
   const isGone = campaign?.organization.is_deleted === true
-  if (isOpen(offer) && !isGone) return ledTo(templateOf(offer), click)
+  const onPage = click.way === 'page' && !isGone ? goalOfPage(campaign, click, live) : undefined
+  if (onPage !== undefined) return 'answer' in onPage ? onPage.answer : ledTo(onPage.template, values)
+  if (isOpen(offer) && !isGone) return ledTo(templateOf(offer), values)
   if (bot?.is_deleted === false && !isGone) {
     const { template, app_link } = intoTelegram(placeOfPath(campaign, click, live), bot)
-    return ledTo(template, click, app_link)
+    return ledTo(template, values, app_link)
   }
-  return campaign && ledTo(compiledCampaign(campaign, live).fallback, click)
+  return campaign && ledTo(compiledCampaign(campaign, live).fallback, values)
 }
 
 /**
@@ -127,25 +179,26 @@ async function toChannel(
   { live, clicks }: OnwardParts,
   click: FoundClick,
   isVisit: boolean,
+  values = valuesOfClick(click),
 ): Promise<Answer | undefined> {
   const { org_id, id: click_id, campaign_id } = click
   const campaign = campaign_id === null ? undefined : live.campaign(campaign_id)
   if (campaign === undefined || campaign.organization.is_deleted) return undefined
-  const place = channelOfPath(campaign, click, live)
+  const place = channelOfPath(campaign, click, live) ?? channelOfPage(campaign, click)
   const { fallback } = compiledCampaign(campaign, live)
   const channel = place && openChannel(place.channel_id, fallback, live)
   if (place === undefined || channel === undefined) return undefined
   const shared = () => clicks.sharedLink({ channel, campaign_id: campaign.id })?.url
   const own = isVisit ? await clicks.linkFor({ org_id, channel_id: channel.id, click_id, campaign_id }) : shared()
   const open = own ?? (fallback === undefined && channel.username !== null ? publicChat(channel.username) : undefined)
-  if (open === undefined) return fallback === undefined ? COME_BACK : ledTo(fallback, click)
+  if (open === undefined) return fallback === undefined ? COME_BACK : ledTo(fallback, values)
   return redirectIntoChannel(open, place)
 }
 
-function ledTo(template: AddressTemplate | undefined, click: FoundClick, app_link?: string): Answer | undefined {
-  const location = template?.fill(valuesOfClick(click))
+function ledTo(template: AddressTemplate | undefined, values: MacroValues, app_link?: string): Answer | undefined {
+  const location = template?.fill(values)
   if (location === undefined) return undefined
-  if (app_link !== undefined) return openingPage(location, app_link + toWireId(click.id))
+  if (app_link !== undefined) return openingPage(location, app_link + (values.click_id ?? ''))
   return redirectTo(location)
 }
 

@@ -1,12 +1,13 @@
 /* <script src="https://your-tracker/sluice.js" data-click="click_id" defer></script>
    Reads the click id from the URL, marks the click as landed, and points links to /o, or with data-sluice-offer, at its offer.
-   With data-bot: reports a Mini App's launch. */
+   With data-campaign: reports the visit itself. With data-bot: reports a Mini App's launch. */
 ;(() => {
   const script = document.currentScript
   if (!script || !script.src) return
   const base = new URL('.', script.src).href
-  const name = script.dataset.click || 'click_id'
-  const KEY = 'sluice_click'
+  const { bot, campaign, consent, storage, decorate, click } = script.dataset
+  const name = click || 'click_id'
+  const KEY = campaign ? `sluice_${campaign}` : 'sluice_click'
   const ID = /^([0-9a-hjkmnp-tv-z]{26}|[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12})$/i
 
   const attempt = deed => {
@@ -18,8 +19,17 @@
   }
   const session = key => attempt(() => sessionStorage.getItem(key))
   const cookie = () => attempt(() => (document.cookie.match(`(?:^|; )${KEY}=([^;]*)`) || [])[1])
+  const whenShown = deed =>
+    document.prerendering ? document.addEventListener('prerenderingchange', deed, { once: true }) : deed()
+  const beacon = (path, body) => attempt(() => navigator.sendBeacon(base + path, body))
+  /** Resolves with the answer; with false for a refusal, with null if three tries fail. */
+  const post = (path, body, waits = [1000, 5000]) =>
+    new Promise(go => go(fetch(base + path, { method: 'POST', body, keepalive: true })))
+      .then(answer => (answer.ok ? answer.json() : answer.status > 499 ? Promise.reject() : false))
+      .catch(() =>
+        waits[0] ? new Promise(go => setTimeout(go, waits[0])).then(() => post(path, body, waits.slice(1))) : null,
+      )
 
-  const { bot } = script.dataset
   if (bot) {
     const body =
       attempt(() => Telegram.WebApp.initData) || new URLSearchParams(location.hash.slice(1)).get('tgWebAppData')
@@ -30,43 +40,129 @@
     return body && tell(2)
   }
 
+  /** Where the links lead now. */
+  let offer
+  let id
+  const isOnward = link => {
+    const place = String(link.href).split(/[?#]/)[0]
+    const isAny = campaign || id
+    return link.hasAttribute('data-sluice-offer') || place === `${base}o` || (isAny && place.startsWith(`${base}o/`))
+  }
+  const hosts = (decorate || '').split(/\s+/).map(pair => pair.match(/^(.+):([^:]+)$/) || [])
+  const lead = link => {
+    if (isOnward(link)) link.href = offer()
+    const [, , parameter] = hosts.find(([, host]) => host && host === link.host) || []
+    if (!parameter || !id) return
+    const url = new URL(link.href)
+    url.searchParams.set(parameter, id)
+    link.href = url
+  }
+  const press = event => {
+    const on = event.target.closest && event.target.closest('a,area,[data-sluice-offer]')
+    if (!on) return
+    // The link may have been added later.
+    if (on.matches('a,area')) lead(on)
+    else if (event.type === 'click') location.assign(offer())
+  }
+  for (const type of ['pointerdown', 'click', 'auxclick', 'contextmenu']) document.addEventListener(type, press, true)
+
+  if (campaign) {
+    const path = `v/${campaign}`
+    const TOKEN = `${KEY}_t`
+    let isAllowed = consent !== 'wait'
+    /** The page token, and the report that is not acknowledged yet. */
+    let token, report
+    /** @type {Promise<string | null>} */
+    let last = Promise.resolve(null)
+    const keep = (key, text) => storage === 'none' || attempt(() => sessionStorage.setItem(key, text))
+    const keepCookie = (text, seconds) =>
+      storage === 'none' ||
+      attempt(() => (document.cookie = `${KEY}=${text}; path=/; samesite=lax; max-age=${seconds}`))
+    const drop = key => attempt(() => sessionStorage.removeItem(key))
+    const fresh = () =>
+      btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(16))))
+        .slice(0, 22)
+        .replace(/\+/g, '-')
+        .replace(/\//g, '_')
+    const known = () => (storage === 'none' ? undefined : session(KEY) || cookie())
+    /** `isLoad`: of the page that was loaded; a reload of it is the same visit. */
+    const visit = isLoad => {
+      if (!isAllowed) return Promise.resolve(null)
+      const begin = done => {
+        const u = location.href
+        // A page that was left before the answer sends its token again.
+        const [old, at] = ((isLoad && session(TOKEN)) || '').split(' ')
+        const t = (token = at === u ? old : fresh())
+        keep(TOKEN, `${t} ${u}`)
+        id = undefined
+        const body = (report = JSON.stringify({ t, u, r: document.referrer, c: isLoad ? known() : undefined }))
+        post(path, body).then(answer => {
+          if (isAllowed && token === t) {
+            id = shown.click_id = (answer && answer.click_id) || null
+            if (answer === false) token = undefined
+            if (answer !== null) {
+              report = undefined
+              drop(TOKEN)
+            }
+            if (id) {
+              keep(KEY, id)
+              keepCookie(id, 2592000)
+            }
+          }
+          done((answer && answer.click_id) || null)
+        })
+      }
+      return (last = new Promise(done => whenShown(() => attempt(() => begin(done) || 1) || done(null))))
+    }
+    offer = () => {
+      const text = encodeURIComponent
+      if (id) return `${base}o/${id}`
+      if (!token) return `${base}o?k=${campaign}`
+      // A longer address would be refused.
+      return `${base}o/v/${token}?k=${campaign}&u=${text(location.href.slice(0, 3000))}&r=${text(document.referrer.slice(0, 500))}`
+    }
+    const shown = (window.sluice = {
+      click_id: null,
+      visit: () => visit(),
+      consent(isGiven) {
+        const wasAllowed = isAllowed
+        isAllowed = !!isGiven
+        if (isAllowed && !wasAllowed) void visit(true)
+        if (isAllowed) return
+        id = token = report = undefined
+        shown.click_id = null
+        drop(KEY)
+        drop(TOKEN)
+        keepCookie('', 0)
+      },
+      convert: (type, more) =>
+        last
+          .then(of => of && post(`k/${of}`, JSON.stringify({ type, ...more })))
+          .then(answer => (answer ? answer.status : null))
+          .catch(() => null),
+    })
+    addEventListener('pagehide', () => report && beacon(path, report))
+    return visit(true)
+  }
+
   const sent = new URLSearchParams(location.search).get(name)
-  const id = [sent, session(KEY), cookie()].find(text => text && ID.test(text))
+  id = [sent, session(KEY), cookie()].find(text => text && ID.test(text))
   if (id) {
     attempt(() => sessionStorage.setItem(KEY, id))
     // For pages of this site in other tabs.
     attempt(() => (document.cookie = `${KEY}=${id}; path=/; samesite=lax`))
     window.sluice = { click_id: id }
   }
-
-  const land = () => {
-    const url = `${base}l/${id}`
-    if (!id || session(`${KEY}_landed`) === id) return
-    const isQueued = attempt(() => navigator.sendBeacon(url))
-    if (!isQueued) attempt(() => fetch(url, { method: 'POST', mode: 'no-cors', keepalive: true }).catch(() => {}))
-    attempt(() => sessionStorage.setItem(`${KEY}_landed`, id))
-  }
-  if (document.prerendering) document.addEventListener('prerenderingchange', land, { once: true })
-  else land()
-
   // Without an id the tracker uses its own cookie.
-  const offer = id ? `${base}o/${id}` : `${base}o`
-  const isOnward = link => {
-    const place = String(link.href).split(/[?#]/)[0]
-    return link.hasAttribute('data-sluice-offer') || place === `${base}o` || (id && place.startsWith(`${base}o/`))
-  }
-  const lead = link => {
-    if (isOnward(link)) link.href = offer
-  }
+  offer = () => (id ? `${base}o/${id}` : `${base}o`)
+
+  whenShown(() => {
+    if (!id || session(`${KEY}_landed`) === id) return
+    if (!beacon(`l/${id}`))
+      attempt(() => fetch(`${base}l/${id}`, { method: 'POST', mode: 'no-cors', keepalive: true }).catch(() => {}))
+    attempt(() => sessionStorage.setItem(`${KEY}_landed`, id))
+  })
   const leadAll = () => document.querySelectorAll('a,area').forEach(lead)
   leadAll()
   document.addEventListener('DOMContentLoaded', leadAll)
-  const press = event => {
-    const on = event.target.closest && event.target.closest('a,area,[data-sluice-offer]')
-    if (!on) return
-    // The link may have been added later.
-    if (on.matches('a,area')) lead(on)
-    else if (event.type === 'click') location.assign(offer)
-  }
-  for (const type of ['click', 'auxclick', 'contextmenu']) document.addEventListener(type, press, true)
 })()

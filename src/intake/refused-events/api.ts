@@ -7,7 +7,7 @@ import { Id, Instant, Money, Page } from '../../contract/fields.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
 
-export const RefusedSurface = z.enum(['api', 'dashboard', 'network'])
+export const RefusedSurface = z.enum(['api', 'dashboard', 'network', 'page'])
 export const RefusedState = z.enum(['refused', 'recorded'])
 
 const Status = z.string()
@@ -41,7 +41,9 @@ export const RefusedEvent = z
   .object({
     id: Id,
     received_at: Instant,
-    surface: RefusedSurface.meta({ description: 'Where it arrived' }),
+    surface: RefusedSurface.meta({
+      description: 'Where it arrived. page: a visit or a conversion that a page reported; it is never run again',
+    }),
     key_id: Id.nullable(),
     network_id: Id.nullable(),
     status: z
@@ -93,6 +95,7 @@ export const listRefusedEvents = endpoint({
 export const runRefusedEvent = endpoint({
   route: 'POST /api/refused-events/:id/run',
   access: { session: 'admin' },
+  history: { none: 'intake' },
   summary: 'Run a refused conversion again',
   description:
     'Uses the maps, bots and clicks of today, and ignores the restriction of its key. It keeps its identity, so running it twice, or ' +
@@ -143,6 +146,7 @@ export const previewRefusedRun = endpoint({
 export const runRefusedEvents = endpoint({
   route: 'POST /api/refused-events/run',
   access: { session: 'admin' },
+  history: { none: 'intake' },
   summary: 'Run refused conversions again, one portion at a time',
   description:
     'Oldest first. Send next_cursor back as `cursor` until it is null; rows that are refused again are not repeated.',

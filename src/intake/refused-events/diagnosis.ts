@@ -56,6 +56,8 @@ function isBeginning(text: string): boolean {
 }
 
 const BY_REFUSAL: Partial<Record<RefusalName, Diagnosis>> = {
+  site_not_listed: 'site_not_listed',
+  page_server_unknown: 'page_server_unknown',
   bot_not_found: 'bot_unknown',
   conversion_unknown: 'conversion_unknown',
   conversion_ambiguous: 'conversion_ambiguous',

@@ -20,7 +20,9 @@ import { Unearned } from './unearned.ts'
 /** A refused request of a known organization. */
 type RefusedRequest = {
   readonly org_id: number
-  readonly surface: 'api' | 'dashboard' | 'network'
+  readonly surface: 'api' | 'dashboard' | 'network' | 'page'
+  /** The campaign of a page's refused visit, which is never run again. */
+  readonly campaign_id?: string | undefined
   readonly key_id?: string | undefined
   readonly network_id?: string | undefined
   readonly refusal: Refusal
@@ -146,6 +148,7 @@ class Allowance {
 const EMPTY = {
   key_id: null,
   network_id: null,
+  campaign_id: null,
   click_text: null,
   click_id: null,
   type: null,
@@ -176,7 +179,17 @@ const textOf = (value: unknown): string | null =>
 
 /** The row, and the number of another organization in the click id, if it must be looked up. */
 function rowOf(refused: RefusedRequest, clickKey: Uint8Array): { row: RefusedRow; owner: number | undefined } {
-  const { org_id, surface, key_id = null, network_id = null, refusal, body, received_at, idempotency_key } = refused
+  const {
+    org_id,
+    surface,
+    key_id = null,
+    network_id = null,
+    campaign_id = null,
+    refusal,
+    body,
+    received_at,
+    idempotency_key,
+  } = refused
   const sent = refused.click_text ?? fieldsOf(body)['clickId']
   const type = refused.type ?? fieldsOf(body)['type']
   const click = typeof sent === 'string' ? clickTextOf(type, sent) : undefined
@@ -194,6 +207,7 @@ function rowOf(refused: RefusedRequest, clickKey: Uint8Array): { row: RefusedRow
     surface,
     key_id,
     network_id,
+    campaign_id,
     status: refusal.status,
     error: textOf(refusal.message) ?? '',
     diagnosis,
@@ -203,6 +217,7 @@ function rowOf(refused: RefusedRequest, clickKey: Uint8Array): { row: RefusedRow
     idempotency_key: textOf(idempotency_key),
     received_at: new Date(received_at).toISOString(),
     ...keptBody(body),
+    ...(surface === 'page' ? { is_whole: false } : {}),
     ...onceOf(refusal),
   }
   return { row, owner }

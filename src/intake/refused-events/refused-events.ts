@@ -235,7 +235,8 @@ async function conversionOf(
   if (!draft.success) refuse('invalid_request', { error: row.error })
   const conversion = readConversion(draft.data, {
     org_id,
-    source: row.surface,
+    // Rows of pages are never run.
+    source: row.surface === 'dashboard' ? 'dashboard' : 'api',
     // An admin runs it, so the restrictions of its key do not apply.
     campaigns: null,
     key: undefined,

@@ -18,8 +18,9 @@ export const EventRevision = z
     original_currency: z.string().nullable(),
     rate: z.string().nullable().meta({ description: 'US dollars per unit' }),
     reason: z.string().nullable(),
-    source: z.enum(['network', 'dashboard', 'import', 'hold']).meta({
-      description: 'hold: the hold of the network ended',
+    source: z.enum(['network', 'dashboard', 'import', 'hold', 'browser', 'api']).meta({
+      description:
+        'hold: the hold of the network ended; browser: put on hold as it was reported; api: confirmed by an API key',
     }),
     network_id: Id.nullable(),
     network_name: z.string().nullable(),
@@ -89,6 +90,7 @@ export type RevisionDraft = z.output<typeof RevisionDraft>
 export const reviseEvent = endpoint({
   route: 'POST /api/events/:id/revisions',
   access: { session: 'admin' },
+  history: { in: 'event' },
   summary: 'Approve, hold, reject or refund a conversion',
   description:
     'Changes the revenue of its click and the report in the same transaction, on the day of the click. Never changed: the event itself, the status of the ' +
@@ -132,6 +134,7 @@ export type RevisionLine = z.output<typeof RevisionLine>
 export const importRevisions = endpoint({
   route: 'POST /api/events/revisions/import',
   access: { session: 'admin' },
+  history: { in: 'event' },
   summary: 'Approve, reject or refund many conversions from a CSV file',
   description: `Columns: event_id, or click_id with transaction_id if the click has several conversions; status; optionally amount, currency and reason. At most ${MOST_LINES.toLocaleString('en-US')} lines. If a line is wrong, nothing is changed. Sending the same file again changes nothing.`,
   body: z.object({

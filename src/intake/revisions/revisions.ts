@@ -93,7 +93,7 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
       if (event === undefined) refuse('object_not_found')
       await wantRatesFor(context, [body])
       const origin = { click_id: event.click_id, source: 'dashboard' as const, arrived_at }
-      const { present, isNew } = await conversions.revise(revisionOf(actor, event_id, origin, body))
+      const { present, isNew } = await conversions.revise(revisionOf(context, event_id, origin, body))
       return { ...currentStatus(event_id, present), seq: present.seq, unchanged: !isNew }
     },
 
@@ -115,7 +115,9 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
           if ('error' in line) return previewOf(line)
           const origin = { click_id: line.click_id, source: 'import' as const, arrived_at }
           try {
-            const { before, present, isNew } = await conversions.revise(revisionOf(actor, line.event_id, origin, line))
+            const { before, present, isNew } = await conversions.revise(
+              revisionOf(context, line.event_id, origin, line),
+            )
             const fate = isNew ? 'changes' : 'same'
             return { ...previewOf(line), fate, before: statusAndAmount(before), becomes: statusAndAmount(present) }
           } catch (error) {
@@ -130,11 +132,11 @@ export function revisionDeeds(conversions: Pick<Conversions, 'revise'>) {
   }
 }
 
-type Actor = { readonly org_id: number; readonly user_id: string }
+type Caller = Pick<Context<typeof api.reviseEvent>, 'actor' | 'act'>
 type RevisionOrigin = Pick<Revision, 'click_id' | 'source' | 'arrived_at'>
 
 function revisionOf(
-  { org_id, user_id }: Actor,
+  { actor: { org_id, user_id }, act }: Caller,
   event_id: string,
   origin: RevisionOrigin,
   draft: api.RevisionDraft,
@@ -148,6 +150,7 @@ function revisionOf(
     reason: draft.reason || null,
     network_id: null,
     actor: user_id,
+    act,
     ...origin,
   }
 }

@@ -30,6 +30,8 @@ const fields = {
   strict_filter: 'true: do not count generic HTTP libraries.',
   cost: leftOut('set by service_update_campaign, so that this schema stays small'),
   domain_id: leftOut('no key may change it'),
+  sites: leftOut('no key may change it'),
+  browser_types: leftOut('no key may change it'),
   goal: leftOut('set in the dashboard'),
 }
 

@@ -69,6 +69,7 @@ export type AdSpendDraft = z.output<typeof AdSpendDraft>
 export const recordAdSpend = endpoint({
   route: 'PUT /api/ad-spend',
   access: { session: 'admin', key: 'ad-spend' },
+  history: 'ad_spend',
   summary: 'Record or delete ad spend',
   description:
     'Sets the spend of a campaign, day and sub1 and replaces the earlier amount; the same amount again changes nothing. An empty amount deletes the row. The campaign ' +
@@ -159,6 +160,7 @@ export type SpendLine = z.output<typeof SpendLine>
 export const importAdSpend = endpoint({
   route: 'POST /api/ad-spend/import',
   access: { session: 'admin' },
+  history: { in: 'ad_spend' },
   summary: 'Import ad spend from a CSV file',
   description:
     'Reads the exports of ad platforms and spreadsheets by titles such as day or date, campaign (name, key or id), sub1, amount, cost or spend. All ' +
@@ -239,6 +241,7 @@ export type Spread = z.output<typeof Spread>
 export const spreadAdSpend = endpoint({
   route: 'POST /api/ad-spend/spreads',
   access: { session: 'admin' },
+  history: 'spread',
   summary: 'Spread an amount over the clicks of a time window',
   description:
     'Divides the cost of a campaign, or of one of its sub1, between two moments over UTC days and sub1 in proportion to tracked clicks, to the millionth. ' +
@@ -279,6 +282,7 @@ export const listSpreads = endpoint({
 export const takeBackSpread = endpoint({
   route: 'DELETE /api/ad-spend/spreads/:id',
   access: { session: 'admin' },
+  history: 'spread',
   summary: 'Take back a spread amount',
   description: 'As a whole. The costs it overrode count again.',
   reply: Done,

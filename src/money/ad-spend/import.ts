@@ -8,11 +8,13 @@ import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { cut, TEXT_BYTES } from '../../contract/texts.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { lockHistory, recordChanges } from '../../ground/history/record.ts'
 import type { Context } from '../../ground/room.ts'
 import { fromMillionths, toMillionths } from '../billing/money.ts'
 import { inDollars } from '../rates/exact.ts'
 import { unknownRate } from '../rates/rate-of-day.ts'
 import { spendInDollars, futureWarnings } from './ad-spend.ts'
+import { spendChange, spendObject } from './history.ts'
 import type * as api from './api.ts'
 import { type FileLine, readSpendFile, refuseFile, type WrongFileLine } from './spend-file.ts'
 
@@ -40,13 +42,21 @@ export async function importAdSpend(
   )
   return db.transaction().execute(async trx => {
     const lines = named.filter(isNamedLine)
-    if (!body.dry_run) await lockCampaigns(trx, org_id, lines)
+    if (!body.dry_run) {
+      await lockHistory(
+        trx,
+        org_id,
+        lines.map(({ campaign, day, sub1 }) => spendObject({ campaign_id: campaign.id, day, sub1 })),
+      )
+      await lockCampaigns(trx, org_id, lines)
+    }
     const before = await readSpend(trx, org_id, lines)
     const results = resultsOf(named, before)
     const wrong = results.filter(({ fate }) => fate === 'wrong')
     if (wrong.length > 0 && !body.dry_run) refuseLines(wrong)
     const rows = changesOf(results, lines)
     const changed = body.dry_run ? rows : await writeSpend(trx, org_id, rows)
+    if (!body.dry_run) await recordChanges(trx, org_id, context.act, spendChanges(rows, before))
     const total = results.reduce((sum, { amount }) => sum + toMillionths(amount ?? '0'), 0n)
     return {
       dry_run: body.dry_run,
@@ -269,6 +279,12 @@ function changesOf(results: readonly api.SpendLine[], lines: readonly NamedLine[
       : [],
   )
 }
+
+/** What the history records of an import. */
+const spendChanges = (rows: readonly SpendChange[], before: ReadonlyMap<string, string>) =>
+  rows.map(({ campaign_id, day, sub1, amount, original }) =>
+    spendChange({ campaign_id, day, sub1 }, before.get(cellOf(campaign_id, day, sub1)) ?? null, amount, original),
+  )
 
 async function writeSpend(
   trx: Transaction<Tables>,

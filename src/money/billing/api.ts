@@ -73,6 +73,7 @@ const ENTERED_ONCE =
 export const topUpBalance = endpoint({
   route: 'POST /api/billing/top-ups',
   access: { session: 'owner' },
+  history: 'billing',
   summary: 'Add to the balance',
   description: `Records a payment that was made elsewhere. ${ENTERED_ONCE}`,
   body: z.object({
@@ -101,6 +102,7 @@ const SignedAmount = z.union([z.number(), z.string()], { error: SIGNED }).transf
 export const adjustBalance = endpoint({
   route: 'POST /api/billing/adjustments',
   access: { session: 'owner' },
+  history: 'billing',
   summary: 'Correct the balance',
   description: `Ledger entries cannot be changed, so a wrong one is corrected by an opposite entry with its reason. ${ENTERED_ONCE}`,
   body: z.object({ amount: SignedAmount, note: Name(500), nonce: Nonce }),
@@ -113,6 +115,7 @@ export const adjustBalance = endpoint({
 export const setPrice = endpoint({
   route: 'PUT /api/billing/price-per-person',
   access: { session: 'owner' },
+  history: 'billing',
   summary: 'Set the price per person',
   description: 'Applies to people first reported from now on. Earlier charges stay as they are.',
   body: z.object({ price_per_person: Amount(MAX_PRICE) }),
@@ -122,6 +125,7 @@ export const setPrice = endpoint({
 export const setHolding = endpoint({
   route: 'PUT /api/billing/hold-when-empty',
   access: { session: 'owner' },
+  history: 'billing',
   summary: 'Hold deliveries while the balance is below zero, or stop holding them',
   body: z.object({ hold_when_empty: z.boolean() }),
   reply: Done,
@@ -130,6 +134,7 @@ export const setHolding = endpoint({
 export const setLowBalance = endpoint({
   route: 'PUT /api/billing/low-balance',
   access: { session: 'owner' },
+  history: 'billing',
   summary: 'Set the balance below which members see a warning and owners get a mail, or null for no warning',
   body: z.object({ low_balance_threshold: Amount(MAX_TOP_UP).nullable() }),
   reply: Done,

@@ -81,6 +81,7 @@ export const listRates = endpoint({
 export const setOwnRate = endpoint({
   route: 'PUT /api/rates/:currency',
   access: { session: 'admin' },
+  history: 'rate',
   summary: 'Set an own rate of a currency',
   description:
     'Overrides the sources’ rates from its day until the own rate of a later day, for amounts booked after it was saved. Booked amounts do not ' +

@@ -8,6 +8,7 @@ import { type Dispatcher, request } from 'undici'
 import { dayOf, MINUTE_MS } from '../../contract/days.ts'
 import type { Config } from '../../ground/config.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import { guardedAgent } from '../../ground/guard.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
@@ -72,6 +73,7 @@ export function openRateFetch({
     POLL_MS,
     signal => fetchDueSources(ground, signal),
     error => log.warn({ err: error }, 'could not check which rate sources are due; retrying'),
+    openQuiet(database.worker, () => 'select min(due_at) as at from fx_sources where due_at > now()'),
   )
   return {
     async close() {

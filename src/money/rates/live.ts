@@ -1,5 +1,5 @@
 /**
- * Recent rates in memory, for the redirect, which must not wait for the database. Own rates are refreshed by NOTIFY and a poll each second,
+ * Recent rates in memory, for the redirect, which must not wait for the database. Own rates are refreshed by NOTIFY and at each commit,
  * those of sources each minute. While the database is away, the rates in memory stay in use. Owns no table.
  */
 import type { Kysely } from 'kysely'

@@ -88,7 +88,8 @@ const STORE = `
   insert into fx_rates (currency, source, day, usd_per_unit, fetched_at)
   select q.currency, 'import', q.day, q.usd_per_unit, $1::timestamptz
   from unnest($2::text[], $3::date[], $4::numeric[]) as q (currency, day, usd_per_unit)
-  on conflict do nothing`
+  on conflict do nothing
+  returning 1`
 const FIND_CHANGED = `
   select q.line, f.usd_per_unit::text as kept
   from unnest($1::int[], $2::text[], $3::date[], $4::numeric[]) as q (line, currency, day, usd_per_unit)
@@ -110,8 +111,8 @@ export async function importRates(client: pg.ClientBase, csv: string): Promise<{
         batch.map(({ day }) => day),
         batch.map(({ usd_per_unit }) => usd_per_unit),
       ]
-      const { rowCount } = await client.query(STORE, [at, ...columns])
-      added += rowCount ?? 0
+      // Citus reports the selected rows as inserted ones, so the returned rows are counted.
+      added += (await client.query(STORE, [at, ...columns])).rows.length
       const { rows } = await client.query<{ line: number; kept: string }>(FIND_CHANGED, [
         batch.map(({ line }) => line),
         ...columns,

@@ -145,6 +145,7 @@ export const readSpendAccount = endpoint({
 export const createSpendAccount = endpoint({
   route: 'POST /api/spend-accounts',
   access: { session: 'admin' },
+  history: 'spend_account',
   summary: 'Connect a spend account',
   description:
     'Its last 30 days are read at once, then today and yesterday every hour, and the last 7 days every night. The token is stored encrypted and ' +
@@ -158,6 +159,7 @@ export const createSpendAccount = endpoint({
 export const updateSpendAccount = endpoint({
   route: 'PATCH /api/spend-accounts/:id',
   access: { session: 'admin' },
+  history: 'spend_account',
   summary: 'Change a spend account',
   description:
     'Fields that are not sent stay as they are. A change of id_in, level or campaign_id reads and books the last 30 days again; a new token or `state: "active"` reads the account at once.',
@@ -169,6 +171,7 @@ export const updateSpendAccount = endpoint({
 export const deleteSpendAccount = endpoint({
   route: 'DELETE /api/spend-accounts/:id',
   access: { session: 'admin' },
+  history: 'spend_account',
   summary: 'Disconnect a spend account',
   description: 'Deletes its token. Booked spend stays unless take_back is true.',
   query: z.object({
@@ -184,6 +187,7 @@ export const deleteSpendAccount = endpoint({
 export const syncSpendAccount = endpoint({
   route: 'POST /api/spend-accounts/:id/sync',
   access: { session: 'admin' },
+  history: { none: 'it makes the account due; amounts that Sluice reads itself are not in the history' },
   summary: 'Read a spend account now',
   description:
     'It is read within seconds; next_sync_at, is_syncing and fault show the result. Reading the same spend again changes nothing.',

@@ -1,6 +1,7 @@
 /** Reads the due spend accounts of all organizations, a few at a time. Any number of processes may do this. */
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import { claimAccount, dueAccounts, ACCOUNT_LEASE_MS } from './claims.ts'
 import { type SyncGround, syncAccount } from './sync.ts'
 
@@ -39,5 +40,9 @@ export function openSpendSync(ground: Ground): Rounds {
     POLL_MS,
     signal => syncDueAccounts(ground, { signal }),
     error => ground.log.warn({ err: error }, 'could not check which spend accounts are due; retrying'),
+    openQuiet(
+      ground.database.worker,
+      among => `select min(due_at) as at from spend_accounts where due_at > now()${among('org_id')}`,
+    ),
   )
 }

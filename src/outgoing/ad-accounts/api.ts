@@ -263,6 +263,7 @@ export const readAdAccount = endpoint({
 export const createAdAccount = endpoint({
   route: 'POST /api/ad-accounts',
   access: { session: 'admin' },
+  history: 'ad_account',
   summary: 'Connect an ad account',
   description:
     'From now on conversions are reported to it: those of campaigns that name it, and, if it is the platform’s only account, those of clicks that carry the platform’s click id. The credential is stored encrypted and never shown again.',
@@ -275,6 +276,7 @@ export const createAdAccount = endpoint({
 export const updateAdAccount = endpoint({
   route: 'PATCH /api/ad-accounts/:id',
   access: { session: 'admin' },
+  history: 'ad_account',
   summary: 'Change an ad account',
   description:
     'Parts that are not sent stay as they are; settings and event map are replaced as a whole. New credentials or `state: "active"` make a broken account active again, and its waiting deliveries are sent.',
@@ -286,6 +288,7 @@ export const updateAdAccount = endpoint({
 export const deleteAdAccount = endpoint({
   route: 'DELETE /api/ad-accounts/:id',
   access: { session: 'admin' },
+  history: 'ad_account',
   summary: 'Disconnect an ad account',
   description: 'Deletes its credential. Waiting deliveries are skipped.',
   reply: Done,

@@ -154,7 +154,7 @@ test('accounts and bindings change while conversions come in: each is told to wh
 test('what decides whom a conversion is told waits for those that are being decided, and is later than they; nothing else waits', async () => {
   const place = await settle()
   const [account, doomed] = [await connect(place), await connect(place)]
-  const id = await campaign(place)
+  const [id, other] = [await campaign(place), await campaign(place)]
   const holding = `select 1 from balances where org_id = ${place.org_id} for update`
   const changes: [table: 'ad_accounts' | 'campaigns', change: () => Promise<unknown>][] = [
     ['ad_accounts', () => connect(place)],
@@ -172,8 +172,8 @@ test('what decides whom a conversion is told waits for those that are being deci
       await conversion.query(holding)
       const changing = change()
       await untilWaiting(house.database, 1)
-      // None of these names an account.
-      await call(place, 'PATCH', `/api/campaigns/${id}`, { name: `before ${table}` })
+      // None of these names an account. Only changes of one object wait for each other.
+      await call(place, 'PATCH', `/api/campaigns/${other}`, { name: `before ${table}` })
       await campaign(place)
       const decided_at = new Date().toISOString()
       await conversion.query('commit')

@@ -149,6 +149,7 @@ export const dryRun = z.boolean().default(true).meta({ description: 'true: only 
 export const resendDelivery = endpoint({
   route: 'POST /api/deliveries/:id/resend',
   access: { session: 'admin' },
+  history: { none: 'a delivery has its own log' },
   summary: 'Send a delivery again',
   description: 'With the same event id, whatever its state. A delivery that waits for a retry is sent now.',
   reply: Delivery,
@@ -158,6 +159,7 @@ export const resendDelivery = endpoint({
 export const resendDeliveries = endpoint({
   route: 'POST /api/deliveries/resend',
   access: { session: 'admin' },
+  history: { none: 'a run has its own record' },
   summary: 'Send many deliveries again',
   description:
     'Resends the deliveries in one state, optionally filtered by rule or ad account, campaign, kind of failure and period. A dry run shows the count and the first 20 addresses; with dry_run false the worker sends them in batches. At most 100,000 per run, one run at a time.',
@@ -185,6 +187,7 @@ export const listDeliveryRuns = endpoint({
 export const stopDeliveryRun = endpoint({
   route: 'POST /api/delivery-runs/:id/stop',
   access: { session: 'admin' },
+  history: { none: 'a run has its own record' },
   summary: 'Stop a run',
   description: 'Deliveries it has already queued are still sent.',
   reply: DeliveryRun,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { isUnreachable } from '../../ground/db/faults.ts'
+import { type NextDue, openQuiet, type Quiet } from '../../ground/db/quiet.ts'
 import { type RoundWatch, watchRound } from '../../ground/round-watch.ts'
 import { findPaused } from './breaker.ts'
 import { claimDeliveries } from './claim.ts'
@@ -32,6 +33,14 @@ type Setup = {
   mostOrganizations: () => number
 }
 
+const nextDelivery =
+  (kind: string): NextDue =>
+  among =>
+    `
+  select min(run_at) as at from deliveries where kind = '${kind}' and state = 'pending' and run_at > now()${among('org_id')}
+  union all
+  select min(paused_until) from failing_targets where kind = '${kind}' and paused_until > now()${among('org_id')}`
+
 /** A target and the number of call slots it got. */
 type SlotShare = [target: DeliveryTarget, most: number]
 
@@ -54,10 +63,14 @@ export class Dispatch {
   #searched_at = Number.NEGATIVE_INFINITY
   #search_ms = 0
   #stir = Promise.withResolvers<void>()
+  readonly #quiet: Quiet
+  /** The version of the quiet before the last search. */
+  #version = 0
 
   constructor(lane: Lane, setup: Setup) {
     this.#lane = lane
     this.#setup = setup
+    this.#quiet = openQuiet(setup.pool, nextDelivery(lane.kind))
     this.#watch = watchRound(`deliveries/${lane.kind}`)
     this.#ran = this.#run()
   }
@@ -76,6 +89,7 @@ export class Dispatch {
     await this.#ran
     await Promise.all(this.#calls)
     clearTimeout(timer)
+    this.#quiet.close()
     this.#watch.close()
   }
 
@@ -97,9 +111,16 @@ export class Dispatch {
 
   async #rest(): Promise<void> {
     const pause = this.#searchGap() - (performance.now() - this.#searched_at)
-    const timer = setTimeout(() => this.wake(), Math.max(1, pause))
-    await this.#stir.promise
+    const stir = this.#stir
+    const timer = setTimeout(() => void this.#unquiet().then(stir.resolve), Math.max(1, pause))
+    await stir.promise
     clearTimeout(timer)
+  }
+
+  /** Resolves when a search may find more than the last one did. */
+  async #unquiet(): Promise<void> {
+    if (this.#isBlind || this.#failing.size > 0 || this.#waiting.size > 0) return
+    await this.#quiet.since(this.#version)
   }
 
   /** Searches take at most a tenth of the time, also with very many targets. */
@@ -136,6 +157,7 @@ export class Dispatch {
     this.#shallSearch = false
     this.#isBlind = true
     this.#searched_at = performance.now()
+    this.#version = this.#quiet.version()
     const { pool } = this.#setup
     const [targets, paused] = await Promise.all([this.#lane.findTargets(pool), findPaused(pool, this.#lane.kind)])
     this.#search_ms = performance.now() - this.#searched_at

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { newId } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type { Lane, PastConversion, RunBatch, RunPosition } from './lane.ts'
 import { resendNext } from './resend.ts'
@@ -120,12 +121,11 @@ async function insertDeliveries(
   return rows.length
 }
 
-/** Continues runs each second, and calls `wake` after queueing deliveries. */
+/** Continues runs, and calls `wake` after queueing deliveries. */
 export function openRuns(pool: pg.Pool, lanes: readonly Lane[], wake: () => void, log: Logger): Rounds {
   const continueAndWake = async () => {
     if ((await continueRuns(pool, lanes)) > 0) wake()
   }
-  return openRounds('deliveries/portions', POLL_MS, continueAndWake, error =>
-    log.error({ err: error }, 'could not continue a run over the past; retrying'),
-  )
+  const onError = (error: unknown) => log.error({ err: error }, 'could not continue a run over the past; retrying')
+  return openRounds('deliveries/portions', POLL_MS, continueAndWake, onError, openQuiet(pool))
 }

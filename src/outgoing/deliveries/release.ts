@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 
 const POLL_MS = 1000
@@ -44,12 +45,11 @@ export async function unholdDeliveries(pool: pg.Pool): Promise<number> {
   return unheld
 }
 
-/** Unholds deliveries each second, and calls `wake` if there were any. */
+/** Unholds deliveries, and calls `wake` if there were any. */
 export function openUnholding(pool: pg.Pool, wake: () => void, log: Logger): Rounds {
   const unholdAndWake = async () => {
     if ((await unholdDeliveries(pool)) > 0) wake()
   }
-  return openRounds('deliveries/release', POLL_MS, unholdAndWake, error =>
-    log.error({ err: error }, 'could not unhold deliveries; retrying'),
-  )
+  const onError = (error: unknown) => log.error({ err: error }, 'could not unhold deliveries; retrying')
+  return openRounds('deliveries/release', POLL_MS, unholdAndWake, onError, openQuiet(pool))
 }

@@ -1,6 +1,6 @@
 /**
  * The worker of the outbox: finds targets with due deliveries, claims as many as there are free call slots, sends them, and writes the outcomes. Any
- * number of processes may do this. Notifications wake it; the poll each second is authoritative.
+ * number of processes may do this. Notifications wake it; its own search is authoritative.
  */
 import { listen } from '../../ground/db/listen.ts'
 import { openSharing } from '../../ground/db/sharing.ts'

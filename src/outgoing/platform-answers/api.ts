@@ -7,6 +7,7 @@ import { Id } from '../../contract/fields.ts'
 export const testAdAccount = endpoint({
   route: 'POST /api/ad-accounts/:id/test',
   access: { session: 'admin' },
+  history: { none: 'it sends a test event and stores nothing' },
   summary: 'Send a test event and show the platform’s answer',
   description:
     'Meta and TikTok need the test code shown in their Events Manager; Google only validates the event. Sluice records nothing, and the account’s state stays.',

@@ -140,6 +140,7 @@ export const readPostbackRule = endpoint({
 export const createPostbackRule = endpoint({
   route: 'POST /api/postbacks',
   access: { session: 'admin', key: 'postbacks' },
+  history: 'postback',
   summary: 'Create a postback rule',
   description:
     'From now on the address is called once for each matching conversion. Macros: {click_id}, {event_type}, {status}, {revenue}, {currency}, {txid}, {sub1} to {sub9}, {ref_id}, {event_id}, {campaign_id}, {offer_id}, {geo}, {timestamp}. Keys create GET rules only.',
@@ -159,6 +160,7 @@ export const createPostbackRule = endpoint({
 export const updatePostbackRule = endpoint({
   route: 'PATCH /api/postbacks/:id',
   access: { session: 'admin', key: 'postbacks:update' },
+  history: 'postback',
   summary: 'Change a postback rule',
   description:
     'Fields that are not sent stay as they are; a change to the current values is a no-op. The method cannot change: create another rule instead.',
@@ -177,6 +179,7 @@ export const updatePostbackRule = endpoint({
 export const deletePostbackRule = endpoint({
   route: 'DELETE /api/postbacks/:id',
   access: { session: 'admin', key: 'postbacks:delete' },
+  history: 'postback',
   summary: 'Delete a postback rule',
   description: 'Its waiting deliveries are skipped.',
   reply: Deleted,
@@ -186,6 +189,7 @@ export const deletePostbackRule = endpoint({
 export const testPostbackRule = endpoint({
   route: 'POST /api/postbacks/:id/test',
   access: { session: 'admin' },
+  history: { none: 'it sends a test call and stores nothing' },
   summary: 'Test a rule by calling it at once with the values of a real click',
   description:
     'Uses the click in click_id, or else the newest click that matches the rule. The event id is made up and also fills {txid}; {revenue} is what the click’s offer pays for the type. No delivery is recorded. Works for a rule that is off.',
@@ -206,6 +210,7 @@ export const testPostbackRule = endpoint({
 export const backfillPostbackRule = endpoint({
   route: 'POST /api/postbacks/:id/backfill',
   access: { session: 'admin' },
+  history: { none: 'a run has its own record' },
   summary: 'Run a rule over past conversions',
   description:
     'Calls the rule once for each past conversion that it was not called for yet. A dry run shows the count and the first addresses; with dry_run false the worker queues the calls in batches. At most 100,000 per run, one run at a time.',

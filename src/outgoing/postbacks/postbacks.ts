@@ -11,6 +11,7 @@ import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Config } from '../../ground/config.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
+import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { isPrivateHost } from '../../ground/guard.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -291,4 +292,9 @@ function requirePublic({ allowPrivateTargets }: Config, url: string): void {
     error: 'url: must lead to a public address',
     hint: 'Private addresses cannot be called.',
   })
+}
+
+/** Takes back the deletion of a rule, for the history: it is called for conversions from now on. False if it is not deleted. */
+export async function restorePostbackRule(db: Kysely<Tables>, org_id: number, id: string): Promise<boolean> {
+  return await betweenConversions(db, org_id, (trx, at) => undelete(trx, 'postback_rules', { org_id, id, at }))
 }

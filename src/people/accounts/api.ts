@@ -48,21 +48,26 @@ const Preferences = z
   .meta({ id: 'Preferences' })
 export type Preferences = z.output<typeof Preferences>
 
+const ReadPreferences = Preferences.extend({
+  is_operator: z.boolean().meta({ description: 'Whether you run this installation, and may back it up as an owner' }),
+}).meta({ id: 'ReadPreferences' })
+
 export const readPreferences = endpoint({
   route: 'GET /api/preferences',
   access: { session: 'person' },
   summary: 'Read your preferences',
-  reply: Preferences,
+  reply: ReadPreferences,
 })
 
 export const replacePreferences = endpoint({
   route: 'PUT /api/preferences',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Replace your preferences',
   body: Preferences.extend({
     report_columns: ReportColumns.optional().meta({ description: 'Unchanged if omitted' }),
   }).meta({ id: 'PreferencesDraft' }),
-  reply: Preferences,
+  reply: ReadPreferences,
   refuses: ['tz_unknown'],
 })
 
@@ -76,6 +81,7 @@ export const listSessions = endpoint({
 export const revokeSession = endpoint({
   route: 'DELETE /api/sessions/:id',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Sign out one of your browsers at once',
   reply: Done,
   refuses: ['object_not_found'],
@@ -88,6 +94,7 @@ export const AVATAR_PIXELS = 1024
 export const setAvatar = endpoint({
   route: 'PUT /api/avatar',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Set your picture',
   description: `A PNG, JPEG or WebP image of at most ${AVATAR_BYTES / 1024} KiB and ${AVATAR_PIXELS} pixels wide and high. The type is read from the bytes of the file.`,
   body: z.object({
@@ -103,6 +110,7 @@ export const setAvatar = endpoint({
 export const deleteAvatar = endpoint({
   route: 'DELETE /api/avatar',
   access: { session: 'person' },
+  history: { none: 'it belongs to a person, not to a workspace' },
   summary: 'Remove your picture',
   reply: Done,
 })

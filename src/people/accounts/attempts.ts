@@ -10,8 +10,8 @@ import { refuse } from '../../contract/refusals.ts'
 
 /**
  * The limits and what each is counted by: `password` (wrong guesses) and `account` (sign-ups) by network, `mail` by mailbox, `reset` by the
- * wide network that asks for reset mails, so that invented addresses do not evade the limit, and `sender` by the signed-in person who
- * sends mail to an address of their choice.
+ * wide network that asks for reset mails, so that invented addresses do not evade the limit, `sender` by the signed-in person who
+ * sends mail to an address of their choice, and `client` (AI hosts that register themselves) by the wide network.
  */
 const LIMITS = {
   password: { points: 10, window_ms: 5 * MINUTE_MS },
@@ -19,6 +19,7 @@ const LIMITS = {
   reset: { points: 100, window_ms: HOUR_MS },
   mail: { points: 5, window_ms: HOUR_MS },
   sender: { points: 30, window_ms: HOUR_MS },
+  client: { points: 20, window_ms: HOUR_MS },
 }
 
 /** The most recently used keys remembered per kind. It bounds the memory to some 10 MB, however many keys are sent. */
@@ -37,6 +38,7 @@ export function openAttempts() {
     reset: open(),
     mail: open(),
     sender: open(),
+    client: open(),
   }
   return {
     /**

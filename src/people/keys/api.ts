@@ -19,6 +19,13 @@ export const ApiKey = z
   .object({
     id: Id,
     name: z.string(),
+    kind: z.enum(['key', 'connection']).meta({
+      description: 'connection: made by connecting an AI host, named after it; its secret is known to nobody',
+    }),
+    host_domain: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of a connection: the verified domain of the host, if it has one' }),
     first_characters: z.string().meta({ examples: ['sluice_4fGk2'] }),
     created_at: Instant,
     last_used_at: Instant.nullable(),
@@ -45,6 +52,7 @@ export const KeyDraft = z.object({ name: Name() })
 export const createKey = endpoint({
   route: 'POST /api/api-keys',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Create a key. Its secret is in this answer and never shown again',
   body: KeyDraft,
   reply: ApiKey.extend({ secret: z.string() }),
@@ -54,6 +62,7 @@ export const createKey = endpoint({
 export const updateKey = endpoint({
   route: 'PATCH /api/api-keys/:id',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Disable or enable one of your keys, or set its expiry',
   body: z.object({ enabled: z.boolean().optional(), expires_at: Instant.nullable().optional() }),
   reply: ApiKey,
@@ -63,6 +72,7 @@ export const updateKey = endpoint({
 export const revokeKey = endpoint({
   route: 'DELETE /api/api-keys/:id',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Revoke a key at once. This cannot be undone',
   reply: Done,
   refuses: ['object_not_found'],
@@ -118,6 +128,7 @@ export const readGrant = endpoint({
 export const saveGrant = endpoint({
   route: 'PUT /api/api-keys/:id/grant',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Replace all permissions of one of your keys',
   description:
     'You must be an owner or admin of the organization named. Every call with the key later requires the same of you.',
@@ -138,6 +149,7 @@ export const saveGrant = endpoint({
 export const revokeGrant = endpoint({
   route: 'DELETE /api/api-keys/:id/grant',
   access: { session: 'member' },
+  history: 'api_key',
   summary: 'Revoke all permissions of one of your keys, including events. It keeps its organization',
   reply: Grant,
   refuses: ['object_not_found', 'role_forbidden', 'key_revoked'],

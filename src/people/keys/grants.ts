@@ -69,18 +69,21 @@ export async function saveGrant(
   { params, body }: Call<typeof api.saveGrant>,
 ) {
   const { id } = await requireOwnKey(db, actor, params.id)
+  await db.transaction().execute(trx => writeGrant(trx, actor, id, body))
+  return readGrantOf(db, actor, params.id)
+}
+
+/** Replaces the permissions of the actor's key in a transaction, with the refusals of `saveGrant`. */
+export async function writeGrant(trx: Transaction<Tables>, actor: Member, key_id: string, body: Draft): Promise<void> {
   const rights = readRights(body)
   const campaigns = body.campaigns == null ? null : [...new Set(body.campaigns)]
   if (campaigns !== null) refuseUnrestrictable(rights)
-  const org_id = await requireOrganization(db, actor, body.organization_id)
-  await db.transaction().execute(async trx => {
-    const held = await lockGrant(trx, id)
-    const heldHere = held?.org_id === org_id ? held : undefined
-    if (campaigns !== null) await requireCampaigns(trx, org_id, campaigns, heldHere?.campaigns ?? [])
-    requireConfirmation(body, rights, heldHere?.delete ?? [])
-    await storeGrant(trx, actor, id, { org_id, ...rights, campaigns })
-  })
-  return readGrantOf(db, actor, params.id)
+  const org_id = await requireOrganization(trx, actor, body.organization_id)
+  const held = await lockGrant(trx, key_id)
+  const heldHere = held?.org_id === org_id ? held : undefined
+  if (campaigns !== null) await requireCampaigns(trx, org_id, campaigns, heldHere?.campaigns ?? [])
+  requireConfirmation(body, rights, heldHere?.delete ?? [])
+  await storeGrant(trx, actor, key_id, { org_id, ...rights, campaigns })
 }
 
 /** Every slug in its tier, each once. Refuses `invalid_request` for a slug that is unknown or in the wrong tier, and names it. */

@@ -19,7 +19,8 @@ export type KeyRow = z.output<typeof api.ApiKey> & { readonly user_id: string }
 async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise<KeyRow[]> {
   const now = new Date().toISOString()
   const { rows } = await sql<KeyRow>`
-    select k.id, k.user_id, k.name, k.first_characters, k.created_at, l.last_used_at, k.expires_at,
+    select k.id, k.user_id, k.name, case when c.key_id is null then 'key' else 'connection' end as kind, c.host_domain,
+      k.first_characters, k.created_at, l.last_used_at, k.expires_at,
       case
         when k.revoked_at is not null then 'revoked'
         when not k.enabled then 'disabled'
@@ -38,6 +39,7 @@ async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise
     join users u on u.id = k.user_id
     left join api_key_grants g on g.key_id = k.id
     left join api_key_uses l on l.key_id = k.id
+    left join connections c on c.key_id = k.id
     ${sql.raw(JOIN_ORGANIZATION)}
     where (k.user_id = ${actor.user_id} or (o.org_id = ${actor.org_id} and ${actor.role !== 'member'}))
       ${id === undefined ? sql`` : sql`and k.id = ${id}`}
@@ -91,15 +93,7 @@ export async function createKey({ db, actor }: Context<typeof api.createKey>, { 
   const org_id = await earliestMembership(db, actor.user_id)
   if (org_id !== null) await requireSecondFactorOf(db, actor, { org_id })
   const secret = newSecret()
-  const key = {
-    id: newId(),
-    user_id: actor.user_id,
-    name: body.name,
-    hash: hashSecret(secret),
-    first_characters: firstCharacters(secret),
-    created_at: new Date().toISOString(),
-    enabled: true,
-  }
+  const key = { ...keyRow(secret), user_id: actor.user_id, name: body.name }
   await db.insertInto('api_keys').values(key).execute()
   const [row] = await readKeys(db, actor, key.id)
   return { ...(row ?? refuse('object_not_found')), secret }
@@ -128,11 +122,36 @@ export async function updateKey(
 /** Revokes a key for good, from its next call. Revoking it again is a no-op. */
 export async function revokeKey({ db, actor }: Context<typeof api.revokeKey>, { params }: Call<typeof api.revokeKey>) {
   const { id } = await requireKey(db, actor, params.id)
+  await revokeKeyIn(db, id)
+  return { ok: true as const }
+}
+
+/** Revokes a key for good, in the caller's transaction. */
+export async function revokeKeyIn(db: Kysely<Tables>, id: string): Promise<void> {
   await db
     .updateTable('api_keys')
     .set({ revoked_at: new Date().toISOString() })
     .where('id', '=', id)
     .where('revoked_at', 'is', null)
     .execute()
-  return { ok: true as const }
 }
+
+type KeyWithoutSecret = { readonly user_id: string; readonly name: string; readonly expires_at: string | null }
+
+/** Creates a key whose secret nobody knows, for a connection, in the caller's transaction. Returns its id. */
+export async function createKeyIn(trx: Kysely<Tables>, key: KeyWithoutSecret): Promise<string> {
+  const row = keyRow(newSecret())
+  await trx
+    .insertInto('api_keys')
+    .values({ ...row, ...key })
+    .execute()
+  return row.id
+}
+
+const keyRow = (secret: string) => ({
+  id: newId(),
+  hash: hashSecret(secret),
+  first_characters: firstCharacters(secret),
+  created_at: new Date().toISOString(),
+  enabled: true,
+})

@@ -53,6 +53,7 @@ export const listOrganizations = endpoint({
 export const createOrganization = endpoint({
   route: 'POST /api/organizations',
   access: { session: 'person' },
+  history: 'organization',
   summary: 'Create an organization, become its owner and switch to it',
   description:
     'A person may create at most MAX_WORKSPACES_PER_PERSON organizations (10 by default). Deleted ones do not count.',
@@ -65,6 +66,7 @@ export const createOrganization = endpoint({
 export const updateOrganization = endpoint({
   route: 'PATCH /api/organizations/:id',
   access: { session: 'person' },
+  history: 'organization',
   summary: 'Rename an organization you own, or set its time zone',
   body: OrganizationChanges,
   reply: Organization,
@@ -74,6 +76,7 @@ export const updateOrganization = endpoint({
 export const setReportingCurrency = endpoint({
   route: 'PUT /api/reporting-currency',
   access: { session: 'admin' },
+  history: 'organization',
   summary: 'Set the currency in which the dashboard shows daily amounts of the active organization',
   description: 'Only the display changes: stored amounts, the API and exports stay in US dollars.',
   body: z.object({ currency: Currency.nullable().meta({ description: 'Null or USD: US dollars' }) }),
@@ -83,6 +86,7 @@ export const setReportingCurrency = endpoint({
 export const requireSecondFactor = endpoint({
   route: 'PUT /api/second-factor-requirement',
   access: { session: 'admin' },
+  history: 'organization',
   summary: 'Set whether the active organization requires a second factor of its members',
   description:
     'A member without one gets 403 second_factor_required from every route of the organization until they set one up. API keys are not affected.',
@@ -94,6 +98,7 @@ export const requireSecondFactor = endpoint({
 export const deleteOrganization = endpoint({
   route: 'DELETE /api/organizations/:id',
   access: { session: 'person' },
+  history: 'organization',
   summary: 'Delete an organization you own. It can be restored with all its rows',
   description: 'Every call by API key and the dashboard answer 409 org_deleted until it is restored.',
   reply: Organization,
@@ -103,6 +108,7 @@ export const deleteOrganization = endpoint({
 export const restoreOrganization = endpoint({
   route: 'POST /api/organizations/:id/restore',
   access: { session: 'person' },
+  history: 'organization',
   summary: 'Restore a deleted organization you own',
   reply: Organization,
   refuses: ['object_not_found', 'role_forbidden', 'second_factor_required', 'organization_limit'],
@@ -111,6 +117,7 @@ export const restoreOrganization = endpoint({
 export const activateOrganization = endpoint({
   route: 'POST /api/organizations/:id/activate',
   access: { session: 'person' },
+  history: { none: 'it belongs to a session, not to a workspace' },
   summary: 'Switch this session to an organization',
   reply: Organization,
   refuses: ['object_not_found', 'org_deleted'],
@@ -143,6 +150,7 @@ export const listMembers = endpoint({
 export const setMemberRole = endpoint({
   route: 'PATCH /api/members/:id',
   access: { session: 'admin' },
+  history: 'member',
   summary: "Change a member's role. Only owners may appoint or change owners",
   body: z.object({ role: Role }),
   reply: TeamMember,
@@ -152,6 +160,7 @@ export const setMemberRole = endpoint({
 export const deleteMember = endpoint({
   route: 'DELETE /api/members/:id',
   access: { session: 'member' },
+  history: 'member',
   summary: 'Remove a member (owner or admin), or leave the organization yourself',
   reply: Done,
   refuses: ['object_not_found', 'role_forbidden', 'last_owner'],
@@ -189,6 +198,7 @@ export const listInvitations = endpoint({
 export const createInvitation = endpoint({
   route: 'POST /api/invitations',
   access: { session: 'admin' },
+  history: { in: 'invitation' },
   summary: 'Invite an e-mail address for 7 days. Only owners may invite owners',
   description:
     'An earlier open invitation for the same address is withdrawn, and its links stop working. `mail` is `sent`, `logged` (there is no SMTP_URL) or `failed`, which also happens after five mails to the address within an hour. The mailed link differs from `link`: opening it proves the address.',
@@ -207,6 +217,7 @@ export const createInvitation = endpoint({
 export const withdrawInvitation = endpoint({
   route: 'DELETE /api/invitations/:id',
   access: { session: 'admin' },
+  history: 'invitation',
   summary: 'Withdraw an invitation. Its links stop working at once',
   reply: Done,
   refuses: ['object_not_found', 'role_forbidden'],
@@ -235,6 +246,7 @@ export const readInvitation = endpoint({
 export const acceptInvitation = endpoint({
   route: 'POST /api/invitation-links/:secret/accept',
   access: { session: 'person' },
+  history: { in: 'member' },
   summary: 'Join the organization with the invited address and switch to it',
   reply: Organization,
   refuses: ['invitation_invalid', 'org_deleted'],

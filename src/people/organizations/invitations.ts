@@ -57,7 +57,7 @@ export async function listInvitations({ db, actor }: Context<typeof api.listInvi
  * for a role that the caller may not give, and `rate_limited` after thirty invitations and address changes an hour.
  */
 export async function createInvitation(
-  { attempts, db, actor, config, log, origin }: InvitationContext,
+  { attempts, db, actor, config, log, origin, recorded }: InvitationContext,
   { body }: Call<typeof api.createInvitation>,
 ) {
   await attempts.count('sender', actor.user_id)
@@ -72,21 +72,26 @@ export async function createInvitation(
   const linkSecret = newLinkSecret()
   // Without a mail server the mail is only logged, so a link in it would prove nothing and the shown link is used.
   const mailSecret = config.smtpUrl === undefined ? undefined : newLinkSecret()
-  const organization = await db.transaction().execute(async trx => {
-    const name = await requireMayInvite(trx, actor, invitation)
-    await withdrawOpen(trx, actor.org_id).where('email', '=', invitation.email).execute()
-    await trx
-      .insertInto('invitations')
-      .values({
-        ...invitation,
-        org_id: actor.org_id,
-        invited_by: actor.user_id,
-        link_hash: hashSecret(linkSecret),
-        mail_hash: mailSecret === undefined ? null : hashSecret(mailSecret),
-      })
-      .execute()
-    return name
-  })
+  const replaced = await withdrawable(db, actor.org_id, invitation.email)
+  const objects = [...replaced, invitation].map(({ id }) => ({ kind: 'invitation' as const, id }))
+  const organization = await recorded(
+    () => objects,
+    async trx => {
+      const name = await requireMayInvite(trx, actor, invitation)
+      await withdrawOpen(trx, actor.org_id).where('email', '=', invitation.email).execute()
+      await trx
+        .insertInto('invitations')
+        .values({
+          ...invitation,
+          org_id: actor.org_id,
+          invited_by: actor.user_id,
+          link_hash: hashSecret(linkSecret),
+          mail_hash: mailSecret === undefined ? null : hashSecret(mailSecret),
+        })
+        .execute()
+      return name
+    },
+  )
   const linkOf = (secret: string) => linkTo(config, `/invitations/${secret}`, origin)
   const mail = await mailInvitation(
     { attempts, config, log, actor },
@@ -103,6 +108,17 @@ export async function createInvitation(
     mail,
   }
 }
+
+/** The open invitations of an address, which a new one replaces. */
+const withdrawable = (db: Kysely<Tables>, org_id: number, email: string) =>
+  db
+    .selectFrom('invitations')
+    .select('id')
+    .where('org_id', '=', org_id)
+    .where('email', '=', email)
+    .where('accepted_at', 'is', null)
+    .where('withdrawn_at', 'is', null)
+    .execute()
 
 /** 256 random bits. */
 const newLinkSecret = (): string => randomBytes(32).toString('base64url')
@@ -239,16 +255,20 @@ export async function readInvitation(
 
 /** Makes the caller a member and activates the organization in their session. Refuses as `redeemInvitation` does. */
 export async function acceptInvitation(
-  { db, actor }: Context<typeof api.acceptInvitation>,
+  { db, actor, recorded }: Context<typeof api.acceptInvitation>,
   { params }: Call<typeof api.acceptInvitation>,
 ) {
-  const organization_id = await db.transaction().execute(async trx => {
+  const { org_id } = (await findInvitation(db, params.secret)) ?? refuse('invitation_invalid')
+  const objects = (joined?: { member_id: string }) =>
+    joined === undefined ? [] : [{ kind: 'member' as const, id: joined.member_id }]
+  const accept = async (trx: Transaction<Tables>) => {
     const invitation = await redeemInvitation(trx, actor.email, params.secret)
     if (invitation.proves_address) await setEmailVerified(trx, actor.user_id)
-    await addMember(trx, invitation, actor.user_id)
+    const member_id = await addMember(trx, invitation, actor.user_id)
     await activate(trx, actor.session_id, invitation.org_id)
-    return invitation.organization_id
-  })
+    return { organization_id: invitation.organization_id, member_id }
+  }
+  const { organization_id } = await recorded(objects, accept, org_id)
   return readOrganization(db, actor, organization_id)
 }
 
@@ -277,15 +297,17 @@ export async function redeemInvitation(
   return numUpdatedRows === 1n ? invitation : refuse('invitation_invalid')
 }
 
-/** Makes a person a member. An existing member keeps their role. */
+/** Makes a person a member, and returns the id of a new member. An existing member keeps their role. */
 export async function addMember(
   trx: Transaction<Tables>,
   { org_id, role }: Pick<OpenedInvitation, 'org_id' | 'role'>,
   user_id: string,
-): Promise<void> {
+): Promise<string> {
+  const id = newId()
   await trx
     .insertInto('members')
-    .values({ id: newId(), org_id, user_id, role, joined_at: new Date().toISOString() })
+    .values({ id, org_id, user_id, role, joined_at: new Date().toISOString() })
     .onConflict(on => on.columns(['user_id', 'org_id']).doNothing())
     .execute()
+  return id
 }

@@ -249,6 +249,7 @@ export const askSignIn = endpoint({
 export const signIn = endpoint({
   route: 'POST /api/auth/*',
   access: 'anyone',
+  history: { none: 'it belongs to a person, not to a workspace' },
   visit: true,
   summary: 'Sign up, in and out, and change the account',
   parts: { ...CHANGING_PARTS, ...SECOND_PARTS },
@@ -278,6 +279,7 @@ export const FirstOwner = z.object({
 export const createOwner = endpoint({
   route: 'POST /api/setup',
   access: 'anyone',
+  history: { none: 'it creates the installation’s first person and workspace' },
   visit: true,
   summary: 'Create the first account with its organization, and sign in',
   description:

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { raceInto } from '../../../tests/support/blocked.ts'
-import { ORIGIN, startHouse, useHouse, type TestHouse } from '../../../tests/support/house.ts'
+import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
 import { type Mailbox, openMailbox } from '../../../tests/support/mailbox.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
@@ -164,7 +164,7 @@ test('behind https the cookie is bound to the host and sent over https only', as
 })
 
 test('the very first account needs no invitation; of two at once one is made', async () => {
-  const fresh = await useHouse()
+  const fresh = await startHouse()
   try {
     const visit = (email: string) =>
       fresh.call('POST', '/api/auth/sign-up/email', {

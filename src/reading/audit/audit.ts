@@ -117,7 +117,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     cross join lateral (
       select count(*) as count from events
       where org_id = $1 and not test
-        and created_at >= case when c.period = 'total' then c.created_at else n.period_start end
+        and coalesce(confirmed_at, created_at) >= case when c.period = 'total' then c.created_at else n.period_start end
         and case c.object when 'offer' then offer_id else campaign_id end = c.object_id
         and (c.event_types = '{}' or type = any(c.event_types))
     ) e
@@ -144,7 +144,7 @@ const CHECKS: Readonly<Record<string, string>> = {
         count(*) filter (where r.status in ('rejected', 'refunded', 'chargeback')),
         trim_scale(coalesce(sum(r.amount) filter (where r.status = 'pending'), 0)))::text as counted
       from events e ${LAST_REVISION}
-      where e.org_id = $1
+      where e.org_id = $1 and e.confirmed_at is distinct from 'infinity'
       group by click_id
     ) e on e.click_id = c.id
     where c.org_id = $1 and (c.approved is not null or e.is_judged)
@@ -163,7 +163,7 @@ const CHECKS: Readonly<Record<string, string>> = {
     from events e
     join clicks c on c.org_id = $1 and c.id = e.click_id
     left join (values ${STAGES}) as reached (type, stage) on reached.type = e.type
-    where e.org_id = $1 and (
+    where e.org_id = $1 and e.confirmed_at is distinct from 'infinity' and (
       c.stages & reached.stage = 0 or c.stages >= 2 << c.status or c.stages < 1 << c.status or c.tracked = e.test)`,
 
   ...SPEND_CHECKS,

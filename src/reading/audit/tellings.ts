@@ -12,7 +12,7 @@ const PLATFORMS = `
 /** An event that was put on hold when it was recorded. */
 const IS_WITHHELD = `exists (
         select from event_revisions h
-        where h.org_id = $1 and h.event_id = e.id and h.seq = 1 and h.status = 'pending' and h.created_at = e.created_at)`
+        where h.org_id = $1 and h.event_id = e.id and h.seq = 1 and h.status = 'pending' and h.created_at = e.created_at and e.confirmed_at is null)`
 
 /** Whether a rule applies, apart from the time: by type, campaign or source, and once per person where the rule says so. */
 const IS_MEANT = `not e.test and r.event_type = e.type and c.suppressed_delivery is not true
@@ -43,12 +43,12 @@ export const tellings = ({ FIRST_KEPT }: { readonly FIRST_KEPT: string }): Reado
   'every rule that was there fires for every event it means, and no other': `
     select format('event %s, rule %s: %s', e.id, r.id, case when d.id is null then 'missing' else 'not meant' end) as wrong
     from events e
-    join postback_rules r on r.org_id = $1 and r.active and r.deleted_at is null and r.updated_at < e.created_at
+    join postback_rules r on r.org_id = $1 and r.active and r.deleted_at is null and r.updated_at < coalesce(e.confirmed_at, e.created_at)
     left join clicks c on c.org_id = $1 and c.id = e.click_id
     left join campaigns p on p.org_id = $1 and p.id = e.campaign_id
     left join deliveries d
       on d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id and d.seq = 0
-    where e.org_id = $1 and (r.traffic_source_id is null or p.updated_at < e.created_at) and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
+    where e.org_id = $1 and (r.traffic_source_id is null or p.updated_at < coalesce(e.confirmed_at, e.created_at)) and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
       (r.told_on is null or r.told_on = 'approved' and not ${IS_WITHHELD})
       and ${IS_MEANT})`,
 
@@ -63,6 +63,8 @@ export const tellings = ({ FIRST_KEPT }: { readonly FIRST_KEPT: string }): Reado
       on d.org_id = $1 and d.event_id = e.id and d.kind = 'postback' and d.target_id = r.id and d.seq = v.seq
     where v.org_id = $1 and (r.traffic_source_id is null or p.updated_at < v.created_at) and (d.id is not null or c.id is not null or e.click_id >= ${FIRST_KEPT}) and (d.id is not null) <> (
       coalesce(r.told_on = 'any_change' or r.told_on = v.status, false)
+      -- A browser's report is told as recorded when it is confirmed, and its revisions after that.
+      and coalesce(v.created_at > e.confirmed_at, true)
       and ${IS_MEANT})`,
 
   'every conversion is told to the ad account it was meant for, and to no other': `
@@ -75,9 +77,9 @@ export const tellings = ({ FIRST_KEPT }: { readonly FIRST_KEPT: string }): Reado
     left join ad_accounts a on a.org_id = $1 and a.id = coalesce(p.ad_account_id, o.only_id)
     left join deliveries d on d.org_id = $1 and d.event_id = e.id and d.kind = 'ad_account' and d.seq = 0
     where e.org_id = $1 and exists (select from ad_accounts where org_id = $1)
-      and (p.updated_at is null or p.updated_at < e.created_at)
-      and (o.updated_at is null or o.updated_at < e.created_at)
-      and (a.updated_at is null or a.updated_at < e.created_at)
+      and (p.updated_at is null or p.updated_at < coalesce(e.confirmed_at, e.created_at))
+      and (o.updated_at is null or o.updated_at < coalesce(e.confirmed_at, e.created_at))
+      and (a.updated_at is null or a.updated_at < coalesce(e.confirmed_at, e.created_at))
       and d.target_id is distinct from case
         when not e.test and not c.suppressed_delivery and a.state <> 'off' and a.deleted_at is null and a.event_map ? e.type
           and (a.send_when is distinct from 'approved' or not ${IS_WITHHELD} or exists (

@@ -71,6 +71,7 @@ export const listExploreViews = endpoint({
 export const createExploreView = endpoint({
   route: 'POST /api/explore-views',
   access: { session: 'member' },
+  history: 'view',
   summary: 'Save a question under a name',
   description: `Private unless is_shared, which needs an owner or admin. A person has at most ${MOST_OWN} private views, a workspace ${MOST_SHARED} shared ones.`,
   body: ExploreViewDraft,
@@ -82,6 +83,7 @@ export const createExploreView = endpoint({
 export const updateExploreView = endpoint({
   route: 'PATCH /api/explore-views/:id',
   access: { session: 'member' },
+  history: 'view',
   summary: 'Change a saved view',
   description:
     'Fields that are not sent stay as they are. Everyone changes their private views; owners and admins share theirs, and change any shared view. Only the person who saved a shared view makes it private again. Sharing it or making it private ends its being a start page, unless is_start_page is sent too.',
@@ -93,6 +95,7 @@ export const updateExploreView = endpoint({
 export const deleteExploreView = endpoint({
   route: 'DELETE /api/explore-views/:id',
   access: { session: 'member' },
+  history: 'view',
   summary: 'Delete a saved view',
   description: 'Everyone deletes their private views; owners and admins any shared view.',
   reply: Done,

@@ -44,6 +44,8 @@ export function columnOf(dimension: ExploreDimension, local: string): string {
       return `case when is_new then 'true' else 'false' end`
     case 'status':
       return RUNG
+    case 'way':
+      return 'way'
   }
 }
 

@@ -2,7 +2,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { TEXT_DIMENSIONS } from '../../contract/explore-dimensions.ts'
+import { TEXT_DIMENSIONS, WAYS } from '../../contract/explore-dimensions.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { quoted } from './columns.ts'
@@ -64,7 +64,7 @@ const rowsIn = (paths: readonly string[]) =>
   paths.length === 0
     ? `(select * from ${NO_FACTS})`
     : `(from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = false)
-        union all by name select null::varchar as conversions where false)`
+        union all by name select null::varchar as conversions, null::varchar as way where false)`
 
 function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): string {
   const outside =
@@ -74,6 +74,7 @@ function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): str
     `make_timestamp_ms(${midnight} + ms) at time zone 'UTC' as made_at`,
     ...OBJECTS.map(name => `of_${name}.wire as ${name}`),
     ...TEXT_DIMENSIONS.map(name => `net.${name}`),
+    `coalesce(net.way, ${quoted(WAYS[0])}) as way`,
     // Numbered by first click, because the hash would be the same in every file.
     'visitors.number::integer as visitor',
     'is_new',

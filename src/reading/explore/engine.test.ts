@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pino } from 'pino'
-import { type Engine, FilesGone, openEngine } from './engine.ts'
+import { type Ask, type Engine, FilesGone, openEngine } from './engine.ts'
 import { readProcessorUse, wasHeldUp } from './processor-share.ts'
 import { openTurns } from './turns.ts'
 
@@ -187,4 +187,43 @@ test('a question that continues is its workspace’s next one, however many wait
   last.resolve()
   await answered
   await assert.rejects(run(1, 'never'), { refusal: 'explore_busy' })
+})
+
+test('a process that was killed does not fail the next question, and writing to it harms nothing', async () => {
+  const errors: string[] = []
+  const engine = openEngine(folder, pino({ level: 'warn' }, { write: line => void errors.push(line) }), {
+    question_ms: 300_000,
+  })
+  const pidOf = (ask: Ask) => (ask.process as { pid: number }).pid
+  try {
+    const first = await engine.run(1, async ask => {
+      await ask('select 1')
+      return pidOf(ask)
+    })
+    process.kill(first, 'SIGKILL')
+    // Until the system has closed its end. Without a turn of the event loop, this process does not know yet.
+    for (const end = performance.now() + 100; performance.now() < end; );
+    const second = await engine.run(1, async ask => {
+      assert.deepEqual(await ask('select 1 as n'), [{ n: 1 }])
+      assert.deepEqual(await ask('select 2 as n'), [{ n: 2 }])
+      return pidOf(ask)
+    })
+    assert.notEqual(second, first)
+    assert.ok(!errors.some(line => line.includes('EPIPE')), errors.join(''))
+  } finally {
+    await engine.close()
+  }
+})
+
+test('a question whose process is killed while it runs is refused as busy', async () => {
+  const engine = openEngine(folder, log, { question_ms: 300_000 })
+  await assert.rejects(
+    engine.run(1, ask => {
+      const answer = ask(ENDLESS)
+      process.kill((ask.process as { pid: number }).pid, 'SIGKILL')
+      return answer
+    }),
+    refusedAs('explore_busy'),
+  )
+  await engine.close()
 })

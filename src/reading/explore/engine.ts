@@ -73,8 +73,10 @@ export function openEngine(
 
   async function runNow<T>(question: (ask: Ask) => Promise<T>): Promise<T> {
     clearTimeout(idle)
+    const wasRunning = child !== undefined
     child ??= await startedChild(folder, log)
     const scanner = child
+    let hasAnswered = false
     const before = readUse(scanner.pid)
     const late = setTimeout(
       () => void scanner.end(wasHeldUp(before, readUse(scanner.pid)) ? 'held up' : 'late'),
@@ -85,18 +87,23 @@ export function openEngine(
       const ask = (sql: string) => {
         const answered = scanner.ask(sql, is_first)
         is_first = false
-        return answered
+        return answered.then(rows => {
+          hasAnswered = true
+          return rows
+        })
       }
       return await question(Object.assign(ask, { process: scanner }))
     } catch (error) {
       // Its open files can no longer be trusted.
       if (error instanceof FilesGone) await scanner.end('idle')
-      throw error
+      if (!wasRunning || hasAnswered || scanner.ended !== 'ended') throw error
     } finally {
       clearTimeout(late)
       if (scanner.ended !== undefined) child = undefined
       idle = setTimeout(() => void stop(), idle_ms).unref()
     }
+    // It had been killed before this question, for example because memory ran out.
+    return runNow(question)
   }
 
   async function stop(): Promise<void> {
@@ -175,7 +182,7 @@ function startChild(folder: string, log: Logger): Child {
       resolve()
     })
   })
-  process_.once('error', error => log.error({ err: error }, 'the process that answers Explore cannot be reached'))
+  process_.on('error', error => log.error({ err: error }, 'the process that answers Explore cannot be reached'))
   process_.on('message', (answered: ScanAnswer) => {
     open.get(answered.id)?.(answered)
     open.delete(answered.id)
@@ -190,7 +197,8 @@ function startChild(folder: string, log: Logger): Child {
       const id = next++
       const { rows, failed } = await new Promise<ScanAnswer>(resolve => {
         open.set(id, resolve)
-        process_.send({ id, sql, is_first } satisfies ScanStatement)
+        // The pipe of a killed process breaks (EPIPE) before its end is known here. Killing it again makes sure that there is one, which answers.
+        process_.send({ id, sql, is_first } satisfies ScanStatement, error => error && process_.kill('SIGKILL'))
       })
       if (failed !== undefined) throw refused(failed)
       return rows

@@ -71,5 +71,6 @@ export function labelOf(
 export function wordsOfKey(dimension: ExploreDimension, key: string): string {
   if (dimension === 'geo') return COUNTRIES.get(key) ?? key
   if (dimension === 'is_new') return key === 'true' ? 'New' : 'Returning'
+  if (dimension === 'way') return key === 'page' ? 'Page' : 'Redirect'
   return key
 }

@@ -197,6 +197,7 @@ const USUAL_VALUES: Readonly<Partial<Record<ExploreDimension, number>>> = {
   day: 366,
   is_new: 2,
   status: 7,
+  way: 2,
 }
 const valuesColumnOf = (dimension: ExploreDimension) =>
   isTextDimension(dimension) || (isObjectDimension(dimension) && dimension !== 'source' && dimension !== 'funnel')

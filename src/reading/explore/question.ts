@@ -14,6 +14,7 @@ import {
   type ExploreDimension,
   isObjectDimension,
   isTextDimension,
+  WAYS,
   isTimeDimension,
 } from '../../contract/explore-dimensions.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -135,6 +136,7 @@ function valueOf(dimension: ExploreDimension, text: string, field: string): Filt
   if (isTextDimension(dimension)) return text === '' ? null : text
   if (isObjectDimension(dimension)) return toUuid(text) ?? wrong(field, 'is not an id')
   if (dimension === 'is_new') return text === 'true' || text === 'false' ? text : wrong(field, 'must be true or false')
+  if (dimension === 'way') return WAYS.find(way => way === text) ?? wrong(field, `must be one of ${WAYS.join(', ')}`)
   if (dimension === 'status') {
     const rung = LADDER.findIndex(name => name === text)
     return rung < 0 ? wrong(field, `must be one of ${LADDER.join(', ')}`) : rung

@@ -45,6 +45,7 @@ const clicks: fc.Arbitrary<ExploredClick> = fc
     ref_id: text,
     visitor_id: fc.constantFrom(null, ...Array.from({ length: 40 }, (_, at) => newId(at + 1))),
     is_new: fc.boolean(),
+    way: fc.constantFrom(null, 'page'),
     tracked: fc.boolean(),
     stages: fc.constantFrom(1, 3, 7, 0b100011, 0b1100011, 0b1111111),
     cost: fc.constantFrom(null, '0.5', '0.000000001', '3'),

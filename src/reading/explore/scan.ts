@@ -162,7 +162,8 @@ function unclickedWithin({ from, to }: Window): string[] {
 /** SQL of the value of this dimension (or the number of its word) that stands for an unknown one. */
 export function unknownIn({ numbered }: LocalFacts, dimension: ExploreDimension): string {
   if (numbered(dimension) !== undefined) return String(UNKNOWN_NUMBER)
-  const isText = isTextDimension(dimension) || isObjectDimension(dimension) || dimension === 'is_new'
+  const isText =
+    isTextDimension(dimension) || isObjectDimension(dimension) || dimension === 'is_new' || dimension === 'way'
   return isText ? quoted(UNKNOWN) : '-1'
 }
 

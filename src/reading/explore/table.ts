@@ -1,4 +1,5 @@
 /** The table of facts in a local copy: its columns, and how they are read from segments. */
+import { WAYS } from '../../contract/explore-dimensions.ts'
 import { REACHED, STAGES } from '../../contract/ladder.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { TEXT_COLUMNS } from '../segments/parquet.ts'
@@ -28,7 +29,9 @@ export const NO_AMOUNTS = '?'
 export const FACT_COLUMNS = [
   'd::integer as d',
   'ms::integer as ms',
-  ...TEXTS.map(name => `nullif(${name}, '') as ${name}`),
+  ...TEXTS.map(name =>
+    name === 'way' ? `coalesce(way, ${quoted(WAYS[0])}) as way` : `nullif(${name}, '') as ${name}`,
+  ),
   'visitor::bigint as visitor',
   'is_new::boolean as is_new',
   'stages::utinyint as stages',

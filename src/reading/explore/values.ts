@@ -5,6 +5,7 @@ import {
   type ExploreDimension,
   isObjectDimension,
   isTextDimension,
+  WAYS,
   isTimeDimension,
 } from '../../contract/explore-dimensions.ts'
 import { toWireId } from '../../contract/ids.ts'
@@ -81,6 +82,7 @@ function questionFor(dimension: ExploreDimension, search: string, window: Window
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   is_new: ['true', 'false'],
   status: LADDER,
+  way: WAYS,
   hour: Array.from({ length: 24 }, (_, hour) => two(hour)),
   weekday: Array.from({ length: 7 }, (_, day) => String(day + 1)),
 }

@@ -6,6 +6,7 @@
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
 import { isRetryable } from '../../ground/db/faults.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith, type Rounds } from '../../ground/rounds.ts'
 import { NO_ID } from '../../intake/counters/deltas.ts'
@@ -102,6 +103,7 @@ export function openEventFolder({ database, log }: Pick<Ground, 'database' | 'lo
     PAUSE_MS,
     signal => foldEvents(database.worker, signal),
     error => log.warn({ err: error }, 'could not count conversions by type, reports stay correct; retrying'),
+    openQuiet(database.worker),
   )
 }
 

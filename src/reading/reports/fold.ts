@@ -9,6 +9,7 @@
 import type pg from 'pg'
 import type { Among } from '../../ground/db/everywhere.ts'
 import { isRetryable } from '../../ground/db/faults.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, organizationsWith } from '../../ground/rounds.ts'
 import { COUNTERS, NO_ID } from '../../intake/counters/deltas.ts'
@@ -89,9 +90,9 @@ export function openFolder({ database, log }: Pick<Ground, 'database' | 'log'>, 
     last = pass.catch(() => {})
     return pass
   }
-  const rounds = openRounds('reports/fold', pause_ms, fold, error =>
-    log.warn({ err: error }, 'could not fold report counters, reports stay correct; retrying'),
-  )
+  const onError = (error: unknown) =>
+    log.warn({ err: error }, 'could not fold report counters, reports stay correct; retrying')
+  const rounds = openRounds('reports/fold', pause_ms, fold, onError, openQuiet(database.worker))
   return {
     foldAll: () => fold(),
     close: async () => {

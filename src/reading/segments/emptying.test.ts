@@ -12,7 +12,7 @@ import { aClick, seedCampaign } from '../../../tests/support/visits.ts'
 import { DAY_MS } from '../../contract/days.ts'
 import type { ExploreAnswer } from '../../contract/explore-answer.ts'
 import { MEASURES } from '../../contract/explore-measures.ts'
-import { ensurePartitions } from '../../intake/clicks/partitions.ts'
+import { ensurePartitions } from '../../ground/db/partitions.ts'
 import { dropOldClicks } from '../../intake/clicks/retention.ts'
 import { storeClicks } from '../../intake/clicks/store.ts'
 import { openFolder } from '../reports/fold.ts'
@@ -36,7 +36,7 @@ before(async () => {
   fresh = await freshDatabase()
   // The house does not seal, merge or empty in the background: the test does.
   house = await openTestHouse(fresh.database, { DATA_DIR: dataDir, ROLE: 'serve' })
-  await ensurePartitions(fresh.database.schema, noonOf(5, 1), noonOf(1, 1))
+  await ensurePartitions(fresh.database.schema, 'clicks', noonOf(5, 1), noonOf(1, 1))
   owner = await seedSignedIn(house)
   const { id } = await seedCampaign(fresh.database, owner.org_id)
   ids = await store(id)

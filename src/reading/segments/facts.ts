@@ -11,8 +11,8 @@ import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click
 import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 
-/** The text columns. Ids are uuids; `path` is the click's path through its click flow. */
-export const TEXTS = ['campaign', 'offer', 'landing', 'ad_account', 'bot', ...TEXT_DIMENSIONS] as const
+/** The text columns. Ids are uuids; `path` is the click's path through its click flow; `way` is null for a redirect, also in segments of earlier versions. */
+export const TEXTS = ['campaign', 'offer', 'landing', 'ad_account', 'bot', ...TEXT_DIMENSIONS, 'way'] as const
 export type TextColumn = (typeof TEXTS)[number]
 
 type Fact = { readonly [name in TextColumn]: string | null } & {
@@ -135,6 +135,7 @@ export function factOf(click: FixedClick, state: ClickState, hash: VisitorHash):
     sub8: click.sub8,
     sub9: click.sub9,
     ref_id: click.ref_id,
+    way: click.way,
     bot: state.bot_id,
     visitor: click.visitor_id === null ? null : hash(click.visitor_id),
     is_new: click.visitor_is_new === true,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, Id, Instant, Money } from '../../contract/fields.ts'
 import { LADDER } from '../../contract/ladder.ts'
+import { UNTRACKED_REASONS } from '../../contract/page-visits.ts'
 import { LoggedEvent } from '../../intake/events/api.ts'
 import { EventRevision } from '../../intake/revisions/api.ts'
 import { RefusedEvent } from '../../intake/refused-events/api.ts'
@@ -24,6 +25,9 @@ export const TracedClick = z
     status: z.enum(LADDER),
     stages: z.array(z.enum(LADDER)).meta({ description: 'Every stage it has reached' }),
     tracked: z.boolean(),
+    untracked_reason: z.enum(UNTRACKED_REASONS).nullable(),
+    way: z.enum(['redirect', 'page']).meta({ description: 'page: the page reported the visit itself' }),
+    page: Text.meta({ description: 'The address of the page that reported it, without query and fragment' }),
     test: z.boolean(),
     revenue: Money.nullable(),
     platform: Text,

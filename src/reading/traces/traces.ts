@@ -11,8 +11,10 @@ import { LADDER, stageOf } from '../../contract/ladder.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
+import { FIND_ALIAS } from '../../intake/clicks/found.ts'
+import { untrackedReason } from '../../intake/clicks/untracked.ts'
 import { PAUSED_PATH } from '../../intake/clicks/while-paused.ts'
-import { ORIGINAL } from '../../intake/events/events.ts'
+import { IS_TEST, ORIGINAL } from '../../intake/events/events.ts'
 import { historiesOf } from '../../intake/revisions/revisions.ts'
 import { REFUSED_COLUMNS } from '../../intake/refused-events/refused-events.ts'
 import { ATTEMPT_COLUMNS, droppedOf, withEvents } from '../../outgoing/deliveries/deliveries.ts'
@@ -26,25 +28,41 @@ const MOST_REFUSED = 50
 const MOST_ATTEMPTS = 1000
 
 type Asking = { db: Kysely<Tables>; org_id: number }
+type Reading = Asking & Pick<Context<typeof api.readTrace>, 'database'>
 
-/** Refuses `object_not_found` where no row of the organization names this id. */
+/** Refuses `object_not_found` where no row of the organization names this id. An id that leads to another click is answered with that one. */
 export async function readTrace(
   { db, database, actor }: Context<typeof api.readTrace>,
   { params }: Call<typeof api.readTrace>,
 ): Promise<api.Trace> {
+  const asking = { db, database, org_id: actor.org_id }
   const click_id = idOf(params.id)
-  const asking = { db, org_id: actor.org_id }
+  return (
+    (await traceOf(asking, click_id)) ??
+    (await traceOf(asking, await leadsTo(asking, click_id))) ??
+    refuse('object_not_found')
+  )
+}
+
+/** Where an id leads that was handed out for a click which was found to be another one; else the id itself. */
+async function leadsTo({ database, org_id }: Reading, id: string): Promise<string> {
+  const { rows } = await database.reads.query<{ click_id: string }>(FIND_ALIAS, [org_id, id])
+  return rows[0]?.click_id ?? id
+}
+
+async function traceOf(asking: Reading, click_id: string): Promise<api.Trace | undefined> {
+  const { database, org_id } = asking
   const [click, events, refused] = await Promise.all([
     clickOf(asking, click_id),
     eventsOf(asking, click_id),
     refusedOf(asking, click_id),
   ])
-  if (click === null && events.length === 0 && refused.length === 0) refuse('object_not_found')
+  if (click === null && events.length === 0 && refused.length === 0) return undefined
   const shownEvents = events.slice(0, MOST_EVENTS)
   const ids = shownEvents.map(({ id }) => id)
   const [campaigns, histories, persons, deliveries] = await Promise.all([
-    campaignsNamed(database.reads, actor.org_id, click === null ? [] : [click]),
-    historiesOf(database.reads, actor.org_id, ids),
+    campaignsNamed(database.reads, org_id, click === null ? [] : [click]),
+    historiesOf(database.reads, org_id, ids),
     personsOf(asking, shownEvents),
     deliveriesOf(asking, ids),
   ])
@@ -67,6 +85,7 @@ async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedCl
   const row = await db
     .selectFrom('clicks')
     .select(['id', 'campaign_id', 'offer_id', 'landing_id', 'bot_id', 'click_flow_node_path', 'status', 'stages'])
+    .select(['way', 'user_agent'])
     .select(['tracked', 'test', 'platform', 'geo', 'device', 'os', 'browser', 'ref_id', ...SUBS])
     .select(sql<string | null>`trim_scale(revenue)::text`.as('revenue'))
     .select(
@@ -78,10 +97,21 @@ async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedCl
     .where('id', '=', id)
     .executeTakeFirst()
   if (row === undefined) return null
-  const { click_flow_node_path: path, status, stages, ...rest } = row
+  const visit = await db
+    .selectFrom('page_visits')
+    .select(['page', 'untracked_reason'])
+    .where('org_id', '=', org_id)
+    .where('click_id', '=', id)
+    .orderBy('received_at')
+    .limit(1)
+    .executeTakeFirst()
+  const { click_flow_node_path: path, status, stages, user_agent: _, ...rest } = row
   const reached = LADDER.filter((_, rung) => (stages & stageOf(rung)) !== 0)
   return {
     ...rest,
+    way: row.way === 'page' ? 'page' : 'redirect',
+    page: visit?.page ?? null,
+    untracked_reason: untrackedReason(row, visit?.untracked_reason ?? null),
     path: path === PAUSED_PATH ? null : path,
     while_paused: path === PAUSED_PATH,
     created_at: new Date(timeOfId(id)).toISOString(),
@@ -103,7 +133,8 @@ async function eventsOf({ db, org_id }: Asking, click_id: string): Promise<Recor
     .leftJoin('event_money as m', join => join.onRef('m.org_id', '=', 'e.org_id').onRef('m.event_id', '=', 'e.id'))
     .select(sql<api.TracedEvent['original']>`${sql.raw(ORIGINAL)}`.as('original'))
     .select(['e.id', 'e.created_at', 'e.click_id', 'e.campaign_id', 'e.offer_id', 'e.type', 'e.payout', 'e.nonce'])
-    .select(['e.payload', 'e.source', 'e.test', 'e.person_id', 'l.amount as charge'])
+    .select(['e.payload', 'e.source', 'e.claimed', 'e.person_id', 'l.amount as charge'])
+    .select(sql<boolean>`${sql.raw(IS_TEST)}`.as('test'))
     .where('e.org_id', '=', org_id)
     .where('e.click_id', '=', click_id)
     .orderBy('e.created_at')

@@ -149,14 +149,18 @@ async function storeBot(context: CreateContext, id: string, columns: NewBotColum
   const { db, actor } = context
   const { org_id } = actor
   try {
-    await db.transaction().execute(async trx => {
-      await requireBelowLimit(trx, org_id)
-      if (isDeleted) await restoreBot(trx, context, id, columns)
-      else await insertBot(trx, context.secrets, { org_id, id, created_at: await readMoment(trx, org_id), ...columns })
-      const { telegram_id } = columns
-      if (telegram_id === null || (await numberHolder(trx, telegram_id))?.id === id) return
-      await trx.insertInto('bot_numbers').values({ telegram_id, org_id, bot_id: id }).execute()
-    })
+    await context.recorded(
+      () => [{ kind: 'bot', id }],
+      async trx => {
+        await requireBelowLimit(trx, org_id)
+        if (isDeleted) await restoreBot(trx, context, id, columns)
+        else
+          await insertBot(trx, context.secrets, { org_id, id, created_at: await readMoment(trx, org_id), ...columns })
+        const { telegram_id } = columns
+        if (telegram_id === null || (await numberHolder(trx, telegram_id))?.id === id) return
+        await trx.insertInto('bot_numbers').values({ telegram_id, org_id, bot_id: id }).execute()
+      },
+    )
   } catch (error) {
     if (!isTaken(error)) throw error
     const holder = columns.telegram_id === null ? undefined : await numberHolder(db, columns.telegram_id)

@@ -180,6 +180,7 @@ export const readBot = endpoint({
 export const createBot = endpoint({
   route: 'POST /api/bots',
   access: { session: 'admin' },
+  history: { in: 'bot' },
   summary: 'Add a bot',
   description:
     'Asks Telegram for the token’s bot and its webhook. If another program has the webhook, Sluice takes it only if mode or take_over says so. A deleted bot is restored with its id.',
@@ -192,6 +193,7 @@ export const createBot = endpoint({
 export const updateBot = endpoint({
   route: 'PATCH /api/bots/:id',
   access: { session: 'admin' },
+  history: { in: 'bot' },
   summary: 'Change fields of a bot',
   body: BotChanges,
   reply: Bot,
@@ -201,6 +203,7 @@ export const updateBot = endpoint({
 export const setBotHook = endpoint({
   route: 'POST /api/bots/:id/hook',
   access: { session: 'admin' },
+  history: { none: 'it asks Telegram for updates again; the settings of the bot stay' },
   summary: 'Set the webhook of a bot again',
   description:
     'Takes back a webhook that Sluice had before. Another program’s webhook that Sluice never had is not touched.',
@@ -211,6 +214,7 @@ export const setBotHook = endpoint({
 export const checkBot = endpoint({
   route: 'POST /api/bots/:id/check',
   access: { session: 'admin' },
+  history: { none: 'a check stores what Telegram says, nobody chooses it' },
   summary: 'Check a bot and its webhook at Telegram now',
   reply: Bot,
   refuses: ['object_not_found', 'telegram_away'],
@@ -219,6 +223,7 @@ export const checkBot = endpoint({
 export const rotateCopySecret = endpoint({
   route: 'POST /api/bots/:id/copy-secret',
   access: { session: 'admin' },
+  history: 'bot',
   summary: 'Create a new secret for copies of a bot’s updates',
   description: 'The secret is shown only in this answer. The previous secret stops working at once.',
   reply: z.object({
@@ -253,6 +258,7 @@ export const listRelays = endpoint({
 export const deleteBot = endpoint({
   route: 'DELETE /api/bots/:id',
   access: { session: 'admin' },
+  history: { in: 'bot' },
   summary: 'Delete a bot',
   description:
     'Its clicks and starts stay; a click whose bot was deleted names no bot. The webhook is restored to the program that had it before.',
@@ -263,6 +269,7 @@ export const deleteBot = endpoint({
 export const receiveTelegramUpdate = endpoint({
   route: 'POST /hooks/telegram/:bot',
   access: 'anyone',
+  history: { none: 'intake' },
   summary: 'Receive an update from Telegram, or a copy from a bot’s program; authenticated by the secret header',
   description: 'Takes one update. In mode relay, the answer of the bot’s program is returned if it is a Bot API call.',
   visit: true,

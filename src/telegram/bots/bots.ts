@@ -83,25 +83,28 @@ export async function deleteBot(context: Context<typeof api.deleteBot>, { params
   const { org_id } = actor
   const id = idOf(params.id)
   const { mode } = await liveBot(db, org_id, id)
-  const isDeleted = await db.transaction().execute(async trx => {
-    if (mode !== 'relay')
-      await trx.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
-    if (mode === 'copy') await releaseNumber(trx, { org_id, id })
-    const { numUpdatedRows } = await trx
-      .updateTable('bots')
-      .set({
-        deleted_at: await readMoment(trx, org_id),
-        give_back: mode === 'copy' ? null : 'owed',
-        hook_check_at: null,
-        notice: null,
-        updated_at: CHANGED_NOW,
-      })
-      .where('org_id', '=', org_id)
-      .where('id', '=', id)
-      .where('deleted_at', 'is', null)
-      .executeTakeFirst()
-    return numUpdatedRows > 0n
-  })
+  const isDeleted = await context.recorded(
+    () => [{ kind: 'bot', id }],
+    async trx => {
+      if (mode !== 'relay')
+        await trx.deleteFrom('bot_hooks').where('org_id', '=', org_id).where('bot_id', '=', id).execute()
+      if (mode === 'copy') await releaseNumber(trx, { org_id, id })
+      const { numUpdatedRows } = await trx
+        .updateTable('bots')
+        .set({
+          deleted_at: await readMoment(trx, org_id),
+          give_back: mode === 'copy' ? null : 'owed',
+          hook_check_at: null,
+          notice: null,
+          updated_at: CHANGED_NOW,
+        })
+        .where('org_id', '=', org_id)
+        .where('id', '=', id)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst()
+      return numUpdatedRows > 0n
+    },
+  )
   if (!isDeleted) refuse('object_not_found')
   await announceChange(db, org_id, id)
   await announceBots(db)

@@ -60,8 +60,14 @@ export async function updateBot(context: UpdateContext, { params, body }: Call<t
     mode,
     ...(mode === before.mode ? {} : { hook_state: 'not_set' }),
   }
-  const row = await updateBotRow(context, before, changes)
-  if (before.mode === 'copy') await storeSecret(context, row, hookSecret(secrets, row.id), false)
+  const row = await context.recorded(
+    () => [{ kind: 'bot', id: before.id }],
+    async trx => {
+      const row = await updateBotRow({ db: trx }, before, changes)
+      if (before.mode === 'copy') await storeSecret({ db: trx }, row, hookSecret(secrets, row.id), false)
+      return row
+    },
+  )
   if (body.token !== undefined) await announceChange(db, row.org_id, row.id)
   if (!isHookAffected && relay_types === undefined) return botReply(secrets, row)
   if (!isReachable(context.config.baseUrl))
@@ -121,19 +127,25 @@ async function changeToCopy(
   before: StoredBot,
   changes: Partial<StoredBot>,
 ): Promise<StoredBot> {
-  if (before.mode === 'copy') return await updateBotRow(context, before, changes)
-  await storeSecret(context, before, randomBytes(32).toString('base64url'), false)
   const owesHook = isReachable(context.config.baseUrl)
-  const row = await updateBotRow(context, before, {
-    ...(changes as object),
-    mode: 'copy',
-    hook_state: 'copy',
-    hook_error: null,
-    hook_host: null,
-    notice: null,
-    hook_check_at: null,
-    give_back: owesHook ? 'owed' : null,
-  })
+  const row = await context.recorded(
+    () => [{ kind: 'bot', id: before.id }],
+    async trx => {
+      if (before.mode === 'copy') return await updateBotRow({ db: trx }, before, changes)
+      await storeSecret({ db: trx }, before, randomBytes(32).toString('base64url'), false)
+      return await updateBotRow({ db: trx }, before, {
+        ...(changes as object),
+        mode: 'copy',
+        hook_state: 'copy',
+        hook_error: null,
+        hook_host: null,
+        notice: null,
+        hook_check_at: null,
+        give_back: owesHook ? 'owed' : null,
+      })
+    },
+  )
+  if (before.mode === 'copy') return row
   if (owesHook) await restoreOwedHook(context, row)
   return (await anyBot(context.db, row)) ?? refuse('object_not_found')
 }

@@ -7,7 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Kysely, sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
+import { afterCommit } from '../../ground/db/one-transaction.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { openQuiet, QUIET_MS } from '../../ground/db/quiet.ts'
 import { inTurn } from '../../ground/in-turn.ts'
 import type { Ground } from '../../ground/room.ts'
 import type { Mode } from './api.ts'
@@ -46,7 +48,6 @@ export type LiveBots = {
 export const secretHash = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 const CHANNEL = 'sluice_bots'
-const POLL_MS = 1000
 /** A hanging database must not delay the answer to a change that is already committed. */
 const ANNOUNCE_MS = 2000
 /** Covers transactions that commit later than their timestamps, and clock differences between nodes of a cluster. */
@@ -75,6 +76,7 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
   let bots = new Map<string, LiveBot>()
   let since = '-infinity'
   let isStale = false
+  let again: NodeJS.Timeout | undefined
 
   const read = async () => {
     const { rows: clock } = await pool.query<{ since: string }>(`select clock_timestamp() - ${OVERLAP} as since`)
@@ -96,6 +98,8 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
       (error: unknown) => {
         if (!isStale) log.warn({ err: error }, 'could not refresh bots; keeping the previous ones')
         isStale = true
+        clearTimeout(again)
+        again = setTimeout(startRefresh, QUIET_MS).unref()
       },
     )
   const onReconnect = () => {
@@ -104,14 +108,15 @@ export async function openLiveBots({ database, db, log, secrets }: Ground): Prom
   }
   const listening = await listen(database, CHANNEL, { onNotify: startRefresh, onReconnect })
   await refresh()
-  const poll = setInterval(startRefresh, POLL_MS)
-  poll.unref()
+  const quiet = openQuiet(database.worker)
+  quiet.onMove(startRefresh)
   const live: LiveBots = {
     find: id => bots.get(id),
     search: id => findBot(db, secrets, id),
     refresh,
     async close() {
-      clearInterval(poll)
+      quiet.close()
+      clearTimeout(again)
       openedOf.get(db)?.delete(live)
       await listening.close()
       await refresh.idle()
@@ -150,11 +155,12 @@ async function findBot(db: Kysely<Tables>, secrets: Ground['secrets'], id: strin
 }
 
 /**
- * Tells every process that bots have changed. Call it after the commit and await it before the answer: then this process already uses the change when
+ * Tells every process that bots have changed, once that is committed. Await it before the answer: then this process already uses the change when
  * the caller gets the answer, and the others use it within a second. Never rejects.
  */
-export async function announceBots(db: Kysely<Tables>): Promise<void> {
-  const here = [...(openedOf.get(db) ?? [])].map(live => live.refresh())
-  const elsewhere = sql`select pg_notify(${CHANNEL}, '')`.execute(db)
-  await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
-}
+export const announceBots = (changed: Kysely<Tables>): Promise<void> =>
+  afterCommit(changed, async db => {
+    const here = [...(openedOf.get(db) ?? [])].map(live => live.refresh())
+    const elsewhere = sql`select pg_notify(${CHANNEL}, '')`.execute(db)
+    await Promise.race([Promise.allSettled([...here, elsewhere]), sleep(ANNOUNCE_MS, undefined, { ref: false })])
+  })

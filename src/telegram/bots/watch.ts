@@ -5,6 +5,7 @@
 import { MINUTE_MS } from '../../contract/days.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import { type NextDue, openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { announceChange } from '../../traffic/campaigns/live.ts'
@@ -34,6 +35,11 @@ const DUE = (among: Among) => `
     and (b.hook_check_at is null or b.hook_check_at <= now())
     and (b.send_after is null or b.send_after <= now() or b.hook_check_at = '${CHECK_NOW}')${among('b.org_id')}
   limit ${MOST_AT_ONCE}`
+
+const NEXT_DUE: NextDue = among => `
+  select min(hook_check_at) as at from bots where hook_check_at > now()${among('org_id')}
+  union all
+  select min(send_after) from bots where send_after > now()${among('org_id')}`
 
 /** Checks the bots that are due; returns whether there may be more. */
 async function checkDueBots(ground: CheckGround): Promise<boolean> {
@@ -208,5 +214,6 @@ export function openBotWatch(ground: CheckGround): Rounds {
       while (!signal.aborted && (await checkDueBots(ground)));
     },
     error => ground.log.warn({ err: error }, 'could not check bots; retrying'),
+    openQuiet(ground.database.worker, NEXT_DUE),
   )
 }

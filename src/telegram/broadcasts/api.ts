@@ -114,6 +114,7 @@ export const listBroadcasts = endpoint({
 export const createBroadcast = endpoint({
   route: 'POST /api/broadcasts',
   access: { session: 'admin' },
+  history: 'broadcast',
   summary: 'Create a broadcast as a draft',
   description:
     'Nothing is sent before it is started. A draft may have a message that cannot be sent yet; message_fault says why.',
@@ -126,6 +127,7 @@ export const createBroadcast = endpoint({
 export const countAudience = endpoint({
   route: 'POST /api/broadcasts/audience',
   access: { session: 'member' },
+  history: { none: 'it only counts' },
   summary: 'Count the audience of a broadcast, with ten examples',
   body: z.strictObject({
     bot_id: Id,
@@ -162,6 +164,7 @@ export const readBroadcast = endpoint({
 export const updateBroadcast = endpoint({
   route: 'PATCH /api/broadcasts/:id',
   access: { session: 'admin' },
+  history: 'broadcast',
   summary: 'Change fields of a broadcast',
   description:
     'Only before it has started. A scheduled broadcast becomes a draft again if starts_at becomes null or if audience, paid or a higher speed change what was confirmed.',
@@ -173,6 +176,7 @@ export const updateBroadcast = endpoint({
 export const deleteBroadcast = endpoint({
   route: 'DELETE /api/broadcasts/:id',
   access: { session: 'admin' },
+  history: 'broadcast',
   summary: 'Delete a draft',
   description: 'Stop a scheduled broadcast first. A broadcast that has started cannot be deleted.',
   reply: Done,
@@ -182,6 +186,7 @@ export const deleteBroadcast = endpoint({
 export const testBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/test',
   access: { session: 'admin' },
+  history: { none: 'it sends a test message and stores nothing' },
   summary: 'Send the message to one subscriber now, marked [Test]',
   description: 'The test is not counted. Send the subscriber’s id, or their Telegram user id.',
   body: z
@@ -205,6 +210,7 @@ export const testBroadcast = endpoint({
 export const startBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/start',
   access: { session: 'admin' },
+  history: 'broadcast',
   summary: 'Start a broadcast, or schedule it for starts_at',
   description: 'A second start is a no-op that answers the current state.',
   body: z.strictObject({
@@ -231,6 +237,7 @@ export const startBroadcast = endpoint({
 export const pauseBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/pause',
   access: { session: 'admin' },
+  history: 'broadcast',
   summary: 'Pause a broadcast after the messages being sent',
   reply: Broadcast,
   refuses: ['object_not_found', 'broadcast_state'],
@@ -239,6 +246,7 @@ export const pauseBroadcast = endpoint({
 export const resumeBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/resume',
   access: { session: 'admin' },
+  history: 'broadcast',
   summary: 'Resume a paused broadcast',
   reply: Broadcast,
   refuses: ['object_not_found', 'broadcast_state', 'bot_token_revoked', 'telegram_away'],
@@ -247,6 +255,7 @@ export const resumeBroadcast = endpoint({
 export const stopBroadcast = endpoint({
   route: 'POST /api/broadcasts/:id/stop',
   access: { session: 'admin' },
+  history: { in: 'broadcast' },
   summary: 'Stop a broadcast and skip the remaining recipients',
   description: 'A scheduled broadcast ends without sending. Stopping an ended broadcast is a no-op.',
   reply: Broadcast,
@@ -256,6 +265,7 @@ export const stopBroadcast = endpoint({
 export const resendUnknown = endpoint({
   route: 'POST /api/broadcasts/:id/unknown',
   access: { session: 'admin' },
+  history: { none: 'it sends messages again; each recipient has a record of its own' },
   summary: 'Send again to recipients whose outcome is unknown',
   description: 'Recipients who already have the message get it twice.',
   reply: Broadcast,

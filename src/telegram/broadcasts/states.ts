@@ -1,4 +1,5 @@
 /** Starts, pauses, resumes and stops broadcasts. Asking for the current state is a no-op. */
+import { CompiledQuery } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
@@ -63,7 +64,7 @@ export async function startBroadcast(
   context: Context<typeof api.startBroadcast>,
   { params, body }: Call<typeof api.startBroadcast>,
 ) {
-  const { db, database, actor } = context
+  const { db, actor } = context
   const id = idOf(params.id)
   const row = await storedBroadcast(db, actor.org_id, id)
   if (row.state !== 'draft') return isUnderWay(row) ? broadcastReply(row) : refuseState(row)
@@ -73,8 +74,8 @@ export async function startBroadcast(
   await requireAudience(context, row, body.expected_recipients)
   const now = await databaseTimeIn(db, 0)
   const parameters = [actor.org_id, id, row.bot_id, actor.user_id, now, row.updated_at]
-  const { rowCount } = await database.worker.query(START, parameters)
-  if (rowCount === 0) {
+  const { numAffectedRows } = await db.executeQuery(CompiledQuery.raw(START, parameters))
+  if (numAffectedRows === 0n) {
     const { state, updated_at } = await storedBroadcast(db, actor.org_id, id)
     if (state === 'draft' && updated_at !== row.updated_at)
       refuse('broadcast_state', {
@@ -147,10 +148,12 @@ export async function stopBroadcast(
 ) {
   const { actor, database } = context
   const id = idOf(params.id)
-  await changeState(context, id, ['scheduled', 'preparing', 'sending', 'paused'], {
-    state: 'stopped',
-    pause_reason: null,
-  })
+  const stopped = { state: 'stopped', pause_reason: null } as const
+  // Sending holds the broadcast's row, so the rest of the stop waits for it outside of this transaction.
+  await context.recorded(
+    () => [{ kind: 'broadcast', id }],
+    db => changeState({ ...context, db }, id, ['scheduled', 'preparing', 'sending', 'paused'], stopped),
+  )
   const { state, ended_at } = await storedBroadcast(context.db, actor.org_id, id)
   if (state === 'stopped' && ended_at === null) {
     const key: BroadcastKey = { org_id: actor.org_id, id }

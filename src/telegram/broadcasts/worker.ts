@@ -2,6 +2,8 @@
 import { sql } from 'kysely'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { listen } from '../../ground/db/listen.ts'
+import { afterCommit } from '../../ground/db/one-transaction.ts'
+import { type NextDue, openQuiet } from '../../ground/db/quiet.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { openSendingPace, type SendingPace } from './pace.ts'
 import { runBot, type SendGround } from './run.ts'
@@ -27,6 +29,12 @@ const FIND = (among: Among) => `
   group by b.org_id, b.bot_id
   order by min(coalesce(b.started_at, b.starts_at))
   limit ${MOST_BOTS}`
+
+const NEXT_DUE: NextDue = among => `
+  select min(starts_at) as at from broadcasts where state = 'scheduled' and starts_at > now()${among('org_id')}
+  union all
+  select min(least(case when lease_until > now() then lease_until end, case when next_at > now() then next_at end))
+  from bot_senders where (lease_until > now() or next_at > now())${among('org_id')}`
 
 type BroadcastWorker = {
   /** Waits for the messages being sent, and starts nothing more. */
@@ -74,6 +82,7 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
       }
     },
     error => log.warn({ err: error }, 'could not look for running broadcasts; retrying'),
+    openQuiet(database.worker, NEXT_DUE),
   )
   const ear = listen(database, CHANNEL, { onNotify: wake, onReconnect: wake })
   return {
@@ -87,11 +96,12 @@ export function openBroadcastWorker(ground: SendGround, given: Partial<SendTerms
   }
 }
 
-/** Tells every process that a broadcast of the bot has changed. Call it after the commit. */
-export async function announceBroadcasts(
-  { db, database }: Pick<SendGround, 'db' | 'database'>,
+/** Tells every process that a broadcast of the bot has changed, once that is committed. */
+export const announceBroadcasts = (
+  { db: changed, database }: Pick<SendGround, 'db' | 'database'>,
   place: BotKey,
-): Promise<void> {
-  await wakeBot(database.worker, place)
-  await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
-}
+): Promise<void> =>
+  afterCommit(changed, async db => {
+    await wakeBot(database.worker, place)
+    await sql`select pg_notify(${CHANNEL}, '')`.execute(db)
+  })

@@ -156,6 +156,7 @@ export const readChannel = endpoint({
 export const createChannel = endpoint({
   route: 'POST /api/channels',
   access: { session: 'admin' },
+  history: { in: 'channel' },
   summary: 'Add a channel or group',
   description:
     'Checks at Telegram that the chat exists and that the bot is an administrator with the right to invite users. A deleted channel comes back with its id and members; a channel whose bot was deleted continues with this bot.',
@@ -176,6 +177,7 @@ export const createChannel = endpoint({
 export const updateChannel = endpoint({
   route: 'PATCH /api/channels/:id',
   access: { session: 'admin' },
+  history: 'channel',
   summary: 'Change the fields of a channel that are sent',
   description: 'After a change of join_mode, new clicks get newly created links of that mode.',
   body: ChannelChanges,
@@ -186,6 +188,7 @@ export const updateChannel = endpoint({
 export const checkChannel = endpoint({
   route: 'POST /api/channels/:id/check',
   access: { session: 'admin' },
+  history: { none: 'a check stores what Telegram says, nobody chooses it' },
   summary: 'Check a channel and the bot’s rights there at Telegram now',
   reply: Channel,
   refuses: ['object_not_found', 'bot_token_revoked', 'telegram_away'],
@@ -194,6 +197,7 @@ export const checkChannel = endpoint({
 export const deleteChannel = endpoint({
   route: 'DELETE /api/channels/:id',
   access: { session: 'admin' },
+  history: 'channel',
   summary: 'Delete a channel',
   description:
     'Its campaigns send visitors to their fallback. Links that clicks have got keep working at Telegram until they expire. The records of its members stay.',

@@ -80,7 +80,7 @@ export async function createChannel(
       ...(reason === null ? {} : { error: reason }),
       ...(chat === undefined ? { hint: ABSENT.replace('@bot', `@${bot.username}`) } : {}),
     })
-  const row = await storeChannel(db, org_id, { bot_id: body.bot_id, chat, seen })
+  const row = await storeChannel(context, org_id, { bot_id: body.bot_id, chat, seen })
   await announceChange(db, org_id, row.id)
   return await channelReply(db, row)
 }
@@ -88,14 +88,17 @@ export async function createChannel(
 type CheckedChat = { readonly bot_id: string; readonly chat: TelegramChat; readonly seen: ChatState }
 
 async function storeChannel(
-  db: Kysely<Tables>,
+  { db, recorded }: Pick<Context<typeof api.createChannel>, 'db' | 'recorded'>,
   org_id: number,
   { bot_id, chat, seen }: CheckedChat,
 ): Promise<StoredChannel> {
   const now = new Date().toISOString()
   const columns = { ...chat, bot_id, ...checkColumns(seen, now), look_at: null, state_at: null, deleted_at: null }
+  const orphan = await orphanOf(db, org_id, chat.chat_id)
+  const objects = (row: { id: string } | undefined = orphan) =>
+    row === undefined ? [] : [{ kind: 'channel' as const, id: row.id }]
   try {
-    return await db.transaction().execute(async trx => {
+    return await recorded<StoredChannel>(objects, async trx => {
       const orphan = await orphanOf(trx, org_id, chat.chat_id)
       if (orphan !== undefined) await giveUpLinks(trx, { org_id, channel_id: orphan.id })
       else await requireRoom(trx, org_id)
@@ -134,7 +137,7 @@ const deletedOf = (trx: Transaction<Tables>, org_id: number, chat_id: string) =>
     .executeTakeFirst()
 
 /** The channel of the chat if its bot was deleted. */
-const orphanOf = (trx: Transaction<Tables>, org_id: number, chat_id: string) =>
+const orphanOf = (trx: Kysely<Tables>, org_id: number, chat_id: string) =>
   trx
     .selectFrom('channels as c')
     .innerJoin('bots as b', join => join.onRef('b.org_id', '=', 'c.org_id').onRef('b.id', '=', 'c.bot_id'))

@@ -8,6 +8,7 @@ import { DAY_MS, MINUTE_MS } from '../../contract/days.ts'
 import { newId } from '../../contract/ids.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import { type NextDue, openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import {
@@ -76,6 +77,15 @@ const WITHOUT_SHARED_LINK = (among: Among) => `
     and l.id is null${among('c.org_id')}${among('b.org_id')}${among('k.org_id')}
   limit ${AT_ONCE}`
 
+const NEXT_DUE: NextDue = among => `
+  select min(look_at) as at from channels where look_at > now()${among('org_id')}
+  union all
+  select min(waiting_until) from channels where waiting_until > now()${among('org_id')}
+  union all
+  select min(making_until) from channels where making_until > now()${among('org_id')}
+  union all
+  select min(send_after) from bots where send_after > now()${among('org_id')}`
+
 /** A setting for tests: the pause after the first call. */
 export type MakerOptions = { readonly link_pause_ms?: number | undefined }
 
@@ -102,6 +112,7 @@ export function openLinkMaker(ground: MakerGround, { link_pause_ms = 1000 }: Mak
       }
     },
     error => ground.log.warn({ err: error }, 'could not look for channels that need links; retrying'),
+    openQuiet(ground.database.worker, NEXT_DUE),
   )
   return {
     async close() {

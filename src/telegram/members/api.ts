@@ -91,6 +91,7 @@ const MOST_IDS = 200
 export const decideJoinRequests = endpoint({
   route: 'POST /api/join-requests/decide',
   access: { session: 'admin' },
+  history: { none: 'a request has its own record of who decided it and when' },
   summary: 'Approve or decline pending requests of a channel',
   description:
     'Without a filter, all pending requests. The bot decides them as fast as Telegram accepts the calls; the list shows each result. Unknown filter fields are refused.',

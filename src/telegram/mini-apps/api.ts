@@ -5,6 +5,7 @@ import { Done } from '../../contract/fields.ts'
 export const launchMiniApp = endpoint({
   route: 'POST /m/:bot',
   access: 'anyone',
+  history: { none: 'intake' },
   visit: true,
   hosts: 'any',
   takesRaw: true,

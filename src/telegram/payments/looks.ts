@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { fieldsOf } from '../../contract/json.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import { claimStarsRead, recordStarsRead } from '../bots/stars.ts'
@@ -213,5 +214,9 @@ export function openStarsReads(ground: StarsGround): Rounds {
       next_ended = Date.now() + AGAIN_MS / 60
     },
     error => ground.log.warn({ err: error }, 'could not read lists of Star transactions; retrying'),
+    openQuiet(
+      ground.database.worker,
+      among => `select min(stars_look_at) as at from bots where stars_look_at > now()${among('org_id')}`,
+    ),
   )
 }

@@ -149,6 +149,7 @@ export const readSubscriber = endpoint({
 export const forgetSubscriber = endpoint({
   route: 'DELETE /api/subscribers/:id',
   access: { session: 'admin' },
+  history: 'subscriber',
   summary: 'Forget a person',
   description:
     'Deletes the person from every bot, channel and broadcast of the organization and from its payments. Conversions and charges keep the user id, because people are counted by it. A person who messages a bot again is a new subscriber.',
@@ -179,6 +180,7 @@ export const SubscriberImport = z.object({
 export const importSubscribers = endpoint({
   route: 'POST /api/bots/:id/subscribers',
   access: { session: 'admin' },
+  history: { none: 'each imported person carries that source and the day; the history holds no lists of people' },
   summary: 'Import people who started a bot before it was added',
   description: 'Existing subscribers stay unchanged.',
   body: SubscriberImport,

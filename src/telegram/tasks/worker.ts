@@ -5,6 +5,7 @@ import { newId } from '../../contract/ids.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import type { Tables } from '../../ground/db/tables.ts'
+import { type NextDue, openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { checkBotSoon } from '../bots/check-soon.ts'
@@ -32,6 +33,15 @@ const DUE = (among: Among) => `
   group by t.org_id, t.bot_id
   limit ${MOST_BOTS}`
 
+const NEXT_DUE: NextDue = among => `
+  select min(due_at) as at from bot_tasks where state = 'waiting' and due_at > now()${among('org_id')}
+  union all
+  select min(lease_until) from bot_tasks where state = 'waiting' and lease_until > now()${among('org_id')}
+  union all
+  select min(give_up_at) from bot_tasks where state = 'waiting' and give_up_at > now()${among('org_id')}
+  union all
+  select min(send_after) from bots where send_after > now()${among('org_id')}`
+
 type DueBot = { readonly org_id: number; readonly bot_id: string }
 
 /** Runs tasks until it is closed. Any number of processes may run it. A task inserted by this process runs at once, another process's within a second. */
@@ -57,6 +67,7 @@ export function openTasks(ground: TaskGround, runners: TaskRunners, { poll_ms = 
       for (const due of rows) if (!lanes.has(due.bot_id)) lanes.set(due.bot_id, work(due, signal))
     },
     error => log.warn({ err: error }, 'could not look for due tasks; retrying'),
+    openQuiet(database.worker, NEXT_DUE),
   )
   const forget = onWake(db, () => rounds.wake())
   return {

@@ -5,8 +5,9 @@ import { CampaignCost, CampaignCostDraft } from '../../contract/campaign-cost.ts
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
-import { EventType } from '../../contract/event-types.ts'
+import { BrowserType, BrowserTypes, EventType } from '../../contract/event-types.ts'
 import { paging, Search } from '../../contract/paging.ts'
+import { Sites } from '../../contract/sites.ts'
 import { AppName, LinkHost, Opening, StartOf } from '../../contract/telegram.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { Goal } from '../event-settings/api.ts'
@@ -144,6 +145,8 @@ export const Campaign = z
     goal: z.array(EventType).nullable().meta({
       description: 'null: the goal of the workspace, or else the types that its offers pay for',
     }),
+    sites: z.array(z.string()),
+    browser_types: z.array(BrowserType),
     status: CampaignStatus,
     created_at: Instant,
     updated_at: Instant,
@@ -176,6 +179,8 @@ export const CampaignDraft = z.object({
     description:
       'The event types that CR and CPA count; null: those of the workspace, or else those that its offers pay for',
   }),
+  sites: Sites.nullish(),
+  browser_types: BrowserTypes.nullish(),
 })
 export type CampaignDraft = z.output<typeof CampaignDraft>
 
@@ -227,6 +232,7 @@ export const readCampaignLink = endpoint({
 export const createCampaign = endpoint({
   route: 'POST /api/campaigns',
   access: { session: 'admin', key: 'campaigns' },
+  history: 'campaign',
   summary: 'Create a campaign',
   description: 'A key restricted to campaigns can create one, but it is not added to the key’s campaigns.',
   body: CampaignDraft,
@@ -239,6 +245,7 @@ export const createCampaign = endpoint({
 export const updateCampaign = endpoint({
   route: 'PATCH /api/campaigns/:id',
   access: { session: 'admin', key: 'campaigns:update' },
+  history: 'campaign',
   summary: 'Change a campaign',
   description: 'Fields that are not sent do not change; null clears an optional field. Equal values change nothing.',
   body: CampaignChanges,
@@ -250,6 +257,7 @@ export const updateCampaign = endpoint({
 export const setCampaignStatus = endpoint({
   route: 'PUT /api/campaigns/:id/status',
   access: { session: 'admin' },
+  history: 'campaign',
   summary: 'Pause, archive or activate a campaign',
   description:
     'Visitors of a paused or archived campaign go to its fallback; without one they see a page that says the offer is closed. Their clicks are stored with tracked=false and counted separately. Conversions of earlier clicks still count. It applies from the answer on.',
@@ -261,6 +269,7 @@ export const setCampaignStatus = endpoint({
 export const deleteCampaign = endpoint({
   route: 'DELETE /api/campaigns/:id',
   access: { session: 'admin', key: 'campaigns:delete' },
+  history: 'campaign',
   summary: 'Delete a campaign',
   description:
     'Its link then redirects to the fallback, or answers 404 without one, and records no clicks. Its reports stay, and late conversions still count. Its key is never used again. People can delete only archived campaigns.',

@@ -74,6 +74,8 @@ test('a campaign is created with a random key, and answered with the address tra
     strict_filter: false,
     cost: null,
     goal: null,
+    sites: [],
+    browser_types: [],
     status: 'active',
   })
   assert.deepEqual((await read(String(id))).data(), { ...row, warnings: [] })

@@ -18,7 +18,7 @@ import { costText, storedCost } from './cost.ts'
 import { takeKey } from './key.ts'
 import { withLinks, type CampaignRow, campaignLink } from './link.ts'
 import { announceChange } from './live.ts'
-import { checkedDestination, requireAdAccount, requireDomainChange, requireTrafficSource } from './references.ts'
+import { checkedDestination, requireAdAccount, requireSessionFields, requireTrafficSource } from './references.ts'
 import { placeWarnings, warningsOn } from './warnings.ts'
 
 const COLUMNS = [
@@ -35,6 +35,8 @@ const COLUMNS = [
   'strict_filter',
   'cost',
   'goal',
+  'sites',
+  'browser_types',
   'status',
   'created_at',
   'updated_at',
@@ -84,7 +86,7 @@ export async function createCampaign(
   { body }: Call<typeof api.createCampaign>,
 ) {
   const { db, actor } = context
-  await requireDomainChange(db, actor, body.domain_id, null)
+  await requireSessionFields(db, actor, body)
   const { destination, offer_id } = await checkedDestination(db, actor.org_id, body)
   const { org_id } = actor
   const isBinding = body.ad_account_id != null || body.traffic_source_id != null
@@ -109,6 +111,8 @@ export async function createCampaign(
         strict_filter: body.strict_filter ?? false,
         cost: costText(storedCost(body.cost)),
         goal: body.goal ?? null,
+        sites: body.sites ?? [],
+        browser_types: body.browser_types ?? [],
         status: 'active',
         created_at: now,
         updated_at: now,
@@ -137,7 +141,7 @@ export async function updateCampaign(
       error: 'key: cannot be changed',
       hint: 'Running ads use it. Create another campaign for another key.',
     })
-  await requireDomainChange(db, actor, body.domain_id, now.domain_id)
+  await requireSessionFields(db, actor, body, now)
   const { destination, offer_id } = await checkedDestination(db, actor.org_id, body, now)
   const changes = {
     ...(body.name === undefined ? {} : { name: body.name }),
@@ -151,6 +155,8 @@ export async function updateCampaign(
     ...(body.strict_filter == null ? {} : { strict_filter: body.strict_filter }),
     ...(body.cost === undefined ? {} : { cost: storedCost(body.cost) }),
     ...(body.goal === undefined ? {} : { goal: body.goal }),
+    ...(body.sites === undefined ? {} : { sites: body.sites ?? [] }),
+    ...(body.browser_types === undefined ? {} : { browser_types: body.browser_types ?? [] }),
   }
   if (isDeepStrictEqual({ ...now, ...changes }, now))
     return { ...(await withLink(context, now)), warnings: await warningsOn(context, body, now) }

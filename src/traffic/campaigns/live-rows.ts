@@ -21,6 +21,9 @@ export type LiveCampaignRow = {
   readonly source: Readonly<Record<string, string>>
   readonly strict_filter: boolean
   readonly cost: StoredCost | null
+  /** The hosts whose pages may count visits. */
+  readonly sites: readonly string[]
+  readonly browser_types: readonly string[]
   readonly status: CampaignStatus
   readonly is_deleted: boolean
 }
@@ -107,7 +110,7 @@ export type LiveKind = keyof LiveObjects
 export type ChangedObject = { readonly org_id: number; readonly id: string }
 
 const CAMPAIGN = `c.org_id, c.id, c.key, c.destination, c.offer_id, c.fallback_url, c.ad_account_id, c.traffic_source_id, c.source, c.strict_filter,
-  c.cost, c.status, c.deleted_at is not null as is_deleted`
+  c.cost, c.sites, c.browser_types, c.status, c.deleted_at is not null as is_deleted`
 
 const PAGE = 5000
 
@@ -174,7 +177,7 @@ export function readChangedOf<K extends LiveKind>(
 }
 
 /**
- * The kinds that changed since a time (the database's text). An idle process asks only this each second: one statement instead of one per kind.
+ * The kinds that changed since a time (the database's text). A process asks only this after each commit: one statement instead of one per kind.
  */
 export async function readChangedKinds(
   pool: pg.Pool,

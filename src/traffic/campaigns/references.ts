@@ -1,4 +1,5 @@
 /** Checks that the objects which a campaign refers to exist: destination, offer, ad account, traffic source, domain. Owns no table. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -169,19 +170,25 @@ export async function requireTrafficSource(
   if (source === undefined) refuse('invalid_request', { error: 'traffic_source_id: no such traffic source' })
 }
 
+type SessionFields = Partial<Pick<api.CampaignDraft, 'domain_id' | 'sites' | 'browser_types'>>
+
 /**
- * Refuses `invalid_request` for a domain that does not exist or does not lead here, and `api_key_resource_forbidden` for an API key that
- * sends another domain than the stored one: only people choose the domain of links.
+ * Refuses `api_key_resource_forbidden` for an API key that changes a field that only people change, and `invalid_request` for a domain that does not
+ * exist or does not lead here. `stored` is left out for a new campaign.
  */
-export async function requireDomainChange(
+export async function requireSessionFields(
   db: Kysely<Tables>,
   actor: Pick<Context<typeof api.createCampaign>['actor'], 'kind' | 'org_id'>,
-  sent: string | null | undefined,
-  stored: string | null,
+  sent: SessionFields,
+  stored: SessionFields = {},
 ): Promise<void> {
-  if (sent === undefined || sent === stored) return
-  if (actor.kind === 'key') refuse('api_key_resource_forbidden', { error: 'domain_id: no API key can change this' })
-  await requireDomain(db, actor.org_id, sent)
+  const isChanged = (field: 'sites' | 'browser_types') =>
+    sent[field] !== undefined && !isDeepStrictEqual(sent[field] ?? [], stored[field] ?? [])
+  const isOtherDomain = sent.domain_id !== undefined && sent.domain_id !== (stored.domain_id ?? null)
+  const changed = isOtherDomain ? 'domain_id' : (['sites', 'browser_types'] as const).find(isChanged)
+  if (changed !== undefined && actor.kind === 'key')
+    refuse('api_key_resource_forbidden', { error: `${changed}: no API key can change this` })
+  if (isOtherDomain) await requireDomain(db, actor.org_id, sent.domain_id ?? null)
 }
 
 /** The address of the offer, empty for none. Refuses `invalid_request` if it does not exist, or is archived and not `isKept`. */

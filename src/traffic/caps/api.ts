@@ -125,6 +125,7 @@ export const listCaps = endpoint({
 export const createCap = endpoint({
   route: 'POST /api/caps',
   access: { session: 'admin' },
+  history: 'cap',
   summary: 'Cap an offer or a campaign',
   description:
     'Once the limit is reached, new visitors of an offer go to then_offer_id, or, without it, where they go if the offer is archived. New visitors of a campaign go where they go while it is paused. No conversion is refused: ' +
@@ -138,6 +139,7 @@ export const createCap = endpoint({
 export const updateCap = endpoint({
   route: 'PATCH /api/caps/:id',
   access: { session: 'admin' },
+  history: 'cap',
   summary: 'Change a cap',
   description:
     'Fields that are not sent do not change. The count is made again; another limit closes or opens the cap at once.',
@@ -149,6 +151,7 @@ export const updateCap = endpoint({
 export const deleteCap = endpoint({
   route: 'DELETE /api/caps/:id',
   access: { session: 'admin' },
+  history: 'cap',
   summary: 'Delete a cap',
   reply: Done,
   refuses: ['object_not_found'],
@@ -157,6 +160,7 @@ export const deleteCap = endpoint({
 export const reopenCap = endpoint({
   route: 'POST /api/caps/:id/reopen',
   access: { session: 'admin' },
+  history: 'cap',
   summary: 'Open a reached cap again, until its period ends',
   description:
     'It keeps counting above its limit. The cap shows who opened it and when. Nothing changes if it is open.',

@@ -8,6 +8,7 @@ import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
+import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
@@ -163,9 +164,9 @@ async function capOf(db: Kysely<Tables>, org_id: number, id: string): Promise<Ca
 const describeCap = async (db: Kysely<Tables>, org_id: number, id: string): Promise<api.Cap> =>
   (await describeCaps(db, org_id, [await capOf(db, org_id, id)]))[0] ?? refuse('object_not_found')
 
-async function requireRoom(trx: Transaction<Tables>, org_id: number): Promise<void> {
+async function requireRoom(trx: Transaction<Tables>, org_id: number, below = MOST_CAPS): Promise<void> {
   const { count } = await live(trx, org_id).select(sql<number>`count(*)::int`.as('count')).executeTakeFirstOrThrow()
-  if (count >= MOST_CAPS)
+  if (count >= below)
     refuse('invalid_request', {
       error: `a workspace has at most ${MOST_CAPS} caps`,
       hint: 'Delete one that is no longer needed.',
@@ -212,4 +213,22 @@ async function requireThenOffer(
     .$castTo<{ from: string; to: string }>()
     .execute()
   requireChain([...others, { from: object_id, to: then_offer_id }])
+}
+
+/**
+ * Takes back the deletion of a cap, for the history, and counts its period again; in a transaction of its caller. False if it is not deleted. Refuses
+ * `cap_cycle`, and `invalid_request` at the limit of caps or for an archived offer.
+ */
+export async function restoreCap(db: Kysely<Tables>, org_id: number, id: string): Promise<boolean> {
+  const at = await readMoment(db, org_id)
+  if (!(await undelete(db, 'caps', { org_id, id, at }))) return false
+  const cap = await capOf(db, org_id, id)
+  const earlier = await countConversions(db, org_id, cap, at)
+  await betweenConversions(db, org_id, async (trx, now) => {
+    await requireRoom(trx, org_id, MOST_CAPS + 1)
+    await requireThenOffer(trx, org_id, cap, cap.then_offer_id)
+    await recountCap(trx, org_id, cap, { now, earlier, hasNewLimit: true })
+  })
+  await announceChange(db, org_id, id)
+  return true
 }

@@ -107,10 +107,10 @@ async function conversionsBetween(
     .selectFrom('events')
     .select(sql<number>`count(*)::int`.as('count'))
     .where('org_id', '=', org_id)
-    .where('created_at', '>=', from)
+    .where(sql<boolean>`coalesce(confirmed_at, created_at) >= ${from}`)
     .where(object === 'offer' ? 'offer_id' : 'campaign_id', '=', object_id)
     .where('test', '=', false)
-  if (until !== null) events = events.where('created_at', '<', until)
+  if (until !== null) events = events.where(sql<boolean>`coalesce(confirmed_at, created_at) < ${until}`)
   if (event_types.length > 0) events = events.where('type', 'in', event_types)
   return (await events.executeTakeFirstOrThrow()).count
 }

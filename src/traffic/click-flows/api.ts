@@ -153,6 +153,7 @@ export const readClickFlow = endpoint({
 export const createClickFlow = endpoint({
   route: 'POST /api/click-flows',
   access: { session: 'admin', key: 'click-flows' },
+  history: 'click_flow',
   summary: 'Create a click flow',
   description:
     'It starts as a draft without traffic until it is published. problems lists why it cannot be published yet. Unknown fields inside the graph are refused. A key restricted to campaigns can create one.',
@@ -165,6 +166,7 @@ export const createClickFlow = endpoint({
 export const replaceClickFlow = endpoint({
   route: 'PUT /api/click-flows/:id',
   access: { session: 'admin', key: 'click-flows:update' },
+  history: 'click_flow',
   summary: 'Replace the name and the draft of a click flow',
   description: 'Traffic uses the published version until the draft is published. Equal values change nothing.',
   body: FlowReplacement,
@@ -176,6 +178,7 @@ export const replaceClickFlow = endpoint({
 export const setClickFlowStatus = endpoint({
   route: 'PUT /api/click-flows/:id/status',
   access: { session: 'admin', key: 'click-flows:status' },
+  history: 'click_flow',
   summary: 'Pause, archive or activate a click flow',
   description:
     'If it is no longer active, visitors of its campaigns go to their fallback at once. active makes the published version live again and needs a dashboard session; a key must publish instead.',
@@ -188,6 +191,7 @@ export const setClickFlowStatus = endpoint({
 export const publishClickFlow = endpoint({
   route: 'POST /api/click-flows/:id/publish',
   access: { session: 'admin', key: 'click-flows:publish' },
+  history: 'click_flow',
   summary: 'Publish the draft of a click flow',
   description:
     'The draft becomes the next version, the flow becomes active, and visitors follow it from the answer on. A refusal lists all problems of the draft, node by node. Publishing an unchanged draft creates no new version.',
@@ -199,6 +203,7 @@ export const publishClickFlow = endpoint({
 export const deleteClickFlow = endpoint({
   route: 'DELETE /api/click-flows/:id',
   access: { session: 'admin', key: 'click-flows:delete' },
+  history: 'click_flow',
   summary: 'Delete a click flow',
   description: 'Visitors of its campaigns go to their fallback.',
   reply: DeletedFromTraffic,
@@ -228,6 +233,7 @@ export const readClickFlowVersion = endpoint({
 export const restoreClickFlowVersion = endpoint({
   route: 'POST /api/click-flows/:id/versions/:version/restore',
   access: { session: 'admin' },
+  history: 'click_flow',
   summary: 'Restore a published version as the draft',
   description: 'Traffic does not change until it is published.',
   reply: WrittenFlow,

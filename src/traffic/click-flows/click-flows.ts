@@ -10,6 +10,7 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Key, type Member } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -285,3 +286,10 @@ function requireComplete(problems: readonly FlowProblem[]): void {
 
 /** The graph without null fields, so that equal graphs compare as equal. */
 const graphText = (graph: Graph): string => JSON.stringify(graph, (_, value: unknown) => value ?? undefined)
+
+/** Takes back the deletion of a click flow, for the history; traffic goes there again. False if it is not deleted. */
+export async function restoreClickFlow(db: Kysely<Tables>, org_id: number, id: string): Promise<boolean> {
+  const isRestored = await undelete(db, 'click_flows', { org_id, id, at: await readMoment(db, org_id) })
+  await announceChange(db, org_id, id)
+  return isRestored
+}

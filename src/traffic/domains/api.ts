@@ -180,6 +180,7 @@ export const readDomain = endpoint({
 export const createDomain = endpoint({
   route: 'POST /api/domains',
   access: { session: 'admin' },
+  history: { in: 'domain' },
   summary: 'Add a domain',
   description:
     'Answers at once with the DNS records to set, and starts a check. Campaign links work once requests for the name reach Sluice. Until then other organizations can add it too.',
@@ -192,6 +193,7 @@ export const createDomain = endpoint({
 export const updateDomain = endpoint({
   route: 'PATCH /api/domains/:id',
   access: { session: 'admin' },
+  history: 'domain',
   summary: 'Change a domain',
   description: 'Fields that are not sent do not change.',
   body: DomainChanges,
@@ -202,6 +204,7 @@ export const updateDomain = endpoint({
 export const deleteDomain = endpoint({
   route: 'DELETE /api/domains/:id',
   access: { session: 'admin' },
+  history: 'domain',
   summary: 'Delete a domain',
   description:
     'Its links stop working at once. Links of its campaigns use the default domain, or else the main host. Another organization can get the name only with a TXT record.',
@@ -212,6 +215,7 @@ export const deleteDomain = endpoint({
 export const checkDomain = endpoint({
   route: 'POST /api/domains/:id/check',
   access: { session: 'admin' },
+  history: { none: 'a check stores what it finds, nobody chooses it' },
   summary: 'Check a domain now',
   description: 'Takes at most ten seconds. If the last check is less than ten seconds old, its result is answered.',
   reply: Domain,

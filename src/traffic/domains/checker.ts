@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { databaseTimeIn } from '../../ground/db/clock.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import { openQuiet } from '../../ground/db/quiet.ts'
 import type { Ground } from '../../ground/room.ts'
 import { openRounds } from '../../ground/rounds.ts'
 import { checkName } from './check.ts'
@@ -99,6 +100,11 @@ export function openDomainChecks(ground: CheckerGround): { close(): Promise<void
       while (!signal.aborted && (await checkDue(ground, checker)));
     },
     error => ground.log.warn({ err: error }, 'could not read the domains to check; retrying'),
+    openQuiet(
+      ground.database.worker,
+      among =>
+        `select min(next_check_at) as at from domains where deleted_at is null and next_check_at > now()${among('org_id')}`,
+    ),
   )
   return {
     async close() {

@@ -57,10 +57,13 @@ export function domainDeeds(checker: Checker) {
       await requirePlaces(db, org_id, name, body)
       const id = newId()
       const records = await firstRecords(context, name)
-      await db.transaction().execute(async trx => {
-        await requireRoom(trx, org_id)
-        await insertDomain(trx, { org_id, id, name, records }, body)
-      })
+      await context.recorded(
+        () => [{ kind: 'domain', id }],
+        async trx => {
+          await requireRoom(trx, org_id)
+          await insertDomain(trx, { org_id, id, name, records }, body)
+        },
+      )
       checker.check({ org_id, id, name }).catch((error: unknown) => {
         log.warn({ err: error, domain: name }, 'could not check a domain; retrying')
       })

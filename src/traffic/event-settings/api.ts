@@ -88,6 +88,7 @@ export const readEventSettings = endpoint({
 export const replaceEventSettings = endpoint({
   route: 'PUT /api/event-settings',
   access: { session: 'admin' },
+  history: 'event_settings',
   summary: 'Set the names of event types and the goal',
   description:
     'Replaces both. Names are shown instead of the types’ own wherever the dashboard shows an event; what is sent and received goes by its type as ever. A chosen goal holds for every campaign that names none of its own, for the past as well. Without one a campaign counts the types that its offers pay for.',

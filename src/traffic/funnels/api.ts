@@ -77,6 +77,7 @@ export const readFunnel = endpoint({
 export const createFunnel = endpoint({
   route: 'POST /api/funnels',
   access: { session: 'admin', key: 'funnels' },
+  history: 'funnel',
   summary: 'Create a funnel',
   description:
     'Needs at least one landing or offer. A visitor gets one landing and then one offer, and the same ones on later visits. Unknown fields of a member are refused.',
@@ -90,6 +91,7 @@ export const createFunnel = endpoint({
 export const updateFunnel = endpoint({
   route: 'PATCH /api/funnels/:id',
   access: { session: 'admin', key: 'funnels:update' },
+  history: 'funnel',
   summary: 'Change a funnel',
   description:
     'Fields that are not sent do not change; landings and offers are replaced as lists. The change applies from the next click and moves as few visitors as possible. Equal values change nothing.',
@@ -102,6 +104,7 @@ export const updateFunnel = endpoint({
 export const deleteFunnel = endpoint({
   route: 'DELETE /api/funnels/:id',
   access: { session: 'admin', key: 'funnels:delete' },
+  history: 'funnel',
   summary: 'Delete a funnel',
   description:
     'Campaigns that lead to it send their visitors to the fallback. A key restricted to campaigns needs all of them on its list.',

@@ -10,6 +10,7 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -200,4 +201,11 @@ async function withStates(db: Kysely<Tables>, org_id: number, rows: readonly Fun
 async function stated(db: Kysely<Tables>, org_id: number, row: FunnelRow): Promise<api.Funnel> {
   const [funnel] = await withStates(db, org_id, [row])
   return funnel ?? refuse('object_not_found')
+}
+
+/** Takes back the deletion of a funnel, for the history; traffic goes there again. False if it is not deleted. */
+export async function restoreFunnel(db: Kysely<Tables>, org_id: number, id: string): Promise<boolean> {
+  const isRestored = await undelete(db, 'funnels', { org_id, id, at: await readMoment(db, org_id) })
+  await announceChange(db, org_id, id)
+  return isRestored
 }

@@ -52,6 +52,7 @@ export const readLanding = endpoint({
 export const createLanding = endpoint({
   route: 'POST /api/landings',
   access: { session: 'admin', key: 'landings' },
+  history: 'landing',
   summary: 'Create a landing',
   body: LandingDraft,
   reply: WrittenLanding,
@@ -72,6 +73,7 @@ export const previewLanding = endpoint({
 export const replaceLanding = endpoint({
   route: 'PUT /api/landings/:id',
   access: { session: 'admin', key: 'landings:update' },
+  history: 'landing',
   summary: 'Replace a landing whole',
   description:
     'Fields that are not sent are cleared. The status is not part of it. What is equal already is left as it is.',
@@ -84,6 +86,7 @@ export const replaceLanding = endpoint({
 export const setLandingStatus = endpoint({
   route: 'PUT /api/landings/:id/status',
   access: { session: 'admin', key: 'landings:status' },
+  history: 'landing',
   summary: 'Archive or unarchive a landing',
   description: 'An archived landing gets no new visitors: funnels send them to the others, or straight to an offer.',
   body: z.object({ status: LandingStatus }),
@@ -95,6 +98,7 @@ export const setLandingStatus = endpoint({
 export const deleteLanding = endpoint({
   route: 'DELETE /api/landings/:id',
   access: { session: 'admin', key: 'landings:delete' },
+  history: 'landing',
   summary: 'Delete a landing',
   description: 'Funnels go on without it. Whoever is on the page already still comes to the offer.',
   reply: DeletedFromTraffic,

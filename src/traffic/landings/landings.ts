@@ -10,6 +10,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings } from '../../contract/warnings.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -142,4 +143,11 @@ async function changeLanding(
   if (row === undefined) refuse('object_not_found')
   await announceChange(db, org_id, row.id)
   return { landing: describeLanding(row), before }
+}
+
+/** Takes back the deletion of a landing, for the history; traffic goes there again. False if it is not deleted. */
+export async function restoreLanding(db: Kysely<Tables>, org_id: number, id: string): Promise<boolean> {
+  const isRestored = await undelete(db, 'landings', { org_id, id, at: await readMoment(db, org_id) })
+  await announceChange(db, org_id, id)
+  return isRestored
 }

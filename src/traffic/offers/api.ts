@@ -109,6 +109,7 @@ export const readRepeatedPayouts = endpoint({
 export const createOffer = endpoint({
   route: 'POST /api/offers',
   access: { session: 'admin', key: 'offers' },
+  history: 'offer',
   summary: 'Create an offer',
   body: OfferDraft,
   reply: WrittenOffer,
@@ -129,6 +130,7 @@ export const previewOffer = endpoint({
 export const replaceOffer = endpoint({
   route: 'PUT /api/offers/:id',
   access: { session: 'admin', key: 'offers:update' },
+  history: 'offer',
   summary: 'Replace an offer',
   description: 'Fields that are not sent are cleared; the status does not change. Equal values change nothing.',
   body: OfferDraft,
@@ -140,6 +142,7 @@ export const replaceOffer = endpoint({
 export const setOfferStatus = endpoint({
   route: 'PUT /api/offers/:id/status',
   access: { session: 'admin', key: 'offers:status' },
+  history: 'offer',
   summary: 'Archive or unarchive an offer',
   description:
     'An archived offer gets no new clicks: its campaigns send visitors to the fallback, its funnels to their other offers. Late conversions of earlier clicks still earn its payout.',
@@ -152,6 +155,7 @@ export const setOfferStatus = endpoint({
 export const deleteOffer = endpoint({
   route: 'DELETE /api/offers/:id',
   access: { session: 'admin', key: 'offers:delete' },
+  history: 'offer',
   summary: 'Delete an offer',
   description:
     'It gets no new clicks, like an archived offer. Late conversions of earlier clicks still earn its payout.',

@@ -13,6 +13,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -256,4 +257,11 @@ async function withCampaigns(db: Kysely<Tables>, org_id: number, offers: readonl
     const { by_funnel = 0, by_click_flow = 0 } = through.rows.find(({ offer_id }) => offer_id === offer.id) ?? {}
     return describeOffer(offer, { following, own_address: all - following, by_funnel, by_click_flow })
   })
+}
+
+/** Takes back the deletion of an offer, for the history; traffic goes there again. False if it is not deleted. */
+export async function restoreOffer(db: Kysely<Tables>, org_id: number, id: string): Promise<boolean> {
+  const isRestored = await undelete(db, 'offers', { org_id, id, at: await readMoment(db, org_id) })
+  await announceChange(db, org_id, id)
+  return isRestored
 }

@@ -38,6 +38,7 @@ export const readOfferHours = endpoint({
 export const setOfferHours = endpoint({
   route: 'PUT /api/offers/:id/open-hours',
   access: { session: 'admin' },
+  history: 'offer',
   summary: 'Set the open hours of an offer',
   description: ON_OFFERS,
   body: Draft,
@@ -56,6 +57,7 @@ export const readCampaignHours = endpoint({
 export const setCampaignHours = endpoint({
   route: 'PUT /api/campaigns/:id/open-hours',
   access: { session: 'admin' },
+  history: 'campaign',
   summary: 'Set the open hours of a campaign',
   description: ON_CAMPAIGNS,
   body: Draft,

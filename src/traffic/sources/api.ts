@@ -158,6 +158,7 @@ export const readTrafficSource = endpoint({
 export const createTrafficSource = endpoint({
   route: 'POST /api/traffic-sources',
   access: { session: 'admin' },
+  history: 'traffic_source',
   summary: 'Create a traffic source',
   description: 'From a template or from its own parameters. Sent fields override the template.',
   body: TrafficSourceDraft,
@@ -169,6 +170,7 @@ export const createTrafficSource = endpoint({
 export const updateTrafficSource = endpoint({
   route: 'PATCH /api/traffic-sources/:id',
   access: { session: 'admin' },
+  history: 'traffic_source',
   summary: 'Change a traffic source',
   description:
     'Fields that are not sent do not change. Applies from the next click of its campaigns. Links in running ads do not change.',
@@ -180,6 +182,7 @@ export const updateTrafficSource = endpoint({
 export const deleteTrafficSource = endpoint({
   route: 'DELETE /api/traffic-sources/:id',
   access: { session: 'admin' },
+  history: 'traffic_source',
   summary: 'Delete a traffic source that no campaign uses',
   reply: Done,
   refuses: ['object_not_found', 'traffic_source_in_use'],

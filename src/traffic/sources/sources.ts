@@ -12,6 +12,7 @@ import { CHECKED_ON, sourceTemplateOf, SOURCE_TEMPLATES } from '../../contract/s
 import type { SourceTemplate } from '../../contract/source-templates/source-template.ts'
 import { isTaken } from '../../ground/db/faults.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
@@ -212,4 +213,13 @@ async function unlessTaken<T>(written: Promise<T>): Promise<T> {
     if (isTaken(error)) refuse('already_exists', { error: 'name: another source has this name' })
     throw error
   }
+}
+
+/** Takes back the deletion of a source, for the history. False if it is not deleted. Refuses `already_exists` if its name was given to another. */
+export async function restoreTrafficSource(db: Kysely<Tables>, org_id: number, id: string): Promise<boolean> {
+  const isRestored = await unlessTaken(
+    undelete(db, 'traffic_sources', { org_id, id, at: await readMoment(db, org_id) }),
+  )
+  await announceChange(db, org_id, id)
+  return isRestored
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { Diagnosis } from '../../contract/diagnoses.ts'
 import { EventType } from '../../contract/event-types.ts'
+import { HISTORY_KINDS } from '../../contract/history.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
 import { Country } from '../../contract/telegram-audience.ts'
 import { RefusedState, RefusedSurface } from '../../intake/refused-events/api.ts'
@@ -30,6 +31,13 @@ export const CloneSearch = z.object({ clone: text })
 
 /** A list without filters. */
 export const PagedSearch = z.object({ cursor: text })
+/** The history: of one kind or object, by one person or key, or of one act. */
+export const HistorySearch = PagedSearch.extend({
+  kind: z.enum(HISTORY_KINDS).optional().catch(undefined),
+  id: text,
+  actor: text,
+  act: text,
+})
 /** For one broadcast: the state of the recipients shown. */
 export const BroadcastSearch = z.object({ state: z.enum(SEND_STATES).optional().catch(undefined) })
 /** A list of objects that have a name and can be cloned. */

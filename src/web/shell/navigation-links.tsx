@@ -1,7 +1,9 @@
 /** The sidebar's links. */
+import { useQuery } from '@tanstack/react-query'
 import { Link, useRouterState } from '@tanstack/react-router'
 import { ChevronRight } from 'lucide-react'
 import { useState } from 'react'
+import { myPreferences, useActive } from '../ground/active.ts'
 import { useIsCharging } from '../ground/charging.ts'
 import { NAVIGATION, type NavigationGroup } from './navigation.ts'
 
@@ -46,9 +48,17 @@ function FoldedGroup({ group, onGo }: LinkProps & { group: NavigationGroup }) {
   )
 }
 
-function Links({ group, onGo }: LinkProps & { group: NavigationGroup }) {
+/** Pages that mean nothing to this person. */
+function useHidden(): (path: string) => boolean {
   const isCharging = useIsCharging()
-  const links = group.links.filter(({ link }) => isCharging || link.to !== '/billing')
+  const { role } = useActive()
+  const isOperator = useQuery(myPreferences).data?.is_operator === true && role === 'owner'
+  return path => (path === '/billing' && !isCharging) || (path === '/settings/backup' && !isOperator)
+}
+
+function Links({ group, onGo }: LinkProps & { group: NavigationGroup }) {
+  const isHidden = useHidden()
+  const links = group.links.filter(({ link }) => !isHidden(link.to))
   return (
     <ul aria-labelledby={`places-${group.title}`} className="flex flex-col gap-px">
       {links.map(({ link, label, icon: Icon }) => (

@@ -1,6 +1,7 @@
 /** The sidebar's groups and links, in the order shown. */
 import { linkOptions } from '@tanstack/react-router'
 import {
+  Archive,
   AppWindow,
   ArrowLeftRight,
   Bot,
@@ -9,6 +10,7 @@ import {
   Funnel,
   Globe,
   Goal,
+  History,
   KeyRound,
   type LucideIcon,
   Mails,
@@ -89,7 +91,9 @@ export const NAVIGATION: readonly NavigationGroup[] = [
       { link: linkOptions({ to: '/settings/events' }), label: 'Events', icon: Goal },
       { link: linkOptions({ to: '/settings/domains' }), label: 'Domains', icon: Globe },
       { link: linkOptions({ to: '/settings/team' }), label: 'Team', icon: UsersRound },
+      { link: linkOptions({ to: '/history' }), label: 'History', icon: History },
       { link: linkOptions({ to: '/settings/workspace' }), label: 'Workspace', icon: Settings2 },
+      { link: linkOptions({ to: '/settings/backup' }), label: 'Backup', icon: Archive },
       { link: linkOptions({ to: '/settings/profile' }), label: 'Profile', icon: UserRound },
     ],
   },

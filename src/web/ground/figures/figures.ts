@@ -100,6 +100,31 @@ export function ago(iso: string, now = Date.now()): string {
   return 'just now'
 }
 
+const UNITS = [
+  [86_400, 'd'],
+  [3600, 'h'],
+  [60, 'min'],
+] as const
+
+/** A duration in its two largest units: "2 h 10 min". */
+export function span(seconds: number): string {
+  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`
+  const at = UNITS.findIndex(([length]) => seconds >= length)
+  const [length = 60, unit = 'min'] = UNITS[at] ?? []
+  const rest = UNITS[at + 1]
+  const whole = Math.floor(seconds / length)
+  const left = rest === undefined ? 0 : Math.floor((seconds % length) / rest[0])
+  return left === 0 || rest === undefined ? `${whole} ${unit}` : `${whole} ${unit} ${left} ${rest[1]}`
+}
+
+/** The size of a file: "45.2 MB". */
+export const fileSize = (size: number): string =>
+  size < 1e6
+    ? `${count(Math.ceil(size / 1000))} kB`
+    : size < 1e9
+      ? `${(size / 1e6).toFixed(1)} MB`
+      : `${(size / 1e9).toFixed(1)} GB`
+
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' })
 
 /** The English name of a country code. */

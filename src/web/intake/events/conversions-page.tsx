@@ -236,4 +236,5 @@ const FROM: Record<EventRow['source'], string> = {
   dashboard: 'Dashboard',
   service: 'Sluice',
   network: 'Network',
+  browser: 'Page',
 }

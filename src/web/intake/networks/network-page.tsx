@@ -16,6 +16,7 @@ import {
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago } from '../../ground/figures/figures.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -46,6 +47,7 @@ export function NetworkPage() {
       <Loaded query={network} title="Network">
         {found => <NetworkSettings key={found.updated_at} network={found} />}
       </Loaded>
+      <ObjectHistory kind="network" id={id} />
     </>
   )
 }

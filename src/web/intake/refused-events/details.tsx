@@ -22,6 +22,7 @@ export const SURFACES: Record<RefusedRow['surface'], string> = {
   api: 'API key',
   dashboard: 'Dashboard',
   network: 'Network',
+  page: 'Page',
 }
 
 /** Whether it is recorded but earns nothing, because its offer pays on other types. */
@@ -79,7 +80,12 @@ export function Details({ row, onRan, onClose }: DetailsProps) {
     },
   })
   const differs = row.difference === null ? undefined : 'The conversion is already recorded, with other values.'
-  const cannot = row.is_whole ? undefined : 'The request is not valid JSON or was too large to keep whole.'
+  const cannot =
+    row.surface === 'page'
+      ? 'What a page reported is never run again.'
+      : row.is_whole
+        ? undefined
+        : 'The request is not valid JSON or was too large to keep whole.'
   const done = row.state === 'recorded' ? 'Already recorded.' : undefined
   return (
     <>

@@ -14,6 +14,7 @@ import { MINUTE_MS } from '../../../contract/days.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -40,6 +41,7 @@ export function SpendAccountPage() {
       <Loaded query={account} title="Spend account">
         {found => <AccountDetail account={found} />}
       </Loaded>
+      <ObjectHistory kind="spend_account" id={id} />
     </>
   )
 }

@@ -13,6 +13,7 @@ import { testAdAccount } from '../../../outgoing/platform-answers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -49,6 +50,7 @@ export function AdAccountPage() {
       <Loaded query={account} title="Ad account">
         {found => <AccountDetail key={found.id} account={found} />}
       </Loaded>
+      <ObjectHistory kind="ad_account" id={id} />
     </>
   )
 }

@@ -18,6 +18,7 @@ import { ask, call } from '../../ground/call.ts'
 import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { day } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
@@ -216,6 +217,7 @@ function RuleMenu({ rule, onEdit }: { rule: RuleRow; onEdit: () => void }) {
           Edit
         </MenuItem>
         <CloneItem id={rule.id} endpoint={createPostbackRule} />
+        <HistoryItem kind="postback" id={rule.id} />
         <MenuItem icon={rule.active ? CirclePause : CirclePlay} reason={reason} onSelect={confirmSwitch}>
           {rule.active ? 'Switch off' : 'Switch on'}
         </MenuItem>

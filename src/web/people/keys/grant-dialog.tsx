@@ -7,7 +7,7 @@ import { useActive, useOrganizations } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
-import { SelectField, TextField } from '../../ground/ui/field.tsx'
+import { SelectField } from '../../ground/ui/field.tsx'
 import { Waiting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -26,6 +26,7 @@ import {
   stopsConversions,
 } from './grant-choice.ts'
 import { RightsFieldset } from './rights-fieldset.tsx'
+import { Slugs, TypedDelete } from './typed-delete.tsx'
 import type { KeyRow } from './states.tsx'
 
 export function GrantDialog({ apiKey, open, onClose }: { apiKey: KeyRow; open: boolean; onClose: () => void }) {
@@ -208,40 +209,6 @@ function Consequences({ held, choice, change }: { held: HeldGrant; choice: Grant
           )}
         </p>
       )}
-    </div>
-  )
-}
-
-function Slugs({ rights }: { rights: readonly Right[] }) {
-  return <span className="font-mono text-sm text-ink">{rights.join(', ')}</span>
-}
-
-/** The rights that the save adds to the delete tier, and the field that confirms them. */
-function TypedDelete({
-  rights,
-  typed,
-  onType,
-}: {
-  rights: readonly Right[]
-  typed: string
-  onType: (typed: string) => void
-}) {
-  return (
-    <div className="flex flex-wrap items-end justify-between gap-x-6 gap-y-2 rounded-md bg-bad-soft px-3 py-2.5">
-      <p className="min-w-0 flex-1 basis-72">
-        <strong className="font-semibold">
-          {rights.length === 1 ? 'One right is' : `${rights.length} rights are`} new in the delete tier:
-        </strong>{' '}
-        <Slugs rights={rights} />. Actions by such a right cannot be undone.
-      </p>
-      <TextField
-        label="Type DELETE to add"
-        value={typed}
-        onChange={event => onType(event.target.value)}
-        autoComplete="off"
-        spellCheck={false}
-        className="w-44"
-      />
     </div>
   )
 }

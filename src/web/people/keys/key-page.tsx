@@ -8,6 +8,7 @@ import { listKeys, readGrant } from '../../../people/keys/api.ts'
 import { useOrganizations } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
+import { ChangesBy, ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { CodeBlock } from '../../ground/ui/copy.tsx'
@@ -50,7 +51,11 @@ export function KeyPage() {
             </EmptyState>
           </>
         ) : (
-          <KeyDetail apiKey={key} />
+          <>
+            <KeyDetail apiKey={key} />
+            <ChangesBy actor={id} />
+            <ObjectHistory kind="api_key" id={id} />
+          </>
         )
       }}
     </Loaded>
@@ -87,7 +92,9 @@ function KeyDetail({ apiKey }: { apiKey: KeyRow }) {
       >
         <Loaded query={grant}>{held => <Permissions held={held} />}</Loaded>
       </Section>
-      {grant.data !== undefined && apiKey.state !== 'revoked' && <Commands apiKey={apiKey} held={grant.data} />}
+      {grant.data !== undefined && apiKey.state !== 'revoked' && apiKey.kind === 'key' && (
+        <Commands apiKey={apiKey} held={grant.data} />
+      )}
       {reason === undefined && <GrantDialog apiKey={apiKey} open={editing} onClose={() => edit(false)} />}
     </>
   )
@@ -125,7 +132,9 @@ function Facts({ apiKey }: { apiKey: KeyRow }) {
     ['State', <KeyStateBadge key="state" state={apiKey.state} />],
     ['Permissions', <PermissionBadge key="permissions" state={apiKey.permission_state} />],
     ['Workspace', apiKey.organization?.name ?? 'None'],
-    ['Begins with', <code key="first" className="font-mono text-sm">{`${apiKey.first_characters}…`}</code>],
+    apiKey.kind === 'connection'
+      ? ['Connected by OAuth', apiKey.host_domain ?? 'A host with an unverified name']
+      : ['Begins with', <code key="first" className="font-mono text-sm">{`${apiKey.first_characters}…`}</code>],
     ['Created', moment(apiKey.created_at)],
     ['Last used', apiKey.last_used_at === null ? 'Never' : ago(apiKey.last_used_at)],
     ['Expires', apiKey.expires_at === null ? 'Never' : moment(apiKey.expires_at)],

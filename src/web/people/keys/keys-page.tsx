@@ -110,7 +110,11 @@ function KeyLine({ apiKey, withOwner }: { apiKey: KeyRow; withOwner: boolean }) 
           {apiKey.is_yours ? 'You' : apiKey.owner.name}
         </Cell>
       )}
-      <Cell className="font-mono text-sm">{apiKey.first_characters}…</Cell>
+      {apiKey.kind === 'connection' ? (
+        <Cell faint>Connection</Cell>
+      ) : (
+        <Cell className="font-mono text-sm">{apiKey.first_characters}…</Cell>
+      )}
       <Cell title={moment(apiKey.created_at)}>{day(apiKey.created_at)}</Cell>
       <Cell
         title={apiKey.last_used_at === null ? undefined : moment(apiKey.last_used_at)}

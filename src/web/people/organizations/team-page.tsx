@@ -1,5 +1,6 @@
 /** Settings, Team: the members with their roles, and the open invitations. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { Plus, UserMinus } from 'lucide-react'
 import { useState } from 'react'
 import type { z } from 'zod'
@@ -91,6 +92,14 @@ function Members({ members, mine }: { members: readonly MemberRow[]; mine: Role 
             )}
             <Cell>{day(member.joined_at)}</Cell>
             <Cell className="text-right">
+              <Link
+                to="/history"
+                search={{ actor: member.user_id }}
+                className="mr-3 text-accent hover:underline"
+                aria-label={`What ${member.name} changed`}
+              >
+                History
+              </Link>
               <Removal member={member} mine={mine} />
             </Cell>
           </Row>

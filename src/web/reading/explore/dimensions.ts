@@ -19,6 +19,7 @@ const GROUPS = {
     landing: 'Landing',
     funnel: 'Funnel',
     path: 'Flow path',
+    way: 'Way',
   },
   Visitor: {
     geo: 'Country',
@@ -60,7 +61,7 @@ export function keyInWords(dimension: ExploreDimension, key: string | null, labe
   if (dimension === 'geo') return country(key)
   if (dimension === 'status') return inWords(key)
   if (dimension === 'is_new') return key === 'true' ? 'New visitors' : 'Returning visitors'
-  return isTextDimension(dimension) ? label : key
+  return isTextDimension(dimension) || dimension === 'way' ? label : key
 }
 
 function timeInWords(dimension: (typeof TIME_DIMENSIONS)[number], key: string): string {

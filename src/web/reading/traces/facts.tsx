@@ -14,6 +14,7 @@ import type { CampaignNames } from '../../ground/campaign-name.tsx'
 import { country, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { Section } from '../../ground/ui/page.tsx'
+import { REASON_WORDS } from '../../traffic/campaigns/reasons.ts'
 import { Rung } from '../feed/click-table.tsx'
 
 /** The newest offers, landings and bots are shown by name, older ones by id. */
@@ -43,6 +44,9 @@ export function ClickFacts({ click, campaigns }: { click: z.input<typeof TracedC
     ['Offer', offers?.find(({ id }) => id === click.offer_id)?.name ?? click.offer_id],
     ['Landing', landings?.find(({ id }) => id === click.landing_id)?.name ?? click.landing_id],
     ['Bot', bot === undefined ? click.bot_id : `@${bot.username}`],
+    ['Way', click.way === 'page' ? 'Page' : 'Redirect'],
+    ['Page', click.page],
+    ['Not counted', click.untracked_reason === null ? null : REASON_WORDS[click.untracked_reason]],
     ['Country', click.geo === null ? null : country(click.geo)],
     ['Device', [click.device, click.os, click.browser].filter(part => part !== null).join(' · ')],
     ['Ad platform', [click.platform, ...click.ad_click_ids].filter(part => part !== null).join(' · ')],

@@ -87,6 +87,7 @@ const FROM = {
   dashboard: 'in the dashboard',
   service: 'by Sluice',
   network: 'by a network',
+  browser: 'by a page',
 } as const
 
 type Names = ReadonlyMap<string, string>

@@ -8,6 +8,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
 import { ago, count, day } from '../../ground/figures/figures.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -42,6 +43,7 @@ export function BotPage() {
       <Loaded query={bot} title="Bot">
         {found => <BotDetail key={found.id} bot={found} />}
       </Loaded>
+      <ObjectHistory kind="bot" id={id} />
     </>
   )
 }

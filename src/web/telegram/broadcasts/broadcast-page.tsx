@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { readBroadcast } from '../../../telegram/broadcasts/api.ts'
 import { ask } from '../../ground/call.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Loaded } from '../../ground/ui/page.tsx'
 import { EditPart } from './edit-part.tsx'
@@ -35,6 +36,7 @@ export function BroadcastPage() {
           )
         }
       </Loaded>
+      <ObjectHistory kind="broadcast" id={id} />
     </>
   )
 }

@@ -9,7 +9,7 @@ import {
 } from '../../../telegram/broadcasts/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { call } from '../../ground/call.ts'
-import { ago, count, moment, money, percent, ratio } from '../../ground/figures/figures.ts'
+import { ago, count, moment, money, percent, ratio, span } from '../../ground/figures/figures.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { PageHeader, Section } from '../../ground/ui/page.tsx'
@@ -19,7 +19,7 @@ import { MessagePreview } from '../messages/preview.tsx'
 import { useBroadcastBots } from './broadcasts-page.tsx'
 import { useRate } from './rate.ts'
 import { RecipientsPart } from './recipients-part.tsx'
-import { type BroadcastRow, isUnderWay, Progress, SHOW_BROADCASTS, span, BroadcastStateBadge } from './state.tsx'
+import { type BroadcastRow, isUnderWay, Progress, SHOW_BROADCASTS, BroadcastStateBadge } from './state.tsx'
 
 export function RunPart({ broadcast, outcome }: { broadcast: BroadcastRow; outcome: SendState | undefined }) {
   const { name, state, bot_id, pause_reason, started_at, started_by, ended_at, message } = broadcast

@@ -53,20 +53,3 @@ export function Progress({ broadcast, wide = false }: { broadcast: BroadcastRow;
     </span>
   )
 }
-
-const UNITS = [
-  [86_400, 'd'],
-  [3600, 'h'],
-  [60, 'min'],
-] as const
-
-/** A duration in its two largest units: "2 h 10 min". */
-export function span(seconds: number): string {
-  if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`
-  const at = UNITS.findIndex(([length]) => seconds >= length)
-  const [length = 60, unit = 'min'] = UNITS[at] ?? []
-  const rest = UNITS[at + 1]
-  const whole = Math.floor(seconds / length)
-  const left = rest === undefined ? 0 : Math.floor((seconds % length) / rest[0])
-  return left === 0 || rest === undefined ? `${whole} ${unit}` : `${whole} ${unit} ${left} ${rest[1]}`
-}

@@ -6,6 +6,7 @@ import { listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, count, day, moment } from '../../ground/figures/figures.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -30,6 +31,7 @@ export function ChannelPage() {
       <Loaded query={channel} title="Channel">
         {found => <ChannelDetail key={found.id} channel={found} />}
       </Loaded>
+      <ObjectHistory kind="channel" id={id} />
     </>
   )
 }

@@ -16,6 +16,7 @@ import { DomainField } from './domain-field.tsx'
 import type { CampaignValues } from './draft.ts'
 import { GoalField } from './goal-field.tsx'
 import { OfferField } from './offer-field.tsx'
+import { PagesFields } from './pages-fields.tsx'
 import { SourceField } from './source-field.tsx'
 
 type Form = UseFormReturn<CampaignValues, unknown, CampaignValues>
@@ -55,6 +56,7 @@ export function CampaignFields({ form, isNew }: { form: Form; isNew: boolean }) 
       <SourceFields form={form} />
       <CostFields form={form} />
       <GoalField form={form} />
+      <PagesFields form={form} />
       <AdAccountField form={form} />
       <Checkbox
         label="Strict filter"

@@ -13,6 +13,7 @@ import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
@@ -33,6 +34,7 @@ import { ClicksWhilePaused } from './clicks-while-paused.tsx'
 import { UnreadCosts } from './unread-costs.tsx'
 import { copyOf, type CampaignValues, campaignValuesOf } from './draft.ts'
 import { OwnAddressNote } from './own-address.tsx'
+import { PagesSetting } from './pages-setting.tsx'
 import { SHOW_CAMPAIGNS, StateSwitch } from './state.tsx'
 import { TryLinkButton } from './try-link.tsx'
 
@@ -114,6 +116,7 @@ export function CampaignPage() {
       <Loaded query={campaign} title="Campaign">
         {found => <CampaignDetail key={found.id} campaign={found} />}
       </Loaded>
+      <ObjectHistory kind="campaign" id={id} />
     </>
   )
 }
@@ -190,6 +193,7 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
           <CampaignFields form={form} isNew={false} />
         </PartForm>
       </Setting>
+      <PagesSetting id={campaign.id} />
       <Setting
         title="Caps and hours"
         words="When a cap is reached or outside the open hours, visitors go to the fallback."

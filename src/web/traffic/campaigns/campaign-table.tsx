@@ -18,6 +18,7 @@ import { cents, fromCents, NONE } from '../../ground/figures/figures.ts'
 import { counting, NO_CLICKS, sumOf, type Totals } from '../../ground/figures/measures.ts'
 import type { Goal } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
+import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { CopyButton, copyText } from '../../ground/ui/copy.tsx'
@@ -263,6 +264,7 @@ function CampaignMenu({ campaign }: { campaign: CampaignRow }) {
         Copy link
       </MenuItem>
       <CloneItem id={id} endpoint={createCampaign} to="/campaigns/new" />
+      <HistoryItem kind="campaign" id={id} />
       <MenuItem
         icon={ChartNoAxesCombined}
         onSelect={() =>

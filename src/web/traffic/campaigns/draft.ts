@@ -29,6 +29,8 @@ export function campaignValuesOf(campaign: CampaignRow | undefined): CampaignVal
       strict_filter: false,
       cost: costOf(undefined),
       goal: null,
+      sites: [],
+      browser_types: [],
     }
   const {
     name,
@@ -40,6 +42,8 @@ export function campaignValuesOf(campaign: CampaignRow | undefined): CampaignVal
     domain_id,
     strict_filter,
     goal,
+    sites,
+    browser_types,
   } = campaign
   const [source, cost] = [sourceOf(campaign.source), costOf(campaign.cost)]
   return {
@@ -54,6 +58,8 @@ export function campaignValuesOf(campaign: CampaignRow | undefined): CampaignVal
     strict_filter,
     cost,
     goal,
+    sites,
+    browser_types,
   }
 }
 

@@ -8,6 +8,7 @@ import { readCampaignHours, readOfferHours, setOfferHours } from '../../../traff
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, count, moment } from '../../ground/figures/figures.ts'
+import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
@@ -81,6 +82,7 @@ function CapLine({ of, cap }: { of: Capped; cap: CapRow }) {
             <MenuItem icon={Pencil} onSelect={() => setEditing(true)}>
               Edit
             </MenuItem>
+            <HistoryItem kind="cap" id={cap.id} />
             <MenuLine />
             <DeleteItem
               name={limitOf(cap)}

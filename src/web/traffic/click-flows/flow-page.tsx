@@ -7,6 +7,7 @@ import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
 import { NODE_TYPES, publishClickFlow, readClickFlow, replaceClickFlow } from '../../../traffic/click-flows/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
@@ -41,6 +42,7 @@ export function FlowPage() {
       <Loaded query={flow} title="Click flow">
         {found => <FlowEditor key={found.id} flow={found} />}
       </Loaded>
+      <ObjectHistory kind="click_flow" id={id} />
     </>
   )
 }

@@ -15,6 +15,7 @@ import { MOST_NEW_A_DAY } from '../../../traffic/certificates/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago, count, day, moment } from '../../ground/figures/figures.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
@@ -48,6 +49,7 @@ export function DomainPage() {
       <Loaded query={domain} title="Domain">
         {found => <DomainDetail key={found.id} domain={found} />}
       </Loaded>
+      <ObjectHistory kind="domain" id={id} />
     </>
   )
 }

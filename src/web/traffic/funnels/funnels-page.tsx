@@ -9,6 +9,7 @@ import { createFunnel, deleteFunnel, type Funnel, listFunnels } from '../../../t
 import { ask, call } from '../../ground/call.ts'
 import { day, percent } from '../../ground/figures/figures.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
+import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
 import { ListPage, OpenName } from '../../ground/ui/list-page.tsx'
@@ -135,6 +136,7 @@ function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void 
         Edit
       </MenuItem>
       <CloneItem id={id} endpoint={createFunnel} />
+      <HistoryItem kind="funnel" id={id} />
       <MenuLine />
       <DeleteItem
         name={name}

@@ -19,6 +19,7 @@ import { count, day } from '../../ground/figures/figures.ts'
 import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
@@ -129,6 +130,7 @@ function LandingMenu({ landing, onEdit }: { landing: LandingRow; onEdit: () => v
         Edit
       </MenuItem>
       <CloneItem id={id} endpoint={createLanding} />
+      <HistoryItem kind="landing" id={id} />
       <ArchiveItem
         name={name}
         endpoint={setLandingStatus}

@@ -19,6 +19,7 @@ import { day, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { boundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
+import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
@@ -149,6 +150,7 @@ function OfferMenu({ offer, onEdit }: { offer: OfferRow; onEdit: () => void }) {
         Edit
       </MenuItem>
       <CloneItem id={id} endpoint={createOffer} />
+      <HistoryItem kind="offer" id={id} />
       <ArchiveItem
         name={name}
         endpoint={setOfferStatus}

@@ -13,6 +13,7 @@ import {
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { count } from '../../ground/figures/figures.ts'
+import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
@@ -38,6 +39,7 @@ export function SourcePage() {
       <Loaded query={source} title="Source">
         {found => <SourceSettings key={found.updated_at} source={found} />}
       </Loaded>
+      <ObjectHistory kind="traffic_source" id={id} />
     </>
   )
 }

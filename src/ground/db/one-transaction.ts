@@ -1,0 +1,49 @@
+/** One transaction for a whole deed: the transactions that the deed begins join it, and what follows a commit waits for the end of it. */
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Tables } from './tables.ts'
+
+type Afterwards = ((db: Kysely<Tables>) => Promise<void>)[]
+
+/** What waits for the end of each transaction that others join. */
+const waiting = new WeakMap<Kysely<Tables>, Afterwards>()
+
+/**
+ * Runs `work` in a transaction, and then what it left to `afterCommit`. `trx.transaction().execute(…)` joins this transaction: if the inner work
+ * throws, only its own writes are rolled back. In a transaction of this kind, `work` joins it.
+ * @throws the error of `work` or the database; nothing is stored then
+ */
+export async function inOneTransaction<T>(
+  db: Kysely<Tables>,
+  work: (trx: Transaction<Tables>) => Promise<T>,
+): Promise<T> {
+  if (waiting.has(db)) return await work(db as Transaction<Tables>)
+  const afterwards: Afterwards = []
+  const result = await db.transaction().execute(async trx => {
+    waiting.set(trx, afterwards)
+    Object.defineProperty(trx, 'transaction', { value: () => ({ execute: join(trx) }) })
+    return await work(trx)
+  })
+  for (const then of afterwards) await then(db)
+  return result
+}
+
+function join(trx: Transaction<Tables>) {
+  return async <T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> => {
+    await sql`savepoint joined`.execute(trx)
+    try {
+      const result = await work(trx)
+      await sql`release savepoint joined`.execute(trx)
+      return result
+    } catch (error) {
+      await sql`rollback to savepoint joined`.execute(trx).catch(() => {})
+      throw error
+    }
+  }
+}
+
+/** Runs `then` with the database once the transaction `db` is committed; at once if `db` is no such transaction. */
+export async function afterCommit(db: Kysely<Tables>, then: (db: Kysely<Tables>) => Promise<void>): Promise<void> {
+  const afterwards = waiting.get(db)
+  if (afterwards === undefined) await then(db)
+  else afterwards.push(then)
+}

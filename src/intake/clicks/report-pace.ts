@@ -1,0 +1,23 @@
+/** The pace at which one address may report to one campaign. Anybody can send what a page sends. */
+import { LRUCache } from 'lru-cache'
+import { MINUTE_MS } from '../../contract/days.ts'
+
+/** No person opens more pages in a minute. */
+const MOST_PER_MINUTE = 60
+/** Addresses whose pace is known, of one process. */
+const PACED = 20_000
+
+/** Returns whether a report exceeds the pace of its name, and counts it. */
+export function openReportPace(): (name: string, ms: number) => boolean {
+  const times = new LRUCache<string, number[]>({ max: PACED })
+  return (name, ms) => {
+    const last = times.get(name)
+    if (last === undefined) {
+      times.set(name, [ms])
+      return false
+    }
+    last.push(ms)
+    if (last.length <= MOST_PER_MINUTE) return false
+    return ms - (last.shift() ?? 0) < MINUTE_MS
+  }
+}

@@ -1,0 +1,235 @@
+// Stores clicks that may be a click which is there already: visits that pages report, and redirects of campaigns with sites whose address has an ad
+// platform's click id. One transaction claims the keys of a visit and stores its click, so that a key never names a click that is not stored. Almost all
+// are new, so they are first stored as if none of their keys were taken.
+import type pg from 'pg'
+import { timeOfId } from '../../contract/ids.ts'
+import { CLICKED, LANDED, stageOf } from '../../contract/ladder.ts'
+import { isTaken } from '../../ground/db/faults.ts'
+import { ask, flight } from '../../ground/db/flight.ts'
+import { onConnection } from '../../ground/db/transaction.ts'
+import { sharedStatement } from '../../traffic/invite-links/grants.ts'
+import { ClickSheet, type ClickState } from '../counters/click-sheet.ts'
+import { cellOf, costsOf, DeltaSheet } from '../counters/deltas.ts'
+import { CLICK_COLUMNS, type Click, clicksLiteral, NEW_CLICKS } from './click.ts'
+import { platformKeys } from './page-tokens.ts'
+
+const columns = CLICK_COLUMNS.join(', ')
+const others = CLICK_COLUMNS.slice(1)
+  .map(column => `c.${column}`)
+  .join(', ')
+const PAGE_STAGES = CLICKED | stageOf(LANDED)
+
+/** A visit that a page reports is landed at once. */
+const INSERT = `insert into clicks (${columns}, status, stages)
+  select c.org_id, ${others}, case when c.way is null then 0 else ${LANDED} end, case when c.way is null then ${CLICKED} else ${PAGE_STAGES} end
+  from unnest($1::${NEW_CLICKS}) as c`
+const INSERT_ABSENT = `${INSERT}
+  where not exists (select 1 from dropped_clicks where before_id > c.id)
+  on conflict (org_id, id) do nothing
+  returning id`
+
+const ADD_TOKENS = `
+  insert into page_visits (org_id, token, campaign_id, click_id, received_at, via, page, site, untracked_reason)
+  select $1::int, t.*
+  from json_to_recordset($2) as t(token uuid, campaign_id uuid, click_id uuid, received_at timestamptz, via text, page text, site text,
+    untracked_reason text)`
+const CLAIM_TOKENS = `${ADD_TOKENS}
+  on conflict (org_id, token, campaign_id) do nothing`
+const READ_TOKENS = `
+  select v.token, v.campaign_id, v.click_id
+  from json_to_recordset($2) as t(token uuid, campaign_id uuid)
+  cross join lateral (
+    select token, campaign_id, click_id from page_visits
+    where org_id = $1 and token = t.token and campaign_id = t.campaign_id limit 1
+  ) v`
+const MOVE_TOKENS = `
+  update page_visits v set click_id = t.click_id
+  from json_to_recordset($2) as t(token uuid, campaign_id uuid, click_id uuid)
+  where v.org_id = $1 and v.token = t.token and v.campaign_id = t.campaign_id`
+
+const ADD_KEYS = `
+  insert into platform_visits as p (org_id, key, click_id, by_page, made_at)
+  select $1::int, t.* from json_to_recordset($2) as t(key uuid, click_id uuid, by_page boolean, made_at timestamptz)`
+const CLAIM_KEYS = `${ADD_KEYS}
+  on conflict (org_id, key) do update
+  set click_id = excluded.click_id, by_page = excluded.by_page, made_at = excluded.made_at
+  where p.made_at < excluded.made_at - interval '24 hours'`
+const READ_KEYS = `
+  select p.key, p.click_id, p.by_page
+  from unnest($2::uuid[]) as t(key)
+  cross join lateral (select key, click_id, by_page from platform_visits where org_id = $1 and key = t.key limit 1) p`
+const MOVE_KEYS = `
+  update platform_visits p set click_id = t.click_id
+  from json_to_recordset($2) as t(key uuid, click_id uuid)
+  where p.org_id = $1 and p.key = t.key`
+
+const ADD_ALIASES = `
+  insert into click_aliases (org_id, id, click_id)
+  select $1::int, t.* from json_to_recordset($2) as t(id uuid, click_id uuid)
+  on conflict (org_id, id) do nothing`
+
+/** The click that each click is found to be, for those that are stored under another id. */
+type Joined = Map<Click, string>
+
+/**
+ * Stores the clicks of an organization, or finds the click that they are; then `joined_to` of the click is set. `mayBeStored`: an earlier try may have
+ * stored them, or their ids were handed out while they were in the journal; an id that was handed out leads to the click it is found to be.
+ * @throws the database's error; then nothing of this try is stored, or that is unknown.
+ */
+export async function storeVisits(
+  pool: pg.Pool,
+  org_id: number,
+  clicks: readonly Click[],
+  mayBeStored: boolean,
+): Promise<void> {
+  if (!mayBeStored && (await storeNew(pool, org_id, clicks))) return
+  const joined: Joined = new Map()
+  await onConnection(pool, client => storeOrJoin(client, org_id, clicks, { joined, mayBeStored }))
+  for (const [click, click_id] of joined) click.joined_to = click_id
+}
+
+/** Stores clicks of which none is there yet, in one round trip. Returns false if one of their keys is taken; then nothing is stored. */
+async function storeNew(pool: pg.Pool, org_id: number, clicks: readonly Click[]): Promise<boolean> {
+  const keys = keysOf(clicks)
+  const claims = keyRows(keys)
+  // Two of them may be one click.
+  if (claims.length < [...keys.values()].flat().length) return false
+  const client = await pool.connect()
+  try {
+    await flight(client, {
+      begin: ask('begin'),
+      tokens: onRows(ADD_TOKENS, org_id, tokenRows(clicks)),
+      keys: onRows(ADD_KEYS, org_id, claims),
+      clicks: ask(INSERT, [clicksLiteral(clicks)]),
+      ...sheetsOf(clicks),
+      commit: ask('commit'),
+    })
+    client.release()
+    return true
+  } catch (error) {
+    const isRolledBack = isTaken(error) && (await client.query('rollback').then(Boolean, () => false))
+    client.release(!isRolledBack)
+    if (isRolledBack) return false
+    throw error
+  }
+}
+
+async function storeOrJoin(
+  client: pg.PoolClient,
+  org_id: number,
+  clicks: readonly Click[],
+  { joined, mayBeStored }: { joined: Joined; mayBeStored: boolean },
+): Promise<void> {
+  await joinByToken(client, org_id, clicks, joined)
+  const moved = await joinByPlatform(client, org_id, clicks, joined)
+  const own = clicks.filter(click => !joined.has(click))
+  const aliases = mayBeStored ? [...joined].map(([{ id }, click_id]) => ({ id, click_id })) : []
+  const { stored } = await flight(client, {
+    tokens: onRows(MOVE_TOKENS, org_id, moved.tokens),
+    keys: onRows(MOVE_KEYS, org_id, moved.keys),
+    aliases: onRows(ADD_ALIASES, org_id, aliases),
+    stored: own.length === 0 ? undefined : ask<{ id: string }>(INSERT_ABSENT, [clicksLiteral(own)]),
+  })
+  const ids = new Set(stored.map(({ id }) => id))
+  await flight(client, { ...sheetsOf(own.filter(({ id }) => ids.has(id))), commit: ask('commit') })
+}
+
+const onRows = <Row = never>(text: string, org_id: number, rows: readonly object[]) =>
+  rows.length === 0 ? undefined : ask<Row>(text, [org_id, JSON.stringify(rows)])
+
+const nameOf = ({ token, campaign_id }: { token: string; campaign_id: string | null }) => `${token} ${campaign_id}`
+
+/** In a fixed order, so that two transactions never wait for each other. */
+function tokenRows(clicks: readonly Click[]) {
+  const rows = clicks.flatMap(({ id: click_id, campaign_id, visit }) =>
+    visit === undefined ? [] : [{ campaign_id, click_id, ...visit }],
+  )
+  return rows.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+}
+
+/** Begins the transaction, and claims the page tokens. */
+async function joinByToken(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
+  const rows = tokenRows(clicks)
+  const { held } = await flight(client, {
+    begin: ask('begin'),
+    claimed: onRows(CLAIM_TOKENS, org_id, rows),
+    held: onRows<{ token: string; campaign_id: string; click_id: string }>(READ_TOKENS, org_id, rows),
+  })
+  const holders = new Map(held.map(row => [nameOf(row), row.click_id]))
+  for (const click of clicks) {
+    const { visit, campaign_id, id } = click
+    const holder = visit === undefined ? undefined : holders.get(nameOf({ token: visit.token, campaign_id }))
+    if (holder !== undefined && holder !== id) joined.set(click, holder)
+  }
+}
+
+type HeldKey = { readonly key: string; readonly click_id: string; readonly by_page: boolean }
+type KeysOfClicks = ReadonlyMap<Click, readonly string[]>
+
+const keysOf = (clicks: readonly Click[]): KeysOfClicks => new Map(clicks.map(click => [click, platformKeys(click)]))
+
+/** A claim of each key by its first click, in a fixed order. */
+function keyRows(keys: KeysOfClicks): (HeldKey & { made_at: string })[] {
+  const claims = new Map<string, HeldKey & { made_at: string }>()
+  for (const [{ id: click_id, way, visit }, own] of keys) {
+    const made_at = visit?.received_at ?? new Date(timeOfId(click_id)).toISOString()
+    for (const key of own) if (!claims.has(key)) claims.set(key, { key, click_id, by_page: way !== null, made_at })
+  }
+  return [...claims.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+/** Claims the ad platforms' click ids. A redirect and a page visit with the same one are the click that claimed it first. */
+async function joinByPlatform(client: pg.PoolClient, org_id: number, clicks: readonly Click[], joined: Joined) {
+  const moved: { tokens: object[]; keys: object[] } = { tokens: [], keys: [] }
+  const ofClicks = keysOf(clicks.filter(click => !joined.has(click)))
+  const claims = keyRows(ofClicks)
+  if (claims.length === 0) return moved
+  const { held } = await flight(client, {
+    claimed: onRows(CLAIM_KEYS, org_id, claims),
+    held: ask<HeldKey>(READ_KEYS, [org_id, claims.map(({ key }) => key)]),
+  })
+  const holders = new Map(held.map(row => [row.key, row]))
+  for (const [click, keys] of ofClicks) {
+    const other = keys
+      .map(key => holders.get(key))
+      .find(one => one !== undefined && one.click_id !== click.id && one.by_page !== (click.way !== null))
+    if (other === undefined) continue
+    joined.set(click, other.click_id)
+    const { campaign_id, visit } = click
+    if (visit !== undefined) moved.tokens.push({ token: visit.token, campaign_id, click_id: other.click_id })
+    for (const key of keys)
+      if (holders.get(key)?.click_id === click.id) moved.keys.push({ key, click_id: other.click_id })
+  }
+  return moved
+}
+
+/** The statements that count the clicks, in the transaction that stores them. */
+function sheetsOf(clicks: readonly Click[]) {
+  const [counters, sheet] = [new DeltaSheet(), new ClickSheet()]
+  for (const click of clicks) {
+    const { org_id, id, way, tracked } = click
+    if (tracked)
+      counters.add(org_id, cellOf(click), { clicks: 1, ...(way === null ? {} : { landed: 1 }), ...costsOf(click) })
+    sheet.addNew(org_id, click)
+    if (way !== null) sheet.addChange(org_id, id, stateOf(click, CLICKED), stateOf(click, PAGE_STAGES))
+  }
+  const [deltas, born, shared] = [counters.statement(), sheet.statement(), sharedStatement(clicks)]
+  return {
+    deltas: deltas && ask(deltas.text, deltas.values),
+    born: born && ask(born.text, born.values),
+    shared: shared && ask(shared.text, shared.values),
+  }
+}
+
+const stateOf = ({ tracked, bot_id, cost_counts }: Click, stages: number): ClickState => ({
+  stages,
+  tracked,
+  bot_id,
+  revenue: null,
+  cost_counts,
+  approved: null,
+  pending: null,
+  rejected: null,
+  revenue_pending: null,
+  conversions: null,
+})

@@ -1,0 +1,463 @@
+// AI hosts connected by OAuth: the flow, each attack on it, and the key behind a connection.
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import {
+  Client,
+  type OAuthClientInformationMixed,
+  type OAuthClientProvider,
+  type OAuthTokens,
+  StreamableHTTPClientTransport,
+  UnauthorizedError,
+} from '@modelcontextprotocol/client'
+import { ORIGIN, seedKey, startHouse, type TestHouse, useHouse } from '../../../tests/support/house.ts'
+import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { messageFor, type ToolMessage } from '../../../tests/support/tools.ts'
+import { findClient } from './clients.ts'
+
+type Body = Record<string, unknown>
+const RESOURCE = `${ORIGIN}/mcp`
+const REDIRECT = 'https://host.example/callback'
+const HOST = { host: new URL(ORIGIN).host }
+
+let house: TestHouse
+let owner: SignedIn
+before(async () => {
+  house = await useHouse()
+  owner = await seedSignedIn(house)
+})
+after(() => house.end())
+
+let networks = 0
+const register = async (redirect_uris = [REDIRECT], more: Body = {}) =>
+  house.call('POST', '/oauth/register', {
+    payload: JSON.stringify({ client_name: 'Claude', redirect_uris, ...more }),
+    headers: HOST,
+    // Registrations are limited by network.
+    from: `100.64.${(networks += 1)}.1`,
+  })
+
+const form = (path: string, fields: Record<string, string>) =>
+  house.call('POST', path, {
+    payload: new URLSearchParams(fields).toString(),
+    headers: { ...HOST, 'content-type': 'application/x-www-form-urlencoded' },
+  })
+
+const newVerifier = () => randomBytes(32).toString('base64url')
+const challengeOf = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
+
+type Asked = { client_id: string; verifier: string; request: Record<string, string> }
+
+async function asked(changes: Record<string, string | undefined> = {}): Promise<Asked> {
+  const verifier = newVerifier()
+  const client_id = String((await register()).data()['client_id'])
+  const request = {
+    client_id,
+    redirect_uri: REDIRECT,
+    response_type: 'code',
+    code_challenge: challengeOf(verifier),
+    code_challenge_method: 'S256',
+    resource: RESOURCE,
+    state: 'xyz',
+    ...changes,
+  }
+  const sent = Object.entries(request).filter((one): one is [string, string] => one[1] !== undefined)
+  return { client_id, verifier, request: Object.fromEntries(sent) }
+}
+
+const grantOf = (person: SignedIn, rights: Body = { read: ['clicks'], write: ['offers'] }) => ({
+  organization_id: person.organization_id,
+  read: [],
+  write: [],
+  delete: [],
+  ...rights,
+})
+
+const consent = (request: Body, person = owner, grant: Body = grantOf(person), more: Body = {}) =>
+  house.call('POST', '/api/connections', { ...person, body: { request, grant, ...more } })
+
+const codeIn = (redirect: unknown) => new URL(String(redirect)).searchParams.get('code') ?? ''
+
+const exchange = ({ client_id, verifier }: Asked, code: string, changes: Record<string, string> = {}) =>
+  form('/oauth/token', {
+    grant_type: 'authorization_code',
+    code,
+    client_id,
+    code_verifier: verifier,
+    redirect_uri: REDIRECT,
+    resource: RESOURCE,
+    ...changes,
+  })
+
+const renew = (client_id: string, refresh_token: unknown, changes: Record<string, string> = {}) =>
+  form('/oauth/token', {
+    grant_type: 'refresh_token',
+    refresh_token: String(refresh_token),
+    client_id,
+    resource: RESOURCE,
+    ...changes,
+  })
+
+/** A connected host: its key, client and tokens. */
+async function connected(grant?: Body) {
+  const ask = await asked()
+  const answer = (await consent(ask.request, owner, grant ?? grantOf(owner))).data()
+  const tokens = (await exchange(ask, codeIn(answer['redirect']))).data()
+  return { ...ask, key_id: String(answer['key_id']), redirect: String(answer['redirect']), tokens }
+}
+
+const call = (sent: unknown, method: string, params?: Body) => {
+  const token = sent as string | undefined
+  const { headers, body } = messageFor(method, params)
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  return house.call('POST', '/mcp', { body, headers: { ...HOST, ...headers, ...authorization } })
+}
+const createOffer = (token: unknown) =>
+  call(token, 'tools/call', {
+    name: 'service_create_offer',
+    arguments: { name: 'By host', url: 'https://o.example/' },
+  })
+
+const metadataOf = (path: string, headers: Record<string, string> = HOST) =>
+  house.call('GET', `/.well-known/${path}`, { headers })
+
+describe('a host without a token', () => {
+  test('is told where to begin, and the metadata leads it to the endpoints', async () => {
+    const refused = await call(undefined, 'tools/list')
+    assert.equal(refused.statusCode, 401)
+    assert.equal(
+      refused.headers['www-authenticate'],
+      `Bearer resource_metadata="${ORIGIN}/.well-known/oauth-protected-resource/mcp"`,
+    )
+    assert.equal(refused.json<ToolMessage>().error?.code, -32001)
+    const resource = (await metadataOf('oauth-protected-resource/mcp')).data()
+    assert.deepEqual([resource['resource'], resource['authorization_servers']], [RESOURCE, [ORIGIN]])
+    const server = (await metadataOf('oauth-authorization-server')).data()
+    assert.deepEqual(
+      [server['issuer'], server['code_challenge_methods_supported'], server['registration_endpoint']],
+      [ORIGIN, ['S256'], `${ORIGIN}/oauth/register`],
+    )
+    assert.equal((await metadataOf('oauth-protected-resource')).statusCode, 404)
+    assert.equal((await metadataOf('oauth-protected-resource/api/mcp')).statusCode, 404)
+  })
+
+  test('with an unknown token or a key gets no further', async () => {
+    const { secret } = await seedKey(house.database, owner, { rights: ['offers'] })
+    for (const token of ['nonsense', secret, 'sluice_at_x']) {
+      const refused = await call(token, 'tools/list')
+      assert.equal(refused.statusCode, 401)
+      assert.match(String(refused.headers['www-authenticate']), /, error="invalid_token"$/)
+    }
+    const byKey = await house.call('POST', '/mcp', { key: secret, ...messageFor('tools/list') })
+    assert.equal(byKey.statusCode, 401)
+  })
+
+  test('is told nothing at the key endpoint, which stays as it was', async () => {
+    const { headers, body } = messageFor('tools/list')
+    const refused = await house.call('POST', '/api/mcp', { body, headers })
+    assert.equal(refused.statusCode, 401)
+    assert.equal(refused.headers['www-authenticate'], undefined)
+    const { tokens } = await connected()
+    const authorization = `Bearer ${String(tokens['access_token'])}`
+    const byToken = await house.call('POST', '/api/mcp', { body, headers: { ...headers, authorization } })
+    assert.equal(byToken.statusCode, 401)
+  })
+})
+
+describe('a connection', () => {
+  test('calls tools with the rights of its consent, and no others', async () => {
+    const { tokens } = await connected()
+    const list = (await call(tokens['access_token'], 'tools/list')).json<ToolMessage>()
+    assert.equal((list.result?.['tools'] as unknown[] | undefined)?.length, 25)
+    const made = (await createOffer(tokens['access_token'])).json<ToolMessage>().result?.['structuredContent'] as Body
+    assert.equal((await house.call('GET', `/api/offers/${String(made['id'])}`, owner)).data()['name'], 'By host')
+    const denied = (
+      await call(tokens['access_token'], 'tools/call', { name: 'service_get_report', arguments: { dimension: 'day' } })
+    ).json<ToolMessage>()
+    assert.equal((denied.result?.['structuredContent'] as Body | undefined)?.['code'], 'api_key_read_not_granted')
+  })
+
+  test('is a key in the list, with its host, and a revocation holds at the next call', async () => {
+    const { key_id, client_id, tokens } = await connected()
+    const keys = (await house.call('GET', '/api/api-keys', owner)).data()['data'] as Body[]
+    const listed = keys.find(({ id }) => id === key_id)
+    assert.deepEqual([listed?.['name'], listed?.['kind']], ['Claude', 'connection'])
+    assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
+    await house.call('PATCH', `/api/api-keys/${key_id}`, { ...owner, body: { enabled: false } })
+    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
+    assert.equal((await renew(client_id, tokens['refresh_token'])).statusCode, 400)
+    await house.call('PATCH', `/api/api-keys/${key_id}`, { ...owner, body: { enabled: true } })
+    assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
+    await house.call('DELETE', `/api/api-keys/${key_id}`, owner)
+    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
+  })
+
+  test('gets the code at its registered address, with state and issuer', async () => {
+    const url = new URL((await connected()).redirect)
+    assert.equal(url.origin + url.pathname, REDIRECT)
+    assert.deepEqual([url.searchParams.get('state'), url.searchParams.get('iss')], ['xyz', ORIGIN])
+  })
+
+  test('needs what a grant needs: DELETE typed, a workspace of the person, the Origin of the dashboard', async () => {
+    const ask = await asked()
+    const rights = grantOf(owner, { delete: ['offers:delete'] })
+    const count = async () => ((await house.call('GET', '/api/api-keys', owner)).data()['data'] as unknown[]).length
+    const before = await count()
+    const unconfirmed = await consent(ask.request, owner, rights)
+    assert.deepEqual([unconfirmed.statusCode, unconfirmed.data()['code']], [400, 'delete_confirmation_required'])
+    const other = await seedSignedIn(house)
+    assert.equal((await consent(ask.request, owner, grantOf(other))).statusCode, 403)
+    const body = { request: ask.request, grant: grantOf(owner) }
+    const { cookie } = owner
+    for (const origin of [undefined, 'https://evil.example']) {
+      const headers = { cookie: cookie ?? '', ...(origin === undefined ? {} : { origin }) }
+      assert.equal((await house.call('POST', '/api/connections', { body, headers })).statusCode, 403)
+    }
+    assert.equal((await house.call('POST', '/api/connections', { body, headers: { origin: ORIGIN } })).statusCode, 401)
+    assert.equal(await count(), before)
+    assert.equal((await consent(ask.request, owner, { ...rights, confirmation: 'DELETE' })).statusCode, 201)
+  })
+})
+
+describe('an attack', () => {
+  test('by a code that is used twice ends the connection', async () => {
+    const ask = await asked()
+    const code = codeIn((await consent(ask.request)).data()['redirect'])
+    const tokens = (await exchange(ask, code)).data()
+    assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
+    assert.equal((await exchange(ask, code)).data()['error'], 'invalid_grant')
+    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
+    assert.equal((await renew(ask.client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
+  })
+
+  test('by a stolen code without its verifier, of another client or address, gets nothing', async () => {
+    const other = await asked()
+    for (const changes of [
+      { code_verifier: newVerifier() },
+      { code_verifier: '' },
+      { client_id: other.client_id },
+      { redirect_uri: 'https://evil.example/callback' },
+    ]) {
+      const ask = await asked()
+      const code = codeIn((await consent(ask.request)).data()['redirect'])
+      assert.equal((await exchange(ask, code, changes)).data()['error'], 'invalid_grant')
+    }
+  })
+
+  test('by leaving PKCE out or weakening it is refused before consent and never redirected', async () => {
+    for (const changes of [
+      { code_challenge: undefined },
+      { code_challenge_method: undefined },
+      { code_challenge_method: 'plain' },
+      { code_challenge: 'short' },
+      { response_type: 'token' },
+      { resource: undefined },
+      { resource: 'https://other.example/mcp' },
+      { resource: `${ORIGIN}/api/mcp` },
+    ]) {
+      const { request } = await asked(changes)
+      const shown = await house.call(
+        'GET',
+        `/api/connections/request?${new URLSearchParams(request).toString()}`,
+        owner,
+      )
+      assert.deepEqual([shown.statusCode, shown.data()['code']], [400, 'connection_request_invalid'])
+      assert.equal((await consent(request)).data()['code'], 'connection_request_invalid')
+    }
+  })
+
+  test('by another address than the registered one is refused, and never redirected', async () => {
+    for (const redirect_uri of [
+      'https://evil.example/callback',
+      `${REDIRECT}/../evil`,
+      `${REDIRECT}?x=1`,
+      'https://host.example:444/callback',
+      'https://host.example.evil.example/callback',
+      'http://host.example/callback',
+    ]) {
+      const { request } = await asked({ redirect_uri })
+      const shown = await house.call(
+        'GET',
+        `/api/connections/request?${new URLSearchParams(request).toString()}`,
+        owner,
+      )
+      assert.deepEqual([shown.statusCode, shown.data()['code']], [400, 'connection_redirect_unknown'])
+      assert.equal((await consent(request)).data()['code'], 'connection_redirect_unknown')
+    }
+    const forgotten = await asked({ client_id: 'host_unknown' })
+    assert.equal((await consent(forgotten.request)).data()['code'], 'connection_client_unknown')
+  })
+
+  test('by addresses that are no place for a code is refused at the registration', async () => {
+    for (const bad of [
+      'http://host.example/callback',
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'https://user:pass@host.example/',
+      'https://host.example/#x',
+      '/callback',
+    ])
+      assert.equal((await register([bad])).data()['error'], 'invalid_redirect_uri', bad)
+    assert.equal((await register(['http://127.0.0.1:1/cb', 'http://localhost/cb'])).statusCode, 201)
+  })
+
+  test('by a refresh token that is used twice ends the connection, also in a race', async () => {
+    const { client_id, tokens } = await connected()
+    const next = (await renew(client_id, tokens['refresh_token'])).data()
+    assert.equal((await createOffer(next['access_token'])).statusCode, 200)
+    assert.equal((await renew(client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
+    assert.equal((await createOffer(next['access_token'])).statusCode, 401)
+    assert.equal((await renew(client_id, next['refresh_token'])).data()['error'], 'invalid_grant')
+    const raced = await connected()
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => renew(raced.client_id, raced.tokens['refresh_token'])),
+    )
+    assert.ok(answers.filter(({ statusCode }) => statusCode === 200).length <= 1)
+    for (const answer of answers.filter(({ statusCode }) => statusCode === 200))
+      assert.equal((await createOffer(answer.data()['access_token'])).statusCode, 401)
+  })
+
+  test('by a token for another resource, of another client or in another role gets nothing', async () => {
+    const { client_id, tokens } = await connected()
+    const other = await asked()
+    const wrong = await renew(client_id, tokens['refresh_token'], { resource: 'https://other.example/mcp' })
+    assert.equal(wrong.data()['error'], 'invalid_target')
+    assert.equal((await renew(other.client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
+    assert.equal((await renew(client_id, tokens['access_token'])).data()['error'], 'invalid_grant')
+    assert.equal((await createOffer(tokens['refresh_token'])).statusCode, 401)
+    // None of these used the refresh token up.
+    assert.equal((await renew(client_id, tokens['refresh_token'])).statusCode, 200)
+  })
+
+  test('by asking a second time under a known client still needs a consent of its own', async () => {
+    const first = await connected()
+    const verifier = newVerifier()
+    const request = { ...first.request, code_challenge: challengeOf(verifier) }
+    const second = (await consent(request)).data()
+    assert.notEqual(second['key_id'], first.key_id)
+    const tokens = (await exchange({ ...first, verifier }, codeIn(second['redirect']))).data()
+    await house.call('DELETE', `/api/api-keys/${String(second['key_id'])}`, owner)
+    assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
+    assert.equal((await createOffer(first.tokens['access_token'])).statusCode, 200)
+  })
+
+  test('by a frame around the consent page is refused by its headers', async () => {
+    const page = await house.call('GET', '/connect?client_id=x', { headers: HOST })
+    assert.match(String(page.headers['content-security-policy']), /frame-ancestors 'none'/)
+  })
+
+  test('by a document at a private address, by http or with a redirect reads nothing', async t => {
+    const strict = await startHouse({ ALLOW_PRIVATE_TARGETS: 'false' })
+    t.after(() => strict.end())
+    const { db, config } = strict.ground
+    for (const id of [
+      'https://127.0.0.1/client.json',
+      'https://localhost/client.json',
+      'https://169.254.169.254/latest/meta-data',
+      'https://[::1]/client.json',
+      'https://10.0.0.1/client.json',
+      'http://host.example/client.json',
+      'https://user@host.example/client.json',
+      'https://host.example/',
+      'https://host.example/client.json#x',
+    ])
+      assert.equal(await findClient(db, config, id), undefined, id)
+  })
+})
+
+test('revoking a token ends the connection of its own client only', async () => {
+  const { client_id, tokens } = await connected()
+  const other = await asked()
+  const token = String(tokens['refresh_token'])
+  assert.equal((await form('/oauth/revoke', { token, client_id: other.client_id })).statusCode, 200)
+  assert.equal((await createOffer(tokens['access_token'])).statusCode, 200)
+  assert.equal((await form('/oauth/revoke', { token, client_id })).statusCode, 200)
+  assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
+})
+
+test('on other names nothing tells that connections exist', async t => {
+  const named = await startHouse({ BASE_URL: 'https://sluice.example' })
+  t.after(() => named.end())
+  const headers = { host: 'clicks.example' }
+  for (const path of ['oauth-protected-resource/mcp', 'oauth-authorization-server'])
+    assert.equal((await named.call('GET', `/.well-known/${path}`, { headers })).statusCode, 404)
+  const { headers: sent, body } = messageFor('tools/list')
+  const refused = await named.call('POST', '/mcp', { body, headers: { ...sent, ...headers } })
+  assert.deepEqual([refused.statusCode, refused.headers['www-authenticate']], [404, undefined])
+})
+
+test('registrations from one network are limited', async () => {
+  const statuses: number[] = []
+  for (let count = 0; count < 21; count += 1) {
+    const payload = JSON.stringify({ redirect_uris: [REDIRECT] })
+    statuses.push(
+      (await house.call('POST', '/oauth/register', { payload, headers: HOST, from: '198.51.100.7' })).statusCode,
+    )
+  }
+  assert.deepEqual([statuses.filter(status => status === 201).length, statuses.at(-1)], [20, 429])
+})
+
+test("a client of the protocol's own SDK goes from the address alone to a tool call, and renews its token", async () => {
+  const calls: string[] = []
+  const fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    const method = (init.method ?? 'GET') as 'GET' | 'POST'
+    calls.push(`${method} ${url.pathname}`)
+    const headers = Object.fromEntries(new Headers(init.headers).entries())
+    const payload =
+      init.body === undefined || init.body === null ? {} : { payload: await new Response(init.body).text() }
+    const from = '100.65.0.1'
+    const reply = await house.call(method, url.pathname + url.search, {
+      headers: { ...HOST, ...headers },
+      from,
+      ...payload,
+    })
+    const answered = new Headers()
+    for (const [name, value] of Object.entries(reply.headers))
+      if (value !== undefined) answered.set(name, String(value))
+    const hasBody = ![202, 204].includes(reply.statusCode)
+    return new Response(hasBody ? reply.body : null, { status: reply.statusCode, headers: answered })
+  }
+  const kept: { client?: OAuthClientInformationMixed; tokens?: OAuthTokens; verifier?: string; asked?: URL } = {}
+  const provider: OAuthClientProvider = {
+    redirectUrl: 'http://localhost:3118/callback',
+    clientMetadata: { client_name: 'SDK', redirect_uris: ['http://localhost:3118/callback'] },
+    clientInformation: () => kept.client,
+    saveClientInformation: client => void (kept.client = client),
+    tokens: () => kept.tokens,
+    saveTokens: tokens => void (kept.tokens = tokens),
+    redirectToAuthorization: url => void (kept.asked = url),
+    saveCodeVerifier: verifier => void (kept.verifier = verifier),
+    codeVerifier: () => kept.verifier ?? '',
+  }
+  const open = () => new StreamableHTTPClientTransport(new URL(RESOURCE), { authProvider: provider, fetch })
+  const waiting = open()
+  await assert.rejects(new Client({ name: 'sdk', version: '1' }).connect(waiting), UnauthorizedError)
+  const { asked } = kept
+  assert.equal(`${asked?.origin}${asked?.pathname}`, `${ORIGIN}/oauth/authorize`)
+  const led = await house.call('GET', `/oauth/authorize${asked?.search}`, { headers: HOST })
+  const packed = new URL(String(led.headers.location)).searchParams.get('request') ?? ''
+  assert.equal(`?${Buffer.from(packed, 'base64url').toString()}`, asked?.search)
+  const request = Object.fromEntries(asked?.searchParams ?? [])
+  const shown = await house.call('GET', `/api/connections/request${asked?.search}`, owner)
+  assert.deepEqual(
+    [shown.data()['host_name'], shown.data()['redirect_host'], shown.data()['is_local']],
+    ['SDK', 'localhost:3118', true],
+  )
+  const { redirect } = (await consent(request)).data()
+  await waiting.finishAuth(new URL(String(redirect)).searchParams)
+  const client = new Client({ name: 'sdk', version: '1' })
+  await client.connect(open())
+  assert.equal((await client.listTools()).tools.length, 25)
+  const made = await client.callTool({
+    name: 'service_create_offer',
+    arguments: { name: 'SDK', url: 'https://o.example/' },
+  })
+  assert.equal(made.isError, undefined)
+  const first = kept.tokens
+  kept.tokens = { ...(first as OAuthTokens), access_token: 'expired' }
+  assert.equal((await client.listTools()).tools.length, 25)
+  assert.notEqual(kept.tokens.refresh_token, first?.refresh_token)
+  await client.close()
+  assert.ok(calls.includes('POST /oauth/register') && calls.includes('GET /.well-known/oauth-protected-resource/mcp'))
+})

@@ -1,0 +1,16 @@
+/** Puts the history together for `house.ts`: what records the deeds of all rooms, and the endpoints that read the history and put changes back. */
+import { type Furnished, room } from '../../ground/room.ts'
+import * as api from './api.ts'
+import { historyDeeds } from './history.ts'
+import { openRecorder } from './recorder.ts'
+import { openSubjects } from './subjects.ts'
+import { openVerdicts, undoDeed } from './undo.ts'
+
+/** `furnished` are the endpoints of all other rooms. */
+export function openHistory(furnished: readonly Furnished[]) {
+  const subjects = openSubjects(furnished)
+  const recorder = openRecorder(subjects)
+  const verdicts = openVerdicts(subjects)
+  const deeds = { ...historyDeeds(subjects.roleFor, verdicts), ...undoDeed(subjects, recorder, verdicts, furnished) }
+  return { recorder, rooms: room(api, deeds) }
+}

@@ -1,0 +1,33 @@
+/** Objects of the history that no endpoint answers with by their id: amounts of spend, own rates, subscribers. */
+import { sql } from 'kysely'
+import { toWireId } from '../../contract/ids.ts'
+import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
+import { cellOfName, readSpendSnapshot } from '../../money/ad-spend/history.ts'
+import type { Reading } from './reading.ts'
+
+/** The object as it is in the transaction; undefined if there is none. */
+export async function readOther(reading: Reading, object: HistoryObject): Promise<ObjectSnapshot | undefined> {
+  if (object.kind === 'ad_spend')
+    return await readSpendSnapshot(reading.db, reading.org_id, {
+      campaign_id: object.id ?? '',
+      ...cellOfName(object.name ?? ''),
+    })
+  if (object.kind === 'rate') return await readRate(reading, object)
+  return await readSubscriber(reading, object)
+}
+
+const snapshot = (name: string, fields: ObjectFields): ObjectSnapshot => ({ name, fields, secrets: {}, only_for: null })
+
+/** The own rate of the currency that was saved last. */
+async function readRate({ db, org_id }: Reading, { name = '' }: HistoryObject): Promise<ObjectSnapshot | undefined> {
+  const { rows } = await sql<ObjectFields>`
+    select from_day, usd_per_unit, note from org_rates where org_id = ${org_id} and currency = ${name}
+    order by created_at desc, id desc limit 1`.execute(db)
+  return rows[0] === undefined ? undefined : snapshot(name, rows[0])
+}
+
+/** Only that there is such a subscriber: a person who is forgotten must be forgotten here too. */
+async function readSubscriber({ db, org_id }: Reading, { id }: HistoryObject): Promise<ObjectSnapshot | undefined> {
+  const { rows } = await sql`select 1 from subscribers where org_id = ${org_id} and id = ${id}`.execute(db)
+  return rows.length === 0 ? undefined : snapshot(toWireId(id ?? ''), {})
+}

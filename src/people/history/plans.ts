@@ -1,0 +1,286 @@
+/**
+ * How a change is put back: the calls of ordinary endpoints that write its earlier values, or why there are none. Values are in the form of the API,
+ * and each endpoint reads them like any other body.
+ */
+import type { HistoryKind } from '../../contract/history.ts'
+import { toWireId } from '../../contract/ids.ts'
+import type { ObjectFields } from '../../ground/history/record.ts'
+import { cellOfName } from '../../money/ad-spend/history.ts'
+import type { StoredRow } from './rows.ts'
+
+/** A call of an endpoint, by its name. */
+export type PutBackCall = { readonly endpoint: string; readonly params?: ObjectFields; readonly body?: ObjectFields }
+
+/** What a call is made of: the fields to write, the object now, and the row. */
+type Restoring = { readonly wanted: ObjectFields; readonly now: ObjectFields; readonly row: StoredRow }
+
+/** The endpoint that writes some fields. */
+type Part = {
+  readonly endpoint: string
+  readonly fields: readonly string[]
+  readonly body: (of: Restoring) => ObjectFields
+  readonly params?: (of: Restoring) => ObjectFields
+}
+
+const words = (text: string): string[] => text.split(' ')
+const pick = (from: ObjectFields, names: readonly string[]): ObjectFields =>
+  Object.fromEntries(names.flatMap(name => (Object.hasOwn(from, name) ? [[name, from[name]]] : [])))
+
+/** Writes the sent fields and leaves the others. */
+const patch = (endpoint: string, names: string): Part => {
+  const fields = words(names)
+  return { endpoint, fields, body: ({ wanted }) => pick(wanted, fields) }
+}
+/** Replaces all of these fields. */
+const whole = (endpoint: string, names: string): Part => {
+  const fields = words(names)
+  return { endpoint, fields, body: ({ wanted, now }) => pick({ ...now, ...wanted }, fields) }
+}
+const custom = (endpoint: string, names: string, body: Part['body'], params?: Part['params']): Part => ({
+  endpoint,
+  fields: words(names),
+  body,
+  ...(params === undefined ? {} : { params }),
+})
+
+type Kept = 'subscriber' | 'ad_spend'
+/** The endpoints that write the fields of each kind. A field in none cannot be put back. */
+const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
+  campaign: [
+    patch(
+      'updateCampaign',
+      'name destination offer_id fallback_url ad_account_id traffic_source_id domain_id source strict_filter cost goal',
+    ),
+    patch('setCampaignStatus', 'status'),
+    patch('setCampaignHours', 'open_hours'),
+  ],
+  offer: [
+    whole('replaceOffer', 'name url payout payout_currency payout_types'),
+    patch('setOfferStatus', 'status'),
+    patch('setOfferHours', 'open_hours'),
+  ],
+  landing: [whole('replaceLanding', 'name url'), patch('setLandingStatus', 'status')],
+  funnel: [patch('updateFunnel', 'name landings offers')],
+  click_flow: [whole('replaceClickFlow', 'name graph'), patch('setClickFlowStatus', 'status')],
+  traffic_source: [patch('updateTrafficSource', 'name parameters cost_unit cost_currency')],
+  postback: [patch('updatePostbackRule', 'event_type url campaign_id on preset active once_per_person')],
+  network: [
+    patch(
+      'updateNetwork',
+      'name parameters statuses default_type unpaid_types currency convert amend hold_days ips active',
+    ),
+  ],
+  cap: [patch('updateCap', 'event_types limit period timezone then_offer_id when_unknown active')],
+  domain: [patch('updateDomain', 'https root unknown_path robots is_default')],
+  bot: [
+    patch(
+      'updateBot',
+      'relay_types guard_hook welcome opt_out_words keep_names accept_payments stars_rate send_per_second',
+    ),
+  ],
+  channel: [
+    patch(
+      'updateChannel',
+      'join_mode on_request approve_after_s request_message link_days pool_min shared_joins leave_event leave_window_h',
+    ),
+  ],
+  broadcast: [patch('updateBroadcast', 'name message audience starts_at window per_second paid on_unknown')],
+  ad_account: [
+    custom('updateAdAccount', 'name state settings event_map send_when restate', ({ wanted, now }) => ({
+      platform: now['platform'],
+      ...wanted,
+    })),
+  ],
+  spend_account: [patch('updateSpendAccount', 'name id_in level campaign_id state')],
+  spread: [],
+  rate: [
+    custom(
+      'setOwnRate',
+      'from_day usd_per_unit note',
+      ({ wanted, now }) => ({ ...now, ...wanted }),
+      ({ row }) => ({ currency: row.object_name }),
+    ),
+  ],
+  event: [
+    custom('reviseEvent', 'status amount', ({ wanted, now }) => {
+      const { status, amount } = { ...now, ...wanted }
+      return status === 'approved' || status === 'pending' ? { status, amount } : { status }
+    }),
+  ],
+  event_settings: [whole('replaceEventSettings', 'names goal')],
+  view: [patch('updateExploreView', 'name question screen is_shared is_start_page')],
+  organization: [
+    patch('updateOrganization', 'name timezone'),
+    custom('setReportingCurrency', 'reporting_currency', ({ wanted }) => ({
+      currency: wanted['reporting_currency'] ?? 'USD',
+    })),
+    custom('requireSecondFactor', 'requires_second_factor', ({ wanted }) => ({
+      required: wanted['requires_second_factor'],
+    })),
+  ],
+  member: [patch('setMemberRole', 'role')],
+  invitation: [],
+  api_key: [
+    patch('updateKey', 'expires_at'),
+    custom('updateKey', 'state', ({ wanted }) => ({ enabled: wanted['state'] === 'accepted' })),
+    custom('saveGrant', 'grant', ({ wanted }) => grantDraft(wanted['grant'] as Grant)),
+  ],
+  billing: [
+    patch('setPrice', 'price_per_person'),
+    patch('setHolding', 'hold_when_empty'),
+    patch('setLowBalance', 'low_balance_threshold'),
+  ],
+}
+
+type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
+
+const grantDraft = ({ organization, campaigns, ...rights }: Grant): ObjectFields => ({
+  ...rights,
+  organization_id: organization?.id,
+  campaigns: campaigns?.map(({ id }) => id) ?? null,
+})
+
+/** ObjectFields that change along with others and need no call of their own. */
+const FOLLOWING: Partial<Record<HistoryKind, readonly string[]>> = {
+  postback: words('switched_off_at switched_off_reason'),
+}
+
+/** The endpoint that puts back a creation: it archives, or deletes where the kind has no archive. */
+const UNMAKING: Partial<Record<HistoryKind, string>> = {
+  campaign: 'setCampaignStatus',
+  offer: 'setOfferStatus',
+  landing: 'setLandingStatus',
+  click_flow: 'setClickFlowStatus',
+  funnel: 'deleteFunnel',
+  traffic_source: 'deleteTrafficSource',
+  postback: 'deletePostbackRule',
+  network: 'deleteNetwork',
+  cap: 'deleteCap',
+  domain: 'deleteDomain',
+  bot: 'deleteBot',
+  channel: 'deleteChannel',
+  broadcast: 'deleteBroadcast',
+  ad_account: 'deleteAdAccount',
+  spend_account: 'deleteSpendAccount',
+  spread: 'takeBackSpread',
+  view: 'deleteExploreView',
+  member: 'deleteMember',
+  invitation: 'withdrawInvitation',
+  api_key: 'revokeKey',
+}
+
+/** Why a deletion stays one. Kinds that are not here are restored. */
+const GONE: Partial<Record<HistoryKind, string>> = {
+  campaign: 'the address of a deleted campaign was given away in ads: create another one',
+  domain: 'the name of a deleted domain is free for others: add the domain again',
+  network: 'the postback URLs of a deleted network no longer work: create the network again',
+  bot: 'the token and the webhook of a deleted bot were given back: add the bot again',
+  channel: 'the links of a deleted channel were given up: add the channel again',
+  ad_account: 'the credentials of a deleted account were destroyed: connect the account again',
+  spend_account: 'the token of a deleted account was destroyed: connect the account again',
+  subscriber: 'a person who was forgotten stays forgotten',
+  member: 'only the person themselves can join again: invite them',
+  invitation: 'the links of a withdrawn invitation no longer work: invite again',
+  api_key: 'revoking a key is final: create another key',
+  organization: 'an owner restores a deleted workspace on its own page',
+}
+
+/** Kinds whose deletion is taken back by their room, with the same id. */
+export const RESTORABLE: ReadonlySet<HistoryKind> = new Set([
+  'offer',
+  'landing',
+  'funnel',
+  'click_flow',
+  'traffic_source',
+  'cap',
+  'postback',
+])
+
+/** Why the change can never be put back; undefined if it can. */
+export function whyNever({ kind, change, fields }: StoredRow): string | undefined {
+  const secrets = fields.flatMap(field => ('is_secret' in field ? [field.name] : []))
+  if (kind === 'subscriber') return GONE.subscriber
+  if (change === 'deleted') return GONE[kind]
+  if (change === 'created')
+    return UNMAKING[kind] !== undefined || kind === 'ad_spend' || kind === 'rate' ? undefined : 'it cannot be unmade'
+  if (secrets.length > 0) return `the history holds no secrets, so ${secrets.join(', ')} cannot be put back`
+  if (kind === 'ad_spend') return undefined
+  const was = (name: string) => fields.find(field => field.name === name)
+  const version = was('published_version')
+  if (kind === 'click_flow' && version !== undefined && 'before' in version)
+    return version.before === null ? 'a version that was published stays published: pause the click flow' : undefined
+  const known = [...PARTS[kind].flatMap(part => part.fields), ...(FOLLOWING[kind] ?? [])]
+  const unknown = fields.filter(({ name }) => !known.includes(name)).map(({ name }) => name)
+  if (unknown.length > 0) return `${unknown.join(', ')} cannot be put back: ${UNWRITABLE[kind] ?? 'Sluice sets it'}`
+  return undefined
+}
+
+const UNWRITABLE: Partial<Record<HistoryKind, string>> = {
+  billing: 'entries of the ledger stay, so enter an adjustment',
+  broadcast: 'messages may have been sent',
+  bot: 'set it on the page of the bot, because Telegram is asked for it',
+  cap: 'a cap that was opened again stays open until its period ends',
+}
+
+/** The calls that put the change back. `now` is the object as it is; for a deleted one, as it was. Only for rows without `whyNever`. */
+export function callsFor(row: StoredRow, now: ObjectFields): PutBackCall[] {
+  const { kind, change, object_id, object_name, fields } = row
+  const params = object_id === null ? {} : { id: toWireId(object_id) }
+  const wanted = Object.fromEntries(fields.flatMap(field => ('before' in field ? [[field.name, field.before]] : [])))
+  if (kind === 'ad_spend') return [spendCall(params.id ?? '', object_name, wanted)]
+  if (kind === 'rate' && change === 'created')
+    return [
+      {
+        endpoint: 'setOwnRate',
+        params: { currency: object_name },
+        body: { from_day: now['from_day'], usd_per_unit: null },
+      },
+    ]
+  if (change === 'created') {
+    const endpoint = UNMAKING[kind] ?? ''
+    return [{ endpoint, params, ...(endpoint.startsWith('set') ? { body: { status: 'archived' } } : {}) }]
+  }
+  if (change === 'deleted') return [makeAgain(kind, wanted)]
+  const restoring: Restoring = { wanted, now, row }
+  if (kind === 'click_flow' && 'published_version' in wanted) return publishAgain(params, restoring)
+  if (kind === 'api_key' && wanted['grant'] === null) return [{ endpoint: 'revokeGrant', params }]
+  return PARTS[kind as Exclude<HistoryKind, Kept>].flatMap(part => {
+    const own = pick(wanted, part.fields)
+    if (Object.keys(own).length === 0) return []
+    const of = { ...restoring, wanted: own }
+    return [{ endpoint: part.endpoint, params: part.params?.(of) ?? params, body: part.body(of) }]
+  })
+}
+
+function spendCall(campaign_id: string, name: string, { amount, original }: ObjectFields): PutBackCall {
+  const { day, sub1 } = cellOfName(name)
+  const { original_amount, currency } = (original ?? {}) as { original_amount?: string; currency?: string }
+  const sent = original == null ? { amount } : { amount: original_amount, currency }
+  return { endpoint: 'recordAdSpend', body: { campaign_id, day, sub1, ...sent, amount: sent.amount ?? null } }
+}
+
+/** Publishes an earlier version again as the newest one, and leaves the draft as it is. */
+function publishAgain(params: ObjectFields, { wanted, now }: Restoring): PutBackCall[] {
+  const version = String(wanted['published_version'])
+  const status = wanted['status']
+  return [
+    { endpoint: 'restoreClickFlowVersion', params: { ...params, version } },
+    { endpoint: 'publishClickFlow', params },
+    { endpoint: 'replaceClickFlow', params, body: pick(now, ['name', 'graph']) },
+    ...(status === undefined ? [] : [{ endpoint: 'setClickFlowStatus', params, body: { status } }]),
+  ]
+}
+
+/** The call that makes a deleted object again, with a new id. */
+function makeAgain(kind: HistoryKind, was: ObjectFields): PutBackCall {
+  if (kind === 'view')
+    return { endpoint: 'createExploreView', body: pick(was, words('name question screen is_shared is_start_page')) }
+  if (kind === 'broadcast')
+    return {
+      endpoint: 'createBroadcast',
+      body: pick(was, words('bot_id name message audience starts_at window per_second paid on_unknown')),
+    }
+  const { original_amount: amount = was['amount'], currency } = (was['original'] ?? {}) as ObjectFields
+  const body = { ...pick(was, words('campaign_id from to sub1')), amount, currency, dry_run: false }
+  return { endpoint: 'spreadAdSpend', body }
+}
