@@ -13,7 +13,9 @@ import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
 async function inDatabase<T>(url: string, deed: (worker: pg.Pool, org_id: number) => Promise<T>): Promise<T> {
   const worker = new pg.Pool({ connectionString: url })
   try {
-    const { rows } = await worker.query<{ org_id: number }>('select org_id from organizations order by org_id limit 1')
+    const { rows } = await worker.query<{ org_id: number }>(
+      'select org_id from organizations order by created_at limit 1',
+    )
     return await deed(worker, rows[0]?.org_id ?? 0)
   } finally {
     await worker.end()

@@ -13,7 +13,8 @@ test('over the upgrade people stay signed in, and open invitations stay in the l
   const client = new pg.Client(fresh.connection)
   await client.connect()
   await client.query('drop schema public cascade; create schema public')
-  const isBefore = ({ number }: { number: number }) => number < 91
+  // All others, because the house needs the tables of its own version.
+  const isBefore = ({ name }: { name: string }) => !/hashed/.test(name)
   await migrate(client, listMigrations().filter(isBefore))
   const house = await openTestHouse(fresh.database, {})
   t.after(async () => {

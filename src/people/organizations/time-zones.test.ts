@@ -52,30 +52,35 @@ test('what is no zone is refused, for a workspace and for a person, and changes 
   assert.equal((await prefer(owner.cookie, 3)).statusCode, 400)
   assert.notEqual((await placeOf(owner)).name, 'x')
   assert.equal((await placeOf(owner)).timezone, 'UTC')
-  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null })
+  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null, is_operator: false })
 })
 
 test('a person chooses a zone and the columns of the report, which nobody else has', async () => {
   const owner = await seedSignedIn(house)
   const member = await seedSignedIn(house, { place: owner, role: 'member' })
-  const chosen = { timezone: 'America/Sao_Paulo', report_columns: null }
+  const chosen = { timezone: 'America/Sao_Paulo', report_columns: null, is_operator: false }
   assert.deepEqual((await prefer(member.cookie, 'America/Sao_Paulo')).data(), chosen)
   assert.deepEqual(await preferred(member.cookie), chosen)
-  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null })
+  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null, is_operator: false })
   assert.equal((await placeOf(member)).timezone, 'UTC')
   const report_columns = { columns: 'clicks,=Each', own: [['Each', 'revenue / clicks', 'money']] }
   const put = (body: object) => house.call('PUT', '/api/preferences', { cookie: member.cookie, body })
-  assert.deepEqual((await put({ timezone: null, report_columns })).data(), { timezone: null, report_columns })
+  assert.deepEqual((await put({ timezone: null, report_columns })).data(), {
+    timezone: null,
+    report_columns,
+    is_operator: false,
+  })
   // Who chooses a zone leaves the columns as they are.
-  assert.deepEqual((await prefer(member.cookie, null)).data(), { timezone: null, report_columns })
-  assert.deepEqual(await preferred(member.cookie), { timezone: null, report_columns })
-  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null })
+  assert.deepEqual((await prefer(member.cookie, null)).data(), { timezone: null, report_columns, is_operator: false })
+  assert.deepEqual(await preferred(member.cookie), { timezone: null, report_columns, is_operator: false })
+  assert.deepEqual(await preferred(owner.cookie), { timezone: null, report_columns: null, is_operator: false })
   const long = await put({ timezone: null, report_columns: { columns: 'x'.repeat(8192) } })
   assert.equal(long.statusCode, 400)
   assert.match(String(long.data()['error']), /^report_columns/)
   assert.deepEqual((await put({ timezone: null, report_columns: null })).data(), {
     timezone: null,
     report_columns: null,
+    is_operator: false,
   })
   assert.equal((await house.call('GET', '/api/preferences')).statusCode, 401)
   const { secret: key } = await seedKey(house.database, owner, { rights: ALL_RIGHTS })

@@ -126,7 +126,7 @@ describe('the dashboard is not there', () => {
     }
   })
 
-  test('and those are the links, the script, its beacons, postbacks and the probes of names', () => {
+  test('and those are the links, the script, what pages report, postbacks and the probes of names', () => {
     const open = house.furnished.map(({ endpoint }) => endpoint as Endpoint).filter(({ hosts }) => hosts === 'any')
     assert.deepEqual(
       open
@@ -136,13 +136,18 @@ describe('the dashboard is not there', () => {
       [
         'GET /.well-known/proof/:nonce',
         'GET /c/:key',
+        'GET /k/:click.gif',
         'GET /o',
         'GET /o/:click',
+        'GET /o/v/:token',
         'GET /postback/:token',
         'GET /sluice.js',
+        'GET /v/:key.gif',
+        'POST /k/:click',
         'POST /l/:click',
         'POST /m/:bot',
         'POST /postback/:token',
+        'POST /v/:key',
       ],
     )
   })
