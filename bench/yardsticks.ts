@@ -37,7 +37,7 @@ const SCAN = 'select key, count(*), sum(value), max(word) from bench_scan group 
 export const scanText = (took: readonly number[]): string =>
   `${median(took).toFixed(1)} ms for grouping ${SCANNED_ROWS.toLocaleString('en-US')} rows in plain SQL`
 
-export type Scan = { scan(): Promise<number>; close(): Promise<void> }
+export type Scan = { scan: () => Promise<number>; close(): Promise<void> }
 
 /** A grouping of 300,000 rows in plain SQL, on one processor. `scan` returns milliseconds. */
 export async function openScan(connection: pg.ClientConfig): Promise<Scan> {
