@@ -15,7 +15,7 @@ import { sentence } from '../ground/ui/plain-words.ts'
 import { useRefresh } from '../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../ground/ui/refusal.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ground/ui/table.tsx'
-import { NotFound } from './lost.tsx'
+import { NotFoundInside } from './lost.tsx'
 
 type Backup = z.input<typeof BackupLine>
 
@@ -26,7 +26,7 @@ export function BackupPage() {
   const { role } = useActive()
   const isOperator = useQuery(myPreferences).data?.is_operator
   if (isOperator === undefined) return <Waiting />
-  if (!isOperator) return <NotFound />
+  if (!isOperator) return <NotFoundInside />
   const reason = reasonAgainst(listBackups, role)
   return reason === undefined ? <Backups /> : <Note>{reason}</Note>
 }

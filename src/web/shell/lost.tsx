@@ -1,16 +1,37 @@
 /** The pages for an unknown address and for a page that failed. */
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
 import { Button, buttonLook } from '../ground/ui/button.tsx'
+import { PageHeader } from '../ground/ui/page.tsx'
 import { RefusalNote } from '../ground/ui/refusal.tsx'
 import { Door } from '../people/accounts/door.tsx'
 
+const NOT_FOUND = {
+  title: 'Page not found',
+  words: 'The address may be mistyped, or the object it names was removed.',
+} as const
+
+const ToOverview = () => (
+  <Link to="/" className={buttonLook('plain')}>
+    To the overview
+  </Link>
+)
+
+/** Outside of the dashboard's frame. */
 export function NotFound() {
   return (
-    <Door title="Page not found" words="The address may be mistyped, or the object it names was removed.">
-      <Link to="/" className={buttonLook('plain')}>
-        To the overview
-      </Link>
+    <Door {...NOT_FOUND}>
+      <ToOverview />
     </Door>
+  )
+}
+
+/** The same within the dashboard's frame. */
+export function NotFoundInside() {
+  return (
+    <>
+      <PageHeader {...NOT_FOUND} />
+      <ToOverview />
+    </>
   )
 }
 
