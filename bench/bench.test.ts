@@ -82,7 +82,7 @@ test('an unknown part is refused with the list of parts', async () => {
   const run = promisify(execFile)(process.execPath, [join(import.meta.dirname, 'bench.ts'), '--only', 'clicks'])
   await assert.rejects(run, (error: { code?: number; stderr?: string }) => {
     assert.equal(error.code, 2)
-    assert.match(error.stderr ?? '', /no part "clicks"[^]*click,conversion,report,feed,explore,mcp,memory,start/)
+    assert.match(error.stderr ?? '', /no part "clicks"[^]*click,visit,conversion,report,feed,explore,mcp,memory,start/)
     return true
   })
 })

@@ -18,6 +18,7 @@ import type { Finding } from './rows.ts'
 import { measureStarts } from './starts.ts'
 import { DAYS, fillClicks, mintClicks, settleStock } from './stock.ts'
 import { measureTools } from './tools.ts'
+import { measureVisits } from './visits.ts'
 import { openScan, type Scan } from './yardsticks.ts'
 
 /** `quiet` has no clicks. */
@@ -48,8 +49,8 @@ export async function runBench(plan: Plan, tell: Tell): Promise<Finding[]> {
 }
 
 /** The parts that share a server. Conversions end their server. */
-const APART = [['report', 'feed'], ['explore'], ['mcp'], ['click'], ['conversion'], ['memory']] as const
-const TOGETHER = [['report', 'feed', 'explore', 'mcp', 'click', 'memory', 'conversion']] as const
+const APART = [['report', 'feed'], ['explore'], ['mcp'], ['click'], ['visit'], ['conversion'], ['memory']] as const
+const TOGETHER = [['report', 'feed', 'explore', 'mcp', 'click', 'visit', 'memory', 'conversion']] as const
 
 /** All measurements of a running server. */
 async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promise<Finding[]> {
@@ -83,6 +84,7 @@ async function measureServed(ground: BenchGround, plan: Plan, tell: Tell): Promi
       const https = await measureHttps(load, ground, stock.large, plan)
       return [{ ...redirect, beside: [...redirect.beside, ...https] }, ...others]
     },
+    visit: server => measureVisits({ load, pool, dataDir: ground.dataDir }, server, stock.large, plan),
     conversion: server => {
       const tools = { load, plain, connection: ground.connection, pool, dataDir: ground.dataDir }
       return measureConversions(tools, { server, serveOnly: () => ground.serve('serve') }, stock.fresh, plan)

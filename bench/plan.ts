@@ -2,6 +2,7 @@
 
 export const PARTS = [
   'click',
+  'visit',
   'conversion',
   'report',
   'feed',

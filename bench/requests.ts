@@ -3,6 +3,9 @@
 /** Redirects of new visitors: no cookie, and another address and creative each time. */
 type Redirects = { kind: 'redirects'; campaignKeys: string[] }
 
+/** Visits that pages report, each with a page token of its own. */
+type Visits = { kind: 'visits'; campaignKeys: string[] }
+
 /** A conversion to report: its key and its click. */
 export type Conversion = { key: string; click: string }
 
@@ -12,7 +15,7 @@ type Conversions = { kind: 'conversions'; list: Conversion[]; nonce: string }
 /** The same request again and again. */
 type Same = { kind: 'same'; request: string }
 
-export type Recipe = Redirects | Conversions | Same
+export type Recipe = Redirects | Visits | Conversions | Same
 
 /** Enough different visitors that caches do not help more than with real traffic. */
 const VISITORS = 20_000
@@ -57,6 +60,15 @@ export function requestsOf(recipe: Recipe): () => Buffer | undefined {
       return next === undefined ? undefined : conversion(next, recipe.nonce)
     }
   }
+  if (recipe.kind === 'visits') {
+    // Tokens of another run would be the same visits.
+    const run = Date.now()
+    let visitor = 0
+    return () => {
+      visitor += 1
+      return pageVisit(recipe.campaignKeys, visitor, `${run}${String(visitor).padStart(9, '0')}`)
+    }
+  }
   const requests = Array.from({ length: VISITORS }, (_, visitor) => redirect(recipe.campaignKeys, visitor))
   let at = 0
   return () => {
@@ -77,6 +89,26 @@ function redirect(campaignKeys: readonly string[], visitor: number): Buffer {
       'accept-language: en-US,en;q=0.9',
       `x-forwarded-for: ${11 + (mix % 180)}.${(mix >>> 8) % 256}.${(mix >>> 16) % 256}.${mix >>> 24}`,
       '\r\n',
+    ].join('\r\n'),
+  )
+}
+
+function pageVisit(campaignKeys: readonly string[], visitor: number, t: string): Buffer {
+  const mix = Math.imul(visitor + 1, 0x9e3779b1) >>> 0
+  const u = `https://shop.example/?sub1=creative-${mix % 16}&sub2=adset-${mix % 7}&sub3=mobile_feed&ref_id=${mix.toString(36)}-${visitor}`
+  const body = JSON.stringify({ t, u, r: 'https://ads.example/' })
+  return Buffer.from(
+    [
+      `POST /v/${campaignKeys[visitor % campaignKeys.length]} HTTP/1.1`,
+      'host: localhost',
+      `user-agent: ${agentOf(mix)}`,
+      'origin: https://shop.example',
+      'content-type: text/plain',
+      'accept-language: en-US,en;q=0.9',
+      `x-forwarded-for: ${11 + (mix % 180)}.${(mix >>> 8) % 256}.${(mix >>> 16) % 256}.${mix >>> 24}`,
+      `content-length: ${body.length}`,
+      '',
+      body,
     ].join('\r\n'),
   )
 }

@@ -10,6 +10,7 @@ export const BUDGETS = {
   click_cost_ratio: { unit: 'x', budget: '>= 0.95' },
   channel_redirect_ratio: { unit: 'x', budget: '>= 0.9' },
   click_p99_ms: { unit: 'ms', budget: '<= 3', of: 'work' },
+  visit_ratio: { unit: 'x', budget: '<= 1.3' },
   conversion_ratio: { unit: 'x', budget: '>= 0.2' },
   replay_ratio: { unit: 'x', budget: '>= 1.5' },
   report_p95_ms: { unit: 'ms', budget: '<= 1', of: 'scan' },
