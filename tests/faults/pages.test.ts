@@ -36,9 +36,11 @@ after(async () => {
 // Each visitor has an address of their own, because visits and conversions of one address are limited.
 const start = (number: number) => ground.start(number, { TRUST_PROXY: '127.0.0.1' })
 
+type PageCall = { method?: string; body?: string; headers?: Record<string, string> }
+
 let calls = 0
 /** Sends a call to one of the processes. Undefined if the process died before it answered, or could not store anything at that moment. */
-async function send(visitor: number, path: string, init: RequestInit = {}): Promise<Response | undefined> {
+async function send(visitor: number, path: string, init: PageCall = {}): Promise<Response | undefined> {
   calls += 1
   const { address } = processes[Math.floor(Math.random() * processes.length)] ?? assert.fail()
   const from = `11.${(visitor >> 16) % 256}.${(visitor >> 8) % 256}.${visitor % 256}`
