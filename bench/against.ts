@@ -7,7 +7,7 @@ import { perSecond } from './clicks.ts'
 import type { Held } from './held.ts'
 import type { Measured } from './load.ts'
 import type { Plan } from './plan.ts'
-import { type Spent, perOne, processorSpent, spentText, totalOf } from './processor.ts'
+import { medianSpent, perOne, processorSpent, type Spent, spentText, totalOf } from './processor.ts'
 import { median, type Ratio, ratiosOf } from './ratio.ts'
 import { Asking, windowOf } from './readings.ts'
 import { ratioText } from './rows.ts'
@@ -118,11 +118,8 @@ function judge({ clicks, report, feed }: Compared): { comparison: Comparison; li
     report: ratiosOf(report.this, report.other),
     feed: ratiosOf(feed.this, feed.other),
   }
-  const told = (side: Side) => {
-    const by = (part: keyof Spent) => median(clicks[side].map(({ spent }) => spent[part]))
-    const spent = { sluice: by('sluice'), children: by('children'), postgres: by('postgres') }
-    return `${side}: ${perSecond(median(clicks[side].map(({ rate }) => rate)))} redirects, ${spentText(spent, 'click')}`
-  }
+  const told = (side: Side) =>
+    `${side}: ${perSecond(median(clicks[side].map(({ rate }) => rate)))} redirects, ${spentText(medianSpent(clicks[side].map(({ spent }) => spent)), 'click')}`
   const rows = Object.entries(comparison).map(([name, ratio]) => `${name.padEnd(18)}${ratioText(ratio)}`)
   return { comparison, lines: [...rows, told('this'), told('other')] }
 }

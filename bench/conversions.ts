@@ -5,7 +5,7 @@ import { ms, perSecond } from './clicks.ts'
 import type { Measured } from './load.ts'
 import type { Plan } from './plan.ts'
 import type { Conversion } from './requests.ts'
-import { perOne, processorSpent, type Spent, spentText } from './processor.ts'
+import { medianSpent, perOne, processorSpent, type Spent, spentText } from './processor.ts'
 import { median, type Ratio, ratiosOf } from './ratio.ts'
 import { type Finding, finding } from './rows.ts'
 
@@ -24,7 +24,7 @@ export type Fresh = { many: Conversion[]; few: Conversion[] }
 
 const NONCE = 'bench'
 
-/** `spent`: processor time per new conversion. */
+/** `spent`: the median processor time per new conversion. */
 type Rounds = { found: Record<keyof Fresh | 'replayed', Measured[]>; yardstick: number[]; spent: Spent }
 
 /**
@@ -69,7 +69,7 @@ async function runRounds(
   const found: Rounds['found'] = { many: [], few: [], replayed: [] }
   const yardstick: number[] = []
   let recorded = 0
-  const spent: Spent = { sluice: 0, children: 0, postgres: 0 }
+  const spent: Spent[] = []
   const first = await countEvents(pool)
   for (const kind of ['many', 'few'] as const) recorded += (await post(take(kind, 0.1), warmSeconds)).answered
   for (let round = 0; round < rounds; round += 1) {
@@ -81,8 +81,7 @@ async function runRounds(
       const list = take(kind, 1 / (rounds - round))
       const before = processorSpent(server.pid, dataDir)
       const measured = await post(list, seconds)
-      const after = processorSpent(server.pid, dataDir)
-      for (const part of ['sluice', 'children', 'postgres'] as const) spent[part] += after[part] - before[part]
+      spent.push(perOne(before, processorSpent(server.pid, dataDir), measured.answered))
       found[kind].push(measured)
       recorded += measured.answered
       if (kind === 'many') found.replayed.push(await post(list.slice(0, measured.answered), seconds))
@@ -90,8 +89,7 @@ async function runRounds(
   }
   const stored = (await countEvents(pool)) - first
   if (stored !== recorded) throw new Error(`${recorded} new conversions were answered, ${stored} are stored`)
-  const count = [...found.many, ...found.few].reduce((sum, one) => sum + one.answered, 0)
-  return { found, yardstick, spent: perOne({ sluice: 0, children: 0, postgres: 0 }, spent, count) }
+  return { found, yardstick, spent: medianSpent(spent) }
 }
 
 const rateOf = (measured: readonly Measured[]): number => median(measured.map(({ per_second }) => per_second))

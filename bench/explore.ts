@@ -67,7 +67,7 @@ export async function measureExplore(
     findingOf('explore_p95_ms', percentile(all, 0.95), ratiosOf(inRounds.map(p95), scans), scanText(scans), [
       `the slowest, ${asked[slowest]?.asked.name ?? ''}, p50 ${ms(usual[slowest] ?? Number.NaN)}`,
     ]),
-    finding('explore_pg_ratio', ratiosOf(plain, usual), [
+    finding('explore_pg_ratio', ratiosOf(plain, usual).median, [
       `reference: plain SQL over the clicks, p50 ${ms(median(plain))}, the slowest ${ms(Math.max(...plain))}; the totals of all twenty agree`,
     ]),
     finding('explore_memory_mb', memory, ['the peak of the scanning process']),

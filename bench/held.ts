@@ -1,5 +1,5 @@
 // A server of the bench on a ground of its own, held open for a comparison. Run as `held.ts DIR`: everything of Sluice and of its ground is that of the
-// checkout in DIR. Prints one line of JSON when it is open, and ends with its parent.
+// checkout in DIR. Tells its parent when it is open, and ends with it.
 import { join, resolve } from 'node:path'
 import type * as Ground from './ground.ts'
 import type * as Organizations from './organizations.ts'
@@ -14,15 +14,16 @@ const { CAMPAIGNS, createOrganization, createOwner, OFFERS } = (await import(
 )) as typeof Organizations
 
 const ground = await openGround()
-const end = async () => {
-  await ground.close()
-  process.exit()
-}
-process.once('SIGTERM', () => void server.stop().then(end)).once('disconnect', () => void server.stop().then(end))
 const owner = await createOwner(ground)
 // Nothing listens at port 9, so deliveries fail at once, in both checkouts alike.
 const wide = { campaigns: CAMPAIGNS, offers: OFFERS, postback: 'http://127.0.0.1:9/postback' }
 const { campaignKeys, key } = await createOrganization(ground, owner, wide)
 const server = await ground.serve('all')
+const end = async () => {
+  await server.stop()
+  await ground.close()
+  process.exit()
+}
+process.once('SIGTERM', () => void end()).once('disconnect', () => void end())
 const held: Held = { port: server.port, pid: server.pid, dataDir: ground.dataDir, campaignKeys, key }
 process.send?.(held)

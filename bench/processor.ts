@@ -1,6 +1,7 @@
 // Processor time by process. It hardly changes with the neighbours, unlike a rate.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { median } from './ratio.ts'
 
 /** Linux counts in hundredths of a second on every machine. */
 const TICK_US = 10_000
@@ -29,6 +30,12 @@ export function perOne(before: Spent, after: Spent, count: number): Spent {
     children: (after.children - before.children) / count,
     postgres: (after.postgres - before.postgres) / count,
   }
+}
+
+/** The median of each kind. */
+export function medianSpent(windows: readonly Spent[]): Spent {
+  const by = (part: keyof Spent) => median(windows.map(spent => spent[part]))
+  return { sluice: by('sluice'), children: by('children'), postgres: by('postgres') }
 }
 
 export const totalOf = ({ sluice, children, postgres }: Spent): number => sluice + children + postgres

@@ -22,7 +22,7 @@ export function ratiosOf(ours: readonly number[], reference: readonly number[]):
   return ratioOf(ours.map((value, at) => value / (reference[at] ?? Number.NaN)))
 }
 
-/** How many values may be left out at each end: P(fewer than that many of n coins fall on one side) stays below 2.5 %. */
+/** How many values may be left out at each end, so that at most 2.5 % of tosses of `count` coins have as few heads. */
 function leftOut(count: number): number {
   let tail = 0.5 ** count
   let term = tail

@@ -6,7 +6,7 @@ import { perSecond } from './clicks.ts'
 import type { Measured } from './load.ts'
 import type { Organization } from './organizations.ts'
 import type { Plan } from './plan.ts'
-import { perOne, processorSpent, type Spent, spentText, totalOf } from './processor.ts'
+import { medianSpent, perOne, processorSpent, type Spent, spentText, totalOf } from './processor.ts'
 import { median, ratiosOf } from './ratio.ts'
 import type { Recipe } from './requests.ts'
 import { type Finding, finding } from './rows.ts'
@@ -45,8 +45,7 @@ export async function measureVisits(
       windows[kind].push(await measure(kind, seconds))
   const costs = (kind: keyof typeof windows) => windows[kind].map(({ spent }) => totalOf(spent))
   const line = (kind: keyof typeof windows, one: string) => {
-    const by = (part: keyof Spent) => median(windows[kind].map(({ spent }) => spent[part]))
-    const spent = { sluice: by('sluice'), children: by('children'), postgres: by('postgres') }
+    const spent = medianSpent(windows[kind].map(window => window.spent))
     return `${perSecond(median(windows[kind].map(({ per_second }) => per_second)))}, ${spentText(spent, one)}`
   }
   return [
