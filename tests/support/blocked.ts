@@ -28,11 +28,11 @@ export async function raceInto<T>(
   }
 }
 
-/** Resolves when `count` statements of this database wait for a lock. */
+/** Resolves when `count` statements of this database wait for a lock. Writers on a busy machine also wait for each other to extend a table. */
 export async function untilWaiting(database: Database, count: number): Promise<void> {
   await eventually(`${count} wait for a lock`, async () => {
     const { rows } = await database.reads.query<{ waiting: number }>(
-      `select count(*)::int as waiting from ${isSharded ? 'citus_stat_activity' : 'pg_stat_activity'} where datname = current_database() and wait_event_type = 'Lock'`,
+      `select count(*)::int as waiting from ${isSharded ? 'citus_stat_activity' : 'pg_stat_activity'} where datname = current_database() and wait_event_type = 'Lock' and wait_event <> 'extend'`,
     )
     return (rows[0]?.waiting ?? 0) >= count
   })
