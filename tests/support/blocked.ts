@@ -16,10 +16,11 @@ export async function raceInto<T>(
   try {
     await client.query('begin')
     await client.query(hold)
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
     const running: Promise<T>[] = []
     for (const start of racers) {
       running.push(start())
-      await untilWaiting(database, running.length)
+      await untilWaiting(database, running.length, rows[0]?.pid)
     }
     await client.query('commit')
     return await Promise.all(running)
@@ -28,12 +29,25 @@ export async function raceInto<T>(
   }
 }
 
-/** Resolves when `count` statements of this database wait for a lock. Writers on a busy machine also wait for each other to extend a table. */
-export async function untilWaiting(database: Database, count: number): Promise<void> {
+/** Of one server: the statements that wait for `$1`, or for one that waits for it. A busy machine has other waits, such as for room in a table. */
+const WAITING_FOR = `
+  with recursive blocked as (
+    select pid from pg_stat_activity where $1 = any(pg_blocking_pids(pid))
+    union select a.pid from pg_stat_activity a join blocked b on b.pid = any(pg_blocking_pids(a.pid))
+  ) select count(*)::int as waiting from blocked`
+
+const waitingIn = (activity: string) =>
+  `select count(*)::int as waiting from ${activity} where datname = current_database() and wait_event_type = 'Lock'`
+
+/** Resolves when `count` statements of this database wait for a lock: for one that the connection `holder` has, if it is given. */
+export async function untilWaiting(database: Database, count: number, holder?: number): Promise<void> {
   await eventually(`${count} wait for a lock`, async () => {
-    const { rows } = await database.reads.query<{ waiting: number }>(
-      `select count(*)::int as waiting from ${isSharded ? 'citus_stat_activity' : 'pg_stat_activity'} where datname = current_database() and wait_event_type = 'Lock' and wait_event <> 'extend'`,
-    )
+    const { rows } =
+      isSharded || holder === undefined
+        ? await database.reads.query<{ waiting: number }>(
+            waitingIn(isSharded ? 'citus_stat_activity' : 'pg_stat_activity'),
+          )
+        : await database.reads.query<{ waiting: number }>(WAITING_FOR, [holder])
     return (rows[0]?.waiting ?? 0) >= count
   })
 }
