@@ -27,6 +27,36 @@ export async function inOneTransaction<T>(
   return result
 }
 
+/** Thrown by `rehearse` to roll back work that succeeded. */
+class Rehearsed extends Error {
+  readonly result: unknown
+  constructor(result: unknown) {
+    super('rehearsed')
+    this.result = result
+  }
+}
+
+/**
+ * Runs `work` as `inOneTransaction` does, returns its result, and keeps nothing of it: neither its writes nor what it left to `afterCommit`. Calls to
+ * other services are not taken back, so `work` must not make any.
+ * @throws the error of `work` or the database
+ */
+export async function rehearse<T>(db: Kysely<Tables>, work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> {
+  const afterwards = waiting.get(db)
+  const left = afterwards?.length ?? 0
+  const attempt = async (trx: Transaction<Tables>): Promise<never> => {
+    throw new Rehearsed(await work(trx))
+  }
+  try {
+    return await (afterwards === undefined ? inOneTransaction(db, attempt) : db.transaction().execute(attempt))
+  } catch (error) {
+    if (error instanceof Rehearsed) return error.result as T
+    throw error
+  } finally {
+    if (afterwards !== undefined) afterwards.length = left
+  }
+}
+
 function join(trx: Transaction<Tables>) {
   return async <T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T> => {
     await sql`savepoint joined`.execute(trx)
