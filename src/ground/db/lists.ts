@@ -5,6 +5,18 @@ import { pageOf } from '../../contract/paging.ts'
 /** `cursor` is the id of the last row of the page before, `limit` the most rows of this page. */
 type WantedPage = { readonly cursor?: string | undefined; readonly limit: number }
 
+/** The filters of a list without paging, or the ids of the rows that were picked in it. */
+export type Wanted<Query> = Omit<Query, 'limit' | 'cursor'> & { readonly ids?: readonly string[] | undefined }
+
+/** What was picked in a list, as its filters. */
+export const picked = <Filter extends object>({
+  ids,
+  filter,
+}: {
+  readonly ids?: readonly string[] | undefined
+  readonly filter?: Filter | undefined
+}): Wanted<Filter> => ({ ...(filter as Filter), ids })
+
 /**
  * A page of rows, newest first, with the cursor of the next page or null. Ids ascend with time, so they give the order. `id` names the id column if
  * several tables are read.

@@ -4,6 +4,7 @@ import { Diagnosis } from '../../contract/diagnoses.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Id, Instant, Money, Page } from '../../contract/fields.ts'
+import { listFile } from '../../contract/list-files.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
 
@@ -82,14 +83,23 @@ const filters = {
   network_id: Id.optional(),
 }
 
+const listFilters = { ...filters, state: RefusedState.optional(), click_id: Id.optional() }
+
 export const listRefusedEvents = endpoint({
   route: 'GET /api/refused-events',
   access: { session: 'member' },
   summary: 'List refused conversions, newest first',
   description:
     'Kept for 30 days, at most the newest 10,000 of a workspace. 401, 409, 413, 429, 503 and 504 are not kept: the sender should retry those.',
-  query: z.object({ ...paging, ...filters, state: RefusedState.optional(), click_id: Id.optional() }),
+  query: z.object({ ...paging, ...listFilters }),
   reply: Page(RefusedEvent),
+})
+
+export const exportRefusedEvents = endpoint({
+  ...listFile,
+  route: 'GET /api/refused-events/csv',
+  summary: 'Save the listed refused conversions as a CSV file',
+  query: z.object(listFilters),
 })
 
 export const runRefusedEvent = endpoint({

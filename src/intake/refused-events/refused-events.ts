@@ -9,7 +9,8 @@ import type { Call } from '../../contract/endpoint.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { Instant } from '../../contract/fields.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
-import { newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { newestFirst, type Wanted } from '../../ground/db/lists.ts'
 import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import { ConversionDraft } from '../events/api.ts'
 import type { Conversions } from '../events/conversions.ts'
@@ -63,6 +64,7 @@ type RunTools = { readonly conversions: Pick<Conversions, 'record' | 'revise'>; 
 export function refusedEventDeeds(tools: RunTools) {
   return {
     listRefusedEvents,
+    exportRefusedEvents,
     async runRefusedEvent(context: Context<typeof api.runRefusedEvent>, { params }: Call<typeof api.runRefusedEvent>) {
       const id = idOf(params.id)
       const row = await rowsOf(context).where('id', '=', id).$castTo<RefusedRow>().executeTakeFirst()
@@ -104,11 +106,25 @@ async function listRefusedEvents(
   context: Context<typeof api.listRefusedEvents>,
   { query }: Call<typeof api.listRefusedEvents>,
 ) {
-  const { state, click_id, ...filters } = query
+  return await newestFirst(listed(context, query), query)
+}
+
+/** The listed refused events as a CSV file. Refuses `too_many_lines`. */
+async function exportRefusedEvents(
+  context: Context<typeof api.exportRefusedEvents>,
+  { query }: Call<typeof api.exportRefusedEvents>,
+) {
+  return await newestFirstFile(api.RefusedEvent, listed(context, query))
+}
+
+function listed(
+  context: Pick<RunContext, 'db' | 'actor'>,
+  { state, click_id, ...filters }: Wanted<Call<typeof api.listRefusedEvents>['query']>,
+) {
   let rows = filtered(rowsOf(context), filters)
   if (state !== undefined) rows = rows.where('state', '=', state)
   if (click_id !== undefined) rows = rows.where('click_id', '=', click_id)
-  return await newestFirst(rows.$castTo<RefusedRow>(), query)
+  return rows.$castTo<RefusedRow>()
 }
 
 const rowsOf = ({ db, actor }: Pick<RunContext, 'db' | 'actor'>) =>

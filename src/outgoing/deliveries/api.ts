@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Id, Instant, Page } from '../../contract/fields.ts'
+import { listFile } from '../../contract/list-files.ts'
 import { paging } from '../../contract/paging.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 
@@ -73,23 +74,31 @@ export const LoggedDelivery = Delivery.extend({
     .meta({ description: 'The number of its first attempts whose log has been deleted' }),
 }).meta({ id: 'LoggedDelivery' })
 
+const filters = {
+  state: DeliveryState.optional(),
+  kind: DeliveryKind.optional(),
+  failure: DeliveryFailure.optional(),
+  target_id: Id.optional(),
+  event_id: Id.optional(),
+  click_id: Id.optional(),
+  campaign_id: Id.optional(),
+  date_from: Instant.optional().meta({ description: 'Created at this time or later' }),
+  date_to: Instant.optional().meta({ description: 'Created before this time' }),
+}
+
 export const listDeliveries = endpoint({
   route: 'GET /api/deliveries',
   access: { session: 'member' },
   summary: 'List deliveries, newest first',
-  query: z.object({
-    ...paging,
-    state: DeliveryState.optional(),
-    kind: DeliveryKind.optional(),
-    failure: DeliveryFailure.optional(),
-    target_id: Id.optional(),
-    event_id: Id.optional(),
-    click_id: Id.optional(),
-    campaign_id: Id.optional(),
-    date_from: Instant.optional().meta({ description: 'Created at this time or later' }),
-    date_to: Instant.optional().meta({ description: 'Created before this time' }),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(Delivery).extend({ campaigns: NamedCampaigns }),
+})
+
+export const exportDeliveries = endpoint({
+  ...listFile,
+  route: 'GET /api/deliveries/csv',
+  summary: 'Save the listed deliveries as a CSV file',
+  query: z.object(filters),
 })
 
 export const readDelivery = endpoint({

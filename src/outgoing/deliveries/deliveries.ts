@@ -6,19 +6,33 @@
 import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { newestFirst, type Wanted } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { campaignsNamed } from '../../traffic/campaigns/names.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 
 /** Deliveries of the organization, newest first, with the names of their campaigns. */
 export async function listDeliveries(
   { db, database, actor }: Context<typeof api.listDeliveries>,
   { query }: Call<typeof api.listDeliveries>,
 ) {
-  const { state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = query
-  let rows = withEvents(db, actor.org_id)
+  const page = await newestFirst(listed(db, actor.org_id, query), query, 'd.id')
+  return { ...page, campaigns: await campaignsNamed(database.reads, actor.org_id, page.data) }
+}
+
+/** The listed deliveries as a CSV file. Refuses `too_many_lines`. */
+export async function exportDeliveries(
+  { db, actor }: Context<typeof api.exportDeliveries>,
+  { query }: Call<typeof api.exportDeliveries>,
+) {
+  return await newestFirstFile(api.Delivery, listed(db, actor.org_id, query), rows => rows, 'd.id')
+}
+
+function listed(db: Kysely<Tables>, org_id: number, wanted: Wanted<Call<typeof api.listDeliveries>['query']>) {
+  const { state, kind, failure, target_id, event_id, click_id, campaign_id, date_from, date_to } = wanted
+  let rows = withEvents(db, org_id)
   // Filters by the event's column, which has an index by click.
   if (click_id !== undefined) rows = rows.where('e.click_id', '=', click_id)
   if (state !== undefined) rows = rows.where('d.state', '=', state)
@@ -29,8 +43,7 @@ export async function listDeliveries(
   if (failure !== undefined) rows = rows.where('d.failure', '=', failure)
   if (date_from !== undefined) rows = rows.where('d.created_at', '>=', date_from)
   if (date_to !== undefined) rows = rows.where('d.created_at', '<', date_to)
-  const page = await newestFirst(rows.$castTo<api.Delivery>(), query, 'd.id')
-  return { ...page, campaigns: await campaignsNamed(database.reads, actor.org_id, page.data) }
+  return rows.$castTo<api.Delivery>()
 }
 
 /** One delivery with its attempts in order. Refuses `object_not_found`. */

@@ -5,6 +5,7 @@ import { Deleted } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Id, Instant, Page, SUBS } from '../../contract/fields.ts'
+import { pickedFile } from '../../contract/list-files.ts'
 import { paging } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { dryRun, RunPlan } from '../deliveries/api.ts'
@@ -115,18 +116,25 @@ export type PostbackRuleDraft = z.output<typeof PostbackRuleDraft>
 
 const PostbackRuleChanges = PostbackRuleDraft.partial()
 
+const filters = {
+  campaign_id: Id.optional(),
+  traffic_source_id: Id.optional(),
+  event_type: EventType.optional(),
+  active: z.enum(['true', 'false']).optional(),
+}
+
 export const listPostbackRules = endpoint({
   route: 'GET /api/postbacks',
   access: { session: 'member' },
   summary: 'List postback rules, newest first',
-  query: z.object({
-    ...paging,
-    campaign_id: Id.optional(),
-    traffic_source_id: Id.optional(),
-    event_type: EventType.optional(),
-    active: z.enum(['true', 'false']).optional(),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(PostbackRule),
+})
+
+export const exportPostbackRules = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/postbacks/csv',
+  summary: 'Save postback rules as a CSV file',
 })
 
 export const readPostbackRule = endpoint({

@@ -10,7 +10,8 @@ import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import type { Config } from '../../ground/config.ts'
 import { createOnce } from '../../ground/create-once.ts'
-import { newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { isPrivateHost } from '../../ground/guard.ts'
@@ -45,15 +46,32 @@ export async function listPostbackRules(
   { db, actor }: Context<typeof api.listPostbackRules>,
   { query }: Call<typeof api.listPostbackRules>,
 ) {
-  const { campaign_id, traffic_source_id, event_type, active } = query
-  let rows = rulesNotDeleted(db, actor.org_id).select(COLUMNS)
+  const { data, next_cursor } = await newestFirst(listed(db, actor.org_id, query), query)
+  return { data: data.map(ruleShown), next_cursor }
+}
+
+/** The listed rules as a CSV file. Refuses `too_many_lines`. */
+export async function exportPostbackRules(
+  { db, actor }: Context<typeof api.exportPostbackRules>,
+  { body }: Call<typeof api.exportPostbackRules>,
+) {
+  const rows = listed(db, actor.org_id, picked(body))
+  return await newestFirstFile(api.PostbackRule, rows, found => found.map(ruleShown))
+}
+
+function listed(
+  db: Kysely<Tables>,
+  org_id: number,
+  { ids, campaign_id, traffic_source_id, event_type, active }: Wanted<Call<typeof api.listPostbackRules>['query']>,
+) {
+  let rows = rulesNotDeleted(db, org_id).select(COLUMNS)
+  if (ids !== undefined) rows = rows.where('id', 'in', ids)
   if (campaign_id !== undefined)
     rows = rows.where(({ fn }) => fn.coalesce('told_campaign_id', 'campaign_id'), '=', campaign_id)
   if (traffic_source_id !== undefined) rows = rows.where('traffic_source_id', '=', traffic_source_id)
   if (event_type !== undefined) rows = rows.where('event_type', '=', event_type)
   if (active !== undefined) rows = rows.where('active', '=', active === 'true')
-  const { data, next_cursor } = await newestFirst(rows.$castTo<RuleRow>(), query)
-  return { data: data.map(ruleShown), next_cursor }
+  return rows.$castTo<RuleRow>()
 }
 
 /** One rule. Refuses `object_not_found`. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Id, Instant, Page } from '../../contract/fields.ts'
 import { HISTORY_KINDS } from '../../contract/history.ts'
+import { listFile } from '../../contract/list-files.ts'
 import { paging } from '../../contract/paging.ts'
 import { rawParameter } from '../../contract/window.ts'
 
@@ -81,17 +82,12 @@ export const listHistory = endpoint({
   refuses: ['invalid_window'],
 })
 
-/** The most lines of a file. */
-export const MOST_HISTORY_LINES = 1_000_000
-
 export const exportHistory = endpoint({
+  ...listFile,
   route: 'GET /api/history/csv',
-  access: { session: 'member' },
   summary: 'Save the listed changes as a CSV file',
-  description: `${about} The plain fields of the rows, at most ${MOST_HISTORY_LINES.toLocaleString('en-US')} lines. cannot_undo tells only what does not depend on the present values.`,
+  description: `${about} ${listFile.description} cannot_undo tells only what does not depend on the present values.`,
   query: z.object(filters),
-  file: 'text/csv',
-  status: 200,
   refuses: ['invalid_window', 'too_many_lines'],
 })
 

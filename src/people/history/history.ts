@@ -1,11 +1,10 @@
 /** The history of a workspace: the list of changes, and its file. Rows are written by ground/history, undo.ts puts them back. */
-import { Readable } from 'node:stream'
 import type { Call } from '../../contract/endpoint.ts'
-import { textCell } from '../../contract/csv.ts'
-import { firstIdAt, toWireId } from '../../contract/ids.ts'
-import { msOfDatabase, parseMoment } from '../../contract/moments.ts'
+import { firstIdAt } from '../../contract/ids.ts'
+import { parseMoment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { type RawParameter, singleValue } from '../../contract/window.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Context, Ground, Member } from '../../ground/room.ts'
 import * as api from './api.ts'
@@ -24,10 +23,8 @@ export function historyDeeds(roleFor: RoleFor, verdicts: UndoVerdicts) {
 
     /** Refuses `invalid_window`, and `too_many_lines` before the file begins. */
     async exportHistory(context: Context<typeof api.exportHistory>, { query }: Call<typeof api.exportHistory>) {
-      const rows = filtered(context, query, roleFor)
-      const { length } = await rows.clearSelect().select('h.id').offset(api.MOST_HISTORY_LINES).limit(1).execute()
-      if (length > 0) refuse('too_many_lines')
-      return Readable.from(linesOf(rows, row => verdicts.lasting(row)))
+      const shown = (rows: StoredRow[]) => rows.map(row => ({ ...row, cannot_undo: verdicts.lasting(row) }))
+      return await newestFirstFile(api.HistoryRow, filtered(context, query, roleFor), shown, 'h.id')
     },
   }
 }
@@ -63,48 +60,4 @@ function boundOf(sent: RawParameter, name: 'from' | 'to'): number | undefined {
   if (moment === undefined)
     refuse('invalid_window', { error: `invalid window: ${name} is not a date in ISO 8601`, hint: WINDOW_HINT })
   return Math.max(0, name === 'from' && moment.finer !== '' ? moment.ms + 1 : moment.ms)
-}
-
-const TITLES = [
-  'id',
-  'created_at',
-  'act_id',
-  'kind',
-  'object_id',
-  'object_name',
-  'change',
-  'undoes_id',
-  'undone_by_id',
-  'cannot_undo',
-]
-/** Rows per statement. */
-const PORTION = 1000
-
-/** The file in portions: each is read when the one before is sent, so a million lines need no memory. */
-async function* linesOf(rows: Rows, verdictOn: (row: StoredRow) => string | null): AsyncGenerator<string> {
-  yield `${TITLES.join(',')}\r\n`
-  let cursor: string | undefined
-  do {
-    const page = await newestFirst(rows, { limit: PORTION, cursor }, 'h.id')
-    const lines = page.data.map(row => lineOf(row, verdictOn(row)))
-    if (lines.length > 0) yield lines.join('')
-    cursor = page.next_cursor === null ? undefined : page.data.at(-1)?.id
-  } while (cursor !== undefined)
-}
-
-function lineOf(row: StoredRow, verdict: string | null): string {
-  const id = (of: string | null) => (of === null ? '' : toWireId(of))
-  const cells = [
-    id(row.id),
-    new Date(msOfDatabase(row.created_at)).toISOString(),
-    id(row.act_id),
-    row.kind,
-    id(row.object_id),
-    textCell(row.object_name),
-    row.change,
-    id(row.undoes_id),
-    id(row.undone_by_id),
-    verdict ?? '',
-  ]
-  return `${cells.join(',')}\r\n`
 }

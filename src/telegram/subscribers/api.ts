@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Done, Id, Instant, Money, Page } from '../../contract/fields.ts'
+import { listFile, pickedFile } from '../../contract/list-files.ts'
 import { paging } from '../../contract/paging.ts'
 import { Country } from '../../contract/telegram-audience.ts'
 
@@ -49,33 +50,47 @@ export const Subscriber = z
 
 const Moment = Instant.optional()
 
+const filters = {
+  bot_id: Id.optional(),
+  state: z.enum(SUBSCRIBER_STATES).optional(),
+  source: z.enum(SOURCES).optional(),
+  campaign_id: Id.optional(),
+  language: z.string().min(1).max(35).optional(),
+  event: EventType.optional().meta({ description: 'Their click has a conversion of this type' }),
+  has_no_event: EventType.optional().meta({ description: 'Their click has no conversion of this type' }),
+  geo: Country.optional().meta({ description: 'Their click came from this country' }),
+  sub1: z.string().min(1).max(500).optional().meta({ description: 'Their click has this sub1' }),
+  channel_in: Id.optional().meta({ description: 'They are in this channel' }),
+  channel_not_in: Id.optional().meta({ description: 'They are not in this channel' }),
+  started_from: Moment.meta({ description: 'Newest start at or after this time' }),
+  started_to: Moment.meta({ description: 'Newest start before this time' }),
+  from: Moment.meta({ description: 'created_at at or after this time' }),
+  to: Moment.meta({ description: 'created_at at or before this time' }),
+  telegram_user_id: z
+    .string()
+    .regex(/^\d{1,19}$/, { message: 'must be a Telegram user id' })
+    .optional(),
+}
+
 export const listSubscribers = endpoint({
   route: 'GET /api/subscribers',
   access: { session: 'member' },
   summary: 'List the subscribers of bots, newest first',
-  query: z.object({
-    ...paging,
-    bot_id: Id.optional(),
-    state: z.enum(SUBSCRIBER_STATES).optional(),
-    source: z.enum(SOURCES).optional(),
-    campaign_id: Id.optional(),
-    language: z.string().min(1).max(35).optional(),
-    event: EventType.optional().meta({ description: 'Their click has a conversion of this type' }),
-    has_no_event: EventType.optional().meta({ description: 'Their click has no conversion of this type' }),
-    geo: Country.optional().meta({ description: 'Their click came from this country' }),
-    sub1: z.string().min(1).max(500).optional().meta({ description: 'Their click has this sub1' }),
-    channel_in: Id.optional().meta({ description: 'They are in this channel' }),
-    channel_not_in: Id.optional().meta({ description: 'They are not in this channel' }),
-    started_from: Moment.meta({ description: 'Newest start at or after this time' }),
-    started_to: Moment.meta({ description: 'Newest start before this time' }),
-    from: Moment.meta({ description: 'created_at at or after this time' }),
-    to: Moment.meta({ description: 'created_at at or before this time' }),
-    telegram_user_id: z
-      .string()
-      .regex(/^\d{1,19}$/, { message: 'must be a Telegram user id' })
-      .optional(),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(Subscriber),
+})
+
+export const exportSubscribers = endpoint({
+  ...listFile,
+  route: 'GET /api/subscribers/csv',
+  summary: 'Save the listed subscribers as a CSV file',
+  query: z.object(filters),
+})
+
+export const exportPickedSubscribers = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/subscribers/csv',
+  summary: 'Save picked subscribers as a CSV file',
 })
 
 export const countSubscribers = endpoint({

@@ -3,10 +3,11 @@ import { type Kysely, sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Audience } from '../../contract/telegram-audience.ts'
-import { newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 import { audienceConditions } from './audience.ts'
 import { historyOf } from './history.ts'
 
@@ -59,7 +60,7 @@ function audienceIn({
   channel_not_in,
   started_from,
   started_to,
-}: Call<typeof api.listSubscribers>['query']): Audience {
+}: Wanted<Call<typeof api.listSubscribers>['query']>): Audience {
   const listOf = <Value>(value: Value | undefined) => (value === undefined ? undefined : [value])
   return {
     has_event: listOf(event),
@@ -77,9 +78,30 @@ export async function listSubscribers(
   { db, actor }: Context<typeof api.listSubscribers>,
   { query }: Call<typeof api.listSubscribers>,
 ) {
-  const { bot_id, state, source, campaign_id, language, from, to, telegram_user_id } = query
+  return await newestFirst(listed(db, actor.org_id, query), query)
+}
+
+/** The listed subscribers as a CSV file. Refuses `too_many_lines`. */
+export async function exportSubscribers(
+  { db, actor }: Context<typeof api.exportSubscribers>,
+  { query }: Call<typeof api.exportSubscribers>,
+) {
+  return await newestFirstFile(api.Subscriber, listed(db, actor.org_id, query))
+}
+
+/** Picked subscribers as a CSV file. Refuses `too_many_lines`. */
+export async function exportPickedSubscribers(
+  { db, actor }: Context<typeof api.exportPickedSubscribers>,
+  { body }: Call<typeof api.exportPickedSubscribers>,
+) {
+  return await newestFirstFile(api.Subscriber, listed(db, actor.org_id, picked(body)))
+}
+
+function listed(db: Kysely<Tables>, org_id: number, wanted: Wanted<Call<typeof api.listSubscribers>['query']>) {
+  const { ids, bot_id, state, source, campaign_id, language, from, to, telegram_user_id } = wanted
   const equal = { bot_id, source, campaign_id, language, telegram_user_id }
-  let rows = subscribersOf(db, actor.org_id)
+  let rows = subscribersOf(db, org_id)
+  if (ids !== undefined) rows = rows.where('id', 'in', ids)
   for (const [column, value] of Object.entries(equal))
     if (value !== undefined) rows = rows.where(sql.ref(`s.${column}`), '=', value)
   if (state !== undefined) rows = rows.where('state', '=', state === 'opted_out' ? 'reachable' : state)
@@ -87,8 +109,8 @@ export async function listSubscribers(
   if (state === 'reachable') rows = rows.where('opted_out_at', 'is', null)
   if (from !== undefined) rows = rows.where('created_at', '>=', from)
   if (to !== undefined) rows = rows.where('created_at', '<=', to)
-  for (const condition of audienceConditions(actor.org_id, audienceIn(query))) rows = rows.where(condition)
-  return await newestFirst(rows, query)
+  for (const condition of audienceConditions(org_id, audienceIn(wanted))) rows = rows.where(condition)
+  return rows
 }
 
 type SubscriberCounts = { bot_id: string } & Record<(typeof api.SUBSCRIBER_STATES)[number] | 'started_7d', number>

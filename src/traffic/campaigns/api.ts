@@ -6,6 +6,7 @@ import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { BrowserType, BrowserTypes, EventType } from '../../contract/event-types.ts'
+import { pickedFile } from '../../contract/list-files.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Sites } from '../../contract/sites.ts'
 import { AppName, LinkHost, Opening, StartOf } from '../../contract/telegram.ts'
@@ -186,22 +187,29 @@ export type CampaignDraft = z.output<typeof CampaignDraft>
 
 const CampaignChanges = CampaignDraft.partial()
 
+const filters = {
+  q: Search.meta({ description: 'Part of the name or key' }),
+  offer_id: Id.optional(),
+  funnel_id: Id.optional(),
+  domain_id: Id.optional().meta({ description: 'Campaigns whose link uses this domain' }),
+  status: z
+    .enum([...CAMPAIGN_STATUSES, 'all'])
+    .optional()
+    .meta({ description: 'Without it: active and paused campaigns' }),
+}
+
 export const listCampaigns = endpoint({
   route: 'GET /api/campaigns',
   access: { session: 'member' },
   summary: 'List campaigns, newest first',
-  query: z.object({
-    ...paging,
-    q: Search.meta({ description: 'Part of the name or key' }),
-    offer_id: Id.optional(),
-    funnel_id: Id.optional(),
-    domain_id: Id.optional().meta({ description: 'Campaigns whose link uses this domain' }),
-    status: z
-      .enum([...CAMPAIGN_STATUSES, 'all'])
-      .optional()
-      .meta({ description: 'Without it: active and paused campaigns' }),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(Campaign),
+})
+
+export const exportCampaigns = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/campaigns/csv',
+  summary: 'Save campaigns as a CSV file',
 })
 
 export const readCampaign = endpoint({

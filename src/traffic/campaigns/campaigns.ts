@@ -8,12 +8,13 @@ import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
-import { newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { isInScope, requireScope } from '../../ground/scope.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 import { costText, storedCost } from './cost.ts'
 import { takeKey } from './key.ts'
 import { withLinks, type CampaignRow, campaignLink } from './link.ts'
@@ -47,16 +48,35 @@ export async function listCampaigns(
   context: Context<typeof api.listCampaigns>,
   { query }: Call<typeof api.listCampaigns>,
 ) {
-  const { q, offer_id, funnel_id, domain_id, status } = query
-  let rows = live(context.db, context.actor.org_id).select(COLUMNS)
-  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
-  if (status === undefined) rows = rows.where('status', '<>', 'archived')
+  const { data, next_cursor } = await newestFirst(listed(context.db, context.actor.org_id, query), query)
+  return { data: await withLinks(context, data), next_cursor }
+}
+
+/** The listed campaigns as a CSV file. Refuses `too_many_lines`. */
+export async function exportCampaigns(
+  context: Context<typeof api.exportCampaigns>,
+  { body }: Call<typeof api.exportCampaigns>,
+) {
+  const rows = listed(context.db, context.actor.org_id, picked(body))
+  return await newestFirstFile(api.Campaign, rows, found => withLinks(context, found))
+}
+
+type WantedCampaigns = Wanted<Call<typeof api.listCampaigns>['query']>
+
+function listed(
+  db: Kysely<Tables>,
+  org_id: number,
+  { ids, q, offer_id, funnel_id, domain_id, status }: WantedCampaigns,
+) {
+  let rows = live(db, org_id).select(COLUMNS)
+  if (ids !== undefined) rows = rows.where('id', 'in', ids)
+  else if (status === undefined) rows = rows.where('status', '<>', 'archived')
   else if (status !== 'all') rows = rows.where('status', '=', status)
+  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
   if (domain_id !== undefined) rows = rows.where('domain_id', '=', domain_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
-  const { data, next_cursor } = await newestFirst(rows.$castTo<CampaignRow>(), query)
-  return { data: await withLinks(context, data), next_cursor }
+  return rows.$castTo<CampaignRow>()
 }
 
 /** One campaign. Refuses `object_not_found`. */

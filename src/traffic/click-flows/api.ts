@@ -4,6 +4,7 @@ import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, Id, Instant, Name, Page, Text } from '../../contract/fields.ts'
 import { Graph, GraphDraft, NodeType } from '../../contract/flow-graph.ts'
+import { pickedFile } from '../../contract/list-files.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -130,16 +131,23 @@ export const Tried = z
   .meta({ id: 'Tried' })
 export type Tried = z.output<typeof Tried>
 
+const filters = {
+  q: Search.meta({ description: 'Part of the name' }),
+  status: FlowStatus.optional(),
+}
+
 export const listClickFlows = endpoint({
   route: 'GET /api/click-flows',
   access: { session: 'member' },
   summary: 'List click flows, newest first',
-  query: z.object({
-    ...paging,
-    q: Search.meta({ description: 'Part of the name' }),
-    status: FlowStatus.optional(),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(ListedFlow),
+})
+
+export const exportClickFlows = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/click-flows/csv',
+  summary: 'Save click flows as a CSV file',
 })
 
 export const readClickFlow = endpoint({

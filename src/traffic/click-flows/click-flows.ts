@@ -9,7 +9,8 @@ import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
-import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Key, type Member } from '../../ground/room.ts'
@@ -17,7 +18,7 @@ import { readMoment } from '../../money/billing/balance.ts'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 import type { ClickFlow, FlowStatus, Graph, FlowProblem, WrittenFlow } from './api.ts'
 import { objectProblems, readObjects } from './objects.ts'
 import { problemsOf } from './validate.ts'
@@ -41,20 +42,35 @@ export async function listClickFlows(
   { db, actor }: Context<typeof api.listClickFlows>,
   { query }: Call<typeof api.listClickFlows>,
 ) {
-  const { q, status } = query
-  let rows = flows(db, actor.org_id)
+  const { data, next_cursor } = await newestFirst(listed(db, actor.org_id, query), query, 'f.id')
+  return { data: await withUsers(db, actor.org_id, data), next_cursor }
+}
+
+/** The listed flows as a CSV file. Refuses `too_many_lines`. */
+export async function exportClickFlows(
+  { db, actor }: Context<typeof api.exportClickFlows>,
+  { body }: Call<typeof api.exportClickFlows>,
+) {
+  const rows = listed(db, actor.org_id, picked(body))
+  return await newestFirstFile(api.ListedFlow, rows, found => withUsers(db, actor.org_id, found), 'f.id')
+}
+
+function listed(
+  db: Kysely<Tables>,
+  org_id: number,
+  { ids, q, status }: Wanted<Call<typeof api.listClickFlows>['query']>,
+) {
+  let rows = flows(db, org_id)
+  if (ids !== undefined) rows = rows.where('f.id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q, 'f.name'))
   if (status !== undefined) rows = rows.where('f.status', '=', status)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<Flow>(), query, 'f.id')
-  const using = await usersOf(
-    db,
-    actor.org_id,
-    data.map(({ id }) => id),
-  )
-  return {
-    data: data.map(flow => ({ ...flow, campaigns: using.filter(({ flow_id }) => flow_id === flow.id) })),
-    next_cursor,
-  }
+  return rows.$castTo<Flow>()
+}
+
+async function withUsers(db: Kysely<Tables>, org_id: number, found: readonly Flow[]) {
+  const ids = found.map(({ id }) => id)
+  const using = await usersOf(db, org_id, ids)
+  return found.map(flow => ({ ...flow, campaigns: using.filter(({ flow_id }) => flow_id === flow.id) }))
 }
 
 /** One flow with its draft. Refuses `object_not_found`. */

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { pickedFile } from '../../contract/list-files.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -58,12 +59,22 @@ const OfferShares = z
 export const FunnelDraft = z.object({ name: Name(), landings: LandingShares.nullish(), offers: OfferShares.nullish() })
 const FunnelChanges = FunnelDraft.partial()
 
+const filters = {
+  q: Search.meta({ description: 'Part of the name' }),
+}
+
 export const listFunnels = endpoint({
   route: 'GET /api/funnels',
   access: { session: 'member' },
   summary: 'List funnels, newest first',
-  query: z.object({ ...paging, q: Search.meta({ description: 'Part of the name' }) }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(Funnel),
+})
+
+export const exportFunnels = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/funnels/csv',
+  summary: 'Save funnels as a CSV file',
 })
 
 export const readFunnel = endpoint({

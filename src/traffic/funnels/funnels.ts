@@ -9,7 +9,8 @@ import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
-import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -17,7 +18,7 @@ import { readMoment } from '../../money/billing/balance.ts'
 import { requireScopeOfAll } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'landings', 'offers', 'created_at', 'updated_at'] as const
 
@@ -36,11 +37,24 @@ export async function listFunnels(
   { db, actor }: Context<typeof api.listFunnels>,
   { query }: Call<typeof api.listFunnels>,
 ) {
-  const { q } = query
-  let rows = live(db, actor.org_id).select(COLUMNS)
-  if (q) rows = rows.where(nameHolds(q))
-  const { data, next_cursor } = await newestFirst(rows.$castTo<FunnelRow>(), query)
+  const { data, next_cursor } = await newestFirst(listed(db, actor.org_id, query), query)
   return { data: await withStates(db, actor.org_id, data), next_cursor }
+}
+
+/** The listed funnels as a CSV file. Refuses `too_many_lines`. */
+export async function exportFunnels(
+  { db, actor }: Context<typeof api.exportFunnels>,
+  { body }: Call<typeof api.exportFunnels>,
+) {
+  const rows = listed(db, actor.org_id, picked(body))
+  return await newestFirstFile(api.Funnel, rows, found => withStates(db, actor.org_id, found))
+}
+
+function listed(db: Kysely<Tables>, org_id: number, { ids, q }: Wanted<Call<typeof api.listFunnels>['query']>) {
+  let rows = live(db, org_id).select(COLUMNS)
+  if (ids !== undefined) rows = rows.where('id', 'in', ids)
+  if (q) rows = rows.where(nameHolds(q))
+  return rows.$castTo<FunnelRow>()
 }
 
 /** One funnel. Refuses `object_not_found`. */

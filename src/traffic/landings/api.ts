@@ -4,6 +4,7 @@ import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { pickedFile } from '../../contract/list-files.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -29,16 +30,23 @@ const WrittenLanding = Landing.extend({ warnings: Warnings }).meta({ id: 'Writte
 export const LandingDraft = z.object({ name: Name(), url: Address })
 export type LandingDraft = z.output<typeof LandingDraft>
 
+const filters = {
+  q: Search.meta({ description: 'Part of the name' }),
+  status: LandingStatus.optional(),
+}
+
 export const listLandings = endpoint({
   route: 'GET /api/landings',
   access: { session: 'member' },
   summary: 'List landings, newest first',
-  query: z.object({
-    ...paging,
-    q: Search.meta({ description: 'Part of the name' }),
-    status: LandingStatus.optional(),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(Landing),
+})
+
+export const exportLandings = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/landings/csv',
+  summary: 'Save landings as a CSV file',
 })
 
 export const readLanding = endpoint({

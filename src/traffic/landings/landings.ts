@@ -9,7 +9,8 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings } from '../../contract/warnings.ts'
 import { createOnce } from '../../ground/create-once.ts'
-import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -17,7 +18,7 @@ import { readMoment } from '../../money/billing/balance.ts'
 import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 
 const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
 
@@ -26,12 +27,29 @@ export async function listLandings(
   { db, actor }: Context<typeof api.listLandings>,
   { query }: Call<typeof api.listLandings>,
 ) {
-  const { q, status } = query
-  let rows = live(db, actor.org_id).select(COLUMNS)
+  const { data, next_cursor } = await newestFirst(listed(db, actor.org_id, query), query)
+  return { data: data.map(describeLanding), next_cursor }
+}
+
+/** The listed landings as a CSV file. Refuses `too_many_lines`. */
+export async function exportLandings(
+  { db, actor }: Context<typeof api.exportLandings>,
+  { body }: Call<typeof api.exportLandings>,
+) {
+  const rows = listed(db, actor.org_id, picked(body))
+  return await newestFirstFile(api.Landing, rows, found => found.map(describeLanding))
+}
+
+function listed(
+  db: Kysely<Tables>,
+  org_id: number,
+  { ids, q, status }: Wanted<Call<typeof api.listLandings>['query']>,
+) {
+  let rows = live(db, org_id).select(COLUMNS)
+  if (ids !== undefined) rows = rows.where('id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<LandingRow>(), query)
-  return { data: data.map(describeLanding), next_cursor }
+  return rows.$castTo<LandingRow>()
 }
 
 /** One landing. Refuses `object_not_found`. */

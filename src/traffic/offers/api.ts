@@ -6,6 +6,7 @@ import { Currency, USD } from '../../contract/currencies.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Amount, Id, Instant, MAX_PAYOUT, Name, Page } from '../../contract/fields.ts'
+import { pickedFile } from '../../contract/list-files.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -62,16 +63,23 @@ export const OfferDraft = z.object({
 })
 export type OfferDraft = z.output<typeof OfferDraft>
 
+const filters = {
+  q: Search.meta({ description: 'Part of the name' }),
+  status: OfferStatus.optional(),
+}
+
 export const listOffers = endpoint({
   route: 'GET /api/offers',
   access: { session: 'member' },
   summary: 'List offers, newest first',
-  query: z.object({
-    ...paging,
-    q: Search.meta({ description: 'Part of the name' }),
-    status: OfferStatus.optional(),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(Offer),
+})
+
+export const exportOffers = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/offers/csv',
+  summary: 'Save offers as a CSV file',
 })
 
 export const readOffer = endpoint({

@@ -12,7 +12,8 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import { createOnce } from '../../ground/create-once.ts'
-import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
@@ -23,7 +24,7 @@ import { previewOf, unknownMacros } from '../addresses/preview.ts'
 import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import { OFFERS_OF_CAMPAIGNS } from '../event-settings/offers-of-campaigns.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 
 const COLUMNS = [
   'id',
@@ -42,12 +43,25 @@ export async function listOffers(
   { db, actor }: Context<typeof api.listOffers>,
   { query }: Call<typeof api.listOffers>,
 ) {
-  const { q, status } = query
-  let rows = live(db, actor.org_id).select(COLUMNS)
+  const { data, next_cursor } = await newestFirst(listed(db, actor.org_id, query), query)
+  return { data: await withCampaigns(db, actor.org_id, data), next_cursor }
+}
+
+/** The listed offers as a CSV file. Refuses `too_many_lines`. */
+export async function exportOffers(
+  { db, actor }: Context<typeof api.exportOffers>,
+  { body }: Call<typeof api.exportOffers>,
+) {
+  const rows = listed(db, actor.org_id, picked(body))
+  return await newestFirstFile(api.Offer, rows, found => withCampaigns(db, actor.org_id, found))
+}
+
+function listed(db: Kysely<Tables>, org_id: number, { ids, q, status }: Wanted<Call<typeof api.listOffers>['query']>) {
+  let rows = live(db, org_id).select(COLUMNS)
+  if (ids !== undefined) rows = rows.where('id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
-  const { data, next_cursor } = await newestFirst(rows.$castTo<OfferRow>(), query)
-  return { data: await withCampaigns(db, actor.org_id, data), next_cursor }
+  return rows.$castTo<OfferRow>()
 }
 
 /** One offer. Refuses `object_not_found`. */

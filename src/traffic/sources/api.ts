@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, FAITHFUL, Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { pickedFile } from '../../contract/list-files.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { SOURCE_FIELDS } from '../campaigns/api.ts'
 
@@ -132,12 +133,22 @@ const SourceTemplate = z
   })
   .meta({ id: 'SourceTemplate' })
 
+const filters = {
+  q: Search.meta({ description: 'Part of the name' }),
+}
+
 export const listTrafficSources = endpoint({
   route: 'GET /api/traffic-sources',
   access: { session: 'member' },
   summary: 'List traffic sources, newest first',
-  query: z.object({ ...paging, q: Search.meta({ description: 'Part of the name' }) }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(TrafficSource),
+})
+
+export const exportTrafficSources = endpoint({
+  ...pickedFile(filters),
+  route: 'POST /api/traffic-sources/csv',
+  summary: 'Save traffic sources as a CSV file',
 })
 
 export const listSourceTemplates = endpoint({

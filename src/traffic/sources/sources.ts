@@ -11,14 +11,15 @@ import { refuse } from '../../contract/refusals.ts'
 import { CHECKED_ON, sourceTemplateOf, SOURCE_TEMPLATES } from '../../contract/source-templates/all.ts'
 import type { SourceTemplate } from '../../contract/source-templates/source-template.ts'
 import { isTaken } from '../../ground/db/faults.ts'
-import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
+import { newestFirstFile } from '../../ground/db/list-file.ts'
+import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { announceChange } from '../campaigns/live.ts'
-import type * as api from './api.ts'
+import * as api from './api.ts'
 
 const COLUMNS = [
   'id',
@@ -39,10 +40,24 @@ export async function listTrafficSources(
   { db, actor }: Context<typeof api.listTrafficSources>,
   { query }: Call<typeof api.listTrafficSources>,
 ) {
-  let rows = live(db, actor.org_id).select(COLUMNS).select(campaignCount(actor.org_id).as('campaigns'))
-  if (query.q) rows = rows.where(nameHolds(query.q))
-  const { data, next_cursor } = await newestFirst(rows.$castTo<SourceRow>(), query)
+  const { data, next_cursor } = await newestFirst(listed(db, actor.org_id, query), query)
   return { data: data.map(describeSource), next_cursor }
+}
+
+/** The listed sources as a CSV file. Refuses `too_many_lines`. */
+export async function exportTrafficSources(
+  { db, actor }: Context<typeof api.exportTrafficSources>,
+  { body }: Call<typeof api.exportTrafficSources>,
+) {
+  const rows = listed(db, actor.org_id, picked(body))
+  return await newestFirstFile(api.TrafficSource, rows, found => found.map(describeSource))
+}
+
+function listed(db: Kysely<Tables>, org_id: number, { ids, q }: Wanted<Call<typeof api.listTrafficSources>['query']>) {
+  let rows = live(db, org_id).select(COLUMNS).select(campaignCount(org_id).as('campaigns'))
+  if (ids !== undefined) rows = rows.where('id', 'in', ids)
+  if (q) rows = rows.where(nameHolds(q))
+  return rows.$castTo<SourceRow>()
 }
 
 /** The templates of sources, by name. */
