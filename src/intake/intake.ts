@@ -12,6 +12,7 @@ import * as eventsApi from './events/api.ts'
 import { type ConversionTerms, openConversions } from './events/conversions.ts'
 import { eventDeeds } from './events/events.ts'
 import { openHolds } from './events/holds.ts'
+import { exportEvents, listEvents } from './events/log.ts'
 import * as networksApi from './networks/api.ts'
 import { openNetworks } from './networks/open.ts'
 import * as onwardApi from './onward/api.ts'
@@ -58,7 +59,7 @@ export async function openIntake(
   const pages = { ground, live, clicks, landed, keeper, conversions, servers: openPageServers(ground) }
   const rooms = [
     ...room(clicksApi, clickDeeds(clicks)),
-    ...room(eventsApi, eventDeeds(conversions)),
+    ...room(eventsApi, { ...eventDeeds(conversions), listEvents, exportEvents }),
     ...room(revisionsApi, revisionDeeds(conversions)),
     ...room(onwardApi, onwardDeeds(onward)),
     ...room(pagesApi, pageDeeds(pages, wayOnOf(onward))),

@@ -3,8 +3,10 @@ import { z } from 'zod'
 import { OriginalMoney } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
-import { Amount, FAITHFUL, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
+import { Amount, Id, Instant, isFaithful, MAX_PAYOUT, Money, Page } from '../../contract/fields.ts'
+import { listFile } from '../../contract/list-files.ts'
 import { paging } from '../../contract/paging.ts'
+import { sought } from '../../contract/sought.ts'
 import { Warnings } from '../../contract/warnings.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 import { EVENT_STATUSES } from '../../contract/revisions.ts'
@@ -105,31 +107,26 @@ export const LoggedEvent = ConversionEvent.extend({
 }).meta({ id: 'LoggedEvent' })
 export type LoggedEvent = z.output<typeof LoggedEvent>
 
-/** The longest click id of a traffic source that a click stores. */
-const SOUGHT_LENGTH = 512
+const filters = {
+  ...sought,
+  click_id: Id.optional(),
+  campaign_id: Id.optional(),
+  status: EventStatus.optional().meta({ description: 'Current status; a conversion without revisions is approved' }),
+  date_from: Instant.optional().meta({ description: 'Recorded at this time or later' }),
+  date_to: Instant.optional().meta({ description: 'Recorded before this time' }),
+}
 
 export const listEvents = endpoint({
   route: 'GET /api/events',
   access: { session: 'member' },
   summary: 'List conversions, newest first',
-  query: z.object({
-    ...paging,
-    q: z
-      .string()
-      .trim()
-      .max(SOUGHT_LENGTH)
-      .refine(...FAITHFUL)
-      .optional()
-      .meta({
-        description:
-          'Exactly a click id (in any case and form), a transaction id (nonce) or the click id of the traffic source (ref_id, among the newest 50,000 conversions)',
-      }),
-    click_id: Id.optional(),
-    type: EventType.optional(),
-    status: EventStatus.optional().meta({ description: 'Current status; a conversion without revisions is approved' }),
-    campaign_id: Id.optional(),
-    date_from: Instant.optional().meta({ description: 'Recorded at this time or later' }),
-    date_to: Instant.optional().meta({ description: 'Recorded before this time' }),
-  }),
+  query: z.object({ ...paging, ...filters }),
   reply: Page(LoggedEvent).extend({ campaigns: NamedCampaigns }),
+})
+
+export const exportEvents = endpoint({
+  ...listFile,
+  route: 'GET /api/events/csv',
+  summary: 'Save the listed conversions as a CSV file',
+  query: z.object(filters),
 })

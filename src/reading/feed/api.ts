@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Page } from '../../contract/fields.ts'
 import { LADDER } from '../../contract/ladder.ts'
+import { listFile } from '../../contract/list-files.ts'
+import { sought } from '../../contract/sought.ts'
 import { date_from, date_to, rawParameter, ReadWarnings } from '../../contract/window.ts'
 import { NamedCampaigns } from '../../traffic/campaigns/api.ts'
 import { campaign_id } from '../reports/api.ts'
@@ -80,14 +82,25 @@ const narrowing = {
     .meta({ description: 'Only clicks with exactly this sub1; empty: clicks without one' }),
 }
 
+/** The filters of the list for signed-in people. */
+const filters = declared.query.omit({ cursor: true, limit: true }).extend({ ...narrowing, ...sought })
+
 export const listClicksAsMember = endpoint({
   ...declared,
-  description: `${declared.description} A rare country or sub1 may take too long: then choose fewer days.`,
-  query: declared.query.extend(narrowing),
+  description: `${declared.description} With \`q\`, and without a window: all clicks that are kept. A rare country or sub1 may take too long: then choose fewer days.`,
+  query: filters.extend({ cursor: declared.query.shape.cursor, limit: declared.query.shape.limit }),
   reply: declared.reply.extend({
     campaigns: NamedCampaigns,
     clicks_from: z.iso.date().nullable().meta({ description: 'Clicks made before this day are no longer kept' }),
   }),
   route: 'GET /api/clicks',
   access: { session: 'member' },
+})
+
+export const exportClicks = endpoint({
+  ...listFile,
+  route: 'GET /api/clicks/csv',
+  summary: 'Save the listed clicks as a CSV file',
+  query: filters,
+  refuses: ['invalid_window', 'window_too_wide', 'invalid_status', 'invalid_tracked', 'too_many_lines'],
 })

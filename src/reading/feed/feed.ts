@@ -2,22 +2,23 @@
  * The click feed: clicks newest first, in pages by id, which is the order of creation. Reads `clicks` and selects only the 21 fields of the
  * interface. Owns no table.
  */
-import { DAY_MS, dayOf } from '../../contract/days.ts'
+import { DAY_MS, dayOf, LAST_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
-import { SUBS } from '../../contract/fields.ts'
-import { firstIdAt, timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
+import { timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
+import { MOST_LINES } from '../../contract/list-files.ts'
 import type { Moment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { after, momentOf, type RawParameter, singleValue, type Window, windowBetween } from '../../contract/window.ts'
-import type { Statement, Value } from '../../ground/db/statement.ts'
+import { fileOf } from '../../ground/db/list-file.ts'
 import type { Context, Ground, Key, Member } from '../../ground/room.ts'
 import { campaignsNamed } from '../../traffic/campaigns/names.ts'
 import { clicksKeptFrom } from '../reports/kept.ts'
 import { campaignsOf, readWarnings } from '../reports/question.ts'
 import * as api from './api.ts'
 import { openCursor, sealCursor } from './cursor.ts'
-import { SOUGHT, type Sought, stretchesOf } from './days.ts'
+import { type SOUGHT, stretchesOf } from './days.ts'
+import { type AS_THEY_ARE, type FeedPage, feedStatement, type MoreFilters } from './statement.ts'
 
 const USUAL = 100
 const MOST = 1000
@@ -25,22 +26,8 @@ const SPAN_MS = 30 * DAY_MS
 
 type FeedQuery = {
   readonly [name in 'date_from' | 'date_to' | 'campaign_id' | 'status' | 'tracked' | 'cursor' | 'limit']?: RawParameter
-} & { readonly [name in (typeof SOUGHT)[number]]?: string | undefined }
+} & { readonly [name in (typeof SOUGHT)[number]]?: string | undefined } & MoreFilters
 type Asking = Pick<Ground, 'database' | 'secrets'> & { readonly actor: Member | Key }
-
-/**
- * A page's filters. `before` is the last id of the previous page; `campaigns` null means all. `stretches` are the parts of the window to read; if
- * omitted, the whole window is read.
- */
-export type FeedPage = Sought & {
-  readonly window: Window
-  readonly stretches?: readonly Window[]
-  readonly campaigns: readonly string[] | null
-  readonly status: number | undefined
-  readonly tracked: boolean | undefined
-  readonly before: string | undefined
-  readonly limit: number
-}
 
 /** A page of clicks for a key, within its campaigns. */
 export function listClicks(context: Context<typeof api.listClicks>, { query }: Call<typeof api.listClicks>) {
@@ -68,6 +55,31 @@ export async function listClicksAsMember(
   ])
   const named = campaigns.map(({ id, ...campaign }) => ({ id: toWireId(id), ...campaign }))
   return { ...page, campaigns: named, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
+}
+
+/** The listed clicks as a CSV file. Refuses as the list does, and `too_many_lines`. */
+export async function exportClicks(
+  { database, secrets, actor }: Context<typeof api.exportClicks>,
+  { query }: Call<typeof api.exportClicks>,
+) {
+  const asked = readQuery({ secrets, actor }, query).page
+  const page = isEmpty(asked) ? { ...asked, stretches: [] } : await narrowed(database, actor.org_id, asked)
+  const wire = wireIds()
+  return await fileOf<ClickRow>(
+    {
+      isTooLong: async () => {
+        if (page.stretches?.length === 0) return false
+        const { text, values = [] } = feedStatement(actor.org_id, { ...page, limit: MOST_LINES })
+        const { rows } = await database.reads.query(`select from (${text}) as listed limit 1 offset ${MOST_LINES}`, [
+          ...values,
+        ])
+        return rows.length > 0
+      },
+      // A page reads one row more than its limit.
+      read: (last, limit) => selectClicks(database, actor.org_id, { ...page, before: last?.id, limit: limit - 1 }),
+    },
+    { titles: Object.keys(api.FeedClick.shape), encode: async rows => rows.map(row => wireClick(row, wire)) },
+  )
 }
 
 async function pageOf({ database, secrets, actor }: Asking, query: FeedQuery) {
@@ -100,9 +112,20 @@ function readQuery(
   const cursor = sealed === undefined ? undefined : openCursor(secrets, actor.org_id, sealed)
   const campaigns = campaignsOf(actor, query.campaign_id)
   const now = Date.now()
-  const window = sentWindow ?? cursor?.bounds ?? { from: now - SPAN_MS, to: now }
+  // A pasted id is looked up in all clicks.
+  const usual = query.q ? { from: 0, to: LAST_MS } : { from: now - SPAN_MS, to: now }
+  const window = sentWindow ?? cursor?.bounds ?? usual
   const sought = { geo: valueOf(query.geo?.toUpperCase()), sub1: valueOf(query.sub1) }
-  const page = { window, campaigns, status, tracked, ...sought, before: cursor?.id, limit: limitOf(query.limit) }
+  const page = {
+    window,
+    campaigns,
+    status,
+    tracked,
+    ...sought,
+    more: query,
+    before: cursor?.id,
+    limit: limitOf(query.limit),
+  }
   return { page, defaulted: sentWindow === undefined }
 }
 
@@ -146,9 +169,6 @@ async function narrowed({ reads }: Ground['database'], org_id: number, page: Fee
   return { ...page, stretches: await stretchesOf(reads, org_id, { ...window, to }, campaigns?.[0] ?? null, page) }
 }
 
-const AS_THEY_ARE = ['geo', 'device', 'os', 'browser', 'ref_id', ...SUBS] as const
-const COLUMNS = `id, campaign_id, status, tracked, offer_id, ${AS_THEY_ARE.join(', ')}, trim_scale(revenue)::text as revenue`
-
 type ClickRow = {
   readonly [name in (typeof AS_THEY_ARE)[number] | 'campaign_id' | 'offer_id' | 'revenue']: string | null
 } & {
@@ -162,46 +182,6 @@ async function selectClicks(database: Ground['database'], org_id: number, page: 
   const { text, values = [] } = feedStatement(org_id, page)
   const { rows } = await database.reads.query<ClickRow>(text, [...values])
   return rows
-}
-
-/**
- * The statement of a page: `limit` rows and one more. Several campaigns are read one by one and merged, because the index is in order only within a
- * campaign. Several stretches are too, which skips the days between them.
- */
-export function feedStatement(org_id: number, page: FeedPage): Statement {
-  const { window, stretches = [window], campaigns, status, tracked, before, limit } = page
-  const values: Value[] = [org_id]
-  const put = (value: Value) => `$${values.push(value)}`
-  const firsts = stretches.map(({ from }) => firstIdAt(from))
-  const ends = stretches
-    .map(({ to }) => firstIdAt(to + 1))
-    .map(end => (before === undefined || end < before ? end : before))
-  const isOne = firsts.length === 1
-  const range = isOne
-    ? `id >= ${put(firsts[0] as string)}::uuid and id < ${put(ends[0] as string)}::uuid`
-    : 'id >= stretch.first and id < stretch.behind'
-  const among = isOne ? [] : [`unnest(${put(firsts)}::uuid[], ${put(ends)}::uuid[]) as stretch (first, behind)`]
-  // The redundant second condition lets the planner use the index of stages, which leaves out clicks of the first stage.
-  const byStatus =
-    status === undefined ? '' : ` and status = ${put(status)}::smallint${status > 0 ? ' and status > 0' : ''}`
-  const byTracked = tracked === undefined ? '' : tracked ? ' and tracked' : ' and not tracked'
-  const bySought = SOUGHT.map(column => {
-    const value = page[column]
-    if (value === undefined) return ''
-    return value === null ? ` and ${column} is null` : ` and ${column} = ${put(value)}::text`
-  }).join('')
-  const newest = `order by id desc limit ${put(limit + 1)}`
-  const walk = (campaign: string) =>
-    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought} ${newest}`
-  let walked = walk('')
-  if (campaigns?.length === 1) walked = walk(` and campaign_id = ${put(campaigns[0] as string)}::uuid`)
-  if (campaigns !== null && campaigns.length > 1) {
-    walked = walk(' and campaign_id = allowed.campaign')
-    among.push(`unnest(${put(campaigns)}::uuid[]) as allowed (campaign)`)
-  }
-  if (among.length === 0) return { text: walked, values }
-  const text = `select walked.* from ${among.join(' cross join ')} cross join lateral (${walked}) as walked ${newest}`
-  return { text, values }
 }
 
 /** Caches ids of the API, because a page names few campaigns and offers many times each. */

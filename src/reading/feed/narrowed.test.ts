@@ -9,7 +9,7 @@ import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { openFolder } from '../reports/fold.ts'
 import type { FeedClick } from './api.ts'
 import { stretchesOf } from './days.ts'
-import { type FeedPage, feedStatement } from './feed.ts'
+import { type FeedPage, feedStatement } from './statement.ts'
 
 let house: TestHouse
 before(async () => {

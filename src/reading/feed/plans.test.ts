@@ -5,7 +5,7 @@ import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { useDatabase } from '../../../tests/support/database.ts'
 import { type Plan, stepsBelow } from '../../../tests/support/plans.ts'
 import { LADDER } from '../../contract/ladder.ts'
-import { type FeedPage, feedStatement } from './feed.ts'
+import { type FeedPage, feedStatement } from './statement.ts'
 
 const { database } = await useDatabase()
 const ORG = 1

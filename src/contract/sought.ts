@@ -1,0 +1,36 @@
+/** Filters that the lists of clicks and of conversions share. */
+import { z } from 'zod'
+import { EventType } from './event-types.ts'
+import { Amount, FAITHFUL, Id } from './fields.ts'
+
+/** The longest click id of a traffic source that a click stores, with room for quotes and spaces around it. */
+const SOUGHT_LENGTH = 520
+
+/** Above any sum of payouts. */
+const MOST_MONEY = 1_000_000_000
+
+/** A pasted text without the spaces and quotes around it. */
+export const unquoted = (text: string): string => text.replace(/^[\s"'`“”„«»]+|[\s"'`“”„«»]+$/g, '')
+
+/** For schemas of pasted texts. */
+export const Pasted = z
+  .string()
+  .max(SOUGHT_LENGTH)
+  .refine(...FAITHFUL)
+  .transform(unquoted)
+
+export const sought = {
+  q: Pasted.optional().meta({
+    description:
+      'Exactly a click id (in any case and form), a transaction id (nonce) or the click id of the traffic source (ref_id)',
+  }),
+  network_id: Id.optional().meta({ description: 'Reported by this network' }),
+  traffic_source_id: Id.optional().meta({ description: 'Of campaigns that have this traffic source now' }),
+  offer_id: Id.optional(),
+  landing_id: Id.optional(),
+  type: EventType.optional().meta({ description: 'The type of the conversion; of clicks: of one of its conversions' }),
+  payout_from: Amount(MOST_MONEY)
+    .optional()
+    .meta({ description: 'Inclusive, of the amount of a conversion or the revenue of a click' }),
+  payout_to: Amount(MOST_MONEY).optional().meta({ description: 'Inclusive' }),
+}
