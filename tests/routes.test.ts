@@ -59,12 +59,20 @@ const MEMBERS_OWN = [
 const QUESTIONS = [
   'POST /api/broadcasts/audience',
   'POST /api/campaigns/:id/try-link',
+  'POST /api/campaigns/csv',
   'POST /api/click-flows/:id/try',
+  'POST /api/click-flows/csv',
   'POST /api/explore',
   'POST /api/explore/csv',
+  'POST /api/funnels/csv',
+  'POST /api/landings/csv',
   'POST /api/landings/preview',
   'POST /api/networks/:id/try',
+  'POST /api/offers/csv',
   'POST /api/offers/preview',
+  'POST /api/postbacks/csv',
+  'POST /api/subscribers/csv',
+  'POST /api/traffic-sources/csv',
 ]
 
 /** Routes without a role: for visitors, networks, Telegram, sign-in, or keys only. */

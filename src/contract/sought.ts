@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { EventType } from './event-types.ts'
 import { Amount, FAITHFUL, Id } from './fields.ts'
 
-/** The longest click id of a traffic source that a click stores, with room for quotes and spaces around it. */
-const SOUGHT_LENGTH = 520
+/** The longest click id of a traffic source that a click stores. */
+const SOUGHT_LENGTH = 512
 
 /** Above any sum of payouts. */
 const MOST_MONEY = 1_000_000_000
@@ -15,9 +15,9 @@ export const unquoted = (text: string): string => text.replace(/^[\s"'`“”„
 /** For schemas of pasted texts. */
 export const Pasted = z
   .string()
+  .overwrite(unquoted)
   .max(SOUGHT_LENGTH)
   .refine(...FAITHFUL)
-  .transform(unquoted)
 
 export const sought = {
   q: Pasted.optional().meta({
