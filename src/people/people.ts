@@ -11,6 +11,8 @@ import * as connectionsApi from './connections/api.ts'
 import * as connections from './connections/connections.ts'
 import { oauthDeeds } from './connections/oauth.ts'
 import { keyOfToken } from './connections/tokens.ts'
+import * as findApi from './find/api.ts'
+import * as find from './find/find.ts'
 import * as keysApi from './keys/api.ts'
 import * as grants from './keys/grants.ts'
 import * as keys from './keys/keys.ts'
@@ -43,6 +45,7 @@ export function openPeople(ground: Ground, take: TakePart) {
     ...room(accountsApi, { ...accounts, ...preferences, ...avatars }),
     ...room(secondFactorApi, secondFactor),
     ...room(keysApi, { ...keys, ...grants }),
+    ...room(findApi, find),
     ...room(connectionsApi, { ...connections, ...oauthDeeds(attempts) }),
   ]
   return {
