@@ -109,6 +109,10 @@ export type LoggedEvent = z.output<typeof LoggedEvent>
 
 const filters = {
   ...sought,
+  q: sought.q.meta({
+    description:
+      'Exactly the id of a conversion or click (in any case and form), a transaction id (nonce), the click id of the traffic source (ref_id) or a Telegram user id',
+  }),
   click_id: Id.optional(),
   campaign_id: Id.optional(),
   status: EventStatus.optional().meta({ description: 'Current status; a conversion without revisions is approved' }),

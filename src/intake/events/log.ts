@@ -111,8 +111,8 @@ function conditionsOf(org_id: number, filters: Filters) {
     conditions.push(
       `exists (select from clicks c where c.org_id = $1 and c.id = e.click_id and c.landing_id = ${put(landing_id)})`,
     )
-  if (payout_from !== undefined) conditions.push(`${AMOUNT} >= ${put(payout_from)}::numeric`)
-  if (payout_to !== undefined) conditions.push(`${AMOUNT} <= ${put(payout_to)}::numeric`)
+  if (payout_from !== undefined || payout_to !== undefined)
+    conditions.push(hasAmount(put(payout_from ?? '0'), put(payout_to ?? 'infinity')))
   const needsStanding = [status, payout_from, payout_to].some(sent => sent !== undefined)
   return { conditions, values, put, needsStanding }
 }
@@ -120,12 +120,21 @@ function conditionsOf(org_id: number, filters: Filters) {
 /** Whether a network reported the event `e`. `network` is a parameter with its id on the wire, which stands in the payload. */
 export const reportedBy = (network: string) => `e.source = 'network' and e.payload->>'network_id' = ${network}::text`
 
-/** The text may be a transaction id, a click id in any form, or the click id of a traffic source. */
+/** The text may be a transaction id, the id of a conversion or click in any form, a Telegram user id, or the click id of a traffic source. */
 const soughtBy = (text: string, uuid: string) => `e.id in (
       select id from events where org_id = $1 and nonce = ${text}
+      union all select ${uuid}::uuid
       union all select id from events where org_id = $1 and click_id = ${uuid}::uuid
+      union all select id from events where org_id = $1 and telegram_user_id = ${text}
       union all select id from events where org_id = $1
         and click_id = any(array(select c.id from clicks c where c.org_id = $1 and c.ref_id = ${text}::text)))`
+
+/** Most events have no revision, so their payout tells before their last revision is looked up. */
+const hasAmount = (from: string, to: string) => {
+  const isIn = (amount: string) => `${amount} between ${from}::numeric and ${to}::numeric`
+  return `(${isIn('coalesce(e.payout, 0)')} or e.id in (
+      select event_id from event_revisions where org_id = $1 and ${isIn('amount')})) and ${isIn(AMOUNT)}`
+}
 
 /** Events with revisions are looked up by their status, unless approved ones are sought, most of which have none. */
 const hasStatus = (status: string) => `coalesce(r.status, 'approved') = ${status}::text

@@ -37,15 +37,6 @@ export function feedStatement(org_id: number, page: FeedPage): Statement {
   const { window, stretches = [window], campaigns, status, tracked, more, before, limit } = page
   const values: Value[] = [org_id]
   const put = (value: Value) => `$${values.push(value)}`
-  const firsts = stretches.map(({ from }) => firstIdAt(from))
-  const ends = stretches
-    .map(({ to }) => firstIdAt(to + 1))
-    .map(end => (before === undefined || end < before ? end : before))
-  const isOne = firsts.length === 1
-  const range = isOne
-    ? `id >= ${put(firsts[0] as string)}::uuid and id < ${put(ends[0] as string)}::uuid`
-    : 'id >= stretch.first and id < stretch.behind'
-  const among = isOne ? [] : [`unnest(${put(firsts)}::uuid[], ${put(ends)}::uuid[]) as stretch (first, behind)`]
   // The redundant second condition lets the planner use the index of stages, which leaves out clicks of the first stage.
   const byStatus =
     status === undefined ? '' : ` and status = ${put(status)}::smallint${status > 0 ? ' and status > 0' : ''}`
@@ -55,10 +46,29 @@ export function feedStatement(org_id: number, page: FeedPage): Statement {
     if (value === undefined) return ''
     return value === null ? ` and ${column} is null` : ` and ${column} = ${put(value)}::text`
   }).join('')
-  const narrowed = more === undefined ? '' : narrowing(more, window, put)
-  const newest = `order by id desc limit ${put(limit + 1)}`
+  const narrowed = more === undefined ? '' : narrowing(more, put)
+  const most = put(limit + 1)
+  const conditions = `${byStatus}${byTracked}${bySought}${narrowed}`
+  if (more?.type !== undefined || more?.network_id !== undefined) {
+    const behind = firstIdAt(window.to + 1)
+    const [first, end] = [put(firstIdAt(window.from)), put(before === undefined || behind < before ? behind : before)]
+    const inCampaigns = campaigns === null ? '' : ` and campaign_id = any(${put(campaigns)}::uuid[])`
+    const click = `select ${COLUMNS} from clicks where org_id = $1${inCampaigns}${conditions}`
+    const range = `click_id >= ${first}::uuid and click_id < ${end}::uuid`
+    return { text: throughConversions(more, put, range, click, `id desc limit ${most}`), values }
+  }
+  const firsts = stretches.map(({ from }) => firstIdAt(from))
+  const ends = stretches
+    .map(({ to }) => firstIdAt(to + 1))
+    .map(end => (before === undefined || end < before ? end : before))
+  const isOne = firsts.length === 1
+  const range = isOne
+    ? `id >= ${put(firsts[0] as string)}::uuid and id < ${put(ends[0] as string)}::uuid`
+    : 'id >= stretch.first and id < stretch.behind'
+  const among = isOne ? [] : [`unnest(${put(firsts)}::uuid[], ${put(ends)}::uuid[]) as stretch (first, behind)`]
+  const newest = `order by id desc limit ${most}`
   const walk = (campaign: string) =>
-    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${byStatus}${byTracked}${bySought}${narrowed} ${newest}`
+    `select ${COLUMNS} from clicks where org_id = $1 and ${range}${campaign}${conditions} ${newest}`
   let walked = walk('')
   if (campaigns?.length === 1) walked = walk(` and campaign_id = ${put(campaigns[0] as string)}::uuid`)
   if (campaigns !== null && campaigns.length > 1) {
@@ -70,12 +80,29 @@ export function feedStatement(org_id: number, page: FeedPage): Statement {
   return { text, values }
 }
 
+type Put = (value: Value) => string
+
 /**
- * The conditions of more filters. A conversion is never older than its click, and the ids of clicks are in the order of time, so the window
- * also bounds the conversions that are read.
+ * Clicks by their conversions: the conversions are read in the order of their clicks, and each click is looked up by its key. So a page of rare
+ * conversions does not read all clicks.
  */
-function narrowing(more: MoreFilters, window: Window, put: (value: Value) => string): string {
-  const { q, network_id, traffic_source_id, offer_id, landing_id, type, payout_from, payout_to } = more
+function throughConversions(
+  { type, network_id }: MoreFilters,
+  put: Put,
+  range: string,
+  click: string,
+  newest: string,
+): string {
+  const byType = type === undefined ? '' : ` and e.type = ${put(type)}::text`
+  const byNetwork = network_id === undefined ? '' : ` and ${reportedBy(put(toWireId(network_id)))}`
+  return `select walked.* from (
+      select distinct click_id as id from events e where e.org_id = $1 and ${range}${byType}${byNetwork} order by click_id desc
+    ) converted cross join lateral (${click} and id = converted.id limit 1) walked order by converted.${newest}`
+}
+
+/** The conditions of more filters on the click itself. */
+function narrowing(more: MoreFilters, put: Put): string {
+  const { q, traffic_source_id, offer_id, landing_id, payout_from, payout_to } = more
   const conditions: string[] = []
   if (q) {
     const text = `${put(q)}::text`
@@ -92,13 +119,5 @@ function narrowing(more: MoreFilters, window: Window, put: (value: Value) => str
     )
   if (payout_from !== undefined) conditions.push(`revenue >= ${put(payout_from)}::numeric`)
   if (payout_to !== undefined) conditions.push(`revenue <= ${put(payout_to)}::numeric`)
-  if (type !== undefined || network_id !== undefined) {
-    const of = [
-      `e.click_id >= ${put(firstIdAt(window.from))}::uuid and e.click_id < ${put(firstIdAt(window.to + 1))}::uuid`,
-    ]
-    if (type !== undefined) of.push(`e.type = ${put(type)}::text`)
-    if (network_id !== undefined) of.push(reportedBy(put(toWireId(network_id))))
-    conditions.push(`id in (select e.click_id from events e where e.org_id = $1 and ${of.join(' and ')})`)
-  }
   return conditions.map(condition => ` and ${condition}`).join('')
 }

@@ -49,7 +49,7 @@ function FoldedGroup({ group, onGo }: LinkProps & { group: NavigationGroup }) {
 }
 
 /** Pages that mean nothing to this person. */
-function useHidden(): (path: string) => boolean {
+export function useHidden(): (path: string) => boolean {
   const isCharging = useIsCharging()
   const { role } = useActive()
   const isOperator = useQuery(myPreferences).data?.is_operator === true && role === 'owner'

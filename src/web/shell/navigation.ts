@@ -35,7 +35,8 @@ import {
   Webhook,
 } from 'lucide-react'
 
-type NavigationLink = { link: { to: string }; label: string; icon: LucideIcon }
+/** `key`: the key that opens the page after g. */
+export type NavigationLink = { link: { to: string }; label: string; icon: LucideIcon; key?: string }
 
 export type NavigationGroup = { title: string; links: readonly NavigationLink[]; isFolded?: true }
 
@@ -43,32 +44,32 @@ export const NAVIGATION: readonly NavigationGroup[] = [
   {
     title: 'Results',
     links: [
-      { link: linkOptions({ to: '/' }), label: 'Overview', icon: ChartNoAxesCombined },
-      { link: linkOptions({ to: '/report' }), label: 'Report', icon: Table2 },
-      { link: linkOptions({ to: '/clicks' }), label: 'Clicks', icon: MousePointerClick },
-      { link: linkOptions({ to: '/conversions' }), label: 'Conversions', icon: Trophy },
-      { link: linkOptions({ to: '/refused-events' }), label: 'Refused', icon: ShieldQuestion },
+      { link: linkOptions({ to: '/' }), label: 'Overview', icon: ChartNoAxesCombined, key: 'h' },
+      { link: linkOptions({ to: '/report' }), label: 'Report', icon: Table2, key: 'r' },
+      { link: linkOptions({ to: '/clicks' }), label: 'Clicks', icon: MousePointerClick, key: 'k' },
+      { link: linkOptions({ to: '/conversions' }), label: 'Conversions', icon: Trophy, key: 'v' },
+      { link: linkOptions({ to: '/refused-events' }), label: 'Refused', icon: ShieldQuestion, key: 'x' },
     ],
   },
   {
     title: 'Traffic',
     links: [
-      { link: linkOptions({ to: '/campaigns' }), label: 'Campaigns', icon: Megaphone },
-      { link: linkOptions({ to: '/sources' }), label: 'Sources', icon: Signpost },
-      { link: linkOptions({ to: '/funnels' }), label: 'Funnels', icon: Funnel },
-      { link: linkOptions({ to: '/landings' }), label: 'Landings', icon: AppWindow },
-      { link: linkOptions({ to: '/click-flows' }), label: 'Click flows', icon: Waypoints },
-      { link: linkOptions({ to: '/offers' }), label: 'Offers', icon: Tag },
-      { link: linkOptions({ to: '/networks' }), label: 'Networks', icon: RadioTower },
-      { link: linkOptions({ to: '/ad-spend' }), label: 'Ad spend', icon: Receipt },
+      { link: linkOptions({ to: '/campaigns' }), label: 'Campaigns', icon: Megaphone, key: 'c' },
+      { link: linkOptions({ to: '/sources' }), label: 'Sources', icon: Signpost, key: 's' },
+      { link: linkOptions({ to: '/funnels' }), label: 'Funnels', icon: Funnel, key: 'f' },
+      { link: linkOptions({ to: '/landings' }), label: 'Landings', icon: AppWindow, key: 'l' },
+      { link: linkOptions({ to: '/click-flows' }), label: 'Click flows', icon: Waypoints, key: 'w' },
+      { link: linkOptions({ to: '/offers' }), label: 'Offers', icon: Tag, key: 'o' },
+      { link: linkOptions({ to: '/networks' }), label: 'Networks', icon: RadioTower, key: 'n' },
+      { link: linkOptions({ to: '/ad-spend' }), label: 'Ad spend', icon: Receipt, key: 'a' },
     ],
   },
   {
     title: 'Telegram',
     links: [
-      { link: linkOptions({ to: '/bots' }), label: 'Bots', icon: Bot },
+      { link: linkOptions({ to: '/bots' }), label: 'Bots', icon: Bot, key: 'b' },
       { link: linkOptions({ to: '/channels' }), label: 'Channels', icon: MessagesSquare },
-      { link: linkOptions({ to: '/subscribers' }), label: 'Subscribers', icon: Users },
+      { link: linkOptions({ to: '/subscribers' }), label: 'Subscribers', icon: Users, key: 'u' },
       { link: linkOptions({ to: '/broadcasts' }), label: 'Broadcasts', icon: Mails },
       { link: linkOptions({ to: '/payments' }), label: 'Payments', icon: Star },
     ],
@@ -76,22 +77,22 @@ export const NAVIGATION: readonly NavigationGroup[] = [
   {
     title: 'Outgoing',
     links: [
-      { link: linkOptions({ to: '/postbacks' }), label: 'Postbacks', icon: Webhook },
+      { link: linkOptions({ to: '/postbacks' }), label: 'Postbacks', icon: Webhook, key: 'p' },
       { link: linkOptions({ to: '/ad-accounts' }), label: 'Ad accounts', icon: Radio },
-      { link: linkOptions({ to: '/deliveries' }), label: 'Deliveries', icon: Send },
+      { link: linkOptions({ to: '/deliveries' }), label: 'Deliveries', icon: Send, key: 'd' },
     ],
   },
   {
     title: 'Settings',
     isFolded: true,
     links: [
-      { link: linkOptions({ to: '/settings/api-keys' }), label: 'API keys', icon: KeyRound },
+      { link: linkOptions({ to: '/settings/api-keys' }), label: 'API keys', icon: KeyRound, key: 'i' },
       { link: linkOptions({ to: '/billing' }), label: 'Billing', icon: CircleDollarSign },
       { link: linkOptions({ to: '/settings/rates' }), label: 'Rates', icon: ArrowLeftRight },
       { link: linkOptions({ to: '/settings/events' }), label: 'Events', icon: Goal },
       { link: linkOptions({ to: '/settings/domains' }), label: 'Domains', icon: Globe },
       { link: linkOptions({ to: '/settings/team' }), label: 'Team', icon: UsersRound },
-      { link: linkOptions({ to: '/history' }), label: 'History', icon: History },
+      { link: linkOptions({ to: '/history' }), label: 'History', icon: History, key: 'y' },
       { link: linkOptions({ to: '/settings/workspace' }), label: 'Workspace', icon: Settings2 },
       { link: linkOptions({ to: '/settings/backup' }), label: 'Backup', icon: Archive },
       { link: linkOptions({ to: '/settings/profile' }), label: 'Profile', icon: UserRound },

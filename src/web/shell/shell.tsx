@@ -4,7 +4,7 @@
  */
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { Menu as MenuIcon } from 'lucide-react'
+import { Menu as MenuIcon, Search } from 'lucide-react'
 import { Fragment, useEffect, useRef, useState } from 'react'
 import { myPreferences, useOrganizations, type Workspace } from '../ground/active.ts'
 import { IconButton } from '../ground/ui/button.tsx'
@@ -19,6 +19,7 @@ import { OtherTabs } from '../people/organizations/other-tabs.tsx'
 import { DeletedWorkspace, NoWorkspace } from '../people/organizations/restore-page.tsx'
 import { WorkspaceMenu } from '../people/organizations/workspace-menu.tsx'
 import { NavigationLinks } from './navigation-links.tsx'
+import { Shortcuts } from './palette/shortcuts.tsx'
 import { SecondFactorRequired } from './second-factor-required.tsx'
 import { UrgentLine } from './urgent-line.tsx'
 
@@ -28,8 +29,11 @@ export function Shell() {
   const preferences = useQuery(myPreferences).data
   setScreenZone(preferences?.timezone ?? active?.timezone ?? 'UTC')
   const [open, setOpen] = useState(false)
+  const [isFinding, setFinding] = useState(false)
   const main = useFocusAfterNavigation()
   if (active === undefined) return <NoWorkspace />
+  const isOpen = active.deleted_at === null
+  const find = isOpen && <IconButton icon={Search} label="Find (Ctrl K)" size="sm" onClick={() => setFinding(true)} />
   const sidebar = (
     <>
       <WorkspaceMenu />
@@ -48,15 +52,20 @@ export function Shell() {
         Skip to the page
       </a>
       <OtherTabs />
+      {isOpen && <Shortcuts isFinding={isFinding} onFind={setFinding} />}
       <aside className="sticky top-0 hidden h-dvh flex-col gap-4 border-r border-line bg-sunken/60 px-3 pt-4 pb-2 lg:flex">
-        <div className="px-2">
+        <div className="flex items-center justify-between pl-2">
           <Wordmark />
+          {find}
         </div>
         {sidebar}
       </aside>
       <header className="sticky top-0 z-30 flex h-12 items-center justify-between border-b border-line bg-canvas px-4 lg:hidden">
         <Wordmark />
-        <IconButton icon={MenuIcon} label="Menu" onClick={() => setOpen(true)} />
+        <span>
+          {find}
+          <IconButton icon={MenuIcon} label="Menu" onClick={() => setOpen(true)} />
+        </span>
       </header>
       <Drawer open={open} onClose={() => setOpen(false)} title="Menu">
         {sidebar}

@@ -37,40 +37,56 @@ const whereTo = ({ fallback_url }: CampaignRow) =>
     ? 'It has no fallback, so visitors see a page that says the offer is closed.'
     : `Visitors go to its fallback, ${fallback_url}.`
 
-export function StateSwitch({ campaign }: { campaign: CampaignRow }) {
-  const { role } = useActive()
+const ARCHIVED = 'It is archived. Unarchive it in its menu.'
+
+/** Switches a campaign on or off, and says where its visitors go. */
+export function useTurnCampaign() {
   const refresh = useRefresh()
-  const { id, name, status } = campaign
-  const set = useMutation({
-    mutationFn: (on: boolean) => setStatus(id, on ? 'active' : 'paused'),
-    onSuccess: async saved => {
+  return useMutation({
+    mutationFn: ({ id, on }: { id: string; name: string; on: boolean }) => setStatus(id, on ? 'active' : 'paused'),
+    onSuccess: async (saved, { name }) => {
       await refresh(...SHOW_STATUS)
       if (saved.status === 'active') notify(`${name} is active`, 'It takes traffic from the next click.')
       else notify(`${name} is paused`, whereTo(saved))
     },
-    onError: refused => notify(`${name} is unchanged`, refused.message),
+    onError: (refused, { name }) => notify(`${name} is unchanged`, refused.message),
   })
+}
+
+/** Pauses, resumes or archives a campaign that was found by its name: as its switch and its menu do. */
+export function useCampaignActs() {
+  const turn = useTurnCampaign()
+  const askArchive = useArchiveCampaign()
+  return async (act: 'pause' | 'resume' | 'archive', id: string) => {
+    const campaign = await call(readCampaign, { params: { id } })
+    const { name, status } = campaign
+    if (status === 'archived') notify(`${name} is unchanged`, ARCHIVED)
+    else if (act === 'archive') askArchive(campaign)
+    else turn.mutate({ id, name, on: act === 'resume' })
+  }
+}
+
+export function StateSwitch({ campaign }: { campaign: CampaignRow }) {
+  const { role } = useActive()
+  const set = useTurnCampaign()
+  const { id, name, status } = campaign
   return (
     <Switch
       label={`${name} takes traffic`}
       on={status === 'active'}
       pending={set.isPending}
-      reason={
-        reasonAgainst(setCampaignStatus, role) ??
-        (status === 'archived' ? 'It is archived. Unarchive it in its menu.' : undefined)
-      }
-      onTurn={on => set.mutate(on)}
+      reason={reasonAgainst(setCampaignStatus, role) ?? (status === 'archived' ? ARCHIVED : undefined)}
+      onTurn={on => set.mutate({ id, name, on })}
     />
   )
 }
 
-/** Archives and unarchives. An unarchived campaign is paused, so that tidying the list starts no traffic. */
-export function ArchiveCampaignItem({ campaign }: { campaign: CampaignRow }) {
+/** Asks, then archives or unarchives. An unarchived campaign is paused, so that tidying the list starts no traffic. */
+function useArchiveCampaign(): (campaign: CampaignRow) => void {
   const confirm = useConfirm()
-  const { role } = useActive()
-  const { id, name, status } = campaign
-  const isArchived = status === 'archived'
-  const ask = () =>
+  return campaign => {
+    const { id, name, status } = campaign
+    const isArchived = status === 'archived'
     confirm({
       title: isArchived ? `Unarchive ${name}?` : `Archive ${name}?`,
       words: isArchived
@@ -82,11 +98,18 @@ export function ArchiveCampaignItem({ campaign }: { campaign: CampaignRow }) {
       refresh: SHOW_STATUS,
       news: isArchived ? `${name} is paused` : `${name} is archived`,
     })
+  }
+}
+
+export function ArchiveCampaignItem({ campaign }: { campaign: CampaignRow }) {
+  const askArchive = useArchiveCampaign()
+  const { role } = useActive()
+  const isArchived = campaign.status === 'archived'
   return (
     <MenuItem
       icon={isArchived ? ArchiveRestore : Archive}
       reason={reasonAgainst(setCampaignStatus, role)}
-      onSelect={ask}
+      onSelect={() => askArchive(campaign)}
     >
       {isArchived ? 'Unarchive' : 'Archive'}
     </MenuItem>

@@ -1,8 +1,8 @@
 /** A preview of an address while it is typed: its macros filled with sample values, and the macros that do not exist. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import type { z } from 'zod'
 import { Address, type Preview } from '../../../contract/address.ts'
+import { useSettled } from '../../ground/settled.ts'
 
 const PAUSE_MS = 300
 
@@ -15,7 +15,7 @@ type PreviewProps = {
 }
 
 export function AddressPreview({ address, preview, withoutClick }: PreviewProps) {
-  const typed = useDebounced(address.trim())
+  const typed = useSettled(address.trim(), PAUSE_MS)
   const isAddress = Address.safeParse(typed).success
   const filled = useQuery({
     queryKey: ['address preview', typed],
@@ -41,14 +41,4 @@ export function AddressPreview({ address, preview, withoutClick }: PreviewProps)
       )}
     </div>
   )
-}
-
-/** The text, once it has not changed for PAUSE_MS. */
-function useDebounced(text: string): string {
-  const [settled, setSettled] = useState(text)
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(text), PAUSE_MS)
-    return () => clearTimeout(timer)
-  }, [text])
-  return settled
 }
