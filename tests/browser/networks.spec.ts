@@ -64,8 +64,11 @@ test('a network is created, its postback is refused, runs again after its status
   await expect(page.getByRole('row', { name: /jackpot/ })).toContainText('Recorded')
 
   await page.getByRole('link', { name: 'Clicks', exact: true }).click()
-  await page.getByLabel('Trace a click id').fill(` ${id.toUpperCase()} `)
-  await page.getByLabel('Trace a click id').press('Enter')
+  await page.getByLabel('Click, source click or transaction id').fill(` ${id.toUpperCase()} `)
+  await page
+    .getByRole('row', { name: new RegExp(id) })
+    .getByRole('link', { name: id })
+    .click()
   await expect(page.getByRole('heading', { level: 1, name: 'Click' })).toBeVisible()
   await expect(page.getByText('Refused, later recorded: Unknown status.')).toBeVisible()
   await expect(page.getByText('FTD by the network Great Offers as “jackpot”')).toBeVisible()

@@ -23,6 +23,18 @@ const text = z.string().optional().catch(undefined)
 /** A text that may be digits, which the router reads as a number. */
 export const typed = z.string().or(z.int().transform(String)).optional().catch(undefined)
 
+const amount = z.string().or(z.number().transform(String)).optional().catch(undefined)
+/** The filters that the logs of clicks and of conversions share. */
+export const SoughtSearch = z.object({
+  network: text,
+  source: text,
+  offer: text,
+  landing: text,
+  least: amount,
+  most: amount,
+})
+export type SoughtSearch = z.output<typeof SoughtSearch>
+
 const eventType = EventType.optional().catch(undefined)
 const day = z.iso.date().optional().catch(undefined)
 
@@ -48,11 +60,11 @@ export const FunnelsSearch = ListSearch.extend(FiguresSearch.shape)
 export const OffersSearch = FunnelsSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const LandingsSearch = FunnelsSearch.extend({ status: LandingStatus.optional().catch(undefined) })
 export const ClickFlowsSearch = FunnelsSearch.extend({ status: FlowStatus.optional().catch(undefined) })
-export const ConversionsSearch = z.object({
+export const ConversionsSearch = SoughtSearch.extend({
   campaign: text,
   type: eventType,
   status: z.enum(EVENT_STATUSES).optional().catch(undefined),
-  q: text,
+  q: typed,
   /** A click id, in old addresses. */
   click: text,
   from: day,

@@ -122,7 +122,10 @@ function useFocusAfterNavigation() {
   const path = useRouterState({ select: state => state.resolvedLocation?.pathname })
   const before = useRef(path)
   useEffect(() => {
-    if (before.current !== undefined && path !== before.current) main.current?.focus({ preventScroll: true })
+    // A dialog that was opened while the page was loading keeps the focus.
+    const isAbove = document.querySelector('[role=dialog][data-open]') !== null
+    if (before.current !== undefined && path !== before.current && !isAbove)
+      main.current?.focus({ preventScroll: true })
     before.current = path
   }, [path])
   return main

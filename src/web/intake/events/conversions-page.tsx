@@ -6,7 +6,7 @@ import { useState } from 'react'
 import type { z } from 'zod'
 import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { EVENT_STATUSES } from '../../../contract/revisions.ts'
-import { type LoggedEvent, listEvents, recordConversion } from '../../../intake/events/api.ts'
+import { exportEvents, type LoggedEvent, listEvents, recordConversion } from '../../../intake/events/api.ts'
 import { importRevisions } from '../../../intake/revisions/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
@@ -14,6 +14,7 @@ import { CampaignChoice } from '../../ground/campaign-choice.tsx'
 import { Attribution } from '../../ground/certainty.tsx'
 import { CampaignCell, type CampaignNames } from '../../ground/campaign-name.tsx'
 import { exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
+import { isSought, MoreFilters, soughtQuery } from '../../ground/more-filters.tsx'
 import { inWords } from '../../ground/rungs.ts'
 import { Original } from '../../ground/original.tsx'
 import { zoneWords } from '../../ground/zone.ts'
@@ -24,6 +25,7 @@ import { Choice } from '../../ground/ui/choice.tsx'
 import { AddButton, ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
+import { SaveCsv } from '../../ground/ui/save-csv.tsx'
 import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { reportOf, useNetworkNames } from '../networks/names.ts'
@@ -44,7 +46,7 @@ export function ConversionsPage() {
   const { role } = useActive()
   const { campaign: campaign_id, q = search.click, type, status, from, to, cursor } = search
   const period = { date_from: from && isoDayBegins(from), date_to: to && isoDayAfter(to) }
-  const query = { campaign_id, type, status, q, ...period }
+  const query = { campaign_id, type, status, q, ...period, ...soughtQuery(search) }
   const events = useQuery({
     ...ask(listEvents, { query: { ...query, cursor } }),
     placeholderData: keepPreviousData,
@@ -76,10 +78,12 @@ export function ConversionsPage() {
           onChange={chosen => narrow({ status: chosen })}
         />
         <BetweenDays happened="Recorded" search={search} onChange={narrow} />
+        <MoreFilters search={search} amount="Payout" onChange={narrow} />
         <ClearFilters
-          isNarrowed={[campaign_id, q, type, status, from, to].some(one => one !== undefined)}
+          isNarrowed={isSought(search) || [campaign_id, q, type, status, from, to].some(one => one !== undefined)}
           onClear={clear}
         />
+        <SaveCsv endpoint={exportEvents} query={query} name="conversions" />
         <Button reason={reasonAgainst(importRevisions, role)} onClick={() => setRevising(true)}>
           Approve or reject
         </Button>

@@ -4,7 +4,12 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { ShieldQuestion } from 'lucide-react'
 import { useState } from 'react'
 import { DIAGNOSES, Diagnosis, type Fault } from '../../../contract/diagnoses.ts'
-import { listRefusedEvents, RefusedState, RefusedSurface } from '../../../intake/refused-events/api.ts'
+import {
+  exportRefusedEvents,
+  listRefusedEvents,
+  RefusedState,
+  RefusedSurface,
+} from '../../../intake/refused-events/api.ts'
 import { ask } from '../../ground/call.ts'
 import { exactMoment, NONE } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
@@ -15,6 +20,7 @@ import { Choice } from '../../ground/ui/choice.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { SaveCsv } from '../../ground/ui/save-csv.tsx'
 import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { useNetworkNames } from '../networks/names.ts'
@@ -63,6 +69,7 @@ export function RefusedEventsPage() {
           value={search.state}
           onChange={state => narrow({ state })}
         />
+        <SaveCsv endpoint={exportRefusedEvents} query={{ ...filters, state: search.state }} name="refused" />
         <RunAll filters={filters} />
       </PageHeader>
       <List

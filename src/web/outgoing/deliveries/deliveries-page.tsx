@@ -8,6 +8,7 @@ import {
   type Delivery,
   DeliveryFailure,
   DeliveryState,
+  exportDeliveries,
   listDeliveries,
   resendDeliveries,
 } from '../../../outgoing/deliveries/api.ts'
@@ -25,6 +26,7 @@ import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { SaveCsv } from '../../ground/ui/save-csv.tsx'
 import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { AttemptsDialog } from './attempts-dialog.tsx'
@@ -58,19 +60,17 @@ const route = getRouteApi('/inside/deliveries')
 export function DeliveriesPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
+  const query = {
+    campaign_id: search.campaign,
+    state: search.state,
+    failure: search.failure,
+    date_from: search.from && isoDayBegins(search.from),
+    date_to: search.to && isoDayAfter(search.to),
+    target_id: search.target,
+    event_id: search.event,
+  }
   const deliveries = useQuery({
-    ...ask(listDeliveries, {
-      query: {
-        campaign_id: search.campaign,
-        state: search.state,
-        failure: search.failure,
-        date_from: search.from && isoDayBegins(search.from),
-        date_to: search.to && isoDayAfter(search.to),
-        target_id: search.target,
-        event_id: search.event,
-        cursor: search.cursor,
-      },
-    }),
+    ...ask(listDeliveries, { query: { ...query, cursor: search.cursor } }),
     placeholderData: keepPreviousData,
     refetchInterval: 5000,
   })
@@ -87,6 +87,7 @@ export function DeliveriesPage() {
         )}
         <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
         <Filters search={search} narrow={narrow} />
+        <SaveCsv endpoint={exportDeliveries} query={query} name="deliveries" />
         <ResendButton search={search} />
       </PageHeader>
       <RunsNote />

@@ -2,14 +2,14 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { History } from 'lucide-react'
-import { listHistory } from '../../../people/history/api.ts'
+import { exportHistory, listHistory } from '../../../people/history/api.ts'
 import { ask } from '../../ground/call.ts'
 import { Changes } from '../../ground/history/changes.tsx'
 import { KIND_OPTIONS, kindInWords } from '../../ground/history/words.ts'
-import { buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { SaveCsv } from '../../ground/ui/save-csv.tsx'
 
 const route = getRouteApi('/inside/history')
 
@@ -21,9 +21,6 @@ export function HistoryPage() {
     ...ask(listHistory, { query: { ...filters, cursor } }),
     placeholderData: keepPreviousData,
   })
-  const file = new URLSearchParams(
-    Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  )
   return (
     <>
       <PageHeader title="History" words="Who changed what. A change can be put back while nothing else has changed it.">
@@ -36,9 +33,7 @@ export function HistoryPage() {
           onChange={kind => narrow({ kind, id: undefined })}
         />
         <ClearFilters isNarrowed={Object.values(filters).some(value => value !== undefined)} onClear={clear} />
-        <a className={buttonLook('plain')} href={`/api/history/csv?${file}`} download="history.csv">
-          Save CSV
-        </a>
+        <SaveCsv endpoint={exportHistory} query={filters} name="history" />
       </PageHeader>
       <List
         query={changes}

@@ -1,6 +1,7 @@
 /** The filters of the click log. Countries and sub1 to choose from are those that the report counts in the same days. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { EVENT_TYPES } from '../../../contract/event-types.ts'
 import { TRACKED } from '../../../reading/feed/api.ts'
 import { type ReportDimension, readReportAsMember } from '../../../reading/reports/api.ts'
 import { ask } from '../../ground/call.ts'
@@ -9,11 +10,12 @@ import { country as nameOf } from '../../ground/figures/figures.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { DaysChoice } from '../../ground/figures/window-controls.tsx'
 import { inWords, CLICK_STATUSES } from '../../ground/rungs.ts'
+import { isSought, MoreFilters, NOT_SOUGHT } from '../../ground/more-filters.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { SelectField } from '../../ground/ui/field.tsx'
 import { ClearFilters, type ListAddress } from '../../ground/ui/list.tsx'
+import { SearchField } from '../../ground/ui/search-field.tsx'
 import { ValueField } from '../../ground/ui/value-field.tsx'
-import { FindClick } from './find-click.tsx'
 import { type ClicksSearch, UNKNOWN_COUNTRY } from './search.ts'
 
 const TRACKED_WORDS = { true: 'Counted clicks', false: 'Bots, previews, tests', all: 'All clicks' } as const
@@ -28,11 +30,16 @@ type FiltersProps = {
 
 export function ClickFilters({ address: { search, narrow }, days, today, seen }: FiltersProps) {
   const among = { days, campaign: search.campaign }
-  const { campaign, status, tracked, country, sub1 } = search
-  const filters = [campaign, status, tracked, country, sub1]
+  const { campaign, status, tracked, country, sub1, q, type } = search
+  const filters = [campaign, status, tracked, country, sub1, q, type]
   return (
     <>
-      <FindClick />
+      <SearchField
+        label="Click, source click or transaction id"
+        placeholder="Any id"
+        value={search.q}
+        onSeek={q => narrow({ q })}
+      />
       <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
       <Choice
         label="Status"
@@ -61,11 +68,29 @@ export function ClickFilters({ address: { search, narrow }, days, today, seen }:
       </SelectField>
       <CountryChoice {...among} value={search.country} seen={seen} onChange={country => narrow({ country })} />
       <Sub1Field {...among} value={search.sub1} onChange={sub1 => narrow({ sub1 })} />
+      <Choice
+        label="Conversion"
+        any="Any conversion"
+        options={EVENT_TYPES}
+        words={inWords}
+        value={type}
+        onChange={chosen => narrow({ type: chosen })}
+      />
       <DaysChoice search={search} days={days} today={today} onChange={narrow} />
+      <MoreFilters search={search} amount="Revenue" onChange={narrow} />
       <ClearFilters
-        isNarrowed={filters.some(one => one !== undefined)}
+        isNarrowed={isSought(search) || filters.some(one => one !== undefined)}
         onClear={() =>
-          narrow({ campaign: undefined, status: undefined, tracked: undefined, country: undefined, sub1: undefined })
+          narrow({
+            ...NOT_SOUGHT,
+            campaign: undefined,
+            status: undefined,
+            tracked: undefined,
+            country: undefined,
+            sub1: undefined,
+            q: undefined,
+            type: undefined,
+          })
         }
       />
     </>

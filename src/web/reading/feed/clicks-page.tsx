@@ -2,17 +2,19 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { MousePointerClick } from 'lucide-react'
-import { listClicksAsMember } from '../../../reading/feed/api.ts'
+import { exportClicks, listClicksAsMember } from '../../../reading/feed/api.ts'
 import { ask } from '../../ground/call.ts'
 import { day } from '../../ground/figures/figures.ts'
 import { useToday } from '../../ground/figures/now.ts'
-import { boundsOf, daysOf } from '../../ground/figures/window.ts'
+import { boundsOf, type Days, daysOf } from '../../ground/figures/window.ts'
+import { soughtQuery } from '../../ground/more-filters.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { SaveCsv } from '../../ground/ui/save-csv.tsx'
 import { Note } from '../../ground/ui/refusal.tsx'
 import { ClickFilters } from './click-filters.tsx'
 import { ClickTable } from './click-table.tsx'
-import { UNKNOWN_COUNTRY } from './search.ts'
+import { type ClicksSearch, UNKNOWN_COUNTRY } from './search.ts'
 
 const route = getRouteApi('/inside/clicks')
 
@@ -21,18 +23,9 @@ export function ClicksPage() {
   const { search } = address
   const today = useToday()
   const days = daysOf(search, today)
+  const query = queryOf(search, days)
   const clicks = useQuery({
-    ...ask(listClicksAsMember, {
-      query: {
-        ...boundsOf(days),
-        campaign_id: search.campaign,
-        status: search.status,
-        tracked: search.tracked,
-        geo: search.country === UNKNOWN_COUNTRY ? '' : search.country,
-        sub1: search.sub1,
-        cursor: search.cursor,
-      },
-    }),
+    ...ask(listClicksAsMember, { query: { ...query, cursor: search.cursor } }),
     placeholderData: keepPreviousData,
   })
   return (
@@ -44,6 +37,7 @@ export function ClicksPage() {
           today={today}
           seen={clicks.data?.data.map(({ geo }) => geo) ?? []}
         />
+        <SaveCsv endpoint={exportClicks} query={query} name="clicks" />
       </PageHeader>
       <NoLongerKept before={clicks.data?.clicks_from} from={days.from} />
       <List
@@ -62,6 +56,23 @@ export function ClicksPage() {
       </List>
     </>
   )
+}
+
+/** A sought id is looked up among all clicks, also uncounted ones, unless days or counting are chosen. */
+function queryOf(search: ClicksSearch, days: Days) {
+  const { q, range, from, to, tracked, campaign, status, country, type, sub1 } = search
+  const hasDays = q === undefined || [range, from, to].some(one => one !== undefined)
+  return {
+    ...(hasDays ? boundsOf(days) : {}),
+    ...soughtQuery(search),
+    q,
+    type,
+    campaign_id: campaign,
+    status,
+    tracked: tracked ?? (q === undefined ? undefined : 'all'),
+    geo: country === UNKNOWN_COUNTRY ? '' : country,
+    sub1,
+  }
 }
 
 function NoLongerKept({ before, from }: { before: string | null | undefined; from: string }) {

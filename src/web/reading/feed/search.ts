@@ -1,8 +1,9 @@
 /** The parameters of the click log's address. */
 import { z } from 'zod'
+import { EventType } from '../../../contract/event-types.ts'
 import { TRACKED } from '../../../reading/feed/api.ts'
 import { WindowSearch } from '../../ground/figures/search.ts'
-import { typed } from '../../ground/lists.ts'
+import { SoughtSearch, typed } from '../../ground/lists.ts'
 import { CLICK_STATUSES } from '../../ground/rungs.ts'
 
 const text = z.string().optional().catch(undefined)
@@ -11,6 +12,9 @@ const text = z.string().optional().catch(undefined)
 export const UNKNOWN_COUNTRY = 'none'
 
 export const ClicksSearch = WindowSearch.extend({
+  ...SoughtSearch.shape,
+  q: typed,
+  type: EventType.optional().catch(undefined),
   campaign: text,
   status: z.enum(CLICK_STATUSES).optional().catch(undefined),
   tracked: z.enum(TRACKED).optional().catch(undefined),

@@ -5,14 +5,15 @@ import { Dialog, DialogBody } from '../../ground/ui/dialog.tsx'
 import { useHidden } from '../navigation-links.tsx'
 import { NAVIGATION, type NavigationLink } from '../navigation.ts'
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const load = () => import('./palette.tsx')
+const Palette = lazy(async () => ({ default: (await load()).Palette }))
 
 /** How long the letter after g may take. */
 const LETTER_MS = 1500
 
 /** Where letters are typed, or a dialog or a menu takes the keys. */
 const TYPED_IN = 'input, textarea, select, [contenteditable=true], [role=textbox]'
-const ABOVE = '[role=dialog], [role=alertdialog], [role=menu], [role=listbox]'
+const ABOVE = '[role=dialog][data-open], [role=alertdialog][data-open], [role=menu]'
 
 type ShortcutsProps = { isFinding: boolean; onFind: (open: boolean) => void }
 
@@ -46,6 +47,8 @@ export function Shortcuts({ isFinding, onFind }: ShortcutsProps) {
     event.preventDefault()
   })
   useEffect(() => {
+    // Early, so that the first letters after Ctrl-K already reach the palette.
+    void load().catch(() => undefined)
     const listen = (event: KeyboardEvent) => press(event)
     document.addEventListener('keydown', listen)
     return () => document.removeEventListener('keydown', listen)

@@ -3,13 +3,14 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Users } from 'lucide-react'
 import { useState } from 'react'
-import { importSubscribers, listSubscribers } from '../../../telegram/subscribers/api.ts'
+import { exportSubscribers, importSubscribers, listSubscribers } from '../../../telegram/subscribers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { ago, moment, NONE } from '../../ground/figures/figures.ts'
 import { buttonLook } from '../../ground/ui/button.tsx'
 import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
+import { SaveCsv } from '../../ground/ui/save-csv.tsx'
 import { isoDayAfter, isoDayBegins } from '../../ground/ui/period.ts'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { useBots } from '../bots/bot-choice.tsx'
@@ -25,32 +26,31 @@ export function SubscribersPage() {
   const [importing, setImporting] = useState(false)
   const { bot, campaign, state, source, event, lacks, country, sub1, language, channel, outside } = search
   const { q, from, to, cursor } = search
+  const query = {
+    bot_id: bot,
+    campaign_id: campaign,
+    state,
+    source,
+    event,
+    has_no_event: lacks,
+    geo: country,
+    sub1,
+    language,
+    channel_in: channel,
+    channel_not_in: outside,
+    telegram_user_id: q !== undefined && /^\d{1,19}$/.test(q) ? q : undefined,
+    from: from && isoDayBegins(from),
+    to: to && isoDayAfter(to),
+  }
   const people = useQuery({
-    ...ask(listSubscribers, {
-      query: {
-        bot_id: bot,
-        campaign_id: campaign,
-        state,
-        source,
-        event,
-        has_no_event: lacks,
-        geo: country,
-        sub1,
-        language,
-        channel_in: channel,
-        channel_not_in: outside,
-        telegram_user_id: q !== undefined && /^\d{1,19}$/.test(q) ? q : undefined,
-        from: from && isoDayBegins(from),
-        to: to && isoDayAfter(to),
-        cursor,
-      },
-    }),
+    ...ask(listSubscribers, { query: { ...query, cursor } }),
     placeholderData: keepPreviousData,
   })
   return (
     <>
       <PageHeader title="Subscribers" words="People who started a bot or wrote to it, and whether it can message them.">
         <SubscriberFilters address={address} />
+        <SaveCsv endpoint={exportSubscribers} query={query} name="subscribers" />
         <AddButton endpoint={importSubscribers} onClick={() => setImporting(true)}>
           Import
         </AddButton>
