@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Id } from './fields.ts'
 
 /** The most lines of a list's file. */
-export const MOST_LINES = 1_000_000
+export const MOST_FILE_LINES = 1_000_000
 
 /** The most rows that are picked by their ids. */
 const MOST_PICKED = 10_000
@@ -11,7 +11,7 @@ const MOST_PICKED = 10_000
 /** The fields of an endpoint that saves a list as a file. */
 export const listFile = {
   access: { session: 'member' },
-  description: `The plain fields of the rows, in the order of the list, at most ${MOST_LINES.toLocaleString('en-US')} lines. An answer that breaks off is not ended properly.`,
+  description: `The plain fields of the rows, in the order of the list, at most ${MOST_FILE_LINES.toLocaleString('en-US')} lines. An answer that breaks off is not ended properly.`,
   file: 'text/csv',
   status: 200,
   refuses: ['too_many_lines'],

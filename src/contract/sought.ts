@@ -12,18 +12,17 @@ const MOST_MONEY = 1_000_000_000
 /** A pasted text without the spaces and quotes around it. */
 export const unquoted = (text: string): string => text.replace(/^[\s"'`“”„«»]+|[\s"'`“”„«»]+$/g, '')
 
-/** For schemas of pasted texts. */
-export const Pasted = z
-  .string()
-  .overwrite(unquoted)
-  .max(SOUGHT_LENGTH)
-  .refine(...FAITHFUL)
-
 export const sought = {
-  q: Pasted.optional().meta({
-    description:
-      'Exactly a click id (in any case and form), a transaction id (nonce) or the click id of the traffic source (ref_id)',
-  }),
+  q: z
+    .string()
+    .overwrite(unquoted)
+    .max(SOUGHT_LENGTH)
+    .refine(...FAITHFUL)
+    .optional()
+    .meta({
+      description:
+        'Exactly a click id (in any case and form), a transaction id (nonce) or the click id of the traffic source (ref_id)',
+    }),
   network_id: Id.optional().meta({ description: 'Reported by this network' }),
   traffic_source_id: Id.optional().meta({ description: 'Of campaigns that have this traffic source now' }),
   offer_id: Id.optional(),

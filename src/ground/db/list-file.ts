@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { z } from 'zod'
 import { textCell } from '../../contract/csv.ts'
-import { MOST_LINES } from '../../contract/list-files.ts'
+import { MOST_FILE_LINES } from '../../contract/list-files.ts'
 import { refuse } from '../../contract/refusals.ts'
 
 /** Rows per statement. */
@@ -64,7 +64,7 @@ export function newestFirstFile<
   return fileOf<Row>(
     {
       isTooLong: async () => {
-        const beyond = rows.clearSelect().select(column.as('id')).offset(MOST_LINES).limit(1)
+        const beyond = rows.clearSelect().select(column.as('id')).offset(MOST_FILE_LINES).limit(1)
         return (await beyond.execute()).length > 0
       },
       read: (last, limit) => {

@@ -2,7 +2,7 @@
 import type { OriginalMoney } from '../../contract/currencies.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
-import { MOST_LINES } from '../../contract/list-files.ts'
+import { MOST_FILE_LINES } from '../../contract/list-files.ts'
 import { pageOf } from '../../contract/paging.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import { fileOf, plainLines } from '../../ground/db/list-file.ts'
@@ -72,7 +72,7 @@ function pageStatement(org_id: number, filters: Filters, last: string | undefine
     select ${EVENT_COLUMNS}, e.source, ${IS_TEST} as test, e.claimed, ${STANDING}, ${ORIGINAL} as original
     from events e
     left join event_money m on m.org_id = e.org_id and m.event_id = e.id${LAST_REVISION}
-    where ${conditions.join('\n and ')}
+    where e.org_id = $1 and ${conditions.join('\n and ')}
     order by e.created_at desc, e.id desc
     limit ${put(limit)}`
   return { text, values }
@@ -82,7 +82,7 @@ function pageStatement(org_id: number, filters: Filters, last: string | undefine
 function beyondStatement(org_id: number, filters: Filters): Statement {
   const { conditions, values, needsStanding } = conditionsOf(org_id, filters)
   const text = `
-    select e.id from events e${needsStanding ? LAST_REVISION : ''} where ${conditions.join('\n and ')} limit 1 offset ${MOST_LINES}`
+    select e.id from events e${needsStanding ? LAST_REVISION : ''} where e.org_id = $1 and ${conditions.join('\n and ')} limit 1 offset ${MOST_FILE_LINES}`
   return { text, values }
 }
 
@@ -92,10 +92,7 @@ function conditionsOf(org_id: number, filters: Filters) {
   const values: Value[] = [org_id]
   const put = (value: Value) => `$${values.push(value)}`
   // Time bounds are always there, if only infinity, so that the planner uses the index for them.
-  const conditions = [
-    'e.org_id = $1',
-    `e.created_at >= ${put(date_from)}::timestamptz and e.created_at < ${put(date_to)}::timestamptz`,
-  ]
+  const conditions = [`e.created_at >= ${put(date_from)}::timestamptz and e.created_at < ${put(date_to)}::timestamptz`]
   if (q) conditions.push(soughtBy(put(q), put(toUuid(q) ?? null)))
   if (click_id !== undefined) conditions.push(`e.click_id = ${put(click_id)}`)
   if (type !== undefined) conditions.push(`e.type = ${put(type)}`)

@@ -1,7 +1,7 @@
 /** Clicks, conversions and people, which are found by exact ids only. Each search uses an index. */
 import { type RawBuilder, sql } from 'kysely'
 import { MOST_FOUND } from './api.ts'
-import type { FoundRow, Sought } from './named.ts'
+import type { FoundRow } from './named.ts'
 
 const rowsOf = (kind: string, found_by: string, name: RawBuilder<unknown>, changed_at: RawBuilder<unknown>) =>
   sql`${kind}::text as kind, o.id, ${name} as name, ${found_by}::text as found_by, 0 as rank, ${changed_at} as changed_at`

@@ -5,7 +5,7 @@ import { JOIN_ORGANIZATION } from '../keys/key-organization.ts'
 import type { FoundObject } from './api.ts'
 
 /** The text that is sought, and the id that it may be. */
-export type Sought = { readonly text: string; readonly uuid: string | null }
+type SoughtText = { readonly text: string; readonly uuid: string | null }
 
 /** A row of each search. `rank`: 0 for an exact id, 1 for the begin of a name, 2 for its inside. */
 export type FoundRow = FoundObject & { readonly rank: number; readonly changed_at: string }
@@ -36,9 +36,9 @@ const simple: readonly [FoundObject['kind'], table: string][] = [
   ['ad_account', 'ad_accounts'],
 ]
 
-function kindsFor({ org_id, user_id, role }: Member): readonly NamedKind[] {
+function kindsFor(actor: Member): readonly NamedKind[] {
+  const { org_id } = actor
   const here = sql`o.org_id = ${org_id}`
-  const isMember = role === 'member'
   return [
     ...simple.map(([kind, table]) => ({ kind, from: notDeleted(table, org_id), name: NAME })),
     { kind: 'campaign', from: notDeleted('campaigns', org_id), name: NAME, texts: [NAME, sql`o.key`] },
@@ -68,6 +68,7 @@ function kindsFor({ org_id, user_id, role }: Member): readonly NamedKind[] {
       texts: [sql`o.title`, sql`o.username`, sql`'@' || o.username`],
     },
     { kind: 'broadcast', from: sql`broadcasts o where ${here}`, name: NAME },
+    ...peopleFor(actor),
     {
       kind: 'cap',
       from: sql`caps o left join offers f on f.org_id = o.org_id and f.id = o.object_id
@@ -75,6 +76,13 @@ function kindsFor({ org_id, user_id, role }: Member): readonly NamedKind[] {
         where ${here} and o.deleted_at is null and coalesce(f.deleted_at, c.deleted_at) is null`,
       name: sql`coalesce(f.name, c.name, '')`,
     },
+  ]
+}
+
+/** What depends on the person: views of their own, members, and invitations, which members do not read. */
+function peopleFor({ org_id, user_id, role }: Member): readonly NamedKind[] {
+  const here = sql`o.org_id = ${org_id}`
+  return [
     {
       kind: 'view',
       from: sql`explore_views o where ${here} and (o.is_shared or o.created_by = ${user_id})`,
@@ -87,7 +95,7 @@ function kindsFor({ org_id, user_id, role }: Member): readonly NamedKind[] {
       texts: [sql`u.name`, sql`u.email`],
       changed_at: sql`o.joined_at`,
     },
-    ...(isMember
+    ...(role === 'member'
       ? []
       : [
           {
@@ -101,7 +109,7 @@ function kindsFor({ org_id, user_id, role }: Member): readonly NamedKind[] {
 }
 
 /** Keys are no rows of an organization: people see their own ones, owners and admins all that act in the workspace. */
-function keysFor({ org_id, user_id, role }: Member, sought: Sought): RawBuilder<FoundRow> {
+function keysFor({ org_id, user_id, role }: Member, sought: SoughtText): RawBuilder<FoundRow> {
   const key = sql`(
     select k.id, k.name, k.created_at from api_keys k
     left join api_key_grants g on g.key_id = k.id
@@ -111,7 +119,7 @@ function keysFor({ org_id, user_id, role }: Member, sought: Sought): RawBuilder<
 }
 
 /** The objects of all kinds that the person may see and that have the id or hold the text. */
-export const namedObjects = (actor: Member, sought: Sought): readonly RawBuilder<FoundRow>[] => [
+export const namedObjects = (actor: Member, sought: SoughtText): readonly RawBuilder<FoundRow>[] => [
   sql.join(
     kindsFor(actor).map(kind => ranked(kind, sought)),
     sql` union all `,
@@ -121,7 +129,7 @@ export const namedObjects = (actor: Member, sought: Sought): readonly RawBuilder
 
 function ranked(
   { kind, from, name, texts = [name], changed_at = sql`o.updated_at` }: NamedKind,
-  { text, uuid }: Sought,
+  { text, uuid }: SoughtText,
 ): RawBuilder<FoundRow> {
   const ranks = texts.map(searched => {
     const at = sql`strpos(lower(${searched}), lower(${text}::text))`

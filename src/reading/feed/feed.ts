@@ -6,7 +6,7 @@ import { DAY_MS, dayOf, LAST_MS } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { timeOfId, toUuid, toWireId } from '../../contract/ids.ts'
 import { LADDER } from '../../contract/ladder.ts'
-import { MOST_LINES } from '../../contract/list-files.ts'
+import { MOST_FILE_LINES } from '../../contract/list-files.ts'
 import type { Moment } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { after, momentOf, type RawParameter, singleValue, type Window, windowBetween } from '../../contract/window.ts'
@@ -69,10 +69,11 @@ export async function exportClicks(
     {
       isTooLong: async () => {
         if (page.stretches?.length === 0) return false
-        const { text, values = [] } = feedStatement(actor.org_id, { ...page, limit: MOST_LINES })
-        const { rows } = await database.reads.query(`select from (${text}) as listed limit 1 offset ${MOST_LINES}`, [
-          ...values,
-        ])
+        const { text, values = [] } = feedStatement(actor.org_id, { ...page, limit: MOST_FILE_LINES })
+        const { rows } = await database.reads.query(
+          `select from (${text}) as listed limit 1 offset ${MOST_FILE_LINES}`,
+          [...values],
+        )
         return rows.length > 0
       },
       // A page reads one row more than its limit.

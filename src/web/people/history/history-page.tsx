@@ -9,7 +9,7 @@ import { KIND_OPTIONS, kindInWords } from '../../ground/history/words.ts'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { ClearFilters, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
-import { SaveCsv } from '../../ground/ui/save-csv.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 
 const route = getRouteApi('/inside/history')
 

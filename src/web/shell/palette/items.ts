@@ -10,7 +10,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { useCampaignActs } from '../../traffic/campaigns/state.tsx'
 import { useHidden } from '../navigation-links.tsx'
 import { NAVIGATION } from '../navigation.ts'
-import { type Found, placeOf, wordsOf } from './places.ts'
+import { type Found, placeOf, foundInWords } from './places.ts'
 
 /** `run` does what the item says. With `fills` it only continues the text. */
 export type PaletteItem = {
@@ -110,7 +110,7 @@ function useObjects(found: readonly Found[]): PaletteGroup {
   const items = found.map(one => ({
     id: `${one.kind} ${one.id}`,
     label: one.name,
-    hint: wordsOf(one),
+    hint: foundInWords(one),
     run: () => void navigate(placeOf(one)),
   }))
   return { value: 'Found', items }

@@ -51,7 +51,7 @@ const FOUND_BY: Partial<Record<Found['found_by'], string>> = {
 }
 
 /** The kind of an object, and by which id it was found. */
-export function wordsOf({ kind, found_by }: Found): string {
+export function foundInWords({ kind, found_by }: Found): string {
   const word = kind === 'click' ? 'Click' : kind === 'person' ? 'Person' : kindInWords(kind)
   return [word, FOUND_BY[found_by]].filter(Boolean).join(', ')
 }

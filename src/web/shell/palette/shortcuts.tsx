@@ -21,9 +21,9 @@ export function Shortcuts({ isFinding, onFind }: ShortcutsProps) {
   const navigate = useNavigate()
   const isHidden = useHidden()
   const [isListed, setListed] = useState(false)
-  const wasFound = useRef(false)
+  const [wasOpened, setOpened] = useState(false)
   const went = useRef(-Infinity)
-  if (isFinding) wasFound.current = true
+  if (isFinding && !wasOpened) setOpened(true)
   const press = useEffectEvent((event: KeyboardEvent) => {
     const isAbove = document.querySelector(ABOVE) !== null
     if (event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
@@ -55,7 +55,7 @@ export function Shortcuts({ isFinding, onFind }: ShortcutsProps) {
   }, [])
   return (
     <>
-      {(isFinding || wasFound.current) && (
+      {wasOpened && (
         <Suspense fallback={null}>
           <Palette open={isFinding} onClose={() => onFind(false)} />
         </Suspense>

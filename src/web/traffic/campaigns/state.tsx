@@ -40,7 +40,7 @@ const whereTo = ({ fallback_url }: CampaignRow) =>
 const ARCHIVED = 'It is archived. Unarchive it in its menu.'
 
 /** Switches a campaign on or off, and says where its visitors go. */
-export function useTurnCampaign() {
+function useTurnCampaign() {
   const refresh = useRefresh()
   return useMutation({
     mutationFn: ({ id, on }: { id: string; name: string; on: boolean }) => setStatus(id, on ? 'active' : 'paused'),

@@ -1,12 +1,12 @@
 /** Saves a list as a CSV file, as far as it is filtered. While it is read, the button tells the number of lines so far and stops it. */
 import { Download, Square } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import { type Endpoint, routeOf } from '../../../contract/endpoint.ts'
-import { Refused } from '../call.ts'
-import { download } from '../download.ts'
-import { count as digits } from '../figures/figures.ts'
-import { Button } from './button.tsx'
-import { notify } from './toast.tsx'
+import { type Endpoint, routeOf } from '../../contract/endpoint.ts'
+import { Refused } from './call.ts'
+import { download } from './download.ts'
+import { count as digits } from './figures/figures.ts'
+import { Button } from './ui/button.tsx'
+import { notify } from './ui/toast.tsx'
 
 type SaveCsvProps = {
   /** The endpoint that answers with the file. */
