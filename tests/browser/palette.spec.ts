@@ -130,4 +130,13 @@ test('the CSV of a log has exactly the filtered rows', async ({ page, sluice, ow
   await expect(page.getByRole('row', { name: new RegExp(clickId) })).toBeVisible()
   await page.getByLabel('Conversion', { exact: true }).selectOption('Registration')
   await expect(page.getByText('No clicks here')).toBeVisible()
+
+  await page.goto('/campaigns?q=filed')
+  await expect(page.getByRole('row', { name: /Filed/ })).toBeVisible()
+  const [campaigns] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save as CSV' }).click(),
+  ])
+  const listed = (await readFile(await campaigns.path(), 'utf8')).trimEnd().split('\r\n')
+  expect([listed.length, listed[1]?.includes('Filed')]).toEqual([2, true])
 })

@@ -8,15 +8,19 @@ import { count as digits } from './figures/figures.ts'
 import { Button } from './ui/button.tsx'
 import { notify } from './ui/toast.tsx'
 
+type Filters = Readonly<Record<string, string | undefined>>
+
 type SaveCsvProps = {
   /** The endpoint that answers with the file. */
   endpoint: Endpoint
-  query: Readonly<Record<string, string | undefined>>
+  query?: Filters
+  /** In place of the query: the filters of a list of objects, whose file is asked for with a body. */
+  filter?: Filters
   /** The name of the file, without its end. */
   name: string
 }
 
-export function SaveCsv({ endpoint, query, name }: SaveCsvProps) {
+export function SaveCsv({ endpoint, query = {}, filter, name }: SaveCsvProps) {
   const [lines, setLines] = useState<number>()
   const running = useRef<AbortController>(undefined)
   useEffect(() => () => running.current?.abort(), [])
@@ -25,7 +29,7 @@ export function SaveCsv({ endpoint, query, name }: SaveCsvProps) {
     running.current = stop
     setLines(0)
     try {
-      const file = await readFile(addressOf(endpoint, query), stop.signal, setLines)
+      const file = await readFile(requestOf(endpoint, query, filter), stop.signal, setLines)
       download(`${name}.csv`, file)
     } catch (error) {
       if (stop.signal.aborted) return
@@ -49,15 +53,26 @@ export function SaveCsv({ endpoint, query, name }: SaveCsvProps) {
   )
 }
 
-function addressOf(endpoint: Endpoint, query: SaveCsvProps['query']): string {
+type FileRequest = { readonly address: string; readonly init: RequestInit }
+
+function requestOf(endpoint: Endpoint, query: Filters, filter: Filters | undefined): FileRequest {
+  const { path: address } = routeOf(endpoint)
+  if (filter !== undefined) {
+    const headers = { 'content-type': 'application/json' }
+    return { address, init: { method: 'POST', body: JSON.stringify({ filter }), headers } }
+  }
   const sent = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))
   const search = new URLSearchParams(sent).toString()
-  return `${routeOf(endpoint).path}${search === '' ? '' : `?${search}`}`
+  return { address: search === '' ? address : `${address}?${search}`, init: {} }
 }
 
 /** The whole file. Throws `Refused`, or the fault of a connection that ended too early. */
-async function readFile(address: string, signal: AbortSignal, onLines: (lines: number) => void): Promise<Blob> {
-  const response = await fetch(address, { signal })
+async function readFile(
+  { address, init }: FileRequest,
+  signal: AbortSignal,
+  onLines: (lines: number) => void,
+): Promise<Blob> {
+  const response = await fetch(address, { ...init, signal })
   if (!response.ok || response.body === null)
     throw new Refused(response.status, (await response.json().catch(() => ({}))) as object)
   const parts: Uint8Array<ArrayBuffer>[] = []

@@ -8,6 +8,7 @@ import {
   backfillPostbackRule,
   createPostbackRule,
   deletePostbackRule,
+  exportPostbackRules,
   listPostbackRules,
   type PostbackRule,
   testPostbackRule,
@@ -29,6 +30,7 @@ import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { SourceChoice, useSource } from '../../ground/source-choice.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 import { RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
@@ -59,6 +61,11 @@ export function PostbacksPage() {
         <>
           <CampaignChoice campaign={search.campaign} onChange={campaign => narrow({ campaign })} />
           <SourceChoice source={traffic_source_id} onChange={source => narrow({ source })} />
+          <SaveCsv
+            endpoint={exportPostbackRules}
+            filter={{ campaign_id, traffic_source_id, event_type }}
+            name="postbacks"
+          />
         </>
       }
       query={rules}

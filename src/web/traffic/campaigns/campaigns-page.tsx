@@ -2,7 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Megaphone, Plus } from 'lucide-react'
-import { CAMPAIGN_STATUSES, createCampaign, listCampaigns } from '../../../traffic/campaigns/api.ts'
+import { CAMPAIGN_STATUSES, createCampaign, exportCampaigns, listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { useToday } from '../../ground/figures/now.ts'
@@ -13,6 +13,7 @@ import { zoneNow } from '../../ground/zone.ts'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { SearchField } from '../../ground/ui/search-field.tsx'
 import { CampaignTable } from './campaign-table.tsx'
@@ -65,6 +66,7 @@ export function CampaignsPage() {
         />
         <GoalChoice goal={search.goal} pending={search.pending} onChange={changes => narrow({ ...changes, cursor })} />
         <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
+        <SaveCsv endpoint={exportCampaigns} filter={{ q, status }} name="campaigns" />
         {create}
       </PageHeader>
       <List

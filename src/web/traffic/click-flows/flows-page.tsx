@@ -10,6 +10,7 @@ import {
   FLOW_STATUSES,
   FlowDraft,
   type ListedFlow,
+  exportClickFlows,
   listClickFlows,
   readClickFlow,
   readClickFlowVersion,
@@ -23,6 +24,7 @@ import { useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 import { ListPage, NameAndStatus } from '../../ground/ui/list-page.tsx'
 import { ActionCell, Cell, Head, Row, RowHead } from '../../ground/ui/table.tsx'
 import { LedWords, useLedFigures } from '../campaigns/led-figures.tsx'
@@ -45,6 +47,11 @@ export function FlowsPage() {
         <>
           <NameAndStatus address={address} statuses={FLOW_STATUSES} />
           {controls}
+          <SaveCsv
+            endpoint={exportClickFlows}
+            filter={{ q: address.search.q, status: address.search.status }}
+            name="click-flows"
+          />
         </>
       }
       query={flows}

@@ -5,13 +5,14 @@ import { Funnel as FunnelIcon, Pencil } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { listCampaigns } from '../../../traffic/campaigns/api.ts'
-import { createFunnel, deleteFunnel, type Funnel, listFunnels } from '../../../traffic/funnels/api.ts'
+import { createFunnel, deleteFunnel, type Funnel, exportFunnels, listFunnels } from '../../../traffic/funnels/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day, percent } from '../../ground/figures/figures.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 import { ListPage, OpenName } from '../../ground/ui/list-page.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
@@ -38,6 +39,7 @@ export function FunnelsPage() {
         <>
           <SearchField value={search.q} onSeek={q => narrow({ q })} />
           {controls}
+          <SaveCsv endpoint={exportFunnels} filter={{ q: search.q }} name="funnels" />
         </>
       }
       query={funnels}

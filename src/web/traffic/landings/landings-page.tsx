@@ -11,6 +11,7 @@ import {
   deleteLanding,
   LANDING_STATUSES,
   type Landing,
+  exportLandings,
   listLandings,
   setLandingStatus,
 } from '../../../traffic/landings/api.ts'
@@ -23,6 +24,7 @@ import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 import { ListPage, NameAndStatus, OpenName } from '../../ground/ui/list-page.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -48,6 +50,11 @@ export function LandingsPage() {
         <>
           <NameAndStatus address={address} statuses={LANDING_STATUSES} />
           {controls}
+          <SaveCsv
+            endpoint={exportLandings}
+            filter={{ q: address.search.q, status: address.search.status }}
+            name="landings"
+          />
         </>
       }
       query={landings}

@@ -9,6 +9,7 @@ import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createOffer,
   deleteOffer,
+  exportOffers,
   listOffers,
   OFFER_STATUSES,
   type Offer,
@@ -23,6 +24,7 @@ import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 import { ListPage, NameAndStatus, OpenName } from '../../ground/ui/list-page.tsx'
 import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
@@ -52,6 +54,11 @@ export function OffersPage() {
         <>
           <NameAndStatus address={address} statuses={OFFER_STATUSES} />
           {controls}
+          <SaveCsv
+            endpoint={exportOffers}
+            filter={{ q: address.search.q, status: address.search.status }}
+            name="offers"
+          />
         </>
       }
       query={offers}

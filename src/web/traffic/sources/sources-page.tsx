@@ -8,6 +8,7 @@ import {
   createTrafficSource,
   deleteTrafficSource,
   listSourceTemplates,
+  exportTrafficSources,
   listTrafficSources,
   type TrafficSource,
   TrafficSourceDraft,
@@ -22,6 +23,7 @@ import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
+import { SaveCsv } from '../../ground/save-csv.tsx'
 import { ListPage } from '../../ground/ui/list-page.tsx'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
@@ -46,6 +48,7 @@ export function SourcesPage() {
         <>
           <SearchField value={address.search.q} onSeek={q => address.narrow({ q })} />
           {controls}
+          <SaveCsv endpoint={exportTrafficSources} filter={{ q: address.search.q }} name="sources" />
         </>
       }
       query={sources}
