@@ -142,7 +142,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const rates = take(await openLiveRates(ground))
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const intake = await openIntake(ground, { live, rates, stillAllowed, mayRecord }, options, take)
-  const { clicks, conversions, keeper } = intake
+  const { clicks, conversions, keeper, foresight } = intake
   const spend = (network: string) => quotas.spend('launches', network, { header: () => undefined })
   const telegram = await openTelegram(ground, { live, conversions, clicks, spend }, take)
   const { identities, memberships, ...people } = openPeople(ground, take)
@@ -173,7 +173,10 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const { find, noteVisit } = domains
   const { isCertified } = options
-  const app = openGate({ ...gateParts, recorder, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
+  const app = openGate(
+    { ...gateParts, recorder, foresight, domains: { find, noteVisit, open, keyOf, isCertified } },
+    furnished,
+  )
   const declared = [...furnished, ...serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }

@@ -16,6 +16,8 @@ export type ToolCall = {
   readonly record: KeyRecord
   /** The AI host, as it named itself. */
   readonly host: HostName | null
+  /** Everything is checked and worked out as for the call itself, and nothing is kept. */
+  readonly is_dry_run: boolean
   /** Why its arguments cannot become a request. It is refused where an invalid body is, so rights and quota are checked first as always. */
   readonly objection?: ArgumentObjection
 }

@@ -37,9 +37,15 @@ export async function callTool(
   given: Json,
   caller: ToolCaller,
 ): Promise<CallToolResult> {
-  const { method, url, body, idempotency_key, objection } = tool.requestFor(given)
+  const { method, url, body, idempotency_key, is_dry_run, objection } = tool.requestFor(given)
   const host = caller.client ?? (method === 'GET' ? null : await rememberedHost(caller.db, caller.record.key_id))
-  const mark = { tool: tool.shown.name, record: caller.record, host, ...(objection === undefined ? {} : { objection }) }
+  const mark = {
+    tool: tool.shown.name,
+    record: caller.record,
+    host,
+    is_dry_run,
+    ...(objection === undefined ? {} : { objection }),
+  }
   const response = await toolCall.run(
     mark,
     async () =>
@@ -57,7 +63,7 @@ export async function callTool(
   )
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
     if (response.headers[name] !== undefined) caller.header(name, String(response.headers[name]))
-  return resultFor(tool, response, caller, body)
+  return resultFor(tool, response, caller, { body, is_dry_run })
 }
 
 /**
@@ -68,14 +74,16 @@ function resultFor(
   tool: Tool,
   response: LightMyRequestResponse,
   caller: ToolCaller,
-  body: Json | undefined,
+  { body, is_dry_run }: { readonly body: Json | undefined; readonly is_dry_run: boolean },
 ): CallToolResult {
   const isRefused = response.statusCode >= 400
   const isReplayed = response.headers['idempotent-replayed'] === 'true'
   const answered = isRefused
     ? refusalFor(tool, response, caller)
     : {
-        ...tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin }),
+        ...(is_dry_run
+          ? response.json<Json>()
+          : tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin })),
         ...(isReplayed ? { replayed: true } : {}),
       }
   const text = { type: 'text' as const, text: answerText(answered) }

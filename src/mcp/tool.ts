@@ -2,7 +2,7 @@
  * The definition of a tool: a name, texts for a model, and the endpoint it calls. Its arguments are derived from the schemas that the route
  * validates with, so that tool and route cannot differ. A field without a text does not compile.
  */
-import { type Endpoint, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
+import { type Endpoint, isReading, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
 import { RIGHTS, type Right } from '../contract/rights.ts'
 import type { ArgumentObjection } from '../gate/tool-call.ts'
 import { type ReadArguments, readArguments } from './arguments.ts'
@@ -66,6 +66,8 @@ type ToolRequest = {
   readonly url: string
   readonly body?: Json
   readonly idempotency_key?: string
+  /** Nothing is kept: the answer says what would happen. */
+  readonly is_dry_run: boolean
   /** Why the arguments cannot become a request. The route reports other errors. */
   readonly objection?: ArgumentObjection
 }
@@ -126,6 +128,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       ...Object.keys(draft.flat?.arguments ?? {}),
       ...(draft.clearable === undefined ? [] : [CLEAR]),
       ...(draft.endpoint.repeatable === true ? [IDEMPOTENCY_KEY] : []),
+      ...(isReading(draft.endpoint) ? [] : [DRY_RUN]),
     ],
     requestFor: sent => {
       const read = readArguments(draft.name, properties, sent)
@@ -147,6 +150,9 @@ function isLeftOut(shown: FieldText | LeftOut): shown is LeftOut {
 
 /** The argument that names the fields to empty. */
 const CLEAR = 'clear'
+
+/** The argument of every tool that writes. */
+const DRY_RUN = 'dry_run'
 
 /** The argument of creations that becomes the header Idempotency-Key, which holds printable ASCII. */
 const IDEMPOTENCY_KEY = 'idempotency_key'
@@ -170,6 +176,7 @@ function propertiesOf(
       description: 'Fields to empty; empty values do not.',
     }
   if (endpoint.repeatable === true) properties[IDEMPOTENCY_KEY] = { type: 'string', description: 'Makes repeats safe.' }
+  if (!isReading(endpoint)) properties[DRY_RUN] = { type: 'boolean', description: 'true: only tells the effects.' }
   return properties
 }
 
@@ -184,6 +191,8 @@ function objectionTo(
   const repeated = endpoint.repeatable === true ? given[IDEMPOTENCY_KEY] : undefined
   if (isGiven(repeated) && !(typeof repeated === 'string' && HEADER_VALUE.test(repeated)))
     problems.unshift(`arguments/${IDEMPOTENCY_KEY}: must be 1 to 128 letters, digits or marks without spaces`)
+  if (![undefined, true, false].includes(given[DRY_RUN] as boolean | undefined))
+    problems.unshift(`arguments/${DRY_RUN}: must be true or false`)
   const chosen = choice?.of.filter(argument => isGiven(given[argument])).length ?? 0
   const isChosenWrong = choice !== undefined && (chosen > 1 || (choice.isRequired && chosen === 0))
   if (isChosenWrong)
@@ -222,14 +231,21 @@ function requestFor(
   given: Json,
 ): ToolRequest {
   const { method, path } = routeOf(endpoint)
-  const { [id?.name ?? '']: row, [CLEAR]: cleared, [IDEMPOTENCY_KEY]: repeated, ...rest } = { ...unlessGiven, ...given }
+  const {
+    [id?.name ?? '']: row,
+    [CLEAR]: cleared,
+    [IDEMPOTENCY_KEY]: repeated,
+    [DRY_RUN]: dry,
+    ...rest
+  } = { ...unlessGiven, ...given }
+  const is_dry_run = dry === true
   const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : UNKNOWN_ID)
-  if (endpoint.query !== undefined) return { method, url: url + queryOf(rest) }
-  if (endpoint.body === undefined) return { method, url }
+  if (endpoint.query !== undefined) return { method, url: url + queryOf(rest), is_dry_run }
+  if (endpoint.body === undefined) return { method, url, is_dry_run }
   const fields = Object.entries(flat === undefined ? rest : flat.nest(rest))
   const body = method === 'PATCH' ? changes(fields, cleared, derived) : wholeBody(fields, derived)
   const idempotency_key = typeof repeated === 'string' && repeated !== '' ? repeated : undefined
-  return { method, url, body, ...(idempotency_key === undefined ? {} : { idempotency_key }) }
+  return { method, url, body, is_dry_run, ...(idempotency_key === undefined ? {} : { idempotency_key }) }
 }
 
 type Fields = readonly (readonly [name: string, value: Json[string]])[]
