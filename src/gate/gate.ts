@@ -26,6 +26,7 @@ import type { DecodedCall, DeedContext, Recorder } from '../people/history/recor
 import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
+import { handedOut, runConfirmed } from './confirmation.ts'
 import { dryRun, dryRunAnswer, type Foresight } from './dry-run.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import type { Once } from './once.ts'
@@ -245,9 +246,10 @@ function deedRunner({ ground, once, recorder, foresight = {} }: GateParts, one: 
     }
     if (request.tool?.is_dry_run === true) {
       const { result, effects } = await dryRun({ database: ground.database, recorder, foresight }, one, context, call)
-      return dryRunAnswer(result === undefined ? undefined : shown(result), effects)
+      const reply = result === undefined ? undefined : shown(result)
+      return { ...dryRunAnswer(reply, effects), ...handedOut(ground, actor, request.tool) }
     }
-    const act = async () => shown(await run(context, call))
+    const act = async () => shown(await runConfirmed(endpoint, request.tool, context, of => run(of, call)))
     if (!endpoint.once || idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }

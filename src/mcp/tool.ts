@@ -61,13 +61,14 @@ export type MadeCall = {
   readonly origin: string | undefined
 }
 
-type ToolRequest = {
+export type ToolRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly body?: Json
   readonly idempotency_key?: string
   /** Nothing is kept: the answer says what would happen. */
   readonly is_dry_run: boolean
+  readonly confirmation?: string
   /** Why the arguments cannot become a request. The route reports other errors. */
   readonly objection?: ArgumentObjection
 }
@@ -129,6 +130,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       ...(draft.clearable === undefined ? [] : [CLEAR]),
       ...(draft.endpoint.repeatable === true ? [IDEMPOTENCY_KEY] : []),
       ...(isReading(draft.endpoint) ? [] : [DRY_RUN]),
+      ...(draft.hints.destructiveHint ? [CONFIRMATION] : []),
     ],
     requestFor: sent => {
       const read = readArguments(draft.name, properties, sent)
@@ -154,12 +156,15 @@ const CLEAR = 'clear'
 /** The argument of every tool that writes. */
 const DRY_RUN = 'dry_run'
 
+/** The argument of destructive tools that keys which ask first need. */
+const CONFIRMATION = 'confirmation'
+
 /** The argument of creations that becomes the header Idempotency-Key, which holds printable ASCII. */
 const IDEMPOTENCY_KEY = 'idempotency_key'
 const HEADER_VALUE = /^[\x21-\x7e]{1,128}$/
 
 function propertiesOf(
-  { id, flat, clearable, endpoint }: Draft<Endpoint>,
+  { id, flat, clearable, endpoint, hints }: Draft<Endpoint>,
   fields: readonly (readonly [string, FieldText | LeftOut])[],
   derived: DerivedFields,
 ): Record<string, Json> {
@@ -177,6 +182,7 @@ function propertiesOf(
     }
   if (endpoint.repeatable === true) properties[IDEMPOTENCY_KEY] = { type: 'string', description: 'Makes repeats safe.' }
   if (!isReading(endpoint)) properties[DRY_RUN] = { type: 'boolean', description: 'true: only tells the effects.' }
+  if (hints.destructiveHint) properties[CONFIRMATION] = { type: 'string', description: 'From the dry run.' }
   return properties
 }
 
@@ -236,16 +242,20 @@ function requestFor(
     [CLEAR]: cleared,
     [IDEMPOTENCY_KEY]: repeated,
     [DRY_RUN]: dry,
+    [CONFIRMATION]: confirmed,
     ...rest
   } = { ...unlessGiven, ...given }
-  const is_dry_run = dry === true
+  const asked = {
+    is_dry_run: dry === true,
+    ...(typeof confirmed === 'string' && confirmed !== '' ? { confirmation: confirmed } : {}),
+  }
   const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : UNKNOWN_ID)
-  if (endpoint.query !== undefined) return { method, url: url + queryOf(rest), is_dry_run }
-  if (endpoint.body === undefined) return { method, url, is_dry_run }
+  if (endpoint.query !== undefined) return { method, url: url + queryOf(rest), ...asked }
+  if (endpoint.body === undefined) return { method, url, ...asked }
   const fields = Object.entries(flat === undefined ? rest : flat.nest(rest))
   const body = method === 'PATCH' ? changes(fields, cleared, derived) : wholeBody(fields, derived)
   const idempotency_key = typeof repeated === 'string' && repeated !== '' ? repeated : undefined
-  return { method, url, body, is_dry_run, ...(idempotency_key === undefined ? {} : { idempotency_key }) }
+  return { method, url, body, ...asked, ...(idempotency_key === undefined ? {} : { idempotency_key }) }
 }
 
 type Fields = readonly (readonly [name: string, value: Json[string]])[]

@@ -169,6 +169,7 @@ export interface ApiKeyGrants {
 }
 
 export interface ApiKeys {
+  ask_first: Generated<boolean>
   created_at: string
   enabled: boolean
   expires_at: string | null

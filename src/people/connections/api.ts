@@ -55,6 +55,10 @@ export const createConnection = endpoint({
     request: AuthorizationRequest,
     grant: GrantDraft,
     expires_at: Instant.nullish().meta({ description: 'When the connection ends; default: never' }),
+    ask_first: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Destructive tool calls need the confirmation of their own dry run' }),
   }),
   reply: z.object({ redirect: z.string(), key_id: Id }),
   status: 201,

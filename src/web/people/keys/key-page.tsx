@@ -1,7 +1,16 @@
 /** One key: its state, its permissions, and curl commands for the calls it may make. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import { Ban, CalendarClock, CirclePause, CirclePlay, Eraser, KeyRound, SlidersHorizontal } from 'lucide-react'
+import {
+  Ban,
+  CalendarClock,
+  CirclePause,
+  CirclePlay,
+  Eraser,
+  KeyRound,
+  ShieldQuestion,
+  SlidersHorizontal,
+} from 'lucide-react'
 import { useState } from 'react'
 import { RIGHTS, TIERS } from '../../../contract/rights.ts'
 import { listKeys, readGrant } from '../../../people/keys/api.ts'
@@ -90,7 +99,7 @@ function KeyDetail({ apiKey }: { apiKey: KeyRow }) {
           </div>
         }
       >
-        <Loaded query={grant}>{held => <Permissions held={held} />}</Loaded>
+        <Loaded query={grant}>{held => <Permissions held={held} apiKey={apiKey} />}</Loaded>
       </Section>
       {grant.data !== undefined && apiKey.state !== 'revoked' && apiKey.kind === 'key' && (
         <Commands apiKey={apiKey} held={grant.data} />
@@ -152,7 +161,7 @@ function Facts({ apiKey }: { apiKey: KeyRow }) {
   )
 }
 
-function Permissions({ held }: { held: HeldGrant }) {
+function Permissions({ held, apiKey }: { held: HeldGrant; apiKey: KeyRow }) {
   return (
     <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line md:grid-cols-3">
       {TIERS.map(tier => {
@@ -193,6 +202,29 @@ function Permissions({ held }: { held: HeldGrant }) {
           </p>
         )}
       </div>
+      <AskFirst apiKey={apiKey} />
+    </div>
+  )
+}
+
+function AskFirst({ apiKey }: { apiKey: KeyRow }) {
+  const deeds = useKeyDeeds(apiKey)
+  const { ask_first, state } = apiKey
+  return (
+    <div className="flex items-start justify-between gap-3 bg-surface p-3 md:col-span-3">
+      <div>
+        <h3 className="mb-1">Ask first</h3>
+        <p className="text-ink-soft">
+          {ask_first
+            ? 'On: a destructive tool call is refused until the AI host has tried it and shown what would happen. HTTP calls with this key do not ask.'
+            : 'Off: tool calls of AI hosts take effect at once.'}
+        </p>
+      </div>
+      {state !== 'revoked' && (
+        <Button size="sm" reason={reasonNotMine(apiKey)} onClick={ask_first ? deeds.askNoMore : deeds.askFirst}>
+          {ask_first ? 'Turn off' : 'Turn on'}
+        </Button>
+      )}
     </div>
   )
 }
