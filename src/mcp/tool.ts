@@ -21,8 +21,8 @@ type LeftOut = { readonly leftOut: string }
 /** Marks a field of the route that the tool does not offer. */
 export const leftOut = (why: string): LeftOut => ({ leftOut: why })
 
-/** A description for the derived schema of a field, or a schema that replaces it. */
-type FieldText = string | (Json & { readonly description: string })
+/** A description for the derived schema of a field (empty: its name says it), or a schema that replaces it. */
+type FieldText = string | (Json & { readonly type: string })
 
 type Keys<T> = T extends object ? keyof T & string : never
 type FieldsOf<E extends Endpoint> = Keys<WireCall<E>['query']> | Keys<WireCall<E>['body']>
@@ -30,7 +30,7 @@ type FieldsOf<E extends Endpoint> = Keys<WireCall<E>['query']> | Keys<WireCall<E
 type Draft<E extends Endpoint> = {
   readonly name: `service_${string}`
   readonly title: string
-  /** Irreversible effects come first. The required right is added at the end. */
+  /** Irreversible effects come first. The right is named where the tool's name does not say it. */
   readonly description: string
   readonly hints: Hints
   readonly endpoint: E
@@ -112,7 +112,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
     shown: {
       name: draft.name,
       title: draft.title,
-      description: `${draft.description} Needs the right "${right}" (${RIGHTS[right].tier}).`,
+      description: draft.description,
       inputSchema: {
         type: 'object',
         properties,
@@ -173,16 +173,18 @@ function propertiesOf(
   for (const [name, shown] of [...fields, ...Object.entries(flat?.arguments ?? {})])
     if (!isLeftOut(shown))
       properties[name] =
-        typeof shown === 'string' ? { ...(derived.properties[name] ?? { type: 'string' }), description: shown } : shown
+        typeof shown === 'string'
+          ? { ...(derived.properties[name] ?? { type: 'string' }), ...(shown === '' ? {} : { description: shown }) }
+          : shown
   if (clearable !== undefined)
     properties[CLEAR] = {
       type: 'array',
       items: { type: 'string', enum: [...clearable] },
       description: 'Fields to empty; empty values do not.',
     }
-  if (endpoint.repeatable === true) properties[IDEMPOTENCY_KEY] = { type: 'string', description: 'Makes repeats safe.' }
-  if (!isReading(endpoint)) properties[DRY_RUN] = { type: 'boolean', description: 'true: only tells the effects.' }
-  if (hints.destructiveHint) properties[CONFIRMATION] = { type: 'string', description: 'From the dry run.' }
+  if (endpoint.repeatable === true) properties[IDEMPOTENCY_KEY] = { type: 'string' }
+  if (!isReading(endpoint)) properties[DRY_RUN] = { type: 'boolean' }
+  if (hints.destructiveHint) properties[CONFIRMATION] = { type: 'string' }
   return properties
 }
 
