@@ -145,7 +145,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const { clicks, conversions, keeper, foresight } = intake
   const spend = (network: string) => quotas.spend('launches', network, { header: () => undefined })
   const telegram = await openTelegram(ground, { live, conversions, clicks, spend }, take)
-  const { identities, memberships, ...people } = openPeople(ground, take)
+  const { identities, memberships, ...people } = openPeople(ground, take, () => history.recorder)
   const probes = room(vitalsApi, vitals)
   const recordedRooms = [
     ...people.rooms,
@@ -159,7 +159,8 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...probes,
   ]
   take(await keepHistoryMonths(ground))
-  const { recorder, rooms } = openHistory(recordedRooms)
+  const history = openHistory(recordedRooms)
+  const { recorder, rooms } = history
   const furnished = [...recordedRooms, ...rooms]
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)

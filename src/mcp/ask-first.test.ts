@@ -92,10 +92,8 @@ test('of two calls at once with one confirmation one runs', async () => {
   const args = { offer_id, name: 'Twice', url: 'https://new.example/' }
   const confirmation = await confirmed('update_offer', args)
   const results = await Promise.all([0, 1].map(() => tried('update_offer', { ...args, confirmation })))
-  assert.deepEqual(results.map(({ structuredContent }) => structuredContent['code']).toSorted(), [
-    'confirmation_needed',
-    undefined,
-  ])
+  const codes = results.map(({ structuredContent }) => structuredContent['code'])
+  assert.deepEqual(new Set(codes), new Set(['confirmation_needed', undefined]))
 })
 
 test('a call that is refused uses nothing up, and a dry run that is refused hands nothing out', async () => {

@@ -153,7 +153,7 @@ export const exchangeToken = endpoint({
 
 export const revokeToken = endpoint({
   route: 'POST /oauth/revoke',
-  history: { none: 'the host ends its own connection, and the key shows it' },
+  history: { in: 'api_key' },
   access: 'anyone',
   summary: 'End the connection of a token (RFC 7009)',
   visit: true,

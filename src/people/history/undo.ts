@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
+import { firstIdAt, toWireId } from '../../contract/ids.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
 import {
@@ -23,7 +24,8 @@ import { restoreFunnel } from '../../traffic/funnels/funnels.ts'
 import { restoreLanding } from '../../traffic/landings/landings.ts'
 import { restoreOffer } from '../../traffic/offers/offers.ts'
 import { restoreTrafficSource } from '../../traffic/sources/sources.ts'
-import type * as api from './api.ts'
+import { requireKey } from '../keys/keys.ts'
+import * as api from './api.ts'
 import { requireNeeds, requireUnnamed } from './needs.ts'
 import { callsFor, type PutBackCall, RESTORABLE, whyNever } from './plans.ts'
 import { readingOf, type Recorder } from './recorder.ts'
@@ -213,34 +215,84 @@ export function undoDeed(
     )
   }
 
+  /** Puts the rows back in one transaction, newest first: all or none. `find` is called again under the locks of the rows' objects. */
+  async function putBackAll(
+    context: UndoContext,
+    find: (db: UndoContext['db']) => Promise<readonly StoredRow[]>,
+    explain: (refusal: Refusal, row: StoredRow) => Refusal,
+  ) {
+    const { actor, act } = context
+    await inOneTransaction(context.db, async trx => {
+      await lockHistory(trx, actor.org_id, (await find(trx)).map(objectOf))
+      // Read again under the locks: another call may have put the same rows back.
+      const rows = await find(trx)
+      const reading = readingOf(context, actor, trx)
+      const each = async (row: StoredRow, work: (row: StoredRow) => Promise<unknown>) => {
+        await work(row).catch((error: unknown) => {
+          throw error instanceof Refusal ? explain(error, row) : error
+        })
+      }
+      // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
+      for (const row of rows.filter(({ kind }) => kind === 'event'))
+        await each(row, one => planFor(subjects, reading, one))
+      for (const row of rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
+        await each(row, one => putBack({ ...context, db: trx }, reading, one))
+    })
+    const made = await rowsOf(context, context.db).where('h.act_id', '=', act.act_id).orderBy('h.id', 'desc').execute()
+    return { act_id: act.act_id, data: await verdicts.describe(context, made) }
+  }
+
+  const rowsOf = ({ actor }: Pick<UndoContext, 'actor'>, db: UndoContext['db']) =>
+    visibleRows(db, actor, subjects.roleFor)
+
   return {
     async undoChange(context: UndoContext, { params, body }: Call<typeof api.undoChange>) {
-      const { db, actor } = context
-      const { act_id } = context.act
-      const rowsIn = (trx: UndoContext['db']) => visibleRows(trx, actor, subjects.roleFor)
-      await inOneTransaction(db, async trx => {
-        const row = await rowsIn(trx).where('h.id', '=', idOf(params.id)).executeTakeFirst()
+      const { whole_act, leave_out } = body
+      const find = async (db: UndoContext['db']) => {
+        const row = await rowsOf(context, db).where('h.id', '=', idOf(params.id)).executeTakeFirst()
         if (row === undefined) refuse('object_not_found')
-        const act = body.whole_act ? await rowsIn(trx).where('h.act_id', '=', row.act_id).execute() : [row]
-        const objects = act.filter(({ id }) => !body.leave_out.includes(id)).map(objectOf)
-        await lockHistory(trx, actor.org_id, objects)
-        // Read again under the locks: another call may have put the same rows back.
-        const chosen = await rowsIn(trx)
-          .where(
-            'h.id',
-            'in',
-            act.map(({ id }) => id),
+        const act = whole_act ? await rowsOf(context, db).where('h.act_id', '=', row.act_id).execute() : [row]
+        return act.filter(({ id }) => !leave_out.includes(id))
+      }
+      return await putBackAll(context, find, refusal => refusal)
+    },
+
+    /** Refuses `invalid_request` if the key has changed more than one act can put back. */
+    async undoKey(context: Context<typeof api.undoKey>, { params, body }: Call<typeof api.undoKey>) {
+      const { id: key_id } = await requireKey(context.db, context.actor, params.id)
+      const find = async (db: UndoContext['db']) => {
+        let rows = rowsOf(context, db)
+          .where('h.actor_kind', '=', 'key')
+          .where('h.actor_id', '=', key_id)
+          .where('h.id', '>=', firstIdAt(Date.parse(body.since)))
+          .where(({ not, exists, selectFrom }) =>
+            not(
+              exists(
+                selectFrom('history as u')
+                  .select('u.id')
+                  .where('u.org_id', '=', context.actor.org_id)
+                  .whereRef('u.undoes_id', '=', 'h.id'),
+              ),
+            ),
           )
+        if (body.leave_out.length > 0) rows = rows.where('h.id', 'not in', body.leave_out)
+        const chosen = await rows
+          .orderBy('h.id', 'desc')
+          .limit(api.MOST_UNDONE + 1)
           .execute()
-          .then(rows => rows.filter(({ id }) => !body.leave_out.includes(id)))
-        const reading = readingOf(context, actor, trx)
-        // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
-        for (const one of chosen.filter(({ kind }) => kind === 'event')) await planFor(subjects, reading, one)
-        for (const one of chosen.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-          await putBack({ ...context, db: trx }, reading, one)
-      })
-      const made = await rowsIn(db).where('h.act_id', '=', act_id).orderBy('h.id', 'desc').execute()
-      return { act_id, data: await verdicts.describe(context, made) }
+        if (chosen.length > api.MOST_UNDONE)
+          refuse('invalid_request', {
+            error: `since: the key has changed more than ${api.MOST_UNDONE} things since then`,
+            hint: 'Choose a later moment first.',
+          })
+        return chosen
+      }
+      return await putBackAll(context, find, namingRow)
     },
   }
+}
+
+/** The refusal with the object and the row that it is about. */
+function namingRow({ refusal, detail, message }: Refusal, { id, object_name }: StoredRow): Refusal {
+  return new Refusal(refusal, { ...detail, error: `${object_name} (${toWireId(id)}): ${message}` })
 }
