@@ -1,20 +1,12 @@
 /** One key: its state, its permissions, and curl commands for the calls it may make. */
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
-import {
-  Ban,
-  CalendarClock,
-  CirclePause,
-  CirclePlay,
-  Eraser,
-  KeyRound,
-  ShieldQuestion,
-  SlidersHorizontal,
-} from 'lucide-react'
+import { Ban, CalendarClock, CirclePause, CirclePlay, Eraser, KeyRound, SlidersHorizontal } from 'lucide-react'
 import { useState } from 'react'
 import { RIGHTS, TIERS } from '../../../contract/rights.ts'
+import { undoKey } from '../../../people/history/api.ts'
 import { listKeys, readGrant } from '../../../people/keys/api.ts'
-import { useOrganizations } from '../../ground/active.ts'
+import { reasonAgainst, useActive, useOrganizations } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
 import { ChangesBy, ObjectHistory } from '../../ground/history/object-history.tsx'
@@ -36,12 +28,14 @@ import {
   reasonNotMine,
   KeyStateBadge,
 } from './states.tsx'
+import { UndoButton } from './undo-dialog.tsx'
 
 const route = getRouteApi('/inside/settings/api-keys/$id')
 
 export function KeyPage() {
   const { id } = route.useParams()
   const keys = useQuery(ask(listKeys))
+  const { role } = useActive()
   return (
     <Loaded query={keys} title="API key">
       {({ data }) => {
@@ -62,7 +56,9 @@ export function KeyPage() {
         ) : (
           <>
             <KeyDetail apiKey={key} />
-            <ChangesBy actor={id} />
+            <ChangesBy actor={id}>
+              <UndoButton apiKey={key} reason={reasonAgainst(undoKey, role)} />
+            </ChangesBy>
             <ObjectHistory kind="api_key" id={id} />
           </>
         )
