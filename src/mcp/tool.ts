@@ -89,6 +89,8 @@ export type Tool = {
   /** Arguments that are not fields of the route: the id in the path, and the flat arguments of a nested field. */
   readonly own: readonly string[]
   requestFor(sent: Json): ToolRequest
+  /** Whether a key that asks first needs a confirmation for this call and has sent none. */
+  asks(sent: Json): boolean
   /** The route's reply with the tool's additions. */
   answerFor(reply: Json, call: MadeCall): Json
   /** A text of the route with the names of its nested fields replaced by those of the arguments. */
@@ -137,6 +139,10 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       const objection = objectionTo(draft, read)
       return { ...requestFor(draft, derived, read.given), ...(objection === undefined ? {} : { objection }) }
     },
+    asks: sent =>
+      draft.hints.destructiveHint &&
+      !isGiven(sent[CONFIRMATION]) &&
+      (!isGiven(sent[DRY_RUN]) || sent[DRY_RUN] === false),
     answerFor: (reply, call) => ({ ...reply, ...draft.addToReply?.(reply as WireReply<E>, call) }),
     withArgumentNames: text =>
       Object.entries(draft.flat?.called ?? {}).reduce(
