@@ -24,7 +24,7 @@ type DryRunParts = {
 }
 
 /** Works out a call and keeps nothing of it. Refuses as the call would be refused. */
-export async function dryRun(
+export async function tryCall(
   { database, recorder, foresight }: DryRunParts,
   one: Furnished,
   context: DeedContext,

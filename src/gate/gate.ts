@@ -27,7 +27,7 @@ import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
 import { handedOut, runConfirmed } from './confirmation.ts'
-import { dryRun, dryRunAnswer, type Foresight } from './dry-run.ts'
+import { tryCall, dryRunAnswer, type Foresight } from './dry-run.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import type { Once } from './once.ts'
 import { NosniffResponse } from './nosniff.ts'
@@ -245,7 +245,7 @@ function deedRunner({ ground, once, recorder, foresight = {} }: GateParts, one: 
       return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, rounded) : rounded
     }
     if (request.tool?.is_dry_run === true) {
-      const { result, effects } = await dryRun({ database: ground.database, recorder, foresight }, one, context, call)
+      const { result, effects } = await tryCall({ database: ground.database, recorder, foresight }, one, context, call)
       const reply = result === undefined ? undefined : shown(result)
       return { ...dryRunAnswer(reply, effects), ...handedOut(ground, actor, request.tool) }
     }

@@ -193,7 +193,12 @@ test('a key asks first, and what it changed is put back in one act', async ({ pa
   const { organization } = (await send(owner, 'GET', `/api/api-keys/${made.id}/grant`)) as unknown as {
     organization: { id: string }
   }
-  const grant = { organization_id: organization.id, write: ['offers'], delete: ['offers:update'], confirmation: 'DELETE' }
+  const grant = {
+    organization_id: organization.id,
+    write: ['offers'],
+    delete: ['offers:update'],
+    confirmation: 'DELETE',
+  }
   await send(owner, 'PUT', `/api/api-keys/${made.id}/grant`, grant)
   for (const offer of [slots, poker])
     await fetch(`${sluice.address}/api/offers/${offer?.id}`, {

@@ -1,6 +1,6 @@
 /** Texts that several tools share. Answers that create objects have their ids too; the instructions say so. */
-export const CAMPAIGN_ID = 'From clicks or a report.'
-export const OFFER_ID = 'From clicks or a report.'
+export const CAMPAIGN_ID = 'From a report or clicks.'
+export const OFFER_ID = 'From a report or clicks.'
 export const LANDING_ID = 'From service_create_landing.'
 export const FUNNEL_ID = 'From service_create_funnel.'
 export const CLICK_FLOW_ID = 'From service_create_click_flow.'
