@@ -3,7 +3,7 @@
  * validates with, so that tool and route cannot differ. A field without a text does not compile.
  */
 import { type Endpoint, isReading, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
-import { RIGHTS, type Right } from '../contract/rights.ts'
+import type { Right } from '../contract/rights.ts'
 import type { ArgumentObjection } from '../gate/tool-call.ts'
 import { type ReadArguments, readArguments } from './arguments.ts'
 import { type DerivedFields, derivedFields, type Json } from './derive.ts'

@@ -3,6 +3,7 @@
  * an act, except for status changes of conversions, which the queue of conversions commits one by one.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
@@ -168,6 +169,9 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
   return { ...row, actor, fields: [...fields] as api.HistoryRow['fields'] }
 }
 
+/** Whether no later row puts the row `h` back. */
+const NOT_PUT_BACK = sql<SqlBool>`not exists (select 1 from history u where u.org_id = h.org_id and u.undoes_id = h.id)`
+
 /** Runs an endpoint as the caller, with the role that it asks for. */
 async function perform(
   { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
@@ -216,43 +220,31 @@ export function undoDeed(
   }
 
   /** Puts the rows back in one transaction, newest first: all or none. `find` is called again under the locks of the rows' objects. */
-  async function putBackAll(
-    context: UndoContext,
-    find: (db: UndoContext['db']) => Promise<readonly StoredRow[]>,
-    explain: (refusal: Refusal, row: StoredRow) => Refusal,
-  ) {
+  async function putBackAll(context: UndoContext, find: FindRows, explain: Explain) {
     const { actor, act } = context
     await inOneTransaction(context.db, async trx => {
       await lockHistory(trx, actor.org_id, (await find(trx)).map(objectOf))
       // Read again under the locks: another call may have put the same rows back.
       const rows = await find(trx)
       const reading = readingOf(context, actor, trx)
-      const each = async (row: StoredRow, work: (row: StoredRow) => Promise<unknown>) => {
-        await work(row).catch((error: unknown) => {
-          throw error instanceof Refusal ? explain(error, row) : error
-        })
-      }
       // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
       for (const row of rows.filter(({ kind }) => kind === 'event'))
-        await each(row, one => planFor(subjects, reading, one))
+        await explained(row, explain, planFor(subjects, reading, row))
       for (const row of rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-        await each(row, one => putBack({ ...context, db: trx }, reading, one))
+        await explained(row, explain, putBack({ ...context, db: trx }, reading, row))
     })
-    const made = await rowsOf(context, context.db).where('h.act_id', '=', act.act_id).orderBy('h.id', 'desc').execute()
-    return { act_id: act.act_id, data: await verdicts.describe(context, made) }
+    const rows = visibleRows(context.db, actor, subjects.roleFor).where('h.act_id', '=', act.act_id)
+    return { act_id: act.act_id, data: await verdicts.describe(context, await rows.orderBy('h.id', 'desc').execute()) }
   }
-
-  const rowsOf = ({ actor }: Pick<UndoContext, 'actor'>, db: UndoContext['db']) =>
-    visibleRows(db, actor, subjects.roleFor)
 
   return {
     async undoChange(context: UndoContext, { params, body }: Call<typeof api.undoChange>) {
-      const { whole_act, leave_out } = body
+      const rowsIn = (db: UndoContext['db']) => visibleRows(db, context.actor, subjects.roleFor)
       const find = async (db: UndoContext['db']) => {
-        const row = await rowsOf(context, db).where('h.id', '=', idOf(params.id)).executeTakeFirst()
+        const row = await rowsIn(db).where('h.id', '=', idOf(params.id)).executeTakeFirst()
         if (row === undefined) refuse('object_not_found')
-        const act = whole_act ? await rowsOf(context, db).where('h.act_id', '=', row.act_id).execute() : [row]
-        return act.filter(({ id }) => !leave_out.includes(id))
+        const act = body.whole_act ? await rowsIn(db).where('h.act_id', '=', row.act_id).execute() : [row]
+        return act.filter(({ id }) => !body.leave_out.includes(id))
       }
       return await putBackAll(context, find, refusal => refusal)
     },
@@ -260,36 +252,44 @@ export function undoDeed(
     /** Refuses `invalid_request` if the key has changed more than one act can put back. */
     async undoKey(context: Context<typeof api.undoKey>, { params, body }: Call<typeof api.undoKey>) {
       const { id: key_id } = await requireKey(context.db, context.actor, params.id)
-      const find = async (db: UndoContext['db']) => {
-        let rows = rowsOf(context, db)
-          .where('h.actor_kind', '=', 'key')
-          .where('h.actor_id', '=', key_id)
-          .where('h.id', '>=', firstIdAt(Date.parse(body.since)))
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(
-                selectFrom('history as u')
-                  .select('u.id')
-                  .where('u.org_id', '=', context.actor.org_id)
-                  .whereRef('u.undoes_id', '=', 'h.id'),
-              ),
-            ),
-          )
-        if (body.leave_out.length > 0) rows = rows.where('h.id', 'not in', body.leave_out)
-        const chosen = await rows
-          .orderBy('h.id', 'desc')
-          .limit(api.MOST_UNDONE + 1)
-          .execute()
-        if (chosen.length > api.MOST_UNDONE)
-          refuse('invalid_request', {
-            error: `since: the key has changed more than ${api.MOST_UNDONE} things since then`,
-            hint: 'Choose a later moment first.',
-          })
-        return chosen
-      }
+      const find = (db: UndoContext['db']) => rowsOfKey(visibleRows(db, context.actor, subjects.roleFor), key_id, body)
       return await putBackAll(context, find, namingRow)
     },
   }
+}
+
+type FindRows = (db: UndoContext['db']) => Promise<readonly StoredRow[]>
+type Explain = (refusal: Refusal, row: StoredRow) => Refusal
+
+/** The result of work on a row, or its refusal with its explanation. */
+async function explained<T>(row: StoredRow, explain: Explain, work: Promise<T>): Promise<T> {
+  return await work.catch((error: unknown) => {
+    throw error instanceof Refusal ? explain(error, row) : error
+  })
+}
+
+/** The rows of the key to put back. */
+async function rowsOfKey(
+  rows: ReturnType<typeof visibleRows>,
+  key_id: string,
+  { since, leave_out }: Call<typeof api.undoKey>['body'],
+): Promise<readonly StoredRow[]> {
+  let sought = rows
+    .where('h.actor_kind', '=', 'key')
+    .where('h.actor_id', '=', key_id)
+    .where('h.id', '>=', firstIdAt(Date.parse(since)))
+    .where(NOT_PUT_BACK)
+  if (leave_out.length > 0) sought = sought.where('h.id', 'not in', leave_out)
+  const chosen = await sought
+    .orderBy('h.id', 'desc')
+    .limit(api.MOST_UNDONE + 1)
+    .execute()
+  if (chosen.length > api.MOST_UNDONE)
+    refuse('invalid_request', {
+      error: `since: the key has changed more than ${api.MOST_UNDONE} things since then`,
+      hint: 'Choose a later moment first.',
+    })
+  return chosen
 }
 
 /** The refusal with the object and the row that it is about. */
