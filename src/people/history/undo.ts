@@ -169,9 +169,6 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
   return { ...row, actor, fields: [...fields] as api.HistoryRow['fields'] }
 }
 
-/** Whether no later row puts the row `h` back. */
-const NOT_PUT_BACK = sql<SqlBool>`not exists (select 1 from history u where u.org_id = h.org_id and u.undoes_id = h.id)`
-
 /** Runs an endpoint as the caller, with the role that it asks for. */
 async function perform(
   { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
@@ -252,7 +249,8 @@ export function undoDeed(
     /** Refuses `invalid_request` if the key has changed more than one act can put back. */
     async undoKey(context: Context<typeof api.undoKey>, { params, body }: Call<typeof api.undoKey>) {
       const { id: key_id } = await requireKey(context.db, context.actor, params.id)
-      const find = (db: UndoContext['db']) => rowsOfKey(visibleRows(db, context.actor, subjects.roleFor), key_id, body)
+      const find = (db: UndoContext['db']) =>
+        rowsOfKey(visibleRows(db, context.actor, subjects.roleFor), { org_id: context.actor.org_id, key_id }, body)
       return await putBackAll(context, find, namingRow)
     },
   }
@@ -271,14 +269,14 @@ async function explained<T>(row: StoredRow, explain: Explain, work: Promise<T>):
 /** The rows of the key to put back. */
 async function rowsOfKey(
   rows: ReturnType<typeof visibleRows>,
-  key_id: string,
+  { org_id, key_id }: { readonly org_id: number; readonly key_id: string },
   { since, leave_out }: Call<typeof api.undoKey>['body'],
 ): Promise<readonly StoredRow[]> {
   let sought = rows
     .where('h.actor_kind', '=', 'key')
     .where('h.actor_id', '=', key_id)
     .where('h.id', '>=', firstIdAt(Date.parse(since)))
-    .where(NOT_PUT_BACK)
+    .where(sql<SqlBool>`not exists (select 1 from history u where u.org_id = ${org_id} and u.undoes_id = h.id)`)
   if (leave_out.length > 0) sought = sought.where('h.id', 'not in', leave_out)
   const chosen = await sought
     .orderBy('h.id', 'desc')
