@@ -42,7 +42,8 @@ export async function tryCall(
   })
   const visitors = await visitorsOf(database, actor.org_id, changes)
   const calls = await pendingCallsOf(database, actor.org_id, changes)
-  return { result, effects: { changes: changes.map(shownChange), ...visitors, ...calls } }
+  const sent = fieldsOf(call.body)
+  return { result, effects: { changes: changes.map(change => shownChange(change, sent)), ...visitors, ...calls } }
 }
 
 type Change = {
@@ -67,13 +68,13 @@ async function changesOf(trx: Ground['db'], org_id: number, act_id: string): Pro
 
 /** Fields of which keys learn only that they change: an address may hold a partner's token, and no right reads a graph. */
 const WITHHELD: Partial<Record<Change['kind'], readonly string[]>> = { postback: ['url'], click_flow: ['graph'] }
-/** Fields that Sluice sets at a creation; the call itself would set others. */
-const MADE_UP: ReadonlySet<string> = new Set(['id', 'created_at'])
+/** Fields that Sluice sets at a creation unless they are sent; the call itself would set others. */
+const MADE_UP: ReadonlySet<string> = new Set(['id', 'created_at', 'key'])
 
-function shownChange({ kind, object_id, object_name, change, fields }: Change): object {
-  const isWhole = change !== 'changed'
+function shownChange({ kind, object_id, object_name, change, fields }: Change, sent: object): object {
+  const isMadeUp = ({ name }: FieldChange) => change === 'created' && MADE_UP.has(name) && !Object.hasOwn(sent, name)
   const shown = fields
-    .filter(field => !isWhole || (!MADE_UP.has(field.name) && !isEmpty(field)))
+    .filter(field => change === 'changed' || (!isMadeUp(field) && !isEmpty(field)))
     .map(field => (WITHHELD[kind]?.includes(field.name) ? { name: field.name, is_secret: true } : field))
   const id = object_id === null || change === 'created' ? {} : { id: toWireId(object_id) }
   return { kind, ...id, name: object_name, change, fields: shown }

@@ -208,6 +208,8 @@ describe('a dry run tells', () => {
     assert.deepEqual([id, change], [undefined, 'created'])
     assert.ok(fields.some(({ name, after }) => name === 'payout' && after === '3'))
     assert.ok(!fields.some(({ name }) => name === 'id' || name === 'created_at'))
+    const campaign = await dry('create_campaign', { name: 'New', redirect_url: 'https://shop.example/' })
+    assert.ok(!campaign.changes[0]?.fields.some(({ name }) => name === 'key'))
   })
 
   test('neither the address of a postback nor the graph of a flow', async () => {

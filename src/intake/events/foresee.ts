@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { Refusal, retryInAMinute } from '../../contract/refusals.ts'
+import { isRetryable } from '../../ground/db/faults.ts'
 import { ask, flight, flightOf } from '../../ground/db/flight.ts'
 import type { Recorded } from './decide.ts'
 import type { Conversion } from './items.ts'
@@ -37,7 +38,7 @@ export async function foresee(pool: pg.Pool, terms: Terms, conversion: Conversio
   } catch (error) {
     // Closing the connection ends its transaction, whatever its state.
     client.release(true)
-    throw error instanceof TooSlow ? retryInAMinute() : error
+    throw error instanceof TooSlow || isRetryable(error) ? retryInAMinute() : error
   }
 }
 
