@@ -142,10 +142,10 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const rates = take(await openLiveRates(ground))
   const mayRecord = (org_id: number) => isWithin(quotas, org_id)
   const intake = await openIntake(ground, { live, rates, stillAllowed, mayRecord }, options, take)
-  const { clicks, conversions, keeper } = intake
+  const { clicks, conversions, keeper, foresight } = intake
   const spend = (network: string) => quotas.spend('launches', network, { header: () => undefined })
   const telegram = await openTelegram(ground, { live, conversions, clicks, spend }, take)
-  const { identities, memberships, ...people } = openPeople(ground, take)
+  const { identities, memberships, ...people } = openPeople(ground, take, () => history.recorder)
   const probes = room(vitalsApi, vitals)
   const recordedRooms = [
     ...people.rooms,
@@ -159,7 +159,8 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...probes,
   ]
   take(await keepHistoryMonths(ground))
-  const { recorder, rooms } = openHistory(recordedRooms)
+  const history = openHistory(recordedRooms)
+  const { recorder, rooms } = history
   const furnished = [...recordedRooms, ...rooms]
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
@@ -173,7 +174,10 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   const open = (visit: Visit) => clicks.visit(ground, visit)
   const { find, noteVisit } = domains
   const { isCertified } = options
-  const app = openGate({ ...gateParts, recorder, domains: { find, noteVisit, open, keyOf, isCertified } }, furnished)
+  const app = openGate(
+    { ...gateParts, recorder, foresight, domains: { find, noteVisit, open, keyOf, isCertified } },
+    furnished,
+  )
   const declared = [...furnished, ...serveTools(app, { ground, identities }, sluice.version)]
   await servePages(app, declared, identities, sluice.version)
   return { app, furnished: declared }

@@ -1,6 +1,7 @@
 // Every writing operation of the API leaves exactly one row of the history with what it changed, by session and by key; what is refused, or is so
 // already, leaves none. An operation that is missing here fails the test.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { historyKindOf } from '../src/contract/history.ts'
 import { ALL_RIGHTS } from '../src/contract/rights.ts'
@@ -425,24 +426,39 @@ test('bots, channels, subscribers and broadcasts', async () => {
   await walk('rotateCopySecret', [String(copy['id'])], undefined, { copy_secret: 'secret' })
 })
 
-test('an AI host that is connected is a new key', async () => {
+test('an AI host that is connected is a new key, and one that revokes its connection ends it', async () => {
   const { house, owner } = ground
   const redirect_uri = 'http://127.0.0.1:33418/callback'
   const registration = { client_name: 'Claude', redirect_uris: [redirect_uri], token_endpoint_auth_method: 'none' }
   const headers = { host: new URL(PUBLIC).host }
+  const code_verifier = 'v'.repeat(43)
   const client = await house.call('POST', '/oauth/register', { headers, body: registration })
   assert.equal(client.statusCode, 201, client.body)
   const request = {
     client_id: String(client.data()['client_id']),
     redirect_uri,
     response_type: 'code',
-    code_challenge: 'x'.repeat(43),
+    code_challenge: createHash('sha256').update(code_verifier).digest('base64url'),
     code_challenge_method: 'S256',
     resource: `${PUBLIC}/mcp`,
   }
   const grant = { organization_id: owner.organization_id, read: ['clicks'], write: [], delete: [] }
-  const { row } = await walk('createConnection', [], { request, grant }, 'created')
+  const { row, redirect } = await walk('createConnection', [], { request, grant }, 'created')
   assert.ok(row.fields.some(({ name, after: is }) => name === 'name' && is === 'Claude'))
+  const form = (path: string, fields: Record<string, string>) =>
+    house.call('POST', path, { headers, payload: new URLSearchParams(fields).toString() })
+  const { client_id } = request
+  const code = new URL(String(redirect)).searchParams.get('code') ?? ''
+  const exchange = { grant_type: 'authorization_code', code, code_verifier, client_id, redirect_uri }
+  const tokens = (await form('/oauth/token', exchange)).data()
+  const revoke = () => form('/oauth/revoke', { token: String(tokens['refresh_token']), client_id })
+  const { written } = await rowsOf(revoke)
+  assert.deepEqual(
+    written.map(({ kind, change, actor }) => [kind, change, actor.kind, actor.id, actor.name]),
+    [['api_key', 'deleted', 'key', row.object_id, 'Claude']],
+  )
+  assert.deepEqual((await rowsOf(revoke)).written, [])
+  walked.add('revokeToken')
 })
 
 test('every operation that the history records was walked', () => {

@@ -103,6 +103,48 @@ describe('the official clients', () => {
     })
 })
 
+test('a host that can ask its person asks with the numbers of the dry run, and only a yes runs the call', async () => {
+  const place = await seedOrganization(house.database)
+  const { secret, key_id } = await seedKey(house.database, place, { rights: ALL_RIGHTS })
+  await house.database.kysely.updateTable('api_keys').set({ ask_first: true }).where('id', '=', key_id).execute()
+  for (const mode of [{ pin: '2026-07-28' }, 'legacy'] as const) {
+    const client = new Client(INFO, { versionNegotiation: { mode }, capabilities: { elicitation: {} } })
+    const questions: string[] = []
+    let action: 'accept' | 'decline' = 'decline'
+    client.setRequestHandler('elicitation/create', ({ params }) => {
+      questions.push(params.message)
+      return action === 'accept' ? { action, content: {} } : { action }
+    })
+    await client.connect(new StreamableHTTPClientTransport(new URL(url), headers(secret)))
+    const call = async (name: string, args: Record<string, unknown>) =>
+      (await client.callTool({ name: `service_${name}`, arguments: args })) as unknown as Result
+    const { structuredContent } = await call('create_offer', { ...OFFER, payout: '7' })
+    const args = { offer_id: structuredContent['id'], name: 'Slots', url: 'https://new.example/' }
+    const first = await call('update_offer', args)
+    assert.deepEqual([first.isError, first.structuredContent['code']], [true, 'confirmation_needed'])
+    if (mode === 'legacy') {
+      // Without a session the older revisions carry no question.
+      assert.deepEqual(questions, [])
+      await client.close()
+      continue
+    }
+    assert.match(String(first.structuredContent['error']), /did not agree/)
+    action = 'accept'
+    const second = await call('update_offer', args)
+    assert.equal(second.isError ?? false, false)
+    assert.equal(second.structuredContent['url'], 'https://new.example/')
+    assert.equal(questions.length, 2)
+    assert.match(
+      questions[1] ?? '',
+      /^Replace an offer\? “Slots” is changed: url https:\/\/offer\.example\/.* → https:\/\/new\.example\/, payout 7 → nothing\. At most 0 visitors/,
+    )
+    const refused = await call('delete_offer', { offer_id: 'unknown' })
+    assert.equal(refused.structuredContent['status'], 404)
+    assert.equal(questions.length, 2, 'nobody is asked about a call that would be refused')
+    await client.close()
+  }
+})
+
 /** `--name value` for each. */
 const flags = (values: Record<string, string>): string[] =>
   Object.entries(values).flatMap(([name, value]) => [`--${name}`, value])

@@ -17,6 +17,12 @@ export const KEY_REFUSALS = {
     code: 'delete_confirmation_required',
     hint: 'Type DELETE to add a right of the delete tier.',
   },
+  confirmation_needed: {
+    status: 409,
+    error: 'this key asks first: the call needs a confirmation',
+    code: 'confirmation_needed',
+    hint: 'Repeat the call with dry_run true, show the user what it tells, and call again with the same arguments and the confirmation in its answer.',
+  },
   connection_client_unknown: {
     status: 400,
     error: 'this AI host is not known',

@@ -26,6 +26,8 @@ import type { DecodedCall, DeedContext, Recorder } from '../people/history/recor
 import { logAccess, requestIds } from './access-log.ts'
 import { answerBrokenRequest, answerRefusal } from './answer.ts'
 import { type Domains, replacingUnknown } from './domain.ts'
+import { handedOut, runConfirmed } from './confirmation.ts'
+import { tryCall, dryRunAnswer, type Foresight } from './dry-run.ts'
 import { type Caller, type Identities, identify, isKeyOnly } from './identify.ts'
 import type { Once } from './once.ts'
 import { NosniffResponse } from './nosniff.ts'
@@ -67,6 +69,8 @@ type GateParts = {
   once: Once
   /** Runs deeds so that the history records them. Only a gate without writing endpoints does without. */
   recorder?: Recorder
+  /** What calls of endpoints that write through a queue would do. */
+  foresight?: Foresight
   /** The custom domains. When omitted, there are none. */
   domains?: Domains
   /** Called for each refused conversion whose organization is known. Must neither wait nor throw. */
@@ -117,7 +121,8 @@ export function openGate(parts: GateParts, furnished: readonly Furnished[]): Fas
     }
   })
   app.setErrorHandler((error, request, reply) => {
-    const refused = parts.onRefusedIntake === undefined ? undefined : refusedIntake(error, request)
+    const isKept = parts.onRefusedIntake !== undefined && request.tool?.is_dry_run !== true
+    const refused = isKept ? refusedIntake(error, request) : undefined
     if (refused !== undefined) parts.onRefusedIntake?.(refused)
     const answered = answerRefusal(error, request, reply, log)
     countEarly(request, reply.statusCode)
@@ -213,7 +218,7 @@ const FILE_TYPES: Readonly<Record<FileType, string>> = {
 type SetHeader = (name: string, value: string) => void
 
 /** Validates the call, runs the deed (through `once` if the endpoint declares it) and encodes its result. */
-function deedRunner({ ground, once, recorder }: GateParts, one: Furnished) {
+function deedRunner({ ground, once, recorder, foresight = {} }: GateParts, one: Furnished) {
   const { endpoint } = one
   const plain = one.deed as (context: object, call: object) => unknown
   const isRecorded = historyKindOf(endpoint.history) !== undefined
@@ -234,10 +239,17 @@ function deedRunner({ ground, once, recorder }: GateParts, one: Furnished) {
     const origin = dashboardOrigin(ground.config.baseUrl, headers.host)
     const act_by = { act_id: newId(), actor: historyActor(actor, request.tool) }
     const asked = { ip, origin, idempotency_key, arrived_at, header, act: act_by }
-    const act = async () => {
-      const result = withRoundings(endpoint, request.body, encoded(await run({ ...ground, ...asked, actor }, call)))
-      return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, result) : result
+    const context = { ...ground, ...asked, actor }
+    const shown = (result: unknown) => {
+      const rounded = withRoundings(endpoint, request.body, encoded(result))
+      return request.caller.kind === 'key' ? receiptFor(endpoint, request.body, rounded) : rounded
     }
+    if (request.tool?.is_dry_run === true) {
+      const { result, effects } = await tryCall({ database: ground.database, recorder, foresight }, one, context, call)
+      const reply = result === undefined ? undefined : shown(result)
+      return { ...dryRunAnswer(reply, effects), ...handedOut(ground, actor, request.tool) }
+    }
+    const act = async () => shown(await runConfirmed(endpoint, request.tool, context, of => run(of, call)))
     if (!endpoint.once || idempotency_key === undefined || actor === undefined || !('org_id' in actor)) return act()
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }

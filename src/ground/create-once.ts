@@ -1,6 +1,7 @@
 /**
  * Creations that a key may repeat: with an Idempotency-Key, the same request within a day answers the object that was created first. Owns `creations`,
- * whose row is written in the transaction of the object, so that the primary key allows one object.
+ * whose row is written in the transaction of the object, so that the primary key allows one object. It also holds what a key may use once, such as
+ * confirmations.
  */
 import { createHash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
@@ -33,23 +34,10 @@ export async function createOnce(
     return id
   }
   const { org_id, key_id } = actor
-  const now = new Date()
-  await trx
-    .deleteFrom('creations')
-    .where('org_id', '=', org_id)
-    .where('key_id', '=', key_id)
-    .where('created_at', '<', new Date(now.getTime() - DAY_MS).toISOString())
-    .execute()
   const request = createHash('sha256')
     .update(JSON.stringify([table, body]))
     .digest()
-  const claimed = await trx
-    .insertInto('creations')
-    .values({ org_id, key_id, idempotency_key, request, object_id: id, created_at: now.toISOString() })
-    .onConflict(on => on.columns(['org_id', 'key_id', 'idempotency_key']).doNothing())
-    .returning('object_id')
-    .executeTakeFirst()
-  if (claimed !== undefined) {
+  if (await claim(trx, { org_id, key_id, idempotency_key, request, object_id: id })) {
     await insert()
     return id
   }
@@ -73,4 +61,37 @@ export async function createOnce(
     })
   header('idempotent-replayed', 'true')
   return earlier.object_id
+}
+
+type Claimed = Pick<Tables['creations'], 'org_id' | 'key_id' | 'idempotency_key' | 'request' | 'object_id'>
+
+/** Inserts the row; false if there is one. Rows of the key that are older than a day are deleted. */
+async function claim(db: Kysely<Tables>, row: Claimed): Promise<boolean> {
+  const now = Date.now()
+  await db
+    .deleteFrom('creations')
+    .where('org_id', '=', row.org_id)
+    .where('key_id', '=', row.key_id)
+    .where('created_at', '<', new Date(now - DAY_MS).toISOString())
+    .execute()
+  const inserted = await db
+    .insertInto('creations')
+    .values({ ...row, created_at: new Date(now).toISOString() })
+    .onConflict(on => on.columns(['org_id', 'key_id', 'idempotency_key']).doNothing())
+    .returning('object_id')
+    .executeTakeFirst()
+  return inserted !== undefined
+}
+
+/** Uses up a text that the key may use once within a day, in the caller's transaction; false if it was used. `act_id` is the act that uses it. */
+export async function useUp(
+  db: Kysely<Tables>,
+  { org_id, key_id }: Pick<Key, 'org_id' | 'key_id'>,
+  text: string,
+  act_id: string,
+): Promise<boolean> {
+  const request = createHash('sha256').update(text).digest()
+  // No header holds a line break, so this is no Idempotency-Key that a caller could send.
+  const idempotency_key = `\n${request.toString('base64url')}`
+  return await claim(db, { org_id, key_id, idempotency_key, request, object_id: act_id })
 }

@@ -10,7 +10,7 @@ import { openIpErasure } from './clicks/ip-erasure.ts'
 import { openClickRetention } from './clicks/retention.ts'
 import * as eventsApi from './events/api.ts'
 import { type ConversionTerms, openConversions } from './events/conversions.ts'
-import { eventDeeds } from './events/events.ts'
+import { eventDeeds, foreseeConversion } from './events/events.ts'
 import { openHolds } from './events/holds.ts'
 import { exportEvents, listEvents } from './events/log.ts'
 import * as networksApi from './networks/api.ts'
@@ -66,7 +66,7 @@ export async function openIntake(
     ...room(networksApi, networks.deeds),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
   ]
-  return { rooms, clicks, conversions, keeper }
+  return { rooms, clicks, conversions, keeper, foresight: { recordConversion: foreseeConversion(conversions) } }
 }
 
 /** The periodic jobs of every process. */

@@ -6,7 +6,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import type { RefusalBody } from '../contract/refusals.ts'
 import { RIGHTS } from '../contract/rights.ts'
-import { toolCall } from '../gate/tool-call.ts'
+import { type ConfirmedCall, toolCall } from '../gate/tool-call.ts'
 import type { HostName } from '../ground/history/record.ts'
 import type { Ground } from '../ground/room.ts'
 import { rememberedHost } from '../people/keys/hosts.ts'
@@ -14,7 +14,7 @@ import type { KeyRecord } from '../people/keys/verify.ts'
 import { adviceOn } from './advice.ts'
 import type { Json } from './derive.ts'
 import { answerText } from './answer-text.ts'
-import type { Tool } from './tool.ts'
+import type { Tool, ToolRequest } from './tool.ts'
 
 /** The caller of a tool. */
 export type ToolCaller = {
@@ -37,9 +37,18 @@ export async function callTool(
   given: Json,
   caller: ToolCaller,
 ): Promise<CallToolResult> {
-  const { method, url, body, idempotency_key, objection } = tool.requestFor(given)
+  const request = tool.requestFor(given)
+  const { method, url, body, idempotency_key, is_dry_run, objection } = request
   const host = caller.client ?? (method === 'GET' ? null : await rememberedHost(caller.db, caller.record.key_id))
-  const mark = { tool: tool.shown.name, record: caller.record, host, ...(objection === undefined ? {} : { objection }) }
+  const needsConfirmation = caller.record.ask_first && tool.shown.annotations.destructiveHint
+  const mark = {
+    tool: tool.shown.name,
+    record: caller.record,
+    host,
+    is_dry_run,
+    ...(needsConfirmation ? { confirmation: confirmedCall(tool, request) } : {}),
+    ...(objection === undefined ? {} : { objection }),
+  }
   const response = await toolCall.run(
     mark,
     async () =>
@@ -57,7 +66,17 @@ export async function callTool(
   )
   for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
     if (response.headers[name] !== undefined) caller.header(name, String(response.headers[name]))
-  return resultFor(tool, response, caller, body)
+  return resultFor(tool, response, caller, { body, is_dry_run })
+}
+
+/** The tool and its arguments as one text, whatever the order of the arguments. */
+function confirmedCall(tool: Tool, { url, body, idempotency_key, confirmation }: ToolRequest): ConfirmedCall {
+  const sorted = (_: string, value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value
+  const text = JSON.stringify([tool.shown.name, url, body, idempotency_key], sorted)
+  return { text, given: confirmation }
 }
 
 /**
@@ -68,14 +87,16 @@ function resultFor(
   tool: Tool,
   response: LightMyRequestResponse,
   caller: ToolCaller,
-  body: Json | undefined,
+  { body, is_dry_run }: { readonly body: Json | undefined; readonly is_dry_run: boolean },
 ): CallToolResult {
   const isRefused = response.statusCode >= 400
   const isReplayed = response.headers['idempotent-replayed'] === 'true'
   const answered = isRefused
     ? refusalFor(tool, response, caller)
     : {
-        ...tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin }),
+        ...(is_dry_run
+          ? response.json<Json>()
+          : tool.answerFor(response.json<Json>(), { body, isReplayed, origin: caller.origin })),
         ...(isReplayed ? { replayed: true } : {}),
       }
   const text = { type: 'text' as const, text: answerText(answered) }

@@ -32,12 +32,14 @@ function admitsNull({ anyOf, type }: Json): boolean {
   return type === 'null' || (Array.isArray(type) && type.includes('null')) || ((anyOf ?? []) as Json[]).some(admitsNull)
 }
 
-/** The keywords dropped from a derived schema: texts for other readers, and patterns and lengths that cost more tokens than they help. */
+/** The keywords dropped from a derived schema: texts for other readers, and patterns, lengths and bounds that cost more tokens than they help. */
 const NOT_SHOWN = new Set([
   'pattern',
   'minLength',
   'maxLength',
   'maxItems',
+  'minimum',
+  'maximum',
   'description',
   'examples',
   'default',

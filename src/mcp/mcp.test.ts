@@ -282,13 +282,15 @@ describe('the transport answers', () => {
     assert.ok(narrow.includes(`restricted to campaigns ${campaigns.slice(0, 4).map(toWireId).join(', ')} and 21 more.`))
     // The longest: half the rights of each tier, campaigns, and a name of invisible characters.
     const half = TIERS.flatMap(tier => rightsOf(tier).slice(0, Math.ceil(rightsOf(tier).length / 2)))
-    const longest = (await seedKey(house.database, org, { rights: half, campaigns })).secret
+    const { secret: longest, key_id } = await seedKey(house.database, org, { rights: half, campaigns })
     await house.database.kysely
       .updateTable('organizations')
       .set({ name: '\u202e\u{e0041}'.repeat(60) })
       .where('org_id', '=', org.org_id)
       .execute()
+    await house.database.kysely.updateTable('api_keys').set({ ask_first: true }).where('id', '=', key_id).execute()
     const long = await told(longest)
+    assert.match(long, /needs the confirmation of its own dry run/)
     assert.match(long, /\{click_id\} .*\{sub1\}…\{sub9\}.*left out\.$/)
     // A base address may be 60 characters longer than the one of this house.
     assert.ok(long.length + 60 < 2048, `hosts cut at 2,048: ${long.length}`)

@@ -16,6 +16,7 @@ import {
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import type { FastifyInstance } from 'fastify'
 import type { Ground } from '../ground/room.ts'
+import { askingPerson, canAsk } from './ask-person.ts'
 import { type ToolCaller, callTool } from './call.ts'
 import type { Json } from './derive.ts'
 import { GUIDE_CACHE, GUIDE_CAPABILITIES, serveGuides } from './guides/serve.ts'
@@ -148,10 +149,14 @@ function serverFor(
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Invalid cursor: the whole list is one page.')
     return { tools: LIST }
   })
-  server.setRequestHandler('tools/call', ({ params }) => {
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
     const tool = BY_NAME.get(params.name)
     if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name))
-    return callTool(app, tool, (params.arguments ?? {}) as Json, caller)
+    const given = (params.arguments ?? {}) as Json
+    const call = (added: Json) => callTool(app, tool, { ...given, ...added }, caller)
+    return caller.record.ask_first && tool.asks(given) && canAsk(mcpReq)
+      ? askingPerson(mcpReq, tool.shown.title, call)
+      : call({})
   })
   return server
 }

@@ -2,8 +2,8 @@
  * The definition of a tool: a name, texts for a model, and the endpoint it calls. Its arguments are derived from the schemas that the route
  * validates with, so that tool and route cannot differ. A field without a text does not compile.
  */
-import { type Endpoint, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
-import { RIGHTS, type Right } from '../contract/rights.ts'
+import { type Endpoint, isReading, rightOf, routeOf, type WireCall, type WireReply } from '../contract/endpoint.ts'
+import type { Right } from '../contract/rights.ts'
 import type { ArgumentObjection } from '../gate/tool-call.ts'
 import { type ReadArguments, readArguments } from './arguments.ts'
 import { type DerivedFields, derivedFields, type Json } from './derive.ts'
@@ -21,8 +21,8 @@ type LeftOut = { readonly leftOut: string }
 /** Marks a field of the route that the tool does not offer. */
 export const leftOut = (why: string): LeftOut => ({ leftOut: why })
 
-/** A description for the derived schema of a field, or a schema that replaces it. */
-type FieldText = string | (Json & { readonly description: string })
+/** A description for the derived schema of a field (empty: its name says it), or a schema that replaces it. */
+type FieldText = string | (Json & { readonly type: string })
 
 type Keys<T> = T extends object ? keyof T & string : never
 type FieldsOf<E extends Endpoint> = Keys<WireCall<E>['query']> | Keys<WireCall<E>['body']>
@@ -30,7 +30,7 @@ type FieldsOf<E extends Endpoint> = Keys<WireCall<E>['query']> | Keys<WireCall<E
 type Draft<E extends Endpoint> = {
   readonly name: `service_${string}`
   readonly title: string
-  /** Irreversible effects come first. The required right is added at the end. */
+  /** Irreversible effects come first. The right is named where the tool's name does not say it. */
   readonly description: string
   readonly hints: Hints
   readonly endpoint: E
@@ -61,11 +61,14 @@ export type MadeCall = {
   readonly origin: string | undefined
 }
 
-type ToolRequest = {
+export type ToolRequest = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly body?: Json
   readonly idempotency_key?: string
+  /** Nothing is kept: the answer says what would happen. */
+  readonly is_dry_run: boolean
+  readonly confirmation?: string
   /** Why the arguments cannot become a request. The route reports other errors. */
   readonly objection?: ArgumentObjection
 }
@@ -86,6 +89,8 @@ export type Tool = {
   /** Arguments that are not fields of the route: the id in the path, and the flat arguments of a nested field. */
   readonly own: readonly string[]
   requestFor(sent: Json): ToolRequest
+  /** Whether a key that asks first needs a confirmation for this call and has sent none. */
+  asks(sent: Json): boolean
   /** The route's reply with the tool's additions. */
   answerFor(reply: Json, call: MadeCall): Json
   /** A text of the route with the names of its nested fields replaced by those of the arguments. */
@@ -109,7 +114,7 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
     shown: {
       name: draft.name,
       title: draft.title,
-      description: `${draft.description} Needs the right "${right}" (${RIGHTS[right].tier}).`,
+      description: draft.description,
       inputSchema: {
         type: 'object',
         properties,
@@ -126,12 +131,18 @@ export function tool<const E extends Endpoint>(draft: Draft<E>): Tool {
       ...Object.keys(draft.flat?.arguments ?? {}),
       ...(draft.clearable === undefined ? [] : [CLEAR]),
       ...(draft.endpoint.repeatable === true ? [IDEMPOTENCY_KEY] : []),
+      ...(isReading(draft.endpoint) ? [] : [DRY_RUN]),
+      ...(draft.hints.destructiveHint ? [CONFIRMATION] : []),
     ],
     requestFor: sent => {
       const read = readArguments(draft.name, properties, sent)
       const objection = objectionTo(draft, read)
       return { ...requestFor(draft, derived, read.given), ...(objection === undefined ? {} : { objection }) }
     },
+    asks: sent =>
+      draft.hints.destructiveHint &&
+      !isGiven(sent[CONFIRMATION]) &&
+      (!isGiven(sent[DRY_RUN]) || sent[DRY_RUN] === false),
     answerFor: (reply, call) => ({ ...reply, ...draft.addToReply?.(reply as WireReply<E>, call) }),
     withArgumentNames: text =>
       Object.entries(draft.flat?.called ?? {}).reduce(
@@ -148,12 +159,18 @@ function isLeftOut(shown: FieldText | LeftOut): shown is LeftOut {
 /** The argument that names the fields to empty. */
 const CLEAR = 'clear'
 
+/** The argument of every tool that writes. */
+const DRY_RUN = 'dry_run'
+
+/** The argument of destructive tools that keys which ask first need. */
+const CONFIRMATION = 'confirmation'
+
 /** The argument of creations that becomes the header Idempotency-Key, which holds printable ASCII. */
 const IDEMPOTENCY_KEY = 'idempotency_key'
 const HEADER_VALUE = /^[\x21-\x7e]{1,128}$/
 
 function propertiesOf(
-  { id, flat, clearable, endpoint }: Draft<Endpoint>,
+  { id, flat, clearable, endpoint, hints }: Draft<Endpoint>,
   fields: readonly (readonly [string, FieldText | LeftOut])[],
   derived: DerivedFields,
 ): Record<string, Json> {
@@ -162,14 +179,18 @@ function propertiesOf(
   for (const [name, shown] of [...fields, ...Object.entries(flat?.arguments ?? {})])
     if (!isLeftOut(shown))
       properties[name] =
-        typeof shown === 'string' ? { ...(derived.properties[name] ?? { type: 'string' }), description: shown } : shown
+        typeof shown === 'string'
+          ? { ...(derived.properties[name] ?? { type: 'string' }), ...(shown === '' ? {} : { description: shown }) }
+          : shown
   if (clearable !== undefined)
     properties[CLEAR] = {
       type: 'array',
       items: { type: 'string', enum: [...clearable] },
       description: 'Fields to empty; empty values do not.',
     }
-  if (endpoint.repeatable === true) properties[IDEMPOTENCY_KEY] = { type: 'string', description: 'Makes repeats safe.' }
+  if (endpoint.repeatable === true) properties[IDEMPOTENCY_KEY] = { type: 'string' }
+  if (!isReading(endpoint)) properties[DRY_RUN] = { type: 'boolean' }
+  if (hints.destructiveHint) properties[CONFIRMATION] = { type: 'string' }
   return properties
 }
 
@@ -184,6 +205,8 @@ function objectionTo(
   const repeated = endpoint.repeatable === true ? given[IDEMPOTENCY_KEY] : undefined
   if (isGiven(repeated) && !(typeof repeated === 'string' && HEADER_VALUE.test(repeated)))
     problems.unshift(`arguments/${IDEMPOTENCY_KEY}: must be 1 to 128 letters, digits or marks without spaces`)
+  if (![undefined, true, false].includes(given[DRY_RUN] as boolean | undefined))
+    problems.unshift(`arguments/${DRY_RUN}: must be true or false`)
   const chosen = choice?.of.filter(argument => isGiven(given[argument])).length ?? 0
   const isChosenWrong = choice !== undefined && (chosen > 1 || (choice.isRequired && chosen === 0))
   if (isChosenWrong)
@@ -222,14 +245,25 @@ function requestFor(
   given: Json,
 ): ToolRequest {
   const { method, path } = routeOf(endpoint)
-  const { [id?.name ?? '']: row, [CLEAR]: cleared, [IDEMPOTENCY_KEY]: repeated, ...rest } = { ...unlessGiven, ...given }
+  const {
+    [id?.name ?? '']: row,
+    [CLEAR]: cleared,
+    [IDEMPOTENCY_KEY]: repeated,
+    [DRY_RUN]: dry,
+    [CONFIRMATION]: confirmed,
+    ...rest
+  } = { ...unlessGiven, ...given }
+  const asked = {
+    is_dry_run: dry === true,
+    ...(typeof confirmed === 'string' && confirmed !== '' ? { confirmation: confirmed } : {}),
+  }
   const url = path.replace(':id', typeof row === 'string' && ID_FORM.test(row) ? row : UNKNOWN_ID)
-  if (endpoint.query !== undefined) return { method, url: url + queryOf(rest) }
-  if (endpoint.body === undefined) return { method, url }
+  if (endpoint.query !== undefined) return { method, url: url + queryOf(rest), ...asked }
+  if (endpoint.body === undefined) return { method, url, ...asked }
   const fields = Object.entries(flat === undefined ? rest : flat.nest(rest))
   const body = method === 'PATCH' ? changes(fields, cleared, derived) : wholeBody(fields, derived)
   const idempotency_key = typeof repeated === 'string' && repeated !== '' ? repeated : undefined
-  return { method, url, body, ...(idempotency_key === undefined ? {} : { idempotency_key }) }
+  return { method, url, body, ...asked, ...(idempotency_key === undefined ? {} : { idempotency_key }) }
 }
 
 type Fields = readonly (readonly [name: string, value: Json[string]])[]

@@ -11,7 +11,7 @@ import { LEFT_OUT } from './tools/click-flows.ts'
 
 const GOLDEN = join(import.meta.dirname, 'tools.golden.txt')
 const DOCS = join(import.meta.dirname, '../../docs/mcp.md')
-const MOST_BYTES = 28 * 1024
+const MOST_BYTES = 24 * 1024
 
 /** The table of the interface in its order: tier, tool, slug. */
 const INTERFACE: Record<string, readonly (readonly [tool: string, slug: string])[]> = {
@@ -87,12 +87,13 @@ test('each tool gives all four hints, and exactly the 16 of the interface are de
   assert.deepEqual(reading, ['service_list_clicks', 'service_get_report'])
 })
 
-test('each description names the right and its tier, and irreversible effects come first', () => {
-  for (const { shown, right } of TOOLS) {
-    assert.ok(shown.description.endsWith(`Needs the right "${right}" (${RIGHTS[right].tier}).`), shown.name)
-    if (shown.annotations.destructiveHint) assert.match(shown.description, /^[A-Z ,:]{8,}/, shown.name)
-  }
+test('irreversible effects come first in a description', () => {
+  for (const { shown } of TOOLS.filter(({ shown }) => shown.annotations.destructiveHint))
+    assert.match(shown.description, /^[A-Z ,:]{8,}/, shown.name)
 })
+
+/** Arguments whose names say what they are. */
+const SELF_EXPLAINED = ['name', 'status', 'dimension', 'limit', 'dry_run', 'confirmation', 'idempotency_key']
 
 test('schemas are flat, described, closed, and free of keywords that hosts do not support', () => {
   for (const { name, inputSchema } of shown) {
@@ -102,6 +103,7 @@ test('schemas are flat, described, closed, and free of keywords that hosts do no
       assert.ok(!JSON.stringify(inputSchema).includes(`"${banned}"`), `${name} has ${banned}`)
     for (const [argument, schema] of Object.entries(inputSchema.properties)) {
       assert.equal(typeof schema['type'], 'string', `${name} ${argument}`)
+      if (SELF_EXPLAINED.includes(argument)) continue
       const words = schema['description']
       assert.ok(typeof words === 'string' && words.length > 10, `${name} does not say what ${argument} is`)
     }
@@ -112,6 +114,10 @@ test('schemas are flat, described, closed, and free of keywords that hosts do no
 /** The fields of tools that differ from the route's schema, and why. */
 const SAID_OTHERWISE: Record<string, string> = {
   'service_list_clicks.limit': 'the route takes any text and clamps it; the tool shows the bounds',
+  'service_create_offer.payout_types': 'the list of event types is in service_report_conversion',
+  'service_update_offer.payout_types': 'likewise',
+  'service_create_postback.event_type': 'likewise',
+  'service_update_postback.event_type': 'likewise',
   'service_update_campaign.cost': 'without the currency, of which there is one',
   'service_report_conversion.payload': 'free-form: the three keys that are read are shown',
   'service_create_click_flow.graph': 'nodes are said in fewer words',

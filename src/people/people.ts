@@ -13,6 +13,7 @@ import { oauthDeeds } from './connections/oauth.ts'
 import { keyOfToken } from './connections/tokens.ts'
 import * as findApi from './find/api.ts'
 import * as find from './find/find.ts'
+import type { Recorder } from './history/recorder.ts'
 import * as keysApi from './keys/api.ts'
 import * as grants from './keys/grants.ts'
 import * as keys from './keys/keys.ts'
@@ -28,8 +29,8 @@ import * as secondFactor from './second-factor/second-factor.ts'
 import * as signInApi from './sign-in/api.ts'
 import { openSignIn } from './sign-in/sign-in.ts'
 
-/** The endpoints, and how the gate finds out who calls and for which organization. */
-export function openPeople(ground: Ground, take: TakePart) {
+/** The endpoints, and how the gate finds out who calls and for which organization. `recorder` is called once all rooms are open. */
+export function openPeople(ground: Ground, take: TakePart, recorder: () => Recorder) {
   const { database, db, log } = ground
   const attempts = openAttempts()
   const signIn = take(openSignIn(ground, attempts))
@@ -46,7 +47,7 @@ export function openPeople(ground: Ground, take: TakePart) {
     ...room(secondFactorApi, secondFactor),
     ...room(keysApi, { ...keys, ...grants }),
     ...room(findApi, find),
-    ...room(connectionsApi, { ...connections, ...oauthDeeds(attempts) }),
+    ...room(connectionsApi, { ...connections, ...oauthDeeds(attempts, recorder) }),
   ]
   return {
     rooms,

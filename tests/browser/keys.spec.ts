@@ -185,3 +185,42 @@ test('a key is disabled, enabled, and made to expire', async ({ page, owner }) =
   await expiry.getByRole('button', { name: 'Save expiry' }).click()
   await expect(row).toContainText('Expired')
 })
+
+test('a key asks first, and what it changed is put back in one act', async ({ page, sluice, owner }) => {
+  const made = await send(owner, 'POST', '/api/api-keys', { name: 'Host' })
+  const offers = ['Slots', 'Poker'].map(name => send(owner, 'POST', '/api/offers', { name, url: 'https://o.example/' }))
+  const [slots, poker] = await Promise.all(offers)
+  const { organization } = (await send(owner, 'GET', `/api/api-keys/${made.id}/grant`)) as unknown as {
+    organization: { id: string }
+  }
+  const grant = {
+    organization_id: organization.id,
+    write: ['offers'],
+    delete: ['offers:update'],
+    confirmation: 'DELETE',
+  }
+  await send(owner, 'PUT', `/api/api-keys/${made.id}/grant`, grant)
+  for (const offer of [slots, poker])
+    await fetch(`${sluice.address}/api/offers/${offer?.id}`, {
+      method: 'PUT',
+      headers: { 'x-api-key': String(made['secret']), 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Renamed', url: 'https://o.example/' }),
+    })
+
+  await page.goto(`/settings/api-keys/${made.id}`)
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  const question = page.getByRole('dialog', { name: 'Make Host ask first?' })
+  await expect(question).toContainText('HTTP calls with this key do not ask')
+  await question.getByRole('button', { name: 'Ask first' }).click()
+  await expect(page.getByRole('button', { name: 'Turn off' })).toBeVisible()
+
+  await page.getByRole('button', { name: 'Put back…' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Put back what Host changed' })
+  const changes = dialog.getByRole('checkbox', { name: 'Renamed' })
+  await expect(changes).toHaveCount(2)
+  await changes.first().uncheck()
+  await dialog.getByRole('button', { name: 'Put back' }).click()
+  await expect(page.getByText('One change is put back')).toBeVisible()
+  const names = await Promise.all([slots, poker].map(offer => send(owner, 'GET', `/api/offers/${offer?.id}`)))
+  expect(names.map(({ name }) => name)).toEqual(['Slots', 'Renamed'])
+})

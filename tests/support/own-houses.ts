@@ -28,6 +28,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/intake/events/away.test.ts',
     'src/intake/events/queue.test.ts',
     'src/intake/networks/differing.test.ts',
+    'src/mcp/dry-run.test.ts',
     'src/intake/networks/waiting-calls.test.ts',
     'src/intake/onward/onward.test.ts',
     'src/intake/pages/outage.test.ts',

@@ -169,6 +169,10 @@ export interface ApiKeyGrants {
 }
 
 export interface ApiKeys {
+  /**
+   * a destructive tool call needs the confirmation of its own dry run; plain HTTP calls do not
+   */
+  ask_first: Generated<boolean>
   created_at: string
   enabled: boolean
   expires_at: string | null

@@ -8,7 +8,8 @@ import { openSharing } from '../../ground/db/sharing.ts'
 import type { Ground } from '../../ground/room.ts'
 import { announceChange, type ChangedObject } from '../../traffic/campaigns/live.ts'
 import { FIND_ALIAS } from '../clicks/found.ts'
-import type { IsUnsettled, Recorded } from './decide.ts'
+import type { IsUnsettled, Outcome, Recorded } from './decide.ts'
+import { type Foreseen, foresee } from './foresee.ts'
 import { type ChatType, eventId, inChatId, onceId, ownNonce, startId } from './identity.ts'
 import type { Conversion, Revision } from './items.ts'
 import type { Revised } from './judge.ts'
@@ -41,6 +42,8 @@ type OwnInChat = OwnStart & { readonly type: ChatType; readonly chat_id: number 
 export type Conversions = {
   /** Records a conversion, or returns the one it repeats. Resolves after the commit; throws refusals that depend on the database. */
   record(conversion: Conversion): Promise<Recorded>
+  /** Works out what `record` would do, and keeps nothing; throws the same refusals. */
+  foresee(conversion: Conversion): Promise<Foreseen>
   /** Records a start reported by Telegram, once per bot and person, and stores the bot with the click. */
   recordStart(start: OwnStart): Promise<Recorded>
   /** Records another event reported by Telegram, once per type, click and nonce. */
@@ -111,6 +114,11 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
   const record = (conversion: Conversion) => tracked(answer(conversion))
   return {
     record,
+    async foresee(conversion) {
+      const foreseen = await onItsClick(database.intake, conversion, of => foresee(database.intake, tools.terms, of))
+      if (foreseen instanceof Refusal) throw foreseen
+      return foreseen
+    },
     recordStart: start =>
       record(ownConversion(start, 'bot_start', startId(start.org_id, start.bot_id, start.telegram_user_id))),
     recordOwn: event =>
@@ -141,23 +149,36 @@ export function openConversions(ground: Pick<Ground, 'database' | 'log'>, terms:
 /** Records a conversion through the queue, or answers the one that it repeats. */
 function recorder(pool: pg.Pool, queues: OrganizationQueues): (conversion: Conversion) => Promise<Recorded> {
   const replays = new Replays(pool)
-  const answer = async (conversion: Conversion): Promise<Recorded> => {
+  const settle = async (conversion: Conversion): Promise<Outcome> => {
     const found = replays.find(conversion)
-    const outcome = (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
-    const moved =
-      outcome instanceof Refusal && UNKNOWN_CLICK.has(outcome.refusal)
-        ? await onOtherClick(pool, conversion)
-        : undefined
-    if (moved !== undefined) return await answer(moved)
+    return (found === undefined ? undefined : await found) ?? (await queues.put(conversion))
+  }
+  return async conversion => {
+    let recorded = conversion
+    const outcome = await onItsClick(pool, conversion, of => {
+      recorded = of
+      return settle(of)
+    })
     if (outcome instanceof Refusal) throw outcome
     if (typeof outcome === 'boolean' || !('replayed' in outcome))
       throw new Error('a conversion got the outcome of another kind of item')
     // A browser's report may be confirmed by the next one with its identity.
-    if (!isUnconfirmed(outcome.event)) replays.remember(conversion.id)
+    if (!isUnconfirmed(outcome.event)) replays.remember(recorded.id)
     conversionsEnded.inc({ outcome: outcome.replayed ? 'repeated' : 'accepted' })
     return outcome
   }
-  return answer
+}
+
+/** The outcome of the conversion; if its click is unknown, that of the conversion on the click which the id leads to. */
+async function onItsClick<T>(
+  pool: pg.Pool,
+  conversion: Conversion,
+  settle: (conversion: Conversion) => Promise<T>,
+): Promise<T> {
+  const outcome = await settle(conversion)
+  const moved =
+    outcome instanceof Refusal && UNKNOWN_CLICK.has(outcome.refusal) ? await onOtherClick(pool, conversion) : undefined
+  return moved === undefined ? outcome : await onItsClick(pool, moved, settle)
 }
 
 /** The refusals of a click that is not stored, or not yet. */

@@ -35,6 +35,8 @@ export type Decided = {
   writes: FlightStatement[]
   hasDeliveries: boolean
   filled: ChangedObject[]
+  /** What the writes consist of. */
+  changes: Changes
 }
 
 const KEY_IS_STALE_MS = 1000
@@ -57,12 +59,12 @@ export async function decideBatch(
   const reread = () =>
     stillAllowed === undefined || stale.size === 0 ? undefined : rereadKeys(client, stale, stillAllowed)
   const { states, at, also: keyStandings } = await readStates(client, batch, reread)
-  if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false, filled: [] }
+  const changes = new Changes()
+  if (at === undefined) return { outcomes: new Map(), writes: [], hasDeliveries: false, filled: [], changes }
   await readStarts(client, batch, states)
   await readUnconfirmed(client, batch, states)
   await readBatchRates(client, batch, states, { at, order: rateOrder })
   if (performance.now() - begun > READING_MS) throw new TooSlow('reading took too long')
-  const changes = new Changes()
   const outcomes = new Map<Item, Outcome>()
   for (const [org_id, of] of states) {
     const decisions = new Decisions(org_id, of, changes, at, isUnsettled)
@@ -72,7 +74,7 @@ export async function decideBatch(
     }
   }
   const writes = changes.statements([...batch.keys()], at)
-  return { outcomes, writes, hasDeliveries: changes.deliveries.length > 0, filled: changes.caps.filled() }
+  return { outcomes, writes, hasDeliveries: changes.deliveries.length > 0, filled: changes.caps.filled(), changes }
 }
 
 /** Writes and commits. @throws the database's error: then nothing was stored, or, after a lost connection, that is unknown. */

@@ -11,11 +11,11 @@ export const adSpendTools = [
     endpoint: recordAdSpend,
     hints: FINAL,
     description:
-      'OVERWRITES what was recorded for the same campaign, day and sub1; an empty amount DELETES it. Reports show it as cost. Example: {"campaign_id": "…", "day": "2026-03-01", "sub1": "zone-7", "amount": "12.50"}.',
+      'OVERWRITES what was recorded for the same campaign, day and sub1; an empty amount DELETES it. Reports show it as cost.',
     fields: {
       campaign_id: CAMPAIGN_ID,
       day: 'UTC day, as 2026-03-01.',
-      sub1: 'Clicks with exactly this sub1. If omitted: spend without one.',
+      sub1: 'Exactly this sub1. None: spend without one.',
       amount: 'US dollars, as "12.50"; "" deletes the row.',
       currency: leftOut('keys record US dollars only'),
     },

@@ -4,7 +4,7 @@ import * as campaigns from '../../traffic/campaigns/api.ts'
 import type { Json } from '../derive.ts'
 import { type MadeCall, isGiven, leftOut, tool } from '../tool.ts'
 import { CREATES, FINAL } from './hints.ts'
-import { CAMPAIGN_ID, CLICK_FLOW_ID, FUNNEL_ID, OFFER_ID } from './words.ts'
+import { CAMPAIGN_ID } from './words.ts'
 
 /** The cost without its currency, because tools use US dollars only. */
 const COST = {
@@ -19,15 +19,15 @@ const COST = {
 }
 
 const fields = {
-  name: 'Shown in reports.',
-  key: 'Part of the public address, 3 to 64 of a-z, 0-9 and -. Generated if omitted. Never changes.',
+  name: '',
+  key: 'Part of the public address, 3 to 64 of a-z, 0-9, -. Never changes.',
   destination: leftOut('given flat, as destination_offer_id, redirect_url, funnel_id or click_flow_id'),
-  offer_id: `Offer whose payout conversions inherit. ${OFFER_ID}`,
-  fallback_url: 'Address for visitors while the destination is unavailable.',
-  ad_account_id: 'Ad account for conversions, from the dashboard.',
+  offer_id: 'Offer whose payout conversions inherit.',
+  fallback_url: 'Address while the destination is unavailable.',
+  ad_account_id: 'From the dashboard.',
   traffic_source_id: 'From the dashboard.',
   source: 'Parameter names of the source: {"ref_id": "clickid"}. If omitted: the same names.',
-  strict_filter: 'true: do not count generic HTTP libraries.',
+  strict_filter: 'true: HTTP libraries are not counted.',
   cost: leftOut('set by service_update_campaign, so that this schema stays small'),
   domain_id: leftOut('no key may change it'),
   sites: leftOut('no key may change it'),
@@ -55,10 +55,10 @@ const flat = {
     'destination.click_flow_id': 'click_flow_id',
   },
   arguments: {
-    destination_offer_id: 'Destination: an offer at its current address; credited.',
-    redirect_url: 'Destination: an address with macros, such as https://shop.example/?aff={click_id}.',
-    funnel_id: `Destination: a funnel. ${FUNNEL_ID}`,
-    click_flow_id: `Destination: a published click flow. ${CLICK_FLOW_ID}`,
+    destination_offer_id: 'Destination: an offer, credited.',
+    redirect_url: 'Destination: an address, with macros.',
+    funnel_id: 'Destination: a funnel.',
+    click_flow_id: 'Destination: a published click flow.',
   },
 }
 
@@ -86,7 +86,7 @@ export const campaignTools = [
     endpoint: campaigns.createCampaign,
     hints: CREATES,
     description:
-      'Takes traffic at once. Give one destination. Returns id, url and the link to paste at the traffic source, whose macros replace {ref_id}, {sub1}. Example: {"name": "Summer", "funnel_id": "…", "source": {"ref_id": "clickid", "sub1": "zone"}}.',
+      'Takes traffic at once. Give one destination. Returns id, url and the link to paste at the traffic source, whose macros replace {ref_id}, {sub1}.',
     fields,
     flat,
     choice: { of: DESTINATIONS, isRequired: true, field: 'destination' },
@@ -97,15 +97,15 @@ export const campaignTools = [
     title: 'Change a campaign',
     endpoint: campaigns.updateCampaign,
     hints: FINAL,
-    description: 'OVERWRITES, for live traffic. Omitted fields keep their values. Give at most one destination.',
+    description: 'OVERWRITES, for live traffic. Omitted fields stay. Give at most one destination.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
     fields: {
       ...fields,
       key: leftOut('never changes'),
-      source: `${fields.source} Replaced as a whole.`,
+      source: 'As in service_create_campaign; replaced as a whole.',
       cost: COST,
     },
-    flat: { ...flat, arguments: { ...flat.arguments, redirect_url: 'Destination: an address, with macros.' } },
+    flat,
     choice: { of: DESTINATIONS, isRequired: false, field: 'destination' },
     clearable: ['offer_id', 'fallback_url', 'ad_account_id', 'traffic_source_id', 'source', 'cost'],
   }),
@@ -115,7 +115,7 @@ export const campaignTools = [
     endpoint: campaigns.deleteCampaign,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: its link then leads to the fallback and records nothing. Reports and late conversions stay. To send its traffic elsewhere instead, use service_update_campaign.',
+      'CANNOT BE UNDONE: its link leads to the fallback and records nothing. Reports and late conversions stay. To send traffic elsewhere, use service_update_campaign.',
     id: { name: 'campaign_id', text: CAMPAIGN_ID },
     fields: {},
   }),

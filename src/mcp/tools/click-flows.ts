@@ -24,7 +24,7 @@ export const EXAMPLE_GRAPH = {
 /** Node types and fields that tools do not offer, to keep the schema small. The dashboard and the HTTP API offer them. */
 export const LEFT_OUT = {
   types: ['mini_app', 'channel'],
-  fields: ['app', 'start', 'channel_id', 'open', 'link_host'],
+  fields: ['app', 'start', 'channel_id', 'open', 'link_host', 'x', 'y'],
 } as const
 const TYPES = flows.NODE_TYPES.filter(type => !LEFT_OUT.types.some(left => left === type))
 
@@ -35,11 +35,11 @@ const node = {
   additionalProperties: false,
   required: ['id', 'type'],
   properties: {
-    id: text('Your name for the node'),
+    id: { type: 'string' },
     type: { type: 'string', enum: TYPES },
-    label: text('What people see'),
-    field: { type: 'string', enum: [...flows.CONDITION_FIELDS], description: 'condition: what it tests' },
-    match: { type: 'string', enum: [...flows.MATCHES], description: 'condition on os, browser, sub' },
+    label: { type: 'string' },
+    field: { type: 'string', enum: [...flows.CONDITION_FIELDS], description: 'condition' },
+    match: { type: 'string', enum: [...flows.MATCHES], description: 'os, browser, sub' },
     values: {
       type: 'array',
       items: { type: 'string' },
@@ -48,10 +48,10 @@ const node = {
     days: {
       type: 'array',
       items: { type: 'string', enum: [...flows.DAYS] },
-      description: 'condition on time, with from_time, to_time, time_zone',
+      description: 'condition time, with from_time, …',
     },
     from_time: text('As 09:30'),
-    to_time: text('As 18:00'),
+    to_time: { type: 'string' },
     time_zone: text('IANA, else UTC'),
     within_hours: { type: 'integer' },
     landing_id: { type: 'string' },
@@ -59,8 +59,6 @@ const node = {
     bot_id: text('From the dashboard'),
     url: text('redirect: address, macros allowed'),
     earns_for_offer_id: text('redirect: offer credited, else none'),
-    x: { type: 'number' },
-    y: { type: 'number' },
   },
 }
 
@@ -85,15 +83,15 @@ export const clickFlowTools = [
     endpoint: flows.createClickFlow,
     hints: CREATES,
     description:
-      'A draft without traffic. Returns its id and problems: what publishing would refuse, node by node. No tool changes a flow, so create a new one instead. Next: service_publish_click_flow, then a campaign with its id.',
+      'A draft without traffic. Returns its id and problems: what publishing would refuse. No tool changes a flow: create another. Next: service_publish_click_flow, then a campaign with its id.',
     fields: {
-      name: 'Shown in the dashboard.',
+      name: '',
       graph: {
         type: 'object',
         additionalProperties: false,
         required: ['nodes', 'edges'],
         properties: { nodes: { type: 'array', items: node }, edges: { type: 'array', items: edge } },
-        description: `Starts at one entry; conditions and splits divide visitors; offer, bot and redirect end a path; a landing ends it or leads to an offer or bot. No cycles. Example: ${JSON.stringify(EXAMPLE_GRAPH)}`,
+        description: `Starts at one entry; conditions and splits divide visitors; offer, bot and redirect end a path; a landing ends it or leads to an offer or bot. No cycles. Example: ${JSON.stringify(EXAMPLE_GRAPH).replaceAll('"', "'")}`,
       },
     },
   }),
@@ -103,13 +101,12 @@ export const clickFlowTools = [
     endpoint: flows.setClickFlowStatus,
     hints: FINAL,
     description:
-      'TAKES IT OFF TRAFFIC: campaigns that use it go to their fallback at once. To bring it back, use service_publish_click_flow.',
+      'TAKES IT OFF TRAFFIC: its campaigns go to their fallback at once. To bring it back, use service_publish_click_flow.',
     id,
     fields: {
       status: {
         type: 'string',
         enum: ['paused', 'archived'],
-        description: 'The new status. A key cannot set it active.',
       },
     },
   }),
@@ -119,7 +116,7 @@ export const clickFlowTools = [
     endpoint: flows.deleteClickFlow,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: campaigns that use it then go to their fallback. To stop it temporarily, use service_set_click_flow_status with paused.',
+      'CANNOT BE UNDONE: its campaigns go to their fallback. To pause it, use service_set_click_flow_status.',
     id,
     fields: {},
   }),
@@ -128,8 +125,7 @@ export const clickFlowTools = [
     title: 'Publish a click flow',
     endpoint: flows.publishClickFlow,
     hints: FINAL,
-    description:
-      'GOES LIVE AT ONCE: visitors of its campaigns follow the draft. A faulty draft is refused, with its faults node by node. Publish before creating a campaign that uses it.',
+    description: 'GOES LIVE AT ONCE: visitors of its campaigns follow the draft. A faulty draft is refused.',
     id,
     fields: {},
   }),

@@ -12,18 +12,18 @@ export const conversionTools = [
     endpoint: recordConversion,
     hints: FINAL_OUTSIDE,
     description:
-      'CANNOT BE UNDONE: charges the workspace balance (once per person), fires postbacks, forwards to the ad account. ' +
-      'Records one conversion on a click and returns the event. Repeating the same clickId, type and nonce changes and charges nothing (replayed: true).',
+      'CANNOT BE UNDONE: charges the workspace balance (once per person), fires postbacks, forwards to the ad account. Right: events. ' +
+      'Repeating clickId, type and nonce changes and charges nothing (replayed: true).',
     fields: {
-      clickId: 'Click id: the value of {click_id}, or id from service_list_clicks.',
-      type: 'The service itself records bot_start, channel_join, join_request, miniapp_launch, purchase and subscription_*; if you send them too, they count twice.',
-      payout: `US dollars, 0 to ${MAX_PAYOUT}, as "12.50". If omitted: the payout of the click’s offer.`,
+      clickId: 'The value of {click_id}, or id in service_list_clicks.',
+      type: 'Sluice itself records bot_start, channel_join, join_request, miniapp_launch, purchase, subscription_*; sent too, they count twice.',
+      payout: `US dollars, 0 to ${MAX_PAYOUT}, as "12.50". None: the offer’s.`,
       nonce:
-        'Your id for this conversion, such as the order number. Needed for a second conversion of one type on one click; makes repeats safe.',
+        'Your id of the conversion, such as an order number. A second one of a type on a click needs it; makes repeats safe.',
       payload: {
         type: 'object',
         description:
-          'Stored with the event. telegram_user_id identifies the person for billing. bot_start requires it, and with several bots also bot_username or bot_id.',
+          'Stored. telegram_user_id identifies the person for billing. bot_start needs it, and with several bots bot_username or bot_id.',
         properties: {
           telegram_user_id: { type: 'string' },
           bot_username: { type: 'string' },

@@ -5,9 +5,9 @@ import { CREATES, FINAL } from './hints.ts'
 import { FUNNEL_ID } from './words.ts'
 
 const fields = {
-  name: 'Shown in the dashboard.',
-  landings: 'Landings that visitors see first, by weight. None: straight to an offer.',
-  offers: 'Offers that follow, by weight. None: landings only.',
+  name: '',
+  landings: 'Seen first. None: straight to an offer.',
+  offers: 'Seen next. None: landings only.',
 }
 
 export const funnelTools = [
@@ -17,7 +17,7 @@ export const funnelTools = [
     endpoint: funnels.createFunnel,
     hints: CREATES,
     description:
-      'Divides visitors among landings, then among offers, by weight. Each visitor keeps theirs. Needs at least one landing or offer. Returns its id. Example: {"name": "Two pages", "landings": [{"landing_id": "…", "weight": 70}, {"landing_id": "…", "weight": 30}], "offers": []}.',
+      'Divides visitors among landings, then among offers, by weight (such as 70 and 30). Each visitor keeps theirs. Needs a landing or an offer. Returns its id.',
     fields,
   }),
   tool({
@@ -26,7 +26,7 @@ export const funnelTools = [
     endpoint: funnels.updateFunnel,
     hints: FINAL,
     description:
-      'OVERWRITES, for live traffic at once. Omitted fields keep their values; landings and offers are replaced as whole lists.',
+      'OVERWRITES, for live traffic at once. Omitted fields stay; landings and offers are replaced as whole lists.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
     fields,
     clearable: ['landings', 'offers'],
@@ -37,7 +37,7 @@ export const funnelTools = [
     endpoint: funnels.deleteFunnel,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: campaigns that use it then go to their fallback. To avoid that, use service_update_funnel, or service_update_campaign first.',
+      'CANNOT BE UNDONE: campaigns that use it go to their fallback. To avoid that, use service_update_campaign first.',
     id: { name: 'funnel_id', text: FUNNEL_ID },
     fields: {},
   }),

@@ -5,8 +5,8 @@ import { CREATES, FINAL, SWITCHES } from './hints.ts'
 import { LANDING_ID } from './words.ts'
 
 const fields = {
-  name: 'Shown in the dashboard.',
-  url: 'Address of the page, with macros, such as https://page.example/?clickid={click_id}.',
+  name: '',
+  url: 'Address, with macros: https://page.example/?clickid={click_id}.',
 }
 
 export const landingTools = [
@@ -16,7 +16,7 @@ export const landingTools = [
     endpoint: landings.createLanding,
     hints: CREATES,
     description:
-      'A page of yours that visitors of a funnel or click flow see before the offer. Returns its id. Link from the page to the offer with {base address}/o/{click_id}.',
+      'A page that visitors of a funnel or click flow see before the offer. Returns its id. Link from it to the offer with {base address}/o/{click_id}.',
     fields,
   }),
   tool({
@@ -24,17 +24,16 @@ export const landingTools = [
     title: 'Archive or unarchive a landing',
     endpoint: landings.setLandingStatus,
     hints: SWITCHES,
-    description: 'Archives a landing, so that it gets no new visitors, or makes it active again.',
+    description: 'Archived, it gets no new visitors.',
     id: { name: 'landing_id', text: LANDING_ID },
-    fields: { status: 'archived: out of use.' },
+    fields: { status: '' },
   }),
   tool({
     name: 'service_update_landing',
     title: 'Replace a landing',
     endpoint: landings.replaceLanding,
     hints: FINAL,
-    description:
-      'REPLACES THE WHOLE LANDING for live traffic: omitted fields are cleared. No tool shows the current values, so ask for name and url first. The status stays.',
+    description: 'REPLACES THE WHOLE LANDING for live traffic: give name and url. A dry run shows the present ones.',
     id: { name: 'landing_id', text: LANDING_ID },
     fields,
   }),
@@ -43,8 +42,7 @@ export const landingTools = [
     title: 'Delete a landing',
     endpoint: landings.deleteLanding,
     hints: FINAL,
-    description:
-      'CANNOT BE UNDONE: deletes a landing; funnels continue without it. To pause one, use service_set_landing_status.',
+    description: 'CANNOT BE UNDONE: funnels continue without it. To pause it, use service_set_landing_status.',
     id: { name: 'landing_id', text: LANDING_ID },
     fields: {},
   }),

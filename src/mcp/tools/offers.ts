@@ -4,14 +4,18 @@ import { MAX_PAYOUT } from '../../contract/fields.ts'
 import * as offers from '../../traffic/offers/api.ts'
 import { tool } from '../tool.ts'
 import { CREATES, FINAL, SWITCHES } from './hints.ts'
-import { OFFER_ID } from './words.ts'
+import { EVENT_TYPES_THERE, OFFER_ID } from './words.ts'
 
 const fields = {
-  name: 'Shown in reports.',
+  name: '',
   url: `Address for visitors, such as https://shop.example/?aff={click_id}. Macros: ${VISIT_MACROS}.`,
-  payout: `Amount for a conversion without a payout of its own, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
-  payout_types: 'Event types that earn the payout. None: all.',
-  payout_currency: 'As EUR. None: US dollars.',
+  payout: `For conversions without their own, 0 to ${MAX_PAYOUT}, as "12.50". None: nothing.`,
+  payout_types: {
+    type: 'array',
+    items: { type: 'string' },
+    description: `Event types that earn it, ${EVENT_TYPES_THERE}. None: all.`,
+  },
+  payout_currency: 'As EUR. None: USD.',
 }
 
 export const offerTools = [
@@ -28,18 +32,16 @@ export const offerTools = [
     title: 'Archive or unarchive an offer',
     endpoint: offers.setOfferStatus,
     hints: SWITCHES,
-    description:
-      'Archives an offer, so that it gets no new traffic, or makes it active again. Its late conversions still count.',
+    description: 'Archived, it gets no new traffic; its late conversions still count.',
     id: { name: 'offer_id', text: OFFER_ID },
-    fields: { status: 'archived: out of use.' },
+    fields: { status: '' },
   }),
   tool({
     name: 'service_update_offer',
     title: 'Replace an offer',
     endpoint: offers.replaceOffer,
     hints: FINAL,
-    description:
-      'REPLACES THE WHOLE OFFER: omitted fields are cleared. No tool shows the current values, so ask for all of them first. The status stays.',
+    description: 'REPLACES THE WHOLE OFFER: omitted fields are cleared. A dry run shows the present values.',
     id: { name: 'offer_id', text: OFFER_ID },
     fields: { ...fields, url: 'Address for visitors, with macros.' },
   }),
@@ -49,7 +51,7 @@ export const offerTools = [
     endpoint: offers.deleteOffer,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: deletes an offer; campaigns that use it go to their fallback. To pause one, use service_set_offer_status.',
+      'CANNOT BE UNDONE: campaigns that use it go to their fallback. To pause it, use service_set_offer_status.',
     id: { name: 'offer_id', text: OFFER_ID },
     fields: {},
   }),

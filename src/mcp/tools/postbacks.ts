@@ -3,20 +3,20 @@ import { macroList } from '../../contract/address.ts'
 import * as postbacks from '../../outgoing/postbacks/api.ts'
 import { leftOut, tool } from '../tool.ts'
 import { FINAL, FINAL_OUTSIDE } from './hints.ts'
-import { CAMPAIGN_ID } from './words.ts'
+import { EVENT_TYPES_THERE } from './words.ts'
 
-const RULE = { name: 'postback_id', text: 'Rule id: from service_create_postback.' }
+const RULE = { name: 'postback_id', text: 'From service_create_postback.' }
 
 const fields = {
-  event_type: 'Event type that fires the rule.',
+  event_type: { type: 'string', description: `Fires it; ${EVENT_TYPES_THERE}.` },
   url: `Macros in path or query: ${macroList(postbacks.POSTBACK_MACROS)}.`,
   method: leftOut('keys create GET rules only, and it never changes'),
-  campaign_id: `Only conversions of this campaign. ${CAMPAIGN_ID} None: all campaigns, including future ones.`,
+  campaign_id: 'Only its conversions. None: all campaigns, including future ones.',
   traffic_source_id: leftOut('only in the dashboard'),
   on: leftOut('only in the dashboard'),
   preset: leftOut('only for the dashboard’s form'),
-  active: 'false: does not fire. Default true.',
-  once_per_person: 'true: only the first matching conversion of each person. Default false.',
+  active: 'Default true.',
+  once_per_person: 'true: only the first conversion of each person.',
 }
 
 export const postbackTools = [
@@ -25,8 +25,7 @@ export const postbackTools = [
     title: 'Create a postback rule',
     endpoint: postbacks.createPostbackRule,
     hints: { ...FINAL_OUTSIDE, idempotentHint: false },
-    description:
-      'SENDS DATA OUT: the address is called by GET for every matching conversion from now on, and calls cannot be undone.',
+    description: 'SENDS DATA OUT: the address is called by GET for every matching conversion from now on.',
     fields,
   }),
   tool({
@@ -34,14 +33,12 @@ export const postbackTools = [
     title: 'Change a postback rule',
     endpoint: postbacks.updatePostbackRule,
     hints: FINAL_OUTSIDE,
-    description: 'OVERWRITES a rule, from the next conversion. Omitted fields keep their values.',
+    description: 'OVERWRITES a rule, from the next conversion. Omitted fields stay.',
     id: RULE,
     fields: {
       ...fields,
       url: 'Macros as in service_create_postback.',
-      campaign_id: `Only conversions of this campaign. ${CAMPAIGN_ID} To cover all campaigns, name it in clear.`,
-      active: 'false: does not fire.',
-      once_per_person: 'true: only the first conversion of each person.',
+      campaign_id: 'Only its conversions. All campaigns: name it in clear.',
     },
     clearable: ['campaign_id'],
   }),
@@ -51,7 +48,7 @@ export const postbackTools = [
     endpoint: postbacks.deletePostbackRule,
     hints: FINAL,
     description:
-      'CANNOT BE UNDONE: deletes a rule and its pending calls. To stop it temporarily, use service_update_postback with active false.',
+      'CANNOT BE UNDONE: deletes a rule and its pending calls. To pause it, use service_update_postback with active false.',
     id: RULE,
     fields: {},
   }),

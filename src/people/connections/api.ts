@@ -55,6 +55,10 @@ export const createConnection = endpoint({
     request: AuthorizationRequest,
     grant: GrantDraft,
     expires_at: Instant.nullish().meta({ description: 'When the connection ends; default: never' }),
+    ask_first: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Destructive tool calls need the confirmation of their own dry run' }),
   }),
   reply: z.object({ redirect: z.string(), key_id: Id }),
   status: 201,
@@ -149,7 +153,7 @@ export const exchangeToken = endpoint({
 
 export const revokeToken = endpoint({
   route: 'POST /oauth/revoke',
-  history: { none: 'the host ends its own connection, and the key shows it' },
+  history: { in: 'api_key' },
   access: 'anyone',
   summary: 'End the connection of a token (RFC 7009)',
   visit: true,

@@ -365,6 +365,22 @@ describe('an attack', () => {
   })
 })
 
+test('a connection that asks first is refused a destructive call, also at /mcp', async () => {
+  const ask = await asked()
+  const grant = { ...grantOf(owner), write: ['offers'], delete: ['offers:delete'], confirmation: 'DELETE' }
+  const answer = (await consent(ask.request, owner, grant, { ask_first: true })).data()
+  const { access_token } = (await exchange(ask, codeIn(answer['redirect']))).data()
+  const tool = async (name: string, args: Body) =>
+    (await call(access_token, 'tools/call', { name, arguments: args })).json<ToolMessage>().result?.[
+      'structuredContent'
+    ] as Body
+  const made = await tool('service_create_offer', { name: 'By host', url: 'https://o.example/' })
+  const args = { offer_id: made['id'] }
+  assert.equal((await tool('service_delete_offer', args))['code'], 'confirmation_needed')
+  const { confirmation } = await tool('service_delete_offer', { ...args, dry_run: true })
+  assert.equal((await tool('service_delete_offer', { ...args, confirmation }))['ok'], true)
+})
+
 test('revoking a token ends the connection of its own client only', async () => {
   const { client_id, tokens } = await connected()
   const other = await asked()

@@ -39,11 +39,11 @@ export async function createConnection(
   { body }: Call<typeof api.createConnection>,
 ) {
   const { actor } = context
-  const { request, grant, expires_at = null } = body
+  const { request, grant, expires_at = null, ask_first } = body
   const client = await checkedRequest(context, request)
   const { user_id } = actor
   const create = async (trx: Transaction<Tables>) => {
-    const key_id = await createKeyIn(trx, { user_id, name: client.name, expires_at })
+    const key_id = await createKeyIn(trx, { user_id, name: client.name, expires_at, ask_first })
     await writeGrant(trx, actor, key_id, grant)
     await trx
       .insertInto('connections')

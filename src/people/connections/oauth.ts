@@ -1,12 +1,16 @@
 /** The endpoints of OAuth for AI hosts: metadata, registration, tokens. Form-encoded requests and OAuth's own refusals. Owns no table. */
 import type { z } from 'zod'
+import { newId } from '../../contract/ids.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { dashboardOrigin, wideNetworkOf } from '../../ground/network.ts'
 import type { Answer, Ground, Visit } from '../../ground/room.ts'
 import type { Attempts } from '../accounts/attempts.ts'
+import type { Recorder } from '../history/recorder.ts'
+import { rememberedHost } from '../keys/hosts.ts'
+import { rereadKeys } from '../keys/verify.ts'
 import { AUTHORIZE_PATH, CONSENT_PATH, RESOURCE_PATH } from './api.ts'
 import { ClientDraft, register } from './clients.ts'
-import { exchangeCode, refresh, revoke } from './tokens.ts'
+import { endConnection, exchangeCode, keyToRevoke, refresh } from './tokens.ts'
 
 const NOT_CACHED = { 'cache-control': 'no-store' }
 const refused = (error: string, error_description: string, status = 400): Answer => ({
@@ -27,7 +31,7 @@ function withBase(answer: (base: string, ground: Ground, visit: Visit) => Answer
 }
 
 /** The deeds of the endpoints. */
-export function oauthDeeds(attempts: Attempts) {
+export function oauthDeeds(attempts: Attempts, recorder: () => Pick<Recorder, 'recordedIn'>) {
   return {
     readResourceMetadata: withBase(base => ({
       status: 200,
@@ -65,12 +69,43 @@ export function oauthDeeds(attempts: Attempts) {
     }),
     registerClient: withBase((_base, ground, visit) => registered(ground, visit, attempts)),
     exchangeToken: withBase(exchanged),
-    revokeToken: withBase(async (_base, { db }, visit) => {
+    revokeToken: withBase(async (_base, ground, visit) => {
       const form = formOf(visit)
-      await revoke(db, form.get('token') ?? '', form.get('client_id') ?? '')
+      const key_id = await keyToRevoke(ground.db, form.get('token') ?? '', form.get('client_id') ?? '')
+      if (key_id !== undefined) await revokedByHost(ground, visit, recorder(), key_id)
       return { status: 200, headers: NOT_CACHED }
     }),
   }
+}
+
+/** Ends the connection, and records in the history that its host did. */
+async function revokedByHost(
+  ground: Ground,
+  { ip }: Visit,
+  { recordedIn }: Pick<Recorder, 'recordedIn'>,
+  key_id: string,
+): Promise<void> {
+  const { db } = ground
+  const record = (await rereadKeys(ground.database.keys, [key_id])).get(key_id)
+  if (record === undefined) return
+  const { user_id, org_id, organization_id, read_at } = record
+  if (org_id === null || organization_id === null)
+    return await db.transaction().execute(trx => endConnection(trx, key_id))
+  const place = { user_id, org_id, organization_id }
+  const actor = { kind: 'key', key_id, ...place, campaigns: null, through: 'http', read_at } as const
+  const host = await rememberedHost(db, key_id)
+  const act = { act_id: newId(), actor: { kind: 'key', id: key_id, tool: null, host } } as const
+  const circumstances = {
+    ip,
+    origin: undefined,
+    idempotency_key: undefined,
+    arrived_at: read_at,
+    header: () => undefined,
+  }
+  await recordedIn({ ...ground, ...circumstances, actor, act })(
+    () => [{ kind: 'api_key', id: key_id }],
+    trx => endConnection(trx, key_id),
+  )
 }
 
 async function registered({ db }: Ground, visit: Visit, attempts: Attempts): Promise<Answer> {

@@ -97,7 +97,7 @@ export async function refresh(db: Kysely<Tables>, token: string, client_id: stri
 }
 
 /** Whether the key is the connection of this client, is still accepted, and had this redirect. */
-async function isOf(trx: Transaction<Tables>, key_id: string, of: { client_id: string; redirect_uri?: string }) {
+async function isOf(trx: Kysely<Tables>, key_id: string, of: { client_id: string; redirect_uri?: string }) {
   let found = trx
     .selectFrom('connections')
     .select('key_id')
@@ -129,22 +129,21 @@ async function issueTokens(trx: Transaction<Tables>, key_id: string): Promise<To
   return { access_token, token_type: 'Bearer', expires_in: ACCESS_MS / 1000, refresh_token }
 }
 
-async function endConnection(trx: Transaction<Tables>, key_id: string): Promise<undefined> {
+/** Revokes the key of a connection; its tokens are then good for nothing. */
+export async function endConnection(trx: Transaction<Tables>, key_id: string): Promise<undefined> {
   await trx.deleteFrom('connection_tokens').where('key_id', '=', key_id).where('kind', '=', 'access').execute()
   await revokeKeyIn(trx, key_id)
   return undefined
 }
 
-/** Ends the connection of a token of either kind, if it is the client's. */
-export async function revoke(db: Kysely<Tables>, token: string, client_id: string): Promise<void> {
-  await db.transaction().execute(async trx => {
-    const found = await trx
-      .selectFrom('connection_tokens')
-      .select('key_id')
-      .where('hash', '=', hashOf(token))
-      .executeTakeFirst()
-    if (found !== undefined && (await isOf(trx, found.key_id, { client_id }))) await endConnection(trx, found.key_id)
-  })
+/** The key behind a token of either kind, if the token is the client's. */
+export async function keyToRevoke(db: Kysely<Tables>, token: string, client_id: string): Promise<string | undefined> {
+  const found = await db
+    .selectFrom('connection_tokens')
+    .select('key_id')
+    .where('hash', '=', hashOf(token))
+    .executeTakeFirst()
+  return found !== undefined && (await isOf(db, found.key_id, { client_id })) ? found.key_id : undefined
 }
 
 /** The key of an access token, read anew at each call; undefined for an unknown or expired token. */

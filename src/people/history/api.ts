@@ -91,6 +91,22 @@ export const exportHistory = endpoint({
   refuses: ['invalid_window', 'too_many_lines'],
 })
 
+const leave_out = z.array(Id).max(10_000).default([]).meta({ description: 'Ids of rows that stay as they are' })
+
+const undone = {
+  reply: z.object({ act_id: Id, data: z.array(HistoryRow) }),
+  refuses: [
+    'object_not_found',
+    'role_forbidden',
+    'changed_since',
+    'undone_before',
+    'cannot_undo',
+    'undo_needs',
+    'already_exists',
+    'in_use',
+  ],
+} as const
+
 export const undoChange = endpoint({
   route: 'POST /api/history/:id/undo',
   access: { session: 'member' },
@@ -103,21 +119,23 @@ export const undoChange = endpoint({
       .boolean()
       .default(false)
       .meta({ description: 'Puts back every row of its act: all or none, except those in leave_out' }),
-    leave_out: z
-      .array(Id)
-      .max(10_000)
-      .default([])
-      .meta({ description: 'Ids of rows of the act that stay as they are' }),
+    leave_out,
   }),
-  reply: z.object({ act_id: Id, data: z.array(HistoryRow) }),
-  refuses: [
-    'object_not_found',
-    'role_forbidden',
-    'changed_since',
-    'undone_before',
-    'cannot_undo',
-    'undo_needs',
-    'already_exists',
-    'in_use',
-  ],
+  ...undone,
+})
+
+/** The most rows of a key that are put back in one act: each takes about ten statements in one transaction. */
+export const MOST_UNDONE = 500
+
+export const undoKey = endpoint({
+  route: 'POST /api/api-keys/:id/undo',
+  access: { session: 'admin' },
+  history: { none: 'each object that it puts back has a row of its own kind' },
+  summary: 'Put back what a key changed since a moment, in one act',
+  description: `Every row of the key in the active organization, newest first, all or none, except those in leave_out and those that were put back before. Each is put back as by POST /api/history/:id/undo. A refusal begins with the object and the id of its row, so that it can be left out. At most ${MOST_UNDONE} rows.`,
+  body: z.object({
+    since: Instant.meta({ description: 'The first moment whose changes are put back' }),
+    leave_out,
+  }),
+  ...undone,
 })

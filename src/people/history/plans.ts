@@ -121,7 +121,7 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   member: [patch('setMemberRole', 'role')],
   invitation: [],
   api_key: [
-    patch('updateKey', 'expires_at'),
+    patch('updateKey', 'expires_at ask_first'),
     custom('updateKey', 'state', ({ wanted }) => ({ enabled: wanted['state'] === 'accepted' })),
     custom('saveGrant', 'grant', ({ wanted }) => grantDraft(wanted['grant'] as Grant)),
   ],

@@ -3,9 +3,11 @@
  * an act, except for status changes of conversions, which the queue of conversions commits one by one.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { type SqlBool, sql } from 'kysely'
 import { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
+import { firstIdAt, toWireId } from '../../contract/ids.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
 import {
@@ -23,7 +25,8 @@ import { restoreFunnel } from '../../traffic/funnels/funnels.ts'
 import { restoreLanding } from '../../traffic/landings/landings.ts'
 import { restoreOffer } from '../../traffic/offers/offers.ts'
 import { restoreTrafficSource } from '../../traffic/sources/sources.ts'
-import type * as api from './api.ts'
+import { requireKey } from '../keys/keys.ts'
+import * as api from './api.ts'
 import { requireNeeds, requireUnnamed } from './needs.ts'
 import { callsFor, type PutBackCall, RESTORABLE, whyNever } from './plans.ts'
 import { readingOf, type Recorder } from './recorder.ts'
@@ -213,34 +216,81 @@ export function undoDeed(
     )
   }
 
+  /** Puts the rows back in one transaction, newest first: all or none. `find` is called again under the locks of the rows' objects. */
+  async function putBackAll(context: UndoContext, find: FindRows, explain: Explain) {
+    const { actor, act } = context
+    await inOneTransaction(context.db, async trx => {
+      await lockHistory(trx, actor.org_id, (await find(trx)).map(objectOf))
+      // Read again under the locks: another call may have put the same rows back.
+      const rows = await find(trx)
+      const reading = readingOf(context, actor, trx)
+      // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
+      for (const row of rows.filter(({ kind }) => kind === 'event'))
+        await explained(row, explain, planFor(subjects, reading, row))
+      for (const row of rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
+        await explained(row, explain, putBack({ ...context, db: trx }, reading, row))
+    })
+    const rows = visibleRows(context.db, actor, subjects.roleFor).where('h.act_id', '=', act.act_id)
+    return { act_id: act.act_id, data: await verdicts.describe(context, await rows.orderBy('h.id', 'desc').execute()) }
+  }
+
   return {
     async undoChange(context: UndoContext, { params, body }: Call<typeof api.undoChange>) {
-      const { db, actor } = context
-      const { act_id } = context.act
-      const rowsIn = (trx: UndoContext['db']) => visibleRows(trx, actor, subjects.roleFor)
-      await inOneTransaction(db, async trx => {
-        const row = await rowsIn(trx).where('h.id', '=', idOf(params.id)).executeTakeFirst()
+      const rowsIn = (db: UndoContext['db']) => visibleRows(db, context.actor, subjects.roleFor)
+      const find = async (db: UndoContext['db']) => {
+        const row = await rowsIn(db).where('h.id', '=', idOf(params.id)).executeTakeFirst()
         if (row === undefined) refuse('object_not_found')
-        const act = body.whole_act ? await rowsIn(trx).where('h.act_id', '=', row.act_id).execute() : [row]
-        const objects = act.filter(({ id }) => !body.leave_out.includes(id)).map(objectOf)
-        await lockHistory(trx, actor.org_id, objects)
-        // Read again under the locks: another call may have put the same rows back.
-        const chosen = await rowsIn(trx)
-          .where(
-            'h.id',
-            'in',
-            act.map(({ id }) => id),
-          )
-          .execute()
-          .then(rows => rows.filter(({ id }) => !body.leave_out.includes(id)))
-        const reading = readingOf(context, actor, trx)
-        // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
-        for (const one of chosen.filter(({ kind }) => kind === 'event')) await planFor(subjects, reading, one)
-        for (const one of chosen.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-          await putBack({ ...context, db: trx }, reading, one)
-      })
-      const made = await rowsIn(db).where('h.act_id', '=', act_id).orderBy('h.id', 'desc').execute()
-      return { act_id, data: await verdicts.describe(context, made) }
+        const act = body.whole_act ? await rowsIn(db).where('h.act_id', '=', row.act_id).execute() : [row]
+        return act.filter(({ id }) => !body.leave_out.includes(id))
+      }
+      return await putBackAll(context, find, refusal => refusal)
+    },
+
+    /** Refuses `invalid_request` if the key has changed more than one act can put back. */
+    async undoKey(context: Context<typeof api.undoKey>, { params, body }: Call<typeof api.undoKey>) {
+      const { id: key_id } = await requireKey(context.db, context.actor, params.id)
+      const find = (db: UndoContext['db']) =>
+        rowsOfKey(visibleRows(db, context.actor, subjects.roleFor), { org_id: context.actor.org_id, key_id }, body)
+      return await putBackAll(context, find, namingRow)
     },
   }
+}
+
+type FindRows = (db: UndoContext['db']) => Promise<readonly StoredRow[]>
+type Explain = (refusal: Refusal, row: StoredRow) => Refusal
+
+/** The result of work on a row, or its refusal with its explanation. */
+async function explained<T>(row: StoredRow, explain: Explain, work: Promise<T>): Promise<T> {
+  return await work.catch((error: unknown) => {
+    throw error instanceof Refusal ? explain(error, row) : error
+  })
+}
+
+/** The rows of the key to put back. */
+async function rowsOfKey(
+  rows: ReturnType<typeof visibleRows>,
+  { org_id, key_id }: { readonly org_id: number; readonly key_id: string },
+  { since, leave_out }: Call<typeof api.undoKey>['body'],
+): Promise<readonly StoredRow[]> {
+  let sought = rows
+    .where('h.actor_kind', '=', 'key')
+    .where('h.actor_id', '=', key_id)
+    .where('h.id', '>=', firstIdAt(Date.parse(since)))
+    .where(sql<SqlBool>`not exists (select 1 from history u where u.org_id = ${org_id} and u.undoes_id = h.id)`)
+  if (leave_out.length > 0) sought = sought.where('h.id', 'not in', leave_out)
+  const chosen = await sought
+    .orderBy('h.id', 'desc')
+    .limit(api.MOST_UNDONE + 1)
+    .execute()
+  if (chosen.length > api.MOST_UNDONE)
+    refuse('invalid_request', {
+      error: `since: the key has changed more than ${api.MOST_UNDONE} things since then`,
+      hint: 'Choose a later moment first.',
+    })
+  return chosen
+}
+
+/** The refusal with the object and the row that it is about. */
+function namingRow({ refusal, detail, message }: Refusal, { id, object_name }: StoredRow): Refusal {
+  return new Refusal(refusal, { ...detail, error: `${object_name} (${toWireId(id)}): ${message}` })
 }

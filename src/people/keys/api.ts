@@ -31,6 +31,9 @@ export const ApiKey = z
     last_used_at: Instant.nullable(),
     expires_at: Instant.nullable(),
     state: KeyState,
+    ask_first: z
+      .boolean()
+      .meta({ description: 'A destructive tool call needs the confirmation of its own dry run. HTTP calls do not' }),
     permission_state: PermissionState,
     organization: NamedObject.nullable(),
     owner: z.object({ user_id: Id, name: z.string(), email: z.string() }),
@@ -63,8 +66,12 @@ export const updateKey = endpoint({
   route: 'PATCH /api/api-keys/:id',
   access: { session: 'member' },
   history: 'api_key',
-  summary: 'Disable or enable one of your keys, or set its expiry',
-  body: z.object({ enabled: z.boolean().optional(), expires_at: Instant.nullable().optional() }),
+  summary: 'Disable or enable one of your keys, set its expiry, or make its tools ask first',
+  body: z.object({
+    enabled: z.boolean().optional(),
+    expires_at: Instant.nullable().optional(),
+    ask_first: z.boolean().optional(),
+  }),
   reply: ApiKey,
   refuses: ['object_not_found', 'role_forbidden', 'key_revoked'],
 })

@@ -26,7 +26,7 @@ async function readKeys(db: Kysely<Tables>, actor: Member, id?: string): Promise
         when not k.enabled then 'disabled'
         when k.expires_at <= ${now} then 'expired'
         else 'accepted'
-      end as state,
+      end as state, k.ask_first,
       case
         when g.key_id is null then 'fresh'
         when g.emptied_at = g.saved_at then 'emptied'
@@ -99,18 +99,18 @@ export async function createKey({ db, actor }: Context<typeof api.createKey>, { 
   return { ...(row ?? refuse('object_not_found')), secret }
 }
 
-/** Enables or disables the caller's own key, or sets its expiry. Refuses `key_revoked` and `second_factor_required`. */
+/** Enables or disables the caller's own key, sets its expiry, or makes its tools ask first. Refuses `key_revoked` and `second_factor_required`. */
 export async function updateKey(
   { db, actor }: Context<typeof api.updateKey>,
   { params, body }: Call<typeof api.updateKey>,
 ) {
   const { id, organization } = await requireOwnKey(db, actor, params.id)
   if (organization !== null) await requireSecondFactorOf(db, actor, organization)
-  const { enabled, expires_at } = body
-  if (enabled !== undefined || expires_at !== undefined) {
+  const sent = Object.entries(body).filter(([, value]) => value !== undefined)
+  if (sent.length > 0) {
     const { numUpdatedRows } = await db
       .updateTable('api_keys')
-      .set({ ...(enabled === undefined ? {} : { enabled }), ...(expires_at === undefined ? {} : { expires_at }) })
+      .set(Object.fromEntries(sent))
       .where('id', '=', id)
       .where('revoked_at', 'is', null)
       .executeTakeFirst()
@@ -136,7 +136,12 @@ export async function revokeKeyIn(db: Kysely<Tables>, id: string): Promise<void>
     .execute()
 }
 
-type KeyWithoutSecret = { readonly user_id: string; readonly name: string; readonly expires_at: string | null }
+type KeyWithoutSecret = {
+  readonly user_id: string
+  readonly name: string
+  readonly expires_at: string | null
+  readonly ask_first: boolean
+}
 
 /** Creates a key whose secret nobody knows, for a connection, in the caller's transaction. Returns its id. */
 export async function createKeyIn(trx: Kysely<Tables>, key: KeyWithoutSecret): Promise<string> {

@@ -11,6 +11,8 @@ export type KeyRecord = {
   key_id: string
   user_id: string
   accepted: boolean
+  /** A destructive tool call needs the confirmation of its own dry run. */
+  ask_first: boolean
   issued_at: string
   /** Null while the permissions were never saved. Its `org_id` is null when the grant names no organization. */
   grant: { org_id: number | null; read: string[]; write: string[]; delete: string[]; campaigns: string[] | null } | null
@@ -25,7 +27,7 @@ export type KeyRecord = {
 }
 
 const READ_KEYS = `
-  select k.hash, k.id as key_id, k.user_id, k.created_at as issued_at,
+  select k.hash, k.id as key_id, k.user_id, k.created_at as issued_at, k.ask_first,
     k.enabled and k.revoked_at is null and (k.expires_at is null or k.expires_at > $2) as accepted,
     g.key_id is not null as is_granted, g.org_id as grant_org_id, g.read, g.write, g.delete, g.campaigns,
     o.org_id, o.id as organization_id, o.deleted_at is not null as organization_deleted, m.role

@@ -95,7 +95,8 @@ function Differences({ row: { change, fields, undoes_id } }: { row: ChangeRow })
 const titleOf = (field: ChangeRow['fields'][number]): string | undefined =>
   'is_secret' in field ? undefined : `${valueInWords(field.before)} → ${valueInWords(field.after)}`
 
-const REASONS = {
+/** Why a change is not put back. */
+export const REASONS = {
   changed_since: 'It was changed again since.',
   undone_before: 'It was put back.',
   cannot_undo: 'This change cannot be put back.',

@@ -2,6 +2,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { History } from 'lucide-react'
+import type { ReactNode } from 'react'
 import type { HistoryKind } from '../../../contract/history.ts'
 import { listHistory } from '../../../people/history/api.ts'
 import { ask } from '../call.ts'
@@ -18,18 +19,23 @@ const SHOWN = 5
 /** The newest changes of an object, with a link to all of them. */
 export const ObjectHistory = ({ kind, id }: Of) => <NewestChanges title="History" of={{ kind, id }} />
 
-/** The newest changes that a person or a key made. */
-export const ChangesBy = ({ actor }: { actor: string }) => <NewestChanges title="What it changed" of={{ actor }} />
+/** The newest changes that a person or a key made, with what can be done about them. */
+export const ChangesBy = ({ actor, children }: { actor: string; children?: ReactNode }) => (
+  <NewestChanges title="What it changed" of={{ actor }} deeds={children} />
+)
 
-function NewestChanges({ title, of }: { title: string; of: Sought }) {
+function NewestChanges({ title, of, deeds }: { title: string; of: Sought; deeds?: ReactNode }) {
   const changes = useQuery(ask(listHistory, { query: { ...of, limit: SHOWN } }))
   return (
     <Section
       title={title}
       aside={
-        <Link to="/history" search={of} className="text-accent hover:underline">
-          All changes
-        </Link>
+        <span className="flex items-center gap-3">
+          {deeds}
+          <Link to="/history" search={of} className="text-accent hover:underline">
+            All changes
+          </Link>
+        </span>
       }
     >
       <Loaded query={changes} what="history">

@@ -8,7 +8,7 @@ import { createConnection, readConnectionRequest } from '../../../people/connect
 import { useActive, useOrganizations } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
-import { SelectField } from '../../ground/ui/field.tsx'
+import { Checkbox, SelectField } from '../../ground/ui/field.tsx'
 import { PageHeader, Waiting } from '../../ground/ui/page.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { CampaignPicker } from '../keys/campaign-picker.tsx'
@@ -81,6 +81,7 @@ function Consent({ request, asking }: { request: ConnectionRequest; asking: Aski
   })
   const [typed, setTyped] = useState('')
   const [days, setDays] = useState<number>(90)
+  const [asksFirst, setAsksFirst] = useState(false)
   const change = difference(NOTHING_HELD, choice)
   const connect = useMutation({
     mutationFn: () =>
@@ -89,6 +90,7 @@ function Consent({ request, asking }: { request: ConnectionRequest; asking: Aski
           request,
           grant: grantDraftOf(choice, typed),
           expires_at: days === 0 ? null : new Date(Date.now() + days * DAY_MS).toISOString(),
+          ask_first: asksFirst,
         },
       }),
     // The address holds a code, so it must not stay in the cache of mutations.
@@ -160,6 +162,12 @@ function Consent({ request, asking }: { request: ConnectionRequest; asking: Aski
             </option>
           ))}
         </SelectField>
+        <Checkbox
+          label="Ask first"
+          words="A call that changes live traffic, deletes or sends data out is refused until the host has tried it and shown what would happen."
+          checked={asksFirst}
+          onChange={event => setAsksFirst(event.target.checked)}
+        />
         {change.addedDeletes.length > 0 && <TypedDelete rights={change.addedDeletes} typed={typed} onType={setTyped} />}
         <RefusalNote refused={connect.error} />
         <div className="flex flex-wrap gap-2">

@@ -40,6 +40,32 @@ export function useKeyDeeds(key: KeyRow) {
         refresh: SHOW_KEYS,
         news: `${key.name} is enabled`,
       }),
+    askFirst: () =>
+      confirm({
+        title: `Make ${key.name} ask first?`,
+        words: (
+          <>
+            A tool call of an AI host that changes live traffic, deletes or sends data out is then refused until the
+            host has tried it: the trial says what would happen, and its confirmation is good for that one call, for
+            five minutes. This concerns tools only: <strong>HTTP calls with this key do not ask</strong>.
+          </>
+        ),
+        action: 'Ask first',
+        look: 'primary',
+        deed: () => call(updateKey, { params, body: { ask_first: true } }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} asks first`,
+      }),
+    askNoMore: () =>
+      confirm({
+        title: `Stop ${key.name} from asking first?`,
+        words: 'Its tool calls then take effect at once, without a trial.',
+        action: 'Stop asking',
+        look: 'primary',
+        deed: () => call(updateKey, { params, body: { ask_first: false } }),
+        refresh: SHOW_KEYS,
+        news: `${key.name} no longer asks first`,
+      }),
     revoke: () =>
       confirm({
         title: `Revoke ${key.name}?`,

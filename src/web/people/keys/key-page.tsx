@@ -4,8 +4,9 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Ban, CalendarClock, CirclePause, CirclePlay, Eraser, KeyRound, SlidersHorizontal } from 'lucide-react'
 import { useState } from 'react'
 import { RIGHTS, TIERS } from '../../../contract/rights.ts'
+import { undoKey } from '../../../people/history/api.ts'
 import { listKeys, readGrant } from '../../../people/keys/api.ts'
-import { useOrganizations } from '../../ground/active.ts'
+import { reasonAgainst, useActive, useOrganizations } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { ago, moment } from '../../ground/figures/figures.ts'
 import { ChangesBy, ObjectHistory } from '../../ground/history/object-history.tsx'
@@ -27,12 +28,14 @@ import {
   reasonNotMine,
   KeyStateBadge,
 } from './states.tsx'
+import { UndoButton } from './undo-dialog.tsx'
 
 const route = getRouteApi('/inside/settings/api-keys/$id')
 
 export function KeyPage() {
   const { id } = route.useParams()
   const keys = useQuery(ask(listKeys))
+  const { role } = useActive()
   return (
     <Loaded query={keys} title="API key">
       {({ data }) => {
@@ -53,7 +56,9 @@ export function KeyPage() {
         ) : (
           <>
             <KeyDetail apiKey={key} />
-            <ChangesBy actor={id} />
+            <ChangesBy actor={id}>
+              <UndoButton apiKey={key} reason={reasonAgainst(undoKey, role)} />
+            </ChangesBy>
             <ObjectHistory kind="api_key" id={id} />
           </>
         )
@@ -90,7 +95,7 @@ function KeyDetail({ apiKey }: { apiKey: KeyRow }) {
           </div>
         }
       >
-        <Loaded query={grant}>{held => <Permissions held={held} />}</Loaded>
+        <Loaded query={grant}>{held => <Permissions held={held} apiKey={apiKey} />}</Loaded>
       </Section>
       {grant.data !== undefined && apiKey.state !== 'revoked' && apiKey.kind === 'key' && (
         <Commands apiKey={apiKey} held={grant.data} />
@@ -152,7 +157,7 @@ function Facts({ apiKey }: { apiKey: KeyRow }) {
   )
 }
 
-function Permissions({ held }: { held: HeldGrant }) {
+function Permissions({ held, apiKey }: { held: HeldGrant; apiKey: KeyRow }) {
   return (
     <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line md:grid-cols-3">
       {TIERS.map(tier => {
@@ -193,6 +198,29 @@ function Permissions({ held }: { held: HeldGrant }) {
           </p>
         )}
       </div>
+      <AskFirst apiKey={apiKey} />
+    </div>
+  )
+}
+
+function AskFirst({ apiKey }: { apiKey: KeyRow }) {
+  const deeds = useKeyDeeds(apiKey)
+  const { ask_first, state } = apiKey
+  return (
+    <div className="flex items-start justify-between gap-3 bg-surface p-3 md:col-span-3">
+      <div>
+        <h3 className="mb-1">Ask first</h3>
+        <p className="text-ink-soft">
+          {ask_first
+            ? 'On: a destructive tool call is refused until the AI host has tried it and shown what would happen. HTTP calls with this key do not ask.'
+            : 'Off: tool calls of AI hosts take effect at once.'}
+        </p>
+      </div>
+      {state !== 'revoked' && (
+        <Button size="sm" reason={reasonNotMine(apiKey)} onClick={ask_first ? deeds.askNoMore : deeds.askFirst}>
+          {ask_first ? 'Turn off' : 'Turn on'}
+        </Button>
+      )}
     </div>
   )
 }
