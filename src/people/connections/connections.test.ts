@@ -266,6 +266,14 @@ describe('an attack', () => {
     }
   })
 
+  test('by a verifier that can be guessed from its challenge gets nothing', async () => {
+    for (const verifier of ['', 'secret', 'x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(43)} `]) {
+      const ask = { ...(await asked({ code_challenge: challengeOf(verifier) })), verifier }
+      const code = codeIn((await consent(ask.request)).data()['redirect'])
+      assert.equal((await exchange(ask, code)).data()['error'], 'invalid_grant', verifier)
+    }
+  })
+
   test('by another address than the registered one is refused, and never redirected', async () => {
     for (const redirect_uri of [
       'https://evil.example/callback',
