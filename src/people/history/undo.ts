@@ -1,6 +1,6 @@
 /**
  * Puts changes back: by the endpoints that anyone would use, with the role, the checks and the history of every write. One transaction for all rows of
- * an act, except for status changes of conversions, which the queue of conversions commits one by one.
+ * an act, except for status changes of conversions, which the queue of conversions commits one by one, and changes of bots, which ask Telegram.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
@@ -34,6 +34,7 @@ import type { Subjects } from './subjects.ts'
 type UndoContext = Context<typeof api.undoChange>
 type Verdict = api.HistoryRow['cannot_undo']
 type Restore = typeof restoreOffer
+type Later = (db: UndoContext['db']) => Promise<unknown>
 
 const RESTORES: Partial<Record<HistoryKind, Restore>> = {
   offer: restoreOffer,
@@ -166,21 +167,23 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
   return { ...row, actor, fields: [...fields] as api.HistoryRow['fields'] }
 }
 
-/** Runs an endpoint as the caller, with the role that it asks for. */
-async function perform(
+/** The call of an endpoint as the caller, checked: the role that it asks for and its body. `run` makes it. */
+function checkedCall(
   { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
-  context: UndoContext,
+  { actor }: Pick<UndoContext, 'actor'>,
   { endpoint: name, params = {}, body }: PutBackCall,
-): Promise<void> {
+) {
   const one = byName.get(name)
   if (one === undefined) throw new Error(`the history puts back by ${name}, which is no endpoint`)
-  const { access, body: schema } = one.endpoint
+  const { access, body: schema, history } = one.endpoint
   const needed = access !== 'anyone' && access.session !== undefined ? access.session : 'owner'
-  if (needed !== 'person' && !isAtLeast(context.actor.role, needed))
+  if (needed !== 'person' && !isAtLeast(actor.role, needed))
     refuse('role_forbidden', { error: `this needs the role ${needed}` })
   const read = schema?.safeParse(body)
   if (read?.success === false) refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
-  await recorder.run(one, context, { params, query: {}, body: read?.data })
+  const waits = typeof history === 'object' && 'in' in history && history.in !== 'event'
+  const run = (context: UndoContext) => recorder.run(one, context, { params, query: {}, body: read?.data })
+  return { waits, run }
 }
 
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
@@ -192,15 +195,21 @@ export function undoDeed(
 ) {
   const byName = new Map(furnished.map(one => [one.name, one]))
 
-  async function putBack(context: UndoContext, reading: Reading, row: StoredRow): Promise<void> {
+  /** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
+  async function putBack(context: UndoContext, reading: Reading, row: StoredRow): Promise<Later[]> {
     const calls = await planFor(subjects, reading, row)
     const isOf = ({ kind, id }: HistoryObject) =>
       kind === row.kind && (id === row.object_id || (row.change === 'deleted' && !RESTORABLE.has(kind)))
     const act = { ...context.act, undoes: (of: HistoryObject) => (isOf(of) ? row.id : undefined) }
     const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
     if (restore === undefined) {
-      for (const call of calls) await perform({ recorder, byName }, { ...context, act }, call)
-      return
+      const later: Later[] = []
+      for (const call of calls) {
+        const { waits, run } = checkedCall({ recorder, byName }, context, call)
+        if (waits) later.push(db => run({ ...context, db, act }))
+        else await run({ ...context, act })
+      }
+      return later
     }
     if (!isAtLeast(context.actor.role, 'admin')) refuse('role_forbidden', { error: 'this needs the role admin' })
     const { id } = objectOf(row)
@@ -211,6 +220,7 @@ export function undoDeed(
           refuse('undo_needs', { error: 'it is gone for good' })
       },
     )
+    return []
   }
 
   return {
@@ -218,7 +228,7 @@ export function undoDeed(
       const { db, actor } = context
       const { act_id } = context.act
       const rowsIn = (trx: UndoContext['db']) => visibleRows(trx, actor, subjects.roleFor)
-      await inOneTransaction(db, async trx => {
+      const later = await inOneTransaction(db, async trx => {
         const row = await rowsIn(trx).where('h.id', '=', idOf(params.id)).executeTakeFirst()
         if (row === undefined) refuse('object_not_found')
         const act = body.whole_act ? await rowsIn(trx).where('h.act_id', '=', row.act_id).execute() : [row]
@@ -236,9 +246,12 @@ export function undoDeed(
         const reading = readingOf(context, actor, trx)
         // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
         for (const one of chosen.filter(({ kind }) => kind === 'event')) await planFor(subjects, reading, one)
+        const waiting: Later[] = []
         for (const one of chosen.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-          await putBack({ ...context, db: trx }, reading, one)
+          waiting.push(...(await putBack({ ...context, db: trx }, reading, one)))
+        return waiting
       })
+      for (const run of later) await run(db)
       const made = await rowsIn(db).where('h.act_id', '=', act_id).orderBy('h.id', 'desc').execute()
       return { act_id, data: await verdicts.describe(context, made) }
     },
