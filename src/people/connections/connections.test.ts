@@ -11,7 +11,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { ORIGIN, seedKey, startHouse, type TestHouse, useHouse } from '../../../tests/support/house.ts'
-import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { join, type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { messageFor, type ToolMessage } from '../../../tests/support/tools.ts'
 import { findClient } from './clients.ts'
 
@@ -217,6 +217,18 @@ describe('a connection', () => {
     assert.equal(await count(), before)
     assert.equal((await consent(ask.request, owner, { ...rights, confirmation: 'DELETE' })).statusCode, 201)
   })
+})
+
+test('a connection for another workspace is in the history there, and nowhere else', async () => {
+  const elsewhere = await seedSignedIn(house)
+  await join(house, elsewhere, owner.user_id, 'owner')
+  const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
+  const ask = await asked()
+  const { key_id } = (await consent(ask.request, owner, grantOf(elsewhere))).data()
+  const rowsOf = async (person: SignedIn) =>
+    ((await house.call('GET', `/api/history?kind=api_key&id=${String(key_id)}`, person)).data()['data'] as Body[])
+      .length
+  assert.deepEqual([await rowsOf(admin), await rowsOf(elsewhere)], [0, 1])
 })
 
 describe('an attack', () => {

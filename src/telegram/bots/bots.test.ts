@@ -349,9 +349,9 @@ test('an organization can have 50 bots', async () => {
 })
 
 test('a change of a bot is put back without holding its row while Telegram is asked', async () => {
-  const { telegram, add } = ground
+  const { telegram } = ground
   const bot = telegram.bot()
-  const { id } = await add(bot)
+  const { id } = await ground.add(bot)
   const newest = async () => {
     const [row] = (await call('GET', `/api/history?kind=bot&id=${id}`)).data()['data'] as {
       id: string
@@ -382,7 +382,7 @@ test('a change of a bot is put back without holding its row while Telegram is as
     assert.equal((await call('PATCH', `/api/bots/${id}`, { keep_names: false })).statusCode, 200)
   })
   await call('DELETE', `/api/bots/${id}`)
-  await add(bot)
+  await ground.add(bot)
   await putBackWhile('deleteWebhook', async () => {
     assert.equal((await call('GET', `/api/bots/${id}`)).statusCode, 404)
   })
