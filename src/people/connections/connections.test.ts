@@ -219,6 +219,29 @@ describe('a connection', () => {
   })
 })
 
+test('a connection needs the second factor that its workspace requires, and ends with the role and with the workspace', async () => {
+  const place = await seedSignedIn(house)
+  const admin = await seedSignedIn(house, { place, role: 'admin' })
+  const { worker } = house.database
+  const requires = (isSo: boolean) =>
+    worker.query('update organizations set requires_second_factor = $2 where org_id = $1', [place.org_id, isSo])
+  const ask = await asked()
+  await requires(true)
+  assert.equal((await consent(ask.request, admin)).data()['code'], 'second_factor_required')
+  await requires(false)
+  const code = codeIn((await consent(ask.request, admin)).data()['redirect'])
+  const { access_token } = (await exchange(ask, code)).data()
+  const refusal = async () => /"code":"(\w+)"/.exec((await createOffer(access_token)).body)?.[1]
+  assert.equal(await refusal(), undefined)
+  await worker.query(`update members set role = 'member' where user_id = $1`, [admin.user_id])
+  assert.equal(await refusal(), 'role_forbidden')
+  await worker.query('delete from members where user_id = $1', [admin.user_id])
+  assert.equal(await refusal(), 'api_key_org_not_member')
+  await join(house, place, admin.user_id, 'admin')
+  await worker.query('update organizations set deleted_at = now() where org_id = $1', [place.org_id])
+  assert.equal(await refusal(), 'org_deleted')
+})
+
 test('a connection for another workspace is in the history there, and nowhere else', async () => {
   const elsewhere = await seedSignedIn(house)
   await join(house, elsewhere, owner.user_id, 'owner')
