@@ -35,6 +35,8 @@ type UndoContext = Context<typeof api.undoChange>
 type Verdict = api.HistoryRow['cannot_undo']
 type Restore = typeof restoreOffer
 type Later = (db: UndoContext['db']) => Promise<unknown>
+/** The rows that one call puts back, by their objects. `begun`: a call for another row has changed the object as well, such as the former start page. */
+type Chosen = { readonly ids: ReadonlyMap<string, string>; readonly begun: Set<string> }
 
 const RESTORES: Partial<Record<HistoryKind, Restore>> = {
   offer: restoreOffer,
@@ -70,12 +72,20 @@ function isSame(name: string, one: unknown, other: unknown): boolean {
 const LONGEST = 200
 const shown = (value: unknown): string => JSON.stringify(value ?? null).slice(0, LONGEST)
 
-/** Refuses `changed_since` unless every field has the value that the row's change wrote. */
-function requireUnchanged({ change, fields, object_name }: StoredRow, now: ObjectSnapshot | undefined): void {
+/**
+ * Refuses `changed_since` unless every field has the value that the row's change wrote; if another row of the act has begun it, the earlier value is
+ * as good.
+ */
+function requireUnchanged(
+  { change, fields, object_name }: StoredRow,
+  now: ObjectSnapshot | undefined,
+  hasBegun: boolean,
+): void {
   if (change === 'deleted' && now !== undefined)
     refuse('changed_since', { error: `${object_name}: it exists again, and this change deleted it` })
   for (const field of change === 'deleted' ? [] : fields) {
     if ('is_secret' in field || isSame(field.name, now?.fields[field.name], field.after)) continue
+    if (hasBegun && isSame(field.name, now?.fields[field.name], field.before)) continue
     const is = shown(now?.fields[field.name])
     refuse('changed_since', {
       error: `${object_name}: ${field.name} is ${is} now, and this change wrote ${shown(field.after)}`,
@@ -84,14 +94,19 @@ function requireUnchanged({ change, fields, object_name }: StoredRow, now: Objec
 }
 
 /** The calls that put a row back now. Refuses each reason against it. */
-async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: StoredRow): Promise<PutBackCall[]> {
+async function planFor(
+  subjects: Pick<Subjects, 'read'>,
+  reading: Reading,
+  row: StoredRow,
+  hasBegun = false,
+): Promise<PutBackCall[]> {
   if (row.undone_by_id !== null) refuse('undone_before')
   const never = whyNever(row)
   if (never !== undefined) refuse('cannot_undo', { error: never })
   const now = await subjects.read(reading, objectOf(row))
   if (row.change !== 'deleted' && now === undefined)
     refuse(row.kind === 'ad_spend' ? 'changed_since' : 'undo_needs', { error: `${row.object_name} was deleted` })
-  requireUnchanged(row, now)
+  requireUnchanged(row, now, hasBegun)
   if (row.change === 'created') {
     if (row.object_id !== null && row.kind !== 'ad_spend' && !isArchivable(row.kind))
       await requireUnnamed(reading.db, reading.org_id, row.object_id)
@@ -196,11 +211,16 @@ export function undoDeed(
   const byName = new Map(furnished.map(one => [one.name, one]))
 
   /** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
-  async function putBack(context: UndoContext, reading: Reading, row: StoredRow): Promise<Later[]> {
-    const calls = await planFor(subjects, reading, row)
+  async function putBack(context: UndoContext, reading: Reading, row: StoredRow, chosen: Chosen): Promise<Later[]> {
+    const calls = await planFor(subjects, reading, row, chosen.begun.has(row.id))
     const isOf = ({ kind, id }: HistoryObject) =>
       kind === row.kind && (id === row.object_id || (row.change === 'deleted' && !RESTORABLE.has(kind)))
-    const act = { ...context.act, undoes: (of: HistoryObject) => (isOf(of) ? row.id : undefined) }
+    const undoes = (of: HistoryObject) => {
+      const id = isOf(of) ? row.id : chosen.ids.get(objectKey(of))
+      if (id !== undefined) chosen.begun.add(id)
+      return id
+    }
+    const act = { ...context.act, undoes }
     const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
     if (restore === undefined) {
       const later: Later[] = []
@@ -247,8 +267,10 @@ export function undoDeed(
         // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
         for (const one of chosen.filter(({ kind }) => kind === 'event')) await planFor(subjects, reading, one)
         const waiting: Later[] = []
+        const ids = new Map(chosen.map(one => [objectKey(objectOf(one)), one.id]))
+        const of: Chosen = { ids, begun: new Set() }
         for (const one of chosen.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-          waiting.push(...(await putBack({ ...context, db: trx }, reading, one)))
+          waiting.push(...(await putBack({ ...context, db: trx }, reading, one, of)))
         return waiting
       })
       for (const run of later) await run(db)
