@@ -68,13 +68,14 @@ test('a part that fails after a failure inside it leaves nothing, and neither do
     await assert.rejects(refused, /refused/)
     await insert(trx, `${name} after`)
   }
-  await sql`delete from kept_names`.execute(db)
-  await inOneTransaction(db, async trx => {
-    const failed = trx.transaction().execute(async inner => {
+  const failing = async (trx: Kysely<Tables>) =>
+    trx.transaction().execute(async inner => {
       await part(inner, 'failed')
       throw new Error('failed')
     })
-    await assert.rejects(failed, /failed/)
+  await sql`delete from kept_names`.execute(db)
+  await inOneTransaction(db, async trx => {
+    await assert.rejects(failing(trx), /failed/)
     await rehearse(trx, inner => part(inner, 'rehearsed'))
     await part(trx, 'kept')
   })
