@@ -3,11 +3,13 @@
  * an act, except for status changes of conversions, which the queue of conversions commits one by one, and changes of bots, which ask Telegram.
  */
 import { isDeepStrictEqual } from 'node:util'
+import type { Transaction } from 'kysely'
 import { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
+import type { Tables } from '../../ground/db/tables.ts'
 import {
   type ObjectFields,
   type HistoryObject,
@@ -201,6 +203,35 @@ function checkedCall(
   return { waits, run }
 }
 
+/** The rows that a call puts back, under the locks of their objects. Refuses `object_not_found`. */
+async function chosenRows(
+  trx: Transaction<Tables>,
+  org_id: number,
+  visible: () => ReturnType<typeof visibleRows>,
+  { params, body: { whole_act, leave_out } }: Pick<Call<typeof api.undoChange>, 'params' | 'body'>,
+): Promise<StoredRow[]> {
+  const row = await visible().where('h.id', '=', idOf(params.id)).executeTakeFirst()
+  if (row === undefined) refuse('object_not_found')
+  const act = whole_act ? await visible().where('h.act_id', '=', row.act_id).execute() : [row]
+  const left = act.filter(({ id }) => !leave_out.includes(id))
+  await lockHistory(trx, org_id, left.map(objectOf))
+  if (left.length === 0) return []
+  // Read again under the locks: another call may have put the same rows back.
+  const ids = left.map(({ id }) => id)
+  return await visible().where('h.id', 'in', ids).execute()
+}
+
+/** Tells which row a change of an object puts back, while the calls for `row` run. */
+const undoingOf =
+  (row: StoredRow, { ids, begun }: Chosen) =>
+  (of: HistoryObject) => {
+    const isMadeAgain = row.change === 'deleted' && !RESTORABLE.has(row.kind)
+    const isOf = of.kind === row.kind && (of.id === row.object_id || isMadeAgain)
+    const id = isOf ? row.id : ids.get(objectKey(of))
+    if (id !== undefined) begun.add(id)
+    return id
+  }
+
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
 export function undoDeed(
   subjects: Subjects,
@@ -213,14 +244,7 @@ export function undoDeed(
   /** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
   async function putBack(context: UndoContext, reading: Reading, row: StoredRow, chosen: Chosen): Promise<Later[]> {
     const calls = await planFor(subjects, reading, row, chosen.begun.has(row.id))
-    const isOf = ({ kind, id }: HistoryObject) =>
-      kind === row.kind && (id === row.object_id || (row.change === 'deleted' && !RESTORABLE.has(kind)))
-    const undoes = (of: HistoryObject) => {
-      const id = isOf(of) ? row.id : chosen.ids.get(objectKey(of))
-      if (id !== undefined) chosen.begun.add(id)
-      return id
-    }
-    const act = { ...context.act, undoes }
+    const act = { ...context.act, undoes: undoingOf(row, chosen) }
     const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
     if (restore === undefined) {
       const later: Later[] = []
@@ -249,20 +273,7 @@ export function undoDeed(
       const { act_id } = context.act
       const rowsIn = (trx: UndoContext['db']) => visibleRows(trx, actor, subjects.roleFor)
       const later = await inOneTransaction(db, async trx => {
-        const row = await rowsIn(trx).where('h.id', '=', idOf(params.id)).executeTakeFirst()
-        if (row === undefined) refuse('object_not_found')
-        const act = body.whole_act ? await rowsIn(trx).where('h.act_id', '=', row.act_id).execute() : [row]
-        const objects = act.filter(({ id }) => !body.leave_out.includes(id)).map(objectOf)
-        await lockHistory(trx, actor.org_id, objects)
-        // Read again under the locks: another call may have put the same rows back.
-        const chosen = await rowsIn(trx)
-          .where(
-            'h.id',
-            'in',
-            act.map(({ id }) => id),
-          )
-          .execute()
-          .then(rows => rows.filter(({ id }) => !body.leave_out.includes(id)))
+        const chosen = await chosenRows(trx, actor.org_id, () => rowsIn(trx), { params, body })
         const reading = readingOf(context, actor, trx)
         // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
         for (const one of chosen.filter(({ kind }) => kind === 'event')) await planFor(subjects, reading, one)
