@@ -56,3 +56,28 @@ test('a rehearsal returns its result and keeps neither rows nor what waits for t
     ],
   )
 })
+
+test('a part that fails after a failure inside it leaves nothing, and neither does a rehearsal of it', async () => {
+  const db = fresh.database.kysely
+  const part = async (trx: Kysely<Tables>, name: string) => {
+    await insert(trx, `${name} before`)
+    const refused = trx.transaction().execute(async inner => {
+      await insert(inner, `${name} refused`)
+      throw new Error('refused')
+    })
+    await assert.rejects(refused, /refused/)
+    await insert(trx, `${name} after`)
+  }
+  const failing = async (trx: Kysely<Tables>) =>
+    trx.transaction().execute(async inner => {
+      await part(inner, 'failed')
+      throw new Error('failed')
+    })
+  await sql`delete from kept_names`.execute(db)
+  await inOneTransaction(db, async trx => {
+    await assert.rejects(failing(trx), /failed/)
+    await rehearse(trx, inner => part(inner, 'rehearsed'))
+    await part(trx, 'kept')
+  })
+  assert.deepEqual(await names(db), ['kept after', 'kept before'])
+})

@@ -65,7 +65,11 @@ function join(trx: Transaction<Tables>) {
       await sql`release savepoint joined`.execute(trx)
       return result
     } catch (error) {
-      await sql`rollback to savepoint joined`.execute(trx).catch(() => {})
+      // The rollback keeps the savepoint, which would hide the one of the same name around it.
+      await sql`rollback to savepoint joined`
+        .execute(trx)
+        .then(() => sql`release savepoint joined`.execute(trx))
+        .catch(() => {})
       throw error
     }
   }

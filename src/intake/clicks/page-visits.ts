@@ -55,7 +55,7 @@ export function openPageVisits(parts: VisitParts, pool: pg.Pool): PageVisits {
   const store = async (sent: SentVisit): Promise<StoredVisit | undefined> => {
     const { campaign, visit } = sent
     const arrival = arrivalOf(parts, campaign, visit)
-    const isPaced = isOverPace(`${campaign.id} ${visit.ip}`, arrival.ms)
+    const isPaced = isOverPace(campaign.id, visit.ip, arrival.ms)
     const judged = isPaced ? { ...arrival, isCounted: false } : arrival
     const course = await courseWithinCaps(parts, judged)
     visits[outcomeOf(judged, course, true)] += 1

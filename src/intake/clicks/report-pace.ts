@@ -1,16 +1,18 @@
-/** The pace at which one address may report to one campaign. Anybody can send what a page sends. */
+/** The pace at which one address (`networkOf`) may report to one campaign. Anybody can send what a page sends. */
 import { LRUCache } from 'lru-cache'
 import { MINUTE_MS } from '../../contract/days.ts'
+import { networkOf } from '../../ground/network.ts'
 
 /** No person opens more pages in a minute. */
 const MOST_PER_MINUTE = 60
 /** Addresses whose pace is known, of one process. */
 const PACED = 20_000
 
-/** Returns whether a report exceeds the pace of its name, and counts it. */
-export function openReportPace(): (name: string, ms: number) => boolean {
+/** Returns whether a report of an address to a campaign exceeds the pace, and counts it. */
+export function openReportPace(): (campaign_id: string, ip: string, ms: number) => boolean {
   const times = new LRUCache<string, number[]>({ max: PACED })
-  return (name, ms) => {
+  return (campaign_id, ip, ms) => {
+    const name = `${campaign_id} ${networkOf(ip)}`
     const last = times.get(name)
     if (last === undefined) {
       times.set(name, [ms])

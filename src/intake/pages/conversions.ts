@@ -58,8 +58,7 @@ export function conversionDeeds(tools: ConversionTools) {
       { campaign, visit, page: undefined, via: 'script' },
       { click_text: visit.params['click'] ?? '', type },
     )
-    if (isOverPace(`${campaign.id} ${visit.ip}`, Date.now()))
-      refuse('rate_limited', { headers: { 'retry-after': '60' } })
+    if (isOverPace(campaign.id, visit.ip, Date.now())) refuse('rate_limited', { headers: { 'retry-after': '60' } })
     const draft = Draft.parse(sent)
     const { value, currency } = draft
     const nonce = draft.nonce ?? null

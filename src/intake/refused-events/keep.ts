@@ -55,6 +55,8 @@ const MOST_WAITING = 1000
 /** Refusals stored per minute of one organization, and of all: enough to see what is wrong, too few to fill a disk. */
 const EACH_PER_MINUTE = 300
 const ALL_PER_MINUTE = 1500
+/** Anybody can send what a page sends, so refused reports of pages never use up the allowance of conversions. */
+const PAGES_PER_MINUTE = { each: 60, all: 300 }
 
 /** Opens the keeper; `perMinute` is for tests. */
 export function openKeeper(
@@ -64,7 +66,7 @@ export function openKeeper(
   let waiting: WaitingRow[] = []
   let isWriting = false
   let written: Promise<void> = Promise.resolve()
-  const allowance = new Allowance(perMinute)
+  const allowances = { page: new Allowance(PAGES_PER_MINUTE), api: new Allowance(perMinute) }
   /** Differences stored in this minute: a network that repeats one does not use up the allowance. */
   const keptOnce = new Set<string>()
 
@@ -91,9 +93,13 @@ export function openKeeper(
     if (!isWriting) written = write()
     return promise
   }
+  const putOverflow = () => {
+    for (const surface of ['page', 'api'] as const)
+      for (const [org_id, count] of allowances[surface].renew()) void put(overflowOf(org_id, surface, count), undefined)
+  }
   const timer = setInterval(() => {
     keptOnce.clear()
-    for (const [org_id, count] of allowance.renew()) void put(overflowOf(org_id, count), undefined)
+    putOverflow()
   }, MINUTE_MS)
   timer.unref()
 
@@ -103,6 +109,7 @@ export function openKeeper(
       // Differing and unearned postbacks repeat a recorded conversion.
       if (difference_id === undefined) conversionsEnded.inc({ outcome: 'refused' })
       if (difference_id !== undefined && keptOnce.has(difference_id)) return true
+      const allowance = allowances[refused.surface === 'page' ? 'page' : 'api']
       if (waiting.length >= MOST_WAITING || !allowance.take(refused.org_id)) return false
       const { row, owner } = rowOf(refused, secrets.clickKey)
       const isKept = await put(row, owner)
@@ -111,7 +118,7 @@ export function openKeeper(
     },
     async close() {
       clearInterval(timer)
-      for (const [org_id, count] of allowance.renew()) void put(overflowOf(org_id, count), undefined)
+      putOverflow()
       await written
     },
   }
@@ -163,10 +170,10 @@ const EMPTY = {
   difference_id: null,
 } as const
 
-function overflowOf(org_id: number, count: number): RefusedRow {
+function overflowOf(org_id: number, surface: 'page' | 'api', count: number): RefusedRow {
   const error = `${count} more were refused within a minute and not kept`
   const received_at = new Date().toISOString()
-  const row = { org_id, id: newId(), surface: 'api', status: 400, error, diagnosis: 'not_kept', is_whole: false }
+  const row = { org_id, id: newId(), surface, status: 400, error, diagnosis: 'not_kept', is_whole: false }
   return { ...EMPTY, ...row, received_at }
 }
 

@@ -280,6 +280,34 @@ test('a flood is kept in part, and says how much was not', async () => {
   )
 })
 
+test('a flood of refused reports of pages leaves room for refused conversions', async () => {
+  const { org_id } = await seedSignedIn(house)
+  const keeper = openKeeper({ ...house.ground, log: pino({ level: 'silent' }) }, { each: 10, all: 1000 })
+  const sent = { org_id, refusal: new Refusal('site_not_listed'), body: {}, received_at: Date.now() }
+  const kept = await Promise.all(Array.from({ length: 500 }, () => keeper.keep({ ...sent, surface: 'page' })))
+  assert.equal(kept.filter(Boolean).length, 60)
+  assert.equal(await keeper.keep({ ...sent, surface: 'api', refusal: new Refusal('invalid_request') }), true)
+  await keeper.close()
+  const { rows } = await house.database.reads.query(
+    `select surface, count(*)::int as kept, max(error) filter (where diagnosis = 'not_kept') as error
+    from refused_events where org_id = $1 group by surface order by surface`,
+    [org_id],
+  )
+  assert.deepEqual(rows, [
+    { surface: 'api', kept: 1, error: null },
+    { surface: 'page', kept: 61, error: '440 more were refused within a minute and not kept' },
+  ])
+  await dropOldRefused(house.database.worker, Date.now(), 20)
+  const left = await house.database.reads.query(
+    'select surface, count(*)::int as kept from refused_events where org_id = $1 group by surface order by surface',
+    [org_id],
+  )
+  assert.deepEqual(left.rows, [
+    { surface: 'api', kept: 1 },
+    { surface: 'page', kept: 20 },
+  ])
+})
+
 test('rows older than thirty days go, and those beyond the newest', async () => {
   const own = await seedSignedIn(house)
   const keeper = openKeeper(house.ground)

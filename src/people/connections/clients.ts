@@ -69,6 +69,8 @@ export async function findClient(db: Kysely<Tables>, config: Config, id: string)
 
 const DOCUMENT_BYTES = 64 * 1024
 const DOCUMENT_MS = 5000
+/** A page or a file that somebody uploaded to a domain does not speak for the domain. */
+const DOCUMENT_TYPE = /^application\/([\w.-]+\+)?json\s*(;|$)/i
 
 /** Reads a client id metadata document. Only public addresses are called, and no redirect is followed. */
 async function readDocument({ allowPrivateTargets }: Config, id: string): Promise<Client | undefined> {
@@ -78,12 +80,12 @@ async function readDocument({ allowPrivateTargets }: Config, id: string): Promis
   const dispatcher = guardedAgent({ allowPrivate: allowPrivateTargets, connections: 1 })
   try {
     const signal = AbortSignal.timeout(DOCUMENT_MS)
-    const { statusCode, body } = await fetchGuarded(url, {
+    const { statusCode, headers, body } = await fetchGuarded(url, {
       dispatcher,
       signal,
       headers: { accept: 'application/json' },
     })
-    if (statusCode !== 200) return undefined
+    if (statusCode !== 200 || !DOCUMENT_TYPE.test(String(headers['content-type']))) return undefined
     const bytes: Buffer[] = []
     let size = 0
     for await (const part of body) {

@@ -11,7 +11,7 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client'
 import { ORIGIN, seedKey, startHouse, type TestHouse, useHouse } from '../../../tests/support/house.ts'
-import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { join, type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { messageFor, type ToolMessage } from '../../../tests/support/tools.ts'
 import { findClient } from './clients.ts'
 
@@ -219,6 +219,41 @@ describe('a connection', () => {
   })
 })
 
+test('a connection needs the second factor that its workspace requires, and ends with the role and with the workspace', async () => {
+  const place = await seedSignedIn(house)
+  const admin = await seedSignedIn(house, { place, role: 'admin' })
+  const { worker } = house.database
+  const requires = (isSo: boolean) =>
+    worker.query('update organizations set requires_second_factor = $2 where org_id = $1', [place.org_id, isSo])
+  const ask = await asked()
+  await requires(true)
+  assert.equal((await consent(ask.request, admin)).data()['code'], 'second_factor_required')
+  await requires(false)
+  const code = codeIn((await consent(ask.request, admin)).data()['redirect'])
+  const { access_token } = (await exchange(ask, code)).data()
+  const refusal = async () => /"code":"(\w+)"/.exec((await createOffer(access_token)).body)?.[1]
+  assert.equal(await refusal(), undefined)
+  await worker.query(`update members set role = 'member' where user_id = $1`, [admin.user_id])
+  assert.equal(await refusal(), 'role_forbidden')
+  await worker.query('delete from members where user_id = $1', [admin.user_id])
+  assert.equal(await refusal(), 'api_key_org_not_member')
+  await join(house, place, admin.user_id, 'admin')
+  await worker.query('update organizations set deleted_at = now() where org_id = $1', [place.org_id])
+  assert.equal(await refusal(), 'org_deleted')
+})
+
+test('a connection for another workspace is in the history there, and nowhere else', async () => {
+  const elsewhere = await seedSignedIn(house)
+  await join(house, elsewhere, owner.user_id, 'owner')
+  const admin = await seedSignedIn(house, { place: owner, role: 'admin' })
+  const ask = await asked()
+  const { key_id } = (await consent(ask.request, owner, grantOf(elsewhere))).data()
+  const rowsOf = async (person: SignedIn) =>
+    ((await house.call('GET', `/api/history?kind=api_key&id=${String(key_id)}`, person)).data()['data'] as Body[])
+      .length
+  assert.deepEqual([await rowsOf(admin), await rowsOf(elsewhere)], [0, 1])
+})
+
 describe('an attack', () => {
   test('by a code that is used twice ends the connection', async () => {
     const ask = await asked()
@@ -263,6 +298,14 @@ describe('an attack', () => {
       )
       assert.deepEqual([shown.statusCode, shown.data()['code']], [400, 'connection_request_invalid'])
       assert.equal((await consent(request)).data()['code'], 'connection_request_invalid')
+    }
+  })
+
+  test('by a verifier that can be guessed from its challenge gets nothing', async () => {
+    for (const verifier of ['', 'secret', 'x'.repeat(42), 'x'.repeat(129), `${'x'.repeat(43)} `]) {
+      const ask = { ...(await asked({ code_challenge: challengeOf(verifier) })), verifier }
+      const code = codeIn((await consent(ask.request)).data()['redirect'])
+      assert.equal((await exchange(ask, code)).data()['error'], 'invalid_grant', verifier)
     }
   })
 

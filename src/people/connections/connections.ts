@@ -38,7 +38,7 @@ export async function createConnection(
   context: Context<typeof api.createConnection>,
   { body }: Call<typeof api.createConnection>,
 ) {
-  const { actor } = context
+  const { actor, db } = context
   const { request, grant, expires_at = null, ask_first } = body
   const client = await checkedRequest(context, request)
   const { user_id } = actor
@@ -58,9 +58,12 @@ export async function createConnection(
     await noteConsent(trx, client.id)
     return { key_id, code: await issueCode(trx, key_id, request.code_challenge ?? '') }
   }
+  // Its history is that of the workspace in which the key acts.
+  const of = db.selectFrom('organizations').select('org_id').where('id', '=', grant.organization_id)
   const { code, key_id } = await context.recorded(
     made => (made === undefined ? [] : [{ kind: 'api_key', id: made.key_id }]),
     create,
+    (await of.executeTakeFirst())?.org_id,
   )
   return { redirect: answerTo(request, context.origin, { code }), key_id }
 }

@@ -67,7 +67,11 @@ export async function exchangeCode(db: Kysely<Tables>, { code, verifier, client_
   })
 }
 
+/** Shorter ones can be guessed from their challenge, which the address of the consent page shows (RFC 7636). */
+const VERIFIER = /^[\w.~-]{43,128}$/
+
 function isVerified(challenge: string, verifier: string): boolean {
+  if (!VERIFIER.test(verifier)) return false
   const made = Buffer.from(createHash('sha256').update(verifier).digest('base64url'))
   const wanted = Buffer.from(challenge)
   return made.length === wanted.length && timingSafeEqual(made, wanted)

@@ -1,10 +1,11 @@
 // The list of changes: filters, pages, who sees what, its file, the actor of tools, races of writers, and that differences lead back to the first state.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { raceInto } from '../../../tests/support/blocked.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
 import { seedKey, useHouse, type TestHouse, toWireId } from '../../../tests/support/house.ts'
 import { callTool, send } from '../../../tests/support/tools.ts'
-import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
+import { join, type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 
 let house: TestHouse
 before(async () => {
@@ -167,6 +168,59 @@ test('two writers on one object leave rows in the order of their commits, each f
   }
   const last = rows.at(-1)?.fields[0]?.after
   assert.equal((await call(owner, 'GET', `/api/offers/${id}`)).data()['name'], last)
+})
+
+test('of two views that become the start page at once, the history shows that the first was replaced', async () => {
+  const owner = await seedSignedIn(house)
+  const view = (is_start_page: boolean) =>
+    made(owner, '/api/explore-views', {
+      name: `V${is_start_page}`,
+      question: { levels: [{ dimension: 'campaign' }] },
+      is_shared: true,
+      is_start_page,
+    })
+  const [first, one, other] = [await view(true), await view(false), await view(false)]
+  const { worker } = house.database
+  const heads = `insert into history_heads (org_id, bucket, at) select $1, n, '-infinity' from generate_series(0, 255) as n`
+  await worker.query(`${heads} on conflict do nothing`, [owner.org_id])
+  const choose = (id: string) => () => call(owner, 'PATCH', `/api/explore-views/${id}`, { is_start_page: true })
+  const hold = `select from history_heads where org_id = ${owner.org_id} for update`
+  for (const { statusCode } of await raceInto(house.database, hold, [choose(one), choose(other)]))
+    assert.equal(statusCode, 200)
+  const views = (await call(owner, 'GET', '/api/explore-views')).data()['data'] as {
+    id: string
+    is_start_page: boolean
+  }[]
+  for (const id of [first, one, other]) {
+    const [newest] = (await list(owner, `kind=view&id=${id}`)).data
+    const known = newest?.fields.find(({ name }) => name === 'is_start_page')?.after
+    assert.equal(known, views.find(each => each.id === id)?.is_start_page, id)
+  }
+})
+
+test('a key that moves to another workspace takes nothing of the first into its history', async () => {
+  const owner = await seedSignedIn(house)
+  const other = await seedSignedIn(house)
+  await join(house, other, owner.user_id, 'owner')
+  const offer_id = await made(owner, '/api/offers', OFFER)
+  const campaign_id = await made(owner, '/api/campaigns', { name: 'Hidden', destination: { type: 'offer', offer_id } })
+  const key = await made(owner, '/api/api-keys', { name: 'K' })
+  const grant = { read: ['clicks'], write: [], delete: [] }
+  const saved = async (organization_id: string, campaigns: string[] | null) => {
+    const body = { ...grant, organization_id, campaigns }
+    const reply = await call(owner, 'PUT', `/api/api-keys/${key}/grant`, body)
+    assert.equal(reply.statusCode, 200, reply.body)
+  }
+  await saved(owner.organization_id, [campaign_id])
+  await saved(other.organization_id, null)
+  const { data } = await list(other, `kind=api_key&id=${key}`)
+  assert.equal(data.length, 1)
+  assert.equal(data[0]?.fields[0]?.before, null)
+  assert.ok(!JSON.stringify(data).includes(campaign_id) && !JSON.stringify(data).includes(owner.organization_id))
+  const [before] = (await list(owner, `kind=api_key&id=${key}`)).data
+  const undone = await call(owner, 'POST', `/api/history/${before?.id}/undo`, {})
+  assert.equal(undone.data()['code'], 'changed_since')
+  assert.ok(!undone.body.includes(other.organization_id), undone.body)
 })
 
 test('the differences of a thousand mixed writes by four actors, applied backwards, lead to the first state', async () => {

@@ -52,8 +52,7 @@ export function openRecorder(subjects: Subjects): Recorder {
     write: (trx: Transaction<Tables>) => Promise<T>,
   ): Promise<T> {
     return await inOneTransaction(context.db, async trx => {
-      const known = await objects(trx)
-      await lockHistory(trx, place.org_id, known)
+      const known = await lockObjects(trx, place.org_id, objects)
       const reading = readingOf(context, place, trx)
       const before = await snapshots(subjects, reading, known)
       const result = await write(trx)
@@ -90,6 +89,17 @@ export function openRecorder(subjects: Subjects): Recorder {
       ]
       return await record(context, place, objects, async trx => await act(full(context, trx), call))
     },
+  }
+}
+
+/** Locks the objects of a write, and those that another write has made it touch while this one waited. */
+async function lockObjects<T>(trx: Transaction<Tables>, org_id: number, objects: Objects<T>): Promise<HistoryObject[]> {
+  const locked = new Map<string, HistoryObject>()
+  for (;;) {
+    const found = (await objects(trx)).filter(object => !locked.has(objectKey(object)))
+    if (found.length === 0) return [...locked.values()]
+    await lockHistory(trx, org_id, found)
+    for (const object of found) locked.set(objectKey(object), object)
   }
 }
 

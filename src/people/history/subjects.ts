@@ -137,14 +137,16 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>,
   billing: ofWorkspace('readBilling', '', { read: readBilling, name: () => 'Billing' }),
 }
 
-/** A key with its grant; a revoked one is gone. */
-async function readKey(ask: Ask, id: string): Promise<ObjectFields | undefined> {
+/** A key with its grant; a revoked one is gone. A grant in another workspace is none here, because its names belong to that one. */
+async function readKey(ask: Ask, id: string, { organization_id }: Reading): Promise<ObjectFields | undefined> {
   const key = await listed('listKeys').read(ask, id, {} as Reading)
   if (key === undefined || key['state'] === 'revoked') return undefined
   const grant = await ask('readGrant', { params: { id: toWireId(id) } })
   if (grant === undefined) return key
   const { state: _, saved_at, ...rights } = grant
-  return { ...key, grant: saved_at === null ? null : rights }
+  const of = (rights['organization'] as { id: string } | null)?.id ?? null
+  const isElsewhere = of !== null && of !== toWireId(organization_id)
+  return { ...key, grant: saved_at === null || isElsewhere ? null : rights }
 }
 
 /** Inside of a write it locks the balance, so that no conversion is charged between the two readings. */

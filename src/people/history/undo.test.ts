@@ -333,3 +333,31 @@ test('a secret and an entry of the ledger cannot be put back', async () => {
     assert.deepEqual(refusalOf(await undo(row)), [409, 'cannot_undo'])
   }
 })
+
+test('an act that moves the start page from one view to another is put back whole, and again', async () => {
+  const { call, made, rows, undo } = await workspace()
+  const view = (name: string, more: object) =>
+    made('/api/explore-views', { name, question: { levels: [{ dimension: 'campaign' }] }, is_shared: true, ...more })
+  const first = await view('First', { is_start_page: true })
+  const second = await view('Second', {})
+  await call('PATCH', `/api/explore-views/${second}`, { name: 'Renamed', is_start_page: true })
+  const state = async () =>
+    ((await call('GET', '/api/explore-views')).data()['data'] as { id: string; name: string; is_start_page: boolean }[])
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      .map(({ id, name, is_start_page }) => [id, name, is_start_page])
+  const moved = await state()
+  const putBack = async () => {
+    const [row] = await rows('kind=view&limit=1')
+    const done = await undo(row, { whole_act: true })
+    assert.equal(done.statusCode, 200, done.body)
+    const act = await rows(`act=${row?.act_id}`)
+    assert.ok(act.every(({ undone_by_id }) => undone_by_id !== null))
+  }
+  await putBack()
+  assert.deepEqual(await state(), [
+    [first, 'First', true],
+    [second, 'Second', false],
+  ])
+  await putBack()
+  assert.deepEqual(await state(), moved)
+})

@@ -1,6 +1,6 @@
 /**
  * Puts changes back: by the endpoints that anyone would use, with the role, the checks and the history of every write. One transaction for all rows of
- * an act, except for status changes of conversions, which the queue of conversions commits one by one.
+ * an act, except for status changes of conversions, which the queue of conversions commits one by one, and changes of bots, which ask Telegram.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type SqlBool, sql } from 'kysely'
@@ -10,6 +10,7 @@ import type { HistoryKind } from '../../contract/history.ts'
 import { firstIdAt, toWireId } from '../../contract/ids.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
+import type { Tables } from '../../ground/db/tables.ts'
 import {
   type ObjectFields,
   type HistoryObject,
@@ -37,6 +38,9 @@ import type { Subjects } from './subjects.ts'
 type UndoContext = Context<typeof api.undoChange>
 type Verdict = api.HistoryRow['cannot_undo']
 type Restore = typeof restoreOffer
+type Later = (db: UndoContext['db']) => Promise<unknown>
+/** The rows that one call puts back, by their objects. `begun`: a call for another row has changed the object as well, such as the former start page. */
+type Chosen = { readonly ids: ReadonlyMap<string, string>; readonly begun: Set<string> }
 
 const RESTORES: Partial<Record<HistoryKind, Restore>> = {
   offer: restoreOffer,
@@ -72,12 +76,20 @@ function isSame(name: string, one: unknown, other: unknown): boolean {
 const LONGEST = 200
 const shown = (value: unknown): string => JSON.stringify(value ?? null).slice(0, LONGEST)
 
-/** Refuses `changed_since` unless every field has the value that the row's change wrote. */
-function requireUnchanged({ change, fields, object_name }: StoredRow, now: ObjectSnapshot | undefined): void {
+/**
+ * Refuses `changed_since` unless every field has the value that the row's change wrote; if another row of the act has begun it, the earlier value is
+ * as good.
+ */
+function requireUnchanged(
+  { change, fields, object_name }: StoredRow,
+  now: ObjectSnapshot | undefined,
+  hasBegun: boolean,
+): void {
   if (change === 'deleted' && now !== undefined)
     refuse('changed_since', { error: `${object_name}: it exists again, and this change deleted it` })
   for (const field of change === 'deleted' ? [] : fields) {
     if ('is_secret' in field || isSame(field.name, now?.fields[field.name], field.after)) continue
+    if (hasBegun && isSame(field.name, now?.fields[field.name], field.before)) continue
     const is = shown(now?.fields[field.name])
     refuse('changed_since', {
       error: `${object_name}: ${field.name} is ${is} now, and this change wrote ${shown(field.after)}`,
@@ -86,14 +98,19 @@ function requireUnchanged({ change, fields, object_name }: StoredRow, now: Objec
 }
 
 /** The calls that put a row back now. Refuses each reason against it. */
-async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: StoredRow): Promise<PutBackCall[]> {
+async function planFor(
+  subjects: Pick<Subjects, 'read'>,
+  reading: Reading,
+  row: StoredRow,
+  hasBegun = false,
+): Promise<PutBackCall[]> {
   if (row.undone_by_id !== null) refuse('undone_before')
   const never = whyNever(row)
   if (never !== undefined) refuse('cannot_undo', { error: never })
   const now = await subjects.read(reading, objectOf(row))
   if (row.change !== 'deleted' && now === undefined)
     refuse(row.kind === 'ad_spend' ? 'changed_since' : 'undo_needs', { error: `${row.object_name} was deleted` })
-  requireUnchanged(row, now)
+  requireUnchanged(row, now, hasBegun)
   if (row.change === 'created') {
     if (row.object_id !== null && row.kind !== 'ad_spend' && !isArchivable(row.kind))
       await requireUnnamed(reading.db, reading.org_id, row.object_id)
@@ -169,22 +186,35 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
   return { ...row, actor, fields: [...fields] as api.HistoryRow['fields'] }
 }
 
-/** Runs an endpoint as the caller, with the role that it asks for. */
-async function perform(
+/** The call of an endpoint as the caller, checked: the role that it asks for and its body. `run` makes it. */
+function checkedCall(
   { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
-  context: UndoContext,
+  { actor }: Pick<UndoContext, 'actor'>,
   { endpoint: name, params = {}, body }: PutBackCall,
-): Promise<void> {
+) {
   const one = byName.get(name)
   if (one === undefined) throw new Error(`the history puts back by ${name}, which is no endpoint`)
-  const { access, body: schema } = one.endpoint
+  const { access, body: schema, history } = one.endpoint
   const needed = access !== 'anyone' && access.session !== undefined ? access.session : 'owner'
-  if (needed !== 'person' && !isAtLeast(context.actor.role, needed))
+  if (needed !== 'person' && !isAtLeast(actor.role, needed))
     refuse('role_forbidden', { error: `this needs the role ${needed}` })
   const read = schema?.safeParse(body)
   if (read?.success === false) refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
-  await recorder.run(one, context, { params, query: {}, body: read?.data })
+  const waits = typeof history === 'object' && 'in' in history && history.in !== 'event'
+  const run = (context: UndoContext) => recorder.run(one, context, { params, query: {}, body: read?.data })
+  return { waits, run }
 }
+
+/** Tells which row a change of an object puts back, while the calls for `row` run. */
+const undoingOf =
+  (row: StoredRow, { ids, begun }: Chosen) =>
+  (of: HistoryObject) => {
+    const isMadeAgain = row.change === 'deleted' && !RESTORABLE.has(row.kind)
+    const isOf = of.kind === row.kind && (of.id === row.object_id || isMadeAgain)
+    const id = isOf ? row.id : ids.get(objectKey(of))
+    if (id !== undefined) begun.add(id)
+    return id
+  }
 
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
 export function undoDeed(
@@ -195,15 +225,19 @@ export function undoDeed(
 ) {
   const byName = new Map(furnished.map(one => [one.name, one]))
 
-  async function putBack(context: UndoContext, reading: Reading, row: StoredRow): Promise<void> {
-    const calls = await planFor(subjects, reading, row)
-    const isOf = ({ kind, id }: HistoryObject) =>
-      kind === row.kind && (id === row.object_id || (row.change === 'deleted' && !RESTORABLE.has(kind)))
-    const act = { ...context.act, undoes: (of: HistoryObject) => (isOf(of) ? row.id : undefined) }
+  /** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
+  async function putBack(context: UndoContext, reading: Reading, row: StoredRow, chosen: Chosen): Promise<Later[]> {
+    const calls = await planFor(subjects, reading, row, chosen.begun.has(row.id))
+    const act = { ...context.act, undoes: undoingOf(row, chosen) }
     const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
     if (restore === undefined) {
-      for (const call of calls) await perform({ recorder, byName }, { ...context, act }, call)
-      return
+      const later: Later[] = []
+      for (const call of calls) {
+        const { waits, run } = checkedCall({ recorder, byName }, context, call)
+        if (waits) later.push(db => run({ ...context, db, act }))
+        else await run({ ...context, act })
+      }
+      return later
     }
     if (!isAtLeast(context.actor.role, 'admin')) refuse('role_forbidden', { error: 'this needs the role admin' })
     const { id } = objectOf(row)
@@ -214,12 +248,13 @@ export function undoDeed(
           refuse('undo_needs', { error: 'it is gone for good' })
       },
     )
+    return []
   }
 
   /** Puts the rows back in one transaction, newest first: all or none. `find` is called again under the locks of the rows' objects. */
   async function putBackAll(context: UndoContext, find: FindRows, explain: Explain) {
     const { actor, act } = context
-    await inOneTransaction(context.db, async trx => {
+    const later = await inOneTransaction(context.db, async trx => {
       await lockHistory(trx, actor.org_id, (await find(trx)).map(objectOf))
       // Read again under the locks: another call may have put the same rows back.
       const rows = await find(trx)
@@ -227,9 +262,14 @@ export function undoDeed(
       // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
       for (const row of rows.filter(({ kind }) => kind === 'event'))
         await explained(row, explain, planFor(subjects, reading, row))
+      const ids = new Map(rows.map(row => [objectKey(objectOf(row)), row.id]))
+      const chosen: Chosen = { ids, begun: new Set() }
+      const waiting: Later[] = []
       for (const row of rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-        await explained(row, explain, putBack({ ...context, db: trx }, reading, row))
+        waiting.push(...(await explained(row, explain, putBack({ ...context, db: trx }, reading, row, chosen))))
+      return waiting
     })
+    for (const run of later) await run(context.db)
     const rows = visibleRows(context.db, actor, subjects.roleFor).where('h.act_id', '=', act.act_id)
     return { act_id: act.act_id, data: await verdicts.describe(context, await rows.orderBy('h.id', 'desc').execute()) }
   }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type BotGround, botGround, PUBLIC } from '../../../tests/support/bots.ts'
+import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, seedKey, startHouse, toWireId } from '../../../tests/support/house.ts'
 import { seedSignedIn, type SignedIn } from '../../../tests/support/people.ts'
 import { ALL_RIGHTS } from '../../contract/rights.ts'
@@ -345,4 +346,44 @@ test('an organization can have 50 bots', async () => {
   const bot = telegram.bot()
   assert.deepEqual(codeOf(await call('POST', '/api/bots', { token: bot.token }, other)), [409, 'bot_limit'])
   assert.equal(bot.hook, undefined)
+})
+
+test('a change of a bot is put back without holding its row while Telegram is asked', async () => {
+  const { telegram } = ground
+  const bot = telegram.bot()
+  const { id } = await ground.add(bot)
+  const newest = async () => {
+    const [row] = (await call('GET', `/api/history?kind=bot&id=${id}`)).data()['data'] as {
+      id: string
+      change: string
+    }[]
+    return row?.id
+  }
+  const putBackWhile = async (method: string, work: () => Promise<void>) => {
+    const from = telegram.calls.length
+    const change = await newest()
+    telegram.faults.next(method, 'hang', 1, bot.token)
+    const undone = call('POST', `/api/history/${change}/undo`, {})
+    await eventually('the call of Telegram', () => telegram.methods(bot, from).includes(method))
+    await work()
+    telegram.faults.clear()
+    const reply = await undone
+    assert.equal(reply.statusCode, 200, reply.body)
+    const [row, ...others] = reply.data()['data'] as { undoes_id: string }[]
+    assert.deepEqual([row?.undoes_id, others], [change, []])
+  }
+  await call('PATCH', `/api/bots/${id}`, {
+    mode: 'relay',
+    relay_url: 'https://program.example/',
+    relay_types: ['poll'],
+  })
+  await call('PATCH', `/api/bots/${id}`, { relay_types: [] })
+  await putBackWhile('setWebhook', async () => {
+    assert.equal((await call('PATCH', `/api/bots/${id}`, { keep_names: false })).statusCode, 200)
+  })
+  await call('DELETE', `/api/bots/${id}`)
+  await ground.add(bot)
+  await putBackWhile('deleteWebhook', async () => {
+    assert.equal((await call('GET', `/api/bots/${id}`)).statusCode, 404)
+  })
 })

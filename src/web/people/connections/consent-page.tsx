@@ -197,10 +197,12 @@ function WhoAsks({ asking: { host_name, host_domain, redirect_host, is_local } }
         <dt className="text-ink-faint">You will be sent to</dt>
         <dd className="min-w-0 font-mono text-sm break-words">{redirect_host}</dd>
       </dl>
-      {host_domain === null && (
+      {(host_domain === null || is_local) && (
         <Note kind="warning">
-          The host chose its name itself: nobody has verified it. Connect it only if you have just begun this in a
-          program that you trust{is_local ? ' on this computer' : ''}.
+          {host_domain === null
+            ? 'The host chose its name itself: nobody has verified it.'
+            : 'The domain is verified, but any program on this computer can use the name of this host.'}{' '}
+          Connect it only if you have just begun this in a program that you trust{is_local ? ' on this computer' : ''}.
         </Note>
       )}
     </>
