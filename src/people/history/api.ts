@@ -8,7 +8,7 @@ import { rawParameter } from '../../contract/window.ts'
 
 const Value = z.json()
 
-const HistoryField = z
+export const HistoryField = z
   .union([
     z.object({ name: z.string(), before: Value, after: Value }),
     z.object({ name: z.string(), is_secret: z.literal(true) }),

@@ -1,5 +1,7 @@
 /** Puts the history together for `house.ts`: what records the deeds of all rooms, and the endpoints that read the history and put changes back. */
 import { type Furnished, room } from '../../ground/room.ts'
+import * as bulkApi from '../bulk/api.ts'
+import { bulkDeeds } from '../bulk/bulk.ts'
 import * as api from './api.ts'
 import { historyDeeds } from './history.ts'
 import { openRecorder } from './recorder.ts'
@@ -12,5 +14,5 @@ export function openHistory(furnished: readonly Furnished[]) {
   const recorder = openRecorder(subjects)
   const verdicts = openVerdicts(subjects)
   const deeds = { ...historyDeeds(subjects.roleFor, verdicts), ...undoDeed(subjects, recorder, verdicts, furnished) }
-  return { recorder, rooms: room(api, deeds) }
+  return { recorder, rooms: [...room(api, deeds), ...room(bulkApi, bulkDeeds({ subjects, recorder }, furnished))] }
 }

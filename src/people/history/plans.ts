@@ -6,10 +6,8 @@ import type { HistoryKind } from '../../contract/history.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { ObjectFields } from '../../ground/history/record.ts'
 import { cellOfName } from '../../money/ad-spend/history.ts'
+import type { NamedCall } from './perform.ts'
 import type { StoredRow } from './rows.ts'
-
-/** A call of an endpoint, by its name. */
-export type PutBackCall = { readonly endpoint: string; readonly params?: ObjectFields; readonly body?: ObjectFields }
 
 /** What a call is made of: the fields to write, the object now, and the row. */
 type Restoring = { readonly wanted: ObjectFields; readonly now: ObjectFields; readonly row: StoredRow }
@@ -223,7 +221,7 @@ const UNWRITABLE: Partial<Record<HistoryKind, string>> = {
 }
 
 /** The calls that put the change back. `now` is the object as it is; for a deleted one, as it was. Only for rows without `whyNever`. */
-export function callsFor(row: StoredRow, now: ObjectFields): PutBackCall[] {
+export function callsFor(row: StoredRow, now: ObjectFields): NamedCall[] {
   const { kind, change, object_id, object_name, fields } = row
   const params = object_id === null ? {} : { id: toWireId(object_id) }
   const wanted = Object.fromEntries(fields.flatMap(field => ('before' in field ? [[field.name, field.before]] : [])))
@@ -252,7 +250,7 @@ export function callsFor(row: StoredRow, now: ObjectFields): PutBackCall[] {
   })
 }
 
-function spendCall(campaign_id: string, name: string, { amount, original }: ObjectFields): PutBackCall {
+function spendCall(campaign_id: string, name: string, { amount, original }: ObjectFields): NamedCall {
   const { day, sub1 } = cellOfName(name)
   const { original_amount, currency } = (original ?? {}) as { original_amount?: string; currency?: string }
   const sent = original == null ? { amount } : { amount: original_amount, currency }
@@ -260,7 +258,7 @@ function spendCall(campaign_id: string, name: string, { amount, original }: Obje
 }
 
 /** Publishes an earlier version again as the newest one, and leaves the draft as it is. */
-function publishAgain(params: ObjectFields, { wanted, now }: Restoring): PutBackCall[] {
+function publishAgain(params: ObjectFields, { wanted, now }: Restoring): NamedCall[] {
   const version = String(wanted['published_version'])
   const status = wanted['status']
   return [
@@ -272,7 +270,7 @@ function publishAgain(params: ObjectFields, { wanted, now }: Restoring): PutBack
 }
 
 /** The call that makes a deleted object again, with a new id. */
-function makeAgain(kind: HistoryKind, was: ObjectFields): PutBackCall {
+function makeAgain(kind: HistoryKind, was: ObjectFields): NamedCall {
   if (kind === 'view')
     return { endpoint: 'createExploreView', body: pick(was, words('name question screen is_shared is_start_page')) }
   if (kind === 'broadcast')

@@ -3,7 +3,6 @@
  * an act, except for status changes of conversions, which the queue of conversions commits one by one.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { Refusal, refuse } from '../../contract/refusals.ts'
@@ -25,7 +24,8 @@ import { restoreOffer } from '../../traffic/offers/offers.ts'
 import { restoreTrafficSource } from '../../traffic/sources/sources.ts'
 import type * as api from './api.ts'
 import { requireNeeds, requireUnnamed } from './needs.ts'
-import { callsFor, type PutBackCall, RESTORABLE, whyNever } from './plans.ts'
+import { type NamedCall, perform, type Performing } from './perform.ts'
+import { callsFor, RESTORABLE, whyNever } from './plans.ts'
 import { readingOf, type Recorder } from './recorder.ts'
 import { isAtLeast, type StoredRow, visibleRows } from './rows.ts'
 import type { Reading } from './reading.ts'
@@ -83,7 +83,7 @@ function requireUnchanged({ change, fields, object_name }: StoredRow, now: Objec
 }
 
 /** The calls that put a row back now. Refuses each reason against it. */
-async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: StoredRow): Promise<PutBackCall[]> {
+async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: StoredRow): Promise<NamedCall[]> {
   if (row.undone_by_id !== null) refuse('undone_before')
   const never = whyNever(row)
   if (never !== undefined) refuse('cannot_undo', { error: never })
@@ -166,23 +166,6 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
   return { ...row, actor, fields: [...fields] as api.HistoryRow['fields'] }
 }
 
-/** Runs an endpoint as the caller, with the role that it asks for. */
-async function perform(
-  { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
-  context: UndoContext,
-  { endpoint: name, params = {}, body }: PutBackCall,
-): Promise<void> {
-  const one = byName.get(name)
-  if (one === undefined) throw new Error(`the history puts back by ${name}, which is no endpoint`)
-  const { access, body: schema } = one.endpoint
-  const needed = access !== 'anyone' && access.session !== undefined ? access.session : 'owner'
-  if (needed !== 'person' && !isAtLeast(context.actor.role, needed))
-    refuse('role_forbidden', { error: `this needs the role ${needed}` })
-  const read = schema?.safeParse(body)
-  if (read?.success === false) refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
-  await recorder.run(one, context, { params, query: {}, body: read?.data })
-}
-
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
 export function undoDeed(
   subjects: Subjects,
@@ -191,6 +174,7 @@ export function undoDeed(
   furnished: readonly Furnished[],
 ) {
   const byName = new Map(furnished.map(one => [one.name, one]))
+  const run: Performing = { recorder, byName, misfit: { name: 'undo_needs', hint: 'Change it by hand.' } }
 
   async function putBack(context: UndoContext, reading: Reading, row: StoredRow): Promise<void> {
     const calls = await planFor(subjects, reading, row)
@@ -199,7 +183,7 @@ export function undoDeed(
     const act = { ...context.act, undoes: (of: HistoryObject) => (isOf(of) ? row.id : undefined) }
     const restore = row.change === 'deleted' ? RESTORES[row.kind] : undefined
     if (restore === undefined) {
-      for (const call of calls) await perform({ recorder, byName }, { ...context, act }, call)
+      for (const call of calls) await perform(run, { ...context, act }, call)
       return
     }
     if (!isAtLeast(context.actor.role, 'admin')) refuse('role_forbidden', { error: 'this needs the role admin' })
