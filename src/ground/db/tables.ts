@@ -496,12 +496,14 @@ export interface Campaigns {
   id: string
   key: string
   name: string
+  note: string | null
   offer_id: string | null
   org_id: number
   sites: Generated<string[]>
   source: Json
   status: Generated<string>
   strict_filter: boolean
+  tag_ids: Generated<string[]>
   traffic_source_id: string | null
   updated_at: string
 }
@@ -722,12 +724,14 @@ export interface ClickFlows {
   graph: Json
   id: string
   name: string
+  note: string | null
   org_id: number
   /**
    * the newest version; in traffic while the status is active
    */
   published_version: number | null
   status: string
+  tag_ids: Generated<string[]>
   updated_at: string
 }
 
@@ -899,6 +903,16 @@ export interface Creations {
 export interface DailySecrets {
   day: string
   secret: Buffer
+}
+
+export interface DayNotes {
+  campaign_id: string | null
+  created_at: string
+  day: string
+  id: string
+  org_id: number
+  text: string
+  updated_at: string
 }
 
 export interface Deliveries {
@@ -1248,11 +1262,13 @@ export interface Funnels {
    */
   landings: Json
   name: string
+  note: string | null
   /**
    * an array of {offer_id, weight}
    */
   offers: Json
   org_id: number
+  tag_ids: Generated<string[]>
   updated_at: string
 }
 
@@ -1391,8 +1407,10 @@ export interface Landings {
   deleted_at: string | null
   id: string
   name: string
+  note: string | null
   org_id: number
   status: string
+  tag_ids: Generated<string[]>
   updated_at: string
   url: string
 }
@@ -1527,6 +1545,7 @@ export interface Networks {
   ips: string[]
   last_received_at: string | null
   name: string
+  note: string | null
   org_id: number
   /**
    * for each field the parameter names it is read from, the first one that is sent counts
@@ -1536,6 +1555,7 @@ export interface Networks {
    * from the network's word to the event type it stands for, null for recorded as nothing
    */
   statuses: Json
+  tag_ids: Generated<string[]>
   template: string
   /**
    * encrypted, so that the address can be shown again
@@ -1575,6 +1595,7 @@ export interface Offers {
   deleted_at: string | null
   id: string
   name: string
+  note: string | null
   org_id: number
   payout: string | null
   /**
@@ -1583,6 +1604,7 @@ export interface Offers {
   payout_currency: string | null
   payout_types: string[]
   status: string
+  tag_ids: Generated<string[]>
   updated_at: string
   url: string
 }
@@ -2150,6 +2172,15 @@ export interface Subscribers {
   welcomed_at: string | null
 }
 
+export interface Tags {
+  color: string
+  created_at: string
+  id: string
+  name: string
+  org_id: number
+  updated_at: string
+}
+
 export interface TlsTicketKeys {
   day: string
   /**
@@ -2168,11 +2199,13 @@ export interface TrafficSources {
   deleted_at: string | null
   id: string
   name: string
+  note: string | null
   org_id: number
   /**
    * list of field, parameter, macro and label; a null macro is a parameter the source appends by itself
    */
   parameters: Json
+  tag_ids: Generated<string[]>
   template: string | null
   updated_at: string
 }
@@ -2258,6 +2291,7 @@ export interface Tables {
   counter_sheet: CounterSheet
   creations: Creations
   daily_secrets: DailySecrets
+  day_notes: DayNotes
   deliveries: Deliveries
   delivery_attempts: DeliveryAttempts
   delivery_runs: DeliveryRuns
@@ -2327,6 +2361,7 @@ export interface Tables {
   spend_spreads: SpendSpreads
   spent_codes: SpentCodes
   subscribers: Subscribers
+  tags: Tags
   tls_ticket_keys: TlsTicketKeys
   traffic_sources: TrafficSources
   two_factors: TwoFactors

@@ -78,12 +78,27 @@ const sharesOnly = ({ offers, ...rest }: ObjectFields): ObjectFields =>
 const members = (fields: ObjectFields, name: string, id: string) =>
   ((fields[name] ?? []) as ObjectFields[]).map(one => ({ [id]: one[id], weight: one['weight'] }))
 
+/** Puts a tag on an object, or takes it off. */
+const byTag =
+  (endpoint: string): CallsFor =>
+  (fields, act) => {
+    if (act.type !== 'tag' && act.type !== 'untag') return []
+    const tag_id = toWireId(act.tag_id)
+    const had = fields['tag_ids'] as string[]
+    if (had.includes(tag_id) === (act.type === 'tag')) return []
+    const tag_ids = act.type === 'tag' ? [...had, tag_id] : had.filter(id => id !== tag_id)
+    return [{ endpoint, ...of(fields), body: { tag_ids } }]
+  }
+
+const tagged = (endpoint: string) => ({ tag: byTag(endpoint), untag: byTag(endpoint) })
+
 const CAMPAIGN_FIELDS =
   'name destination offer_id fallback_url ad_account_id traffic_source_id domain_id source strict_filter cost goal sites browser_types'
 
 /** What each kind of object knows, and how it is done. */
 export const ACTS: Readonly<Record<BulkKind, Partial<Record<ActType, CallsFor>>>> = {
   campaign: {
+    ...tagged('setCampaignTags'),
     pause: byStatus('setCampaignStatus'),
     resume: byStatus('setCampaignStatus'),
     archive: byStatus('setCampaignStatus'),
@@ -98,16 +113,19 @@ export const ACTS: Readonly<Record<BulkKind, Partial<Record<ActType, CallsFor>>>
     set_cost: setOf(act => (act.type === 'set_cost' ? { cost: act.cost } : {})),
   },
   offer: {
+    ...tagged('setOfferTags'),
     resume: byStatus('setOfferStatus'),
     archive: byStatus('setOfferStatus'),
     clone: copy('createOffer', 'name url payout payout_currency payout_types'),
   },
   landing: {
+    ...tagged('setLandingTags'),
     resume: byStatus('setLandingStatus'),
     archive: byStatus('setLandingStatus'),
     clone: copy('createLanding', 'name url'),
   },
   funnel: {
+    ...tagged('setFunnelTags'),
     clone: fields => [
       {
         endpoint: 'createFunnel',
@@ -121,13 +139,17 @@ export const ACTS: Readonly<Record<BulkKind, Partial<Record<ActType, CallsFor>>>
     replace_offer: offerIn('updateFunnel', ['offer_id'], 'offers'),
   },
   click_flow: {
+    ...tagged('setClickFlowTags'),
     pause: byStatus('setClickFlowStatus'),
     resume: byStatus('setClickFlowStatus'),
     archive: byStatus('setClickFlowStatus'),
     clone: copy('createClickFlow', 'name graph'),
     replace_offer: offerIn('replaceClickFlow', ['offer_id', 'earns_for_offer_id'], 'graph', 'name graph'),
   },
-  traffic_source: { clone: copy('createTrafficSource', 'name parameters cost_unit cost_currency') },
+  traffic_source: {
+    ...tagged('setTrafficSourceTags'),
+    clone: copy('createTrafficSource', 'name parameters cost_unit cost_currency'),
+  },
   postback: {
     pause: bySwitch(false),
     resume: bySwitch(true),

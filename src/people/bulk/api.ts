@@ -14,6 +14,7 @@ const MOST_IDS = 20_000
 const BulkAct = z
   .discriminatedUnion('type', [
     z.strictObject({ type: z.enum(['pause', 'resume', 'archive', 'clone']) }),
+    z.strictObject({ type: z.enum(['tag', 'untag']), tag_id: Id }),
     z.strictObject({ type: z.literal('replace_offer'), from_offer_id: Id, to_offer_id: Id }).meta({
       description:
         'Puts an offer in the place of another one: in the destination and the offer of campaigns, in funnels, and in the drafts of click flows',
@@ -86,15 +87,19 @@ const bulk = <Route extends `POST /api/${string}/bulk`>(route: Route, objects: s
 export const changeCampaigns = bulk(
   'POST /api/campaigns/bulk',
   'campaigns',
-  'Acts: pause, resume, archive, clone, replace_offer, set_fallback, set_ad_account, set_cost.',
+  'Acts: pause, resume, archive, clone, tag, untag, replace_offer, set_fallback, set_ad_account, set_cost.',
 )
-export const changeOffers = bulk('POST /api/offers/bulk', 'offers', 'Acts: archive, resume, clone.')
-export const changeLandings = bulk('POST /api/landings/bulk', 'landings', 'Acts: archive, resume, clone.')
-export const changeFunnels = bulk('POST /api/funnels/bulk', 'funnels', 'Acts: clone, replace_offer.')
+export const changeOffers = bulk('POST /api/offers/bulk', 'offers', 'Acts: archive, resume, clone, tag, untag.')
+export const changeLandings = bulk('POST /api/landings/bulk', 'landings', 'Acts: archive, resume, clone, tag, untag.')
+export const changeFunnels = bulk('POST /api/funnels/bulk', 'funnels', 'Acts: clone, tag, untag, replace_offer.')
 export const changeClickFlows = bulk(
   'POST /api/click-flows/bulk',
   'click flows',
-  'Acts: pause, resume, archive, clone, replace_offer.',
+  'Acts: pause, resume, archive, clone, tag, untag, replace_offer.',
 )
-export const changeTrafficSources = bulk('POST /api/traffic-sources/bulk', 'traffic sources', 'Acts: clone.')
+export const changeTrafficSources = bulk(
+  'POST /api/traffic-sources/bulk',
+  'traffic sources',
+  'Acts: clone, tag, untag.',
+)
 export const changePostbacks = bulk('POST /api/postbacks/bulk', 'postback rules', 'Acts: pause, resume, clone.')

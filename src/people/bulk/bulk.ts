@@ -5,6 +5,7 @@
 import type { Kysely } from 'kysely'
 import { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
+import type { HistoryKind } from '../../contract/history.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { Refusal, refusalBody, refuse } from '../../contract/refusals.ts'
 import { inOneTransaction, rehearse } from '../../ground/db/one-transaction.ts'
@@ -35,6 +36,9 @@ const LISTS: Readonly<Record<BulkKind, string>> = {
   traffic_source: 'listTrafficSources',
   postback: 'listPostbackRules',
 }
+
+/** The kinds of objects that fields of an act name; the others name offers. */
+const KINDS: Readonly<Record<string, HistoryKind>> = { ad_account_id: 'ad_account', tag_id: 'tag' }
 
 /** The deeds of all kinds. `furnished` are the endpoints that they read and write by. */
 export function bulkDeeds({ subjects, recorder }: Tools, furnished: readonly Furnished[]) {
@@ -70,10 +74,12 @@ export function bulkDeeds({ subjects, recorder }: Tools, furnished: readonly Fur
         ? { from_offer_id: act.from_offer_id, to_offer_id: act.to_offer_id }
         : act.type === 'set_ad_account' && act.ad_account_id !== null
           ? { ad_account_id: act.ad_account_id }
-          : {}
+          : act.type === 'tag' || act.type === 'untag'
+            ? { tag_id: act.tag_id }
+            : {}
     for (const [field, id] of Object.entries(ofAct)) {
       const reading = readingOf(context, context.actor, context.db)
-      const kind = field === 'ad_account_id' ? ('ad_account' as const) : ('offer' as const)
+      const kind = KINDS[field] ?? 'offer'
       if ((await subjects.read(reading, { kind, id })) === undefined)
         refuse('invalid_request', { error: `act.${field}: the workspace has no such object` })
     }

@@ -5,6 +5,7 @@ import { Id, Instant, Page } from '../../contract/fields.ts'
 import { HISTORY_KINDS } from '../../contract/history.ts'
 import { paging } from '../../contract/paging.ts'
 import { rawParameter } from '../../contract/window.ts'
+import { DAYS } from '../../traffic/notes/api.ts'
 
 const Value = z.json()
 
@@ -124,4 +125,25 @@ export const undoChange = endpoint({
     'already_exists',
     'in_use',
   ],
+})
+
+export const Mark = z
+  .object({
+    at: Instant,
+    kind: z.enum(['note', 'paused', 'resumed', 'archived', 'published', 'rule']),
+    text: z.string().meta({ description: 'The note, or the name of the object' }),
+    campaign_id: Id.nullable(),
+    history_id: Id.nullable().meta({ description: 'The row of the history; null for a note' }),
+  })
+  .meta({ id: 'Mark' })
+export type Mark = z.output<typeof Mark>
+
+export const listMarks = endpoint({
+  route: 'GET /api/marks',
+  access: { session: 'member' },
+  summary: 'List marks for charts, oldest first',
+  description:
+    'Notes of days, and from the history: campaigns that were paused, resumed or archived, and published versions of click flows. At most the newest 1,000.',
+  query: z.object(DAYS),
+  reply: z.object({ data: z.array(Mark) }),
 })

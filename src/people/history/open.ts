@@ -4,6 +4,7 @@ import * as bulkApi from '../bulk/api.ts'
 import { bulkDeeds } from '../bulk/bulk.ts'
 import * as api from './api.ts'
 import { historyDeeds } from './history.ts'
+import { listMarks } from './marks.ts'
 import { openRecorder } from './recorder.ts'
 import { openSubjects } from './subjects.ts'
 import { openVerdicts, undoDeed } from './undo.ts'
@@ -13,6 +14,10 @@ export function openHistory(furnished: readonly Furnished[]) {
   const subjects = openSubjects(furnished)
   const recorder = openRecorder(subjects)
   const verdicts = openVerdicts(subjects)
-  const deeds = { ...historyDeeds(subjects.roleFor, verdicts), ...undoDeed(subjects, recorder, verdicts, furnished) }
+  const deeds = {
+    listMarks,
+    ...historyDeeds(subjects.roleFor, verdicts),
+    ...undoDeed(subjects, recorder, verdicts, furnished),
+  }
   return { recorder, rooms: [...room(api, deeds), ...room(bulkApi, bulkDeeds({ subjects, recorder }, furnished))] }
 }

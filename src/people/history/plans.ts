@@ -42,6 +42,9 @@ const custom = (endpoint: string, names: string, body: Part['body'], params?: Pa
 })
 
 type Kept = 'subscriber' | 'ad_spend'
+/** Tags and the note of an object have endpoints of their own. */
+const labels = (name: string): Part[] => [patch(`set${name}Tags`, 'tag_ids'), patch(`set${name}Note`, 'note')]
+
 /** The endpoints that write the fields of each kind. A field in none cannot be put back. */
 const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   campaign: [
@@ -51,22 +54,25 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
     ),
     patch('setCampaignStatus', 'status'),
     patch('setCampaignHours', 'open_hours'),
+    ...labels('Campaign'),
   ],
   offer: [
     whole('replaceOffer', 'name url payout payout_currency payout_types'),
     patch('setOfferStatus', 'status'),
     patch('setOfferHours', 'open_hours'),
+    ...labels('Offer'),
   ],
-  landing: [whole('replaceLanding', 'name url'), patch('setLandingStatus', 'status')],
-  funnel: [patch('updateFunnel', 'name landings offers')],
-  click_flow: [whole('replaceClickFlow', 'name graph'), patch('setClickFlowStatus', 'status')],
-  traffic_source: [patch('updateTrafficSource', 'name parameters cost_unit cost_currency')],
+  landing: [whole('replaceLanding', 'name url'), patch('setLandingStatus', 'status'), ...labels('Landing')],
+  funnel: [patch('updateFunnel', 'name landings offers'), ...labels('Funnel')],
+  click_flow: [whole('replaceClickFlow', 'name graph'), patch('setClickFlowStatus', 'status'), ...labels('ClickFlow')],
+  traffic_source: [patch('updateTrafficSource', 'name parameters cost_unit cost_currency'), ...labels('TrafficSource')],
   postback: [patch('updatePostbackRule', 'event_type url campaign_id on preset active once_per_person')],
   network: [
     patch(
       'updateNetwork',
       'name parameters statuses default_type unpaid_types currency convert amend hold_days ips active',
     ),
+    ...labels('Network'),
   ],
   cap: [patch('updateCap', 'event_types limit period timezone then_offer_id when_unknown active')],
   domain: [patch('updateDomain', 'https root unknown_path robots is_default')],
@@ -128,6 +134,8 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
     patch('setHolding', 'hold_when_empty'),
     patch('setLowBalance', 'low_balance_threshold'),
   ],
+  tag: [patch('updateTag', 'name color')],
+  note: [patch('updateNote', 'day campaign_id text')],
 }
 
 type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
@@ -165,6 +173,8 @@ const UNMAKING: Partial<Record<HistoryKind, string>> = {
   member: 'deleteMember',
   invitation: 'withdrawInvitation',
   api_key: 'revokeKey',
+  tag: 'deleteTag',
+  note: 'deleteNote',
 }
 
 /** Why a deletion stays one. Kinds that are not here are restored. */
@@ -180,6 +190,8 @@ const GONE: Partial<Record<HistoryKind, string>> = {
   member: 'only the person themselves can join again: invite them',
   invitation: 'the links of a withdrawn invitation no longer work: invite again',
   api_key: 'revoking a key is final: create another key',
+  tag: 'the objects that had the deleted tag are not known any more: create it again',
+  note: 'a deleted note is gone: write it again',
   organization: 'an owner restores a deleted workspace on its own page',
 }
 

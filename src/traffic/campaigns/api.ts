@@ -6,6 +6,7 @@ import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { BrowserType, BrowserTypes, EventType } from '../../contract/event-types.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Sites } from '../../contract/sites.ts'
 import { AppName, LinkHost, Opening, StartOf } from '../../contract/telegram.ts'
@@ -149,6 +150,7 @@ export const Campaign = z
     browser_types: z.array(BrowserType),
     status: CampaignStatus,
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Campaign' })
@@ -192,9 +194,11 @@ export const listCampaigns = endpoint({
   summary: 'List campaigns, newest first',
   query: z.object({
     ...paging,
+    tag_id: TagFilter,
     q: Search.meta({ description: 'Part of the name or key' }),
     offer_id: Id.optional(),
     funnel_id: Id.optional(),
+    traffic_source_id: Id.optional(),
     domain_id: Id.optional().meta({ description: 'Campaigns whose link uses this domain' }),
     status: z
       .enum([...CAMPAIGN_STATUSES, 'all'])
@@ -299,3 +303,6 @@ export const nameCampaigns = endpoint({
   }),
   reply: z.object({ data: NamedCampaigns }),
 })
+
+export const setCampaignTags = tagsEndpoint('PUT /api/campaigns/:id/tags', 'campaign', 'a campaign')
+export const setCampaignNote = noteEndpoint('PUT /api/campaigns/:id/note', 'campaign', 'a campaign')

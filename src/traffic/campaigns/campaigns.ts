@@ -9,6 +9,7 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { isInScope, requireScope } from '../../ground/scope.ts'
@@ -38,6 +39,8 @@ const COLUMNS = [
   'sites',
   'browser_types',
   'status',
+  'tag_ids',
+  'note',
   'created_at',
   'updated_at',
 ] as const
@@ -47,14 +50,16 @@ export async function listCampaigns(
   context: Context<typeof api.listCampaigns>,
   { query }: Call<typeof api.listCampaigns>,
 ) {
-  const { q, offer_id, funnel_id, domain_id, status } = query
+  const { q, offer_id, funnel_id, traffic_source_id, domain_id, status } = query
   let rows = live(context.db, context.actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
   if (status === undefined) rows = rows.where('status', '<>', 'archived')
   else if (status !== 'all') rows = rows.where('status', '=', status)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
+  if (traffic_source_id !== undefined) rows = rows.where('traffic_source_id', '=', traffic_source_id)
   if (domain_id !== undefined) rows = rows.where('domain_id', '=', domain_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
+  if (query.tag_id !== undefined) rows = rows.where(hasTag(query.tag_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<CampaignRow>(), query)
   return { data: await withLinks(context, data), next_cursor }
 }
@@ -306,3 +311,6 @@ const sourceOf = (source: api.CampaignDraft['source']) =>
   Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null))
 
 const sourceText = (source: api.CampaignDraft['source']): string => JSON.stringify(sourceOf(source))
+
+export const setCampaignTags = tagsDeed('campaigns')
+export const setCampaignNote = noteDeed('campaigns')

@@ -11,6 +11,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Key, type Member } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -32,6 +33,8 @@ type Flow = {
   published_version: number | null
   is_draft_published: boolean
   draft_tag: string
+  tag_ids: string[]
+  note: string | null
   created_at: string
   updated_at: string
 }
@@ -45,6 +48,7 @@ export async function listClickFlows(
   let rows = flows(db, actor.org_id)
   if (q) rows = rows.where(nameHolds(q, 'f.name'))
   if (status !== undefined) rows = rows.where('f.status', '=', status)
+  if (query.tag_id !== undefined) rows = rows.where(hasTag(query.tag_id, 'f.tag_ids'))
   const { data, next_cursor } = await newestFirst(rows.$castTo<Flow>(), query, 'f.id')
   const using = await usersOf(
     db,
@@ -212,7 +216,17 @@ const flows = (db: Kysely<Tables>, org_id: number) =>
         .onRef('v.click_flow_id', '=', 'f.id')
         .onRef('v.version', '=', 'f.published_version'),
     )
-    .select(['f.id', 'f.name', 'f.graph', 'f.status', 'f.published_version', 'f.created_at', 'f.updated_at'])
+    .select([
+      'f.id',
+      'f.name',
+      'f.graph',
+      'f.status',
+      'f.published_version',
+      'f.tag_ids',
+      'f.note',
+      'f.created_at',
+      'f.updated_at',
+    ])
     .select(sql<boolean>`coalesce(v.graph = f.graph, false)`.as('is_draft_published'))
     .select(TAG.as('draft_tag'))
     .where('f.org_id', '=', org_id)
@@ -293,3 +307,6 @@ export async function restoreClickFlow(db: Kysely<Tables>, org_id: number, id: s
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setClickFlowTags = tagsDeed('click_flows')
+export const setClickFlowNote = noteDeed('click_flows')

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -33,6 +34,7 @@ export const Funnel = z
     landings: z.array(LandingShare.extend(MemberState)),
     offers: z.array(OfferShare.extend(MemberState)),
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Funnel' })
@@ -62,7 +64,7 @@ export const listFunnels = endpoint({
   route: 'GET /api/funnels',
   access: { session: 'member' },
   summary: 'List funnels, newest first',
-  query: z.object({ ...paging, q: Search.meta({ description: 'Part of the name' }) }),
+  query: z.object({ ...paging, tag_id: TagFilter, q: Search.meta({ description: 'Part of the name' }) }),
   reply: Page(Funnel),
 })
 
@@ -111,3 +113,6 @@ export const deleteFunnel = endpoint({
   reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
 })
+
+export const setFunnelTags = tagsEndpoint('PUT /api/funnels/:id/tags', 'funnel', 'a funnel')
+export const setFunnelNote = noteEndpoint('PUT /api/funnels/:id/note', 'funnel', 'a funnel')

@@ -5,12 +5,14 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
+import type { Labels } from '../../contract/labels.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -19,9 +21,9 @@ import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
 
-const COLUMNS = ['id', 'name', 'landings', 'offers', 'created_at', 'updated_at'] as const
+const COLUMNS = ['id', 'name', 'landings', 'offers', 'tag_ids', 'note', 'created_at', 'updated_at'] as const
 
-type FunnelRow = {
+type FunnelRow = Labels & {
   id: string
   name: string
   landings: { landing_id: string; weight: number }[]
@@ -39,6 +41,7 @@ export async function listFunnels(
   const { q } = query
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
+  if (query.tag_id !== undefined) rows = rows.where(hasTag(query.tag_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<FunnelRow>(), query)
   return { data: await withStates(db, actor.org_id, data), next_cursor }
 }
@@ -209,3 +212,6 @@ export async function restoreFunnel(db: Kysely<Tables>, org_id: number, id: stri
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setFunnelTags = tagsDeed('funnels')
+export const setFunnelNote = noteDeed('funnels')

@@ -4,6 +4,7 @@ import { Address, Preview, UnknownMacros } from '../../contract/address.ts'
 import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -19,6 +20,7 @@ export const Landing = z
     unknown_macros: UnknownMacros,
     status: LandingStatus,
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Landing' })
@@ -35,6 +37,7 @@ export const listLandings = endpoint({
   summary: 'List landings, newest first',
   query: z.object({
     ...paging,
+    tag_id: TagFilter,
     q: Search.meta({ description: 'Part of the name' }),
     status: LandingStatus.optional(),
   }),
@@ -104,3 +107,6 @@ export const deleteLanding = endpoint({
   reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })
+
+export const setLandingTags = tagsEndpoint('PUT /api/landings/:id/tags', 'landing', 'a landing')
+export const setLandingNote = noteEndpoint('PUT /api/landings/:id/note', 'landing', 'a landing')

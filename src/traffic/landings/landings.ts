@@ -11,6 +11,7 @@ import { addressWarnings } from '../../contract/warnings.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -19,7 +20,7 @@ import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import type * as api from './api.ts'
 
-const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
+const COLUMNS = ['id', 'name', 'url', 'status', 'tag_ids', 'note', 'created_at', 'updated_at'] as const
 
 /** Landings of the organization, newest first, including archived ones unless `status` says otherwise. */
 export async function listLandings(
@@ -30,6 +31,7 @@ export async function listLandings(
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
+  if (query.tag_id !== undefined) rows = rows.where(hasTag(query.tag_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<LandingRow>(), query)
   return { data: data.map(describeLanding), next_cursor }
 }
@@ -151,3 +153,6 @@ export async function restoreLanding(db: Kysely<Tables>, org_id: number, id: str
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setLandingTags = tagsDeed('landings')
+export const setLandingNote = noteDeed('landings')

@@ -6,6 +6,7 @@ import { Currency, USD } from '../../contract/currencies.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Amount, Id, Instant, MAX_PAYOUT, Name, Page } from '../../contract/fields.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -38,6 +39,7 @@ export const Offer = z
     status: OfferStatus,
     campaigns: LeadingCampaigns,
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Offer' })
@@ -68,6 +70,7 @@ export const listOffers = endpoint({
   summary: 'List offers, newest first',
   query: z.object({
     ...paging,
+    tag_id: TagFilter,
     q: Search.meta({ description: 'Part of the name' }),
     status: OfferStatus.optional(),
   }),
@@ -162,3 +165,6 @@ export const deleteOffer = endpoint({
   reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })
+
+export const setOfferTags = tagsEndpoint('PUT /api/offers/:id/tags', 'offer', 'an offer')
+export const setOfferNote = noteEndpoint('PUT /api/offers/:id/note', 'offer', 'an offer')

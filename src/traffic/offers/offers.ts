@@ -14,6 +14,7 @@ import { addressWarnings, type Warning } from '../../contract/warnings.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -33,6 +34,8 @@ const COLUMNS = [
   'payout_currency',
   'payout_types',
   'status',
+  'tag_ids',
+  'note',
   'created_at',
   'updated_at',
 ] as const
@@ -46,6 +49,7 @@ export async function listOffers(
   let rows = live(db, actor.org_id).select(COLUMNS)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
+  if (query.tag_id !== undefined) rows = rows.where(hasTag(query.tag_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<OfferRow>(), query)
   return { data: await withCampaigns(db, actor.org_id, data), next_cursor }
 }
@@ -265,3 +269,6 @@ export async function restoreOffer(db: Kysely<Tables>, org_id: number, id: strin
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setOfferTags = tagsDeed('offers')
+export const setOfferNote = noteDeed('offers')

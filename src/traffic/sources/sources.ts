@@ -13,6 +13,7 @@ import type { SourceTemplate } from '../../contract/source-templates/source-temp
 import { isTaken } from '../../ground/db/faults.ts'
 import { nameHolds, newestFirst } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
@@ -27,6 +28,8 @@ const COLUMNS = [
   'parameters',
   'cost_unit',
   'cost_currency',
+  'tag_ids',
+  'note',
   'created_at',
   'updated_at',
 ] as const
@@ -41,6 +44,7 @@ export async function listTrafficSources(
 ) {
   let rows = live(db, actor.org_id).select(COLUMNS).select(campaignCount(actor.org_id).as('campaigns'))
   if (query.q) rows = rows.where(nameHolds(query.q))
+  if (query.tag_id !== undefined) rows = rows.where(hasTag(query.tag_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<SourceRow>(), query)
   return { data: data.map(describeSource), next_cursor }
 }
@@ -223,3 +227,6 @@ export async function restoreTrafficSource(db: Kysely<Tables>, org_id: number, i
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setTrafficSourceTags = tagsDeed('traffic_sources')
+export const setTrafficSourceNote = noteDeed('traffic_sources')
