@@ -5,7 +5,7 @@ import { FAITHFUL, Id } from './fields.ts'
 import type { HistoryKind } from './history.ts'
 
 /** The most tags of one object. */
-export const MOST_TAGS = 20
+const MOST_TAGS = 20
 const LONGEST_NOTE = 4000
 
 const isOnce = (ids: readonly string[]): boolean => new Set(ids).size === ids.length
@@ -23,6 +23,9 @@ export const TagFilter = Id.optional().meta({ description: 'Only those with this
 type TagsRoute = `PUT /api/${string}/:id/tags`
 type NoteRoute = `PUT /api/${string}/:id/note`
 
+const TaggedObject = z.object({ id: Id, tag_ids: LABELS.tag_ids }).meta({ id: 'TaggedObject' })
+const NotedObject = z.object({ id: Id, note: LABELS.note }).meta({ id: 'NotedObject' })
+
 /** The endpoint that writes the tags of an object. */
 export const tagsEndpoint = <Route extends TagsRoute>(route: Route, history: HistoryKind, noun: string) =>
   endpoint({
@@ -34,7 +37,7 @@ export const tagsEndpoint = <Route extends TagsRoute>(route: Route, history: His
     body: z.strictObject({
       tag_ids: z.array(Id).max(MOST_TAGS).refine(isOnce, { message: 'names a tag twice' }),
     }),
-    reply: z.object({ id: Id, tag_ids: LABELS.tag_ids }),
+    reply: TaggedObject,
     refuses: ['object_not_found', 'invalid_request'],
   })
 
@@ -54,6 +57,6 @@ export const noteEndpoint = <Route extends NoteRoute>(route: Route, history: His
         .nullable()
         .transform(note => (note === '' ? null : note)),
     }),
-    reply: z.object({ id: Id, note: LABELS.note }),
+    reply: NotedObject,
     refuses: ['object_not_found'],
   })

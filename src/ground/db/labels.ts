@@ -1,8 +1,8 @@
 /** Writes the tags and the note of an object. Only the room that owns the table calls the deeds; the room of tags calls `removeTag`. */
 import { type Kysely, sql } from 'kysely'
 import type { Labels } from '../../contract/labels.ts'
+import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
-import { idOf } from '../room.ts'
 import type { Tables } from './tables.ts'
 
 const LABELLED = [
@@ -23,7 +23,7 @@ type OfObject<Body> = { readonly params: { readonly id: string }; readonly body:
 export const tagsDeed =
   (table: LabelledTable) =>
   async ({ db, actor: { org_id } }: Writer, { params, body: { tag_ids } }: OfObject<Pick<Labels, 'tag_ids'>>) => {
-    const id = idOf(params.id)
+    const id = toUuid(params.id) ?? refuse('object_not_found')
     return await db.transaction().execute(async trx => {
       // Locked, so that no tag is deleted before this is committed.
       const { rows: tags } = await sql<{ id: string }>`
@@ -46,7 +46,7 @@ export const tagsDeed =
 export const noteDeed =
   (table: LabelledTable) =>
   async ({ db, actor: { org_id } }: Writer, { params, body: { note } }: OfObject<Pick<Labels, 'note'>>) => {
-    const id = idOf(params.id)
+    const id = toUuid(params.id) ?? refuse('object_not_found')
     const { rows } = await sql`
       update ${sql.table(table)} set note = ${note}
       where org_id = ${org_id} and id = ${id} and deleted_at is null returning id`.execute(db)

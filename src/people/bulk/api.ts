@@ -26,7 +26,7 @@ const BulkAct = z
   .meta({ id: 'BulkAct' })
 export type BulkAct = z.output<typeof BulkAct>
 
-export const BulkRequest = z
+const BulkRequest = z
   .strictObject({
     ids: z.array(Id).max(MOST_IDS).optional(),
     filter: z
@@ -40,8 +40,6 @@ export const BulkRequest = z
   .refine(({ ids, filter }) => (ids === undefined) !== (filter === undefined), {
     message: 'send either ids or filter',
   })
-export type BulkRequest = z.output<typeof BulkRequest>
-
 const BulkRow = z
   .object({
     id: Id,
@@ -57,7 +55,7 @@ const BulkRow = z
   })
   .meta({ id: 'BulkRow' })
 
-export const BulkAnswer = z
+const BulkAnswer = z
   .object({
     dry_run: z.boolean(),
     act_id: Id.nullable().meta({ description: 'The act in the history; null in a dry run' }),

@@ -5,7 +5,7 @@ import { Id, Instant, Page } from '../../contract/fields.ts'
 import { HISTORY_KINDS } from '../../contract/history.ts'
 import { paging } from '../../contract/paging.ts'
 import { rawParameter } from '../../contract/window.ts'
-import { DAYS } from '../../traffic/notes/api.ts'
+import { MARKED_DAYS } from '../../traffic/notes/api.ts'
 
 const Value = z.json()
 
@@ -144,6 +144,6 @@ export const listMarks = endpoint({
   summary: 'List marks for charts, oldest first',
   description:
     'Notes of days, and from the history: campaigns that were paused, resumed or archived, and published versions of click flows. At most the newest 1,000.',
-  query: z.object(DAYS),
+  query: z.object(MARKED_DAYS),
   reply: z.object({ data: z.array(Mark) }),
 })

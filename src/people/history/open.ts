@@ -1,7 +1,5 @@
 /** Puts the history together for `house.ts`: what records the deeds of all rooms, and the endpoints that read the history and put changes back. */
 import { type Furnished, room } from '../../ground/room.ts'
-import * as bulkApi from '../bulk/api.ts'
-import { bulkDeeds } from '../bulk/bulk.ts'
 import * as api from './api.ts'
 import { historyDeeds } from './history.ts'
 import { listMarks } from './marks.ts'
@@ -19,5 +17,5 @@ export function openHistory(furnished: readonly Furnished[]) {
     ...historyDeeds(subjects.roleFor, verdicts),
     ...undoDeed(subjects, recorder, verdicts, furnished),
   }
-  return { recorder, rooms: [...room(api, deeds), ...room(bulkApi, bulkDeeds({ subjects, recorder }, furnished))] }
+  return { recorder, subjects, rooms: room(api, deeds) }
 }

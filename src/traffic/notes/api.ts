@@ -19,7 +19,7 @@ export type Note = z.output<typeof Note>
 const NoteDraft = z.strictObject({ day: z.iso.date(), campaign_id: Id.nullish(), text: Name(1000) })
 
 /** Days from and to which notes and marks are listed, both inclusive. */
-export const DAYS = {
+export const MARKED_DAYS = {
   date_from: z.iso.date().optional().meta({ description: 'The first day' }),
   date_to: z.iso.date().optional().meta({ description: 'The last day' }),
   campaign_id: Id.optional().meta({ description: 'Those of this campaign and of the whole workspace' }),
@@ -29,7 +29,7 @@ export const listNotes = endpoint({
   route: 'GET /api/notes',
   access: { session: 'member' },
   summary: 'List notes of days, newest first',
-  query: z.object({ ...paging, ...DAYS }),
+  query: z.object({ ...paging, ...MARKED_DAYS }),
   reply: Page(Note),
 })
 

@@ -12,7 +12,7 @@ export const Tag = z
   .meta({ id: 'Tag' })
 export type Tag = z.output<typeof Tag>
 
-export const TagDraft = z.strictObject({
+const TagDraft = z.strictObject({
   name: Name(40).meta({ description: 'Unique in the workspace, whatever the case' }),
   color: TagColor,
 })
