@@ -18,13 +18,3 @@ export function cut(value: string, bytes: number): string {
   while (((encoded[end] ?? 0) & 0xc0) === 0x80) end -= 1
   return encoded.toString('utf8', 0, end)
 }
-
-/** The longest name allowed. */
-const LONGEST_NAME = 200
-
-/** The name of a copy. A long name is cut at its end. */
-export const nameOfCopy = (name: string): string =>
-  `Copy of ${name}`
-    .slice(0, LONGEST_NAME)
-    .replace(/[\uD800-\uDBFF]$/, '')
-    .trimEnd()

@@ -1,6 +1,6 @@
 /** The calls of ordinary endpoints that an act of many objects makes for one object. Values are in the form of the API. */
 import { toWireId } from '../../contract/ids.ts'
-import { nameOfCopy } from '../../contract/texts.ts'
+import { nameOfCopy } from '../../contract/copies.ts'
 import type { ObjectFields } from '../../ground/history/record.ts'
 import type { NamedCall } from '../history/perform.ts'
 import type { BulkAct } from './api.ts'

@@ -12,7 +12,7 @@ export const Tag = z
   .meta({ id: 'Tag' })
 export type Tag = z.output<typeof Tag>
 
-const TagDraft = z.strictObject({
+export const TagDraft = z.strictObject({
   name: Name(40).meta({ description: 'Unique in the workspace, whatever the case' }),
   color: TagColor,
 })

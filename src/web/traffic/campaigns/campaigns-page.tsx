@@ -2,6 +2,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Megaphone, Plus } from 'lucide-react'
+import { changeCampaigns } from '../../../people/bulk/api.ts'
 import { CAMPAIGN_STATUSES, createCampaign, listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
@@ -10,6 +11,8 @@ import { daysOf } from '../../ground/figures/window.ts'
 import { DaysChoice, GoalChoice } from '../../ground/figures/window-controls.tsx'
 import { inWords } from '../../ground/rungs.ts'
 import { zoneNow } from '../../ground/zone.ts'
+import { type ActType, WithActs } from '../../ground/many/act-bar.tsx'
+import { TagChoice } from '../../ground/many/tag-dots.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
@@ -19,6 +22,17 @@ import { CampaignTable } from './campaign-table.tsx'
 
 const route = getRouteApi('/inside/campaigns')
 
+const ACTS: readonly ActType[] = [
+  'pause',
+  'resume',
+  'archive',
+  'tag',
+  'untag',
+  'replace_offer',
+  'set_fallback',
+  'clone',
+]
+
 /** The API's largest page: sorting needs all campaigns on one page, and nearly every workspace has fewer. */
 const PAGE_SIZE = 200
 
@@ -26,13 +40,13 @@ export function CampaignsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
   const { role } = useActive()
-  const { q, status, cursor } = search
+  const { q, status, tag, cursor } = search
   const today = useToday()
   const days = daysOf(search, today)
   // The days and the goal choose figures, not campaigns.
-  const sought = { ...address, search: { q, status, cursor } }
+  const sought = { ...address, search: { q, status, tag, cursor } }
   const campaigns = useQuery({
-    ...ask(listCampaigns, { query: { q, status, cursor, limit: PAGE_SIZE } }),
+    ...ask(listCampaigns, { query: { q, status, tag_id: tag, cursor, limit: PAGE_SIZE } }),
     placeholderData: keepPreviousData,
   })
   const isWhole = cursor === undefined && campaigns.data?.next_cursor === null
@@ -63,6 +77,7 @@ export function CampaignsPage() {
           value={status}
           onChange={chosen => narrow({ status: chosen })}
         />
+        <TagChoice value={tag} onChange={chosen => narrow({ tag: chosen })} />
         <GoalChoice goal={search.goal} pending={search.pending} onChange={changes => narrow({ ...changes, cursor })} />
         <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
         {create}
@@ -82,13 +97,21 @@ export function CampaignsPage() {
         }
       >
         {rows => (
-          <CampaignTable
-            campaigns={rows}
-            days={days}
-            goal={search.goal ?? 'own'}
-            pending={search.pending}
-            {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
-          />
+          <WithActs
+            endpoint={changeCampaigns}
+            what="campaigns"
+            acts={ACTS}
+            filter={{ q, status, tag_id: tag }}
+            hasMore={!isWhole}
+          >
+            <CampaignTable
+              campaigns={rows}
+              days={days}
+              goal={search.goal ?? 'own'}
+              pending={search.pending}
+              {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
+            />
+          </WithActs>
         )}
       </List>
     </>

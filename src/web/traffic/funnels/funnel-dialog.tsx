@@ -13,7 +13,7 @@ import {
 import { listLandings } from '../../../traffic/landings/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask, call } from '../../ground/call.ts'
-import { nameOfCopy } from '../../../contract/texts.ts'
+import { nameOfCopy } from '../../../contract/copies.ts'
 import { NewDialog } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { chosenIn, useDraft } from '../../ground/ui/draft.ts'

@@ -12,7 +12,7 @@ import {
   replaceLanding,
 } from '../../../traffic/landings/api.ts'
 import { call } from '../../ground/call.ts'
-import { nameOfCopy } from '../../../contract/texts.ts'
+import { nameOfCopy } from '../../../contract/copies.ts'
 import { NewDialog } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { useDraft } from '../../ground/ui/draft.ts'

@@ -5,6 +5,7 @@ import { AppWindow, Pencil } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { MOST_CLICKS_READ, readLandingFigures } from '../../../reading/figures/api.ts'
+import { changeLandings } from '../../../people/bulk/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createLanding,
@@ -20,6 +21,9 @@ import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/l
 import { daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
+import type { ActType } from '../../ground/many/act-bar.tsx'
+import { SelectBox } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
@@ -34,6 +38,8 @@ import { OnThePage } from './on-the-page.tsx'
 type LandingRow = z.input<typeof Landing>
 
 const route = getRouteApi('/inside/landings')
+
+const ACTS: readonly ActType[] = ['archive', 'tag', 'untag', 'resume', 'clone']
 
 export function LandingsPage() {
   const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
@@ -74,6 +80,7 @@ export function LandingsPage() {
             sorting={sorting}
             isWhole={address.search.cursor === undefined && landings.data?.next_cursor === null}
             heads={HEADS}
+            many={{ endpoint: changeLandings, what: 'landings', acts: ACTS, query }}
           >
             {(landing, cells) => <LandingLine key={landing.id} landing={landing} figures={cells} />}
           </FiguredTable>
@@ -104,7 +111,9 @@ function LandingLine({ landing, figures }: { landing: LandingRow; figures: React
   return (
     <Row className={landing.status === 'archived' ? 'text-ink-faint' : ''}>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={landing.name}>
+        <SelectBox id={landing.id} name={landing.name} />
         <OpenName onOpen={() => setEditing(true)}>{landing.name}</OpenName>
+        <TagDots ids={landing.tag_ids} />
       </RowHead>
       {figures}
       <Cell>

@@ -14,7 +14,7 @@ import {
 } from '../../../traffic/offers/api.ts'
 import { call } from '../../ground/call.ts'
 import { CurrencyField } from '../../ground/original.tsx'
-import { nameOfCopy } from '../../../contract/texts.ts'
+import { nameOfCopy } from '../../../contract/copies.ts'
 import { NewDialog } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { chosenIn, noneIfBlank, useDraft } from '../../ground/ui/draft.ts'

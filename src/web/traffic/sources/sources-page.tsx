@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Signpost } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
+import { changeTrafficSources } from '../../../people/bulk/api.ts'
 import {
   createTrafficSource,
   deleteTrafficSource,
@@ -17,6 +18,9 @@ import { count, day, NONE, percent, ratio } from '../../ground/figures/figures.t
 import { readDestinationFigures, readSourceShares } from '../../../reading/figures/api.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { useNow } from '../../ground/figures/now.ts'
+import type { ActType } from '../../ground/many/act-bar.tsx'
+import { SelectBox } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
@@ -32,6 +36,8 @@ import { useLedFigures } from '../campaigns/led-figures.tsx'
 type SourceRow = z.input<typeof TrafficSource>
 
 const route = getRouteApi('/inside/sources')
+
+const ACTS: readonly ActType[] = ['tag', 'untag', 'clone']
 
 export function SourcesPage() {
   const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
@@ -77,6 +83,7 @@ export function SourcesPage() {
             sorting={sorting}
             isWhole={address.search.cursor === undefined && sources.data?.next_cursor === null}
             heads={HEADS}
+            many={{ endpoint: changeTrafficSources, what: 'traffic sources', acts: ACTS, query }}
           >
             {(source, cells) => <SourceLine key={source.id} source={source} figures={cells} today={today(source.id)} />}
           </FiguredTable>
@@ -146,9 +153,11 @@ function SourceLine({ source, figures, today: { clicks, shares } }: SourceLinePr
   return (
     <Row>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={name}>
+        <SelectBox id={source.id} name={name} />
         <Link to="/sources/$id" params={{ id }} className="text-accent hover:underline">
           {name}
         </Link>
+        <TagDots ids={source.tag_ids} />
       </RowHead>
       {figures}
       <Cell numeric faint={!clicks}>
