@@ -52,7 +52,7 @@ export async function listCampaigns(
 ) {
   const { q, offer_id, funnel_id, traffic_source_id, domain_id, status } = query
   let rows = live(context.db, context.actor.org_id).select(COLUMNS)
-  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
+  if (q) rows = rows.where(sql<boolean>`(strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0)`)
   if (status === undefined) rows = rows.where('status', '<>', 'archived')
   else if (status !== 'all') rows = rows.where('status', '=', status)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)

@@ -1,30 +1,12 @@
 /** Lists whose rows can be chosen, and the bar below them: how many are chosen, and what can be done with all of them. */
-import { Archive, Copy, Pause, Play, Replace, Route, Tag, X } from 'lucide-react'
+import { X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import type { BulkAct, changeCampaigns } from '../../../people/bulk/api.ts'
 import { reasonAgainst, useActive } from '../active.ts'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { ActDialog } from './act-dialog.tsx'
-import { type Chosen, Selection } from './selection.tsx'
-
-export type ActType = BulkAct['type']
-/** An endpoint of one change of many objects. All of them have the same form. */
-export type BulkEndpoint = Omit<typeof changeCampaigns, 'route'> & { readonly route: `POST /api/${string}/bulk` }
-
-/** The words and pictures of acts. */
-export const ACT_WORDS = {
-  pause: { words: 'Pause', icon: Pause },
-  resume: { words: 'Resume', icon: Play },
-  archive: { words: 'Archive', icon: Archive },
-  clone: { words: 'Clone', icon: Copy },
-  tag: { words: 'Add a tag', icon: Tag },
-  untag: { words: 'Take off a tag', icon: Tag },
-  replace_offer: { words: 'Replace an offer', icon: Replace },
-  set_fallback: { words: 'Set the fallback', icon: Route },
-  set_ad_account: { words: 'Set the ad account', icon: Route },
-  set_cost: { words: 'Set the cost', icon: Route },
-} as const satisfies Record<ActType, object>
+import { ACT_WORDS, type ActType, type BulkEndpoint } from './acts.ts'
+import { type ChosenRows, Selection } from './selection.tsx'
 
 export type ActsProps = {
   endpoint: BulkEndpoint
@@ -42,7 +24,7 @@ export function WithActs({ children, ...acts }: ActsProps & { children: ReactNod
   return <Selection bar={chosen => <ActBar chosen={chosen} {...acts} />}>{children}</Selection>
 }
 
-function ActBar({ chosen, endpoint, what, acts, filter, hasMore }: ActsProps & { chosen: Chosen }) {
+function ActBar({ chosen, endpoint, what, acts, filter, hasMore }: ActsProps & { chosen: ChosenRows }) {
   const [act, setAct] = useState<ActType>()
   const { role } = useActive()
   const { ids, isAll } = chosen

@@ -14,7 +14,7 @@ import { Waiting } from '../ui/page.tsx'
 import { RefusalNote } from '../ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { notify } from '../ui/toast.tsx'
-import { ACT_WORDS, type ActType, type BulkEndpoint } from './act-bar.tsx'
+import { ACT_WORDS, type ActType, type BulkEndpoint } from './acts.ts'
 
 type Act = z.input<BulkEndpoint['body']>['act']
 type Answer = z.input<BulkEndpoint['reply']>

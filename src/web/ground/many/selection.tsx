@@ -5,7 +5,7 @@
 import { createContext, type ReactNode, useContext, useState } from 'react'
 import { Checkbox } from '../ui/field.tsx'
 
-export type Chosen = {
+export type ChosenRows = {
   readonly ids: ReadonlySet<string>
   /** Every object that the filters match, also those on other pages. */
   readonly isAll: boolean
@@ -14,15 +14,15 @@ export type Chosen = {
   clear: () => void
 }
 
-const Selecting = createContext<(Chosen & { last: string | undefined; note: (id: string) => void }) | undefined>(
+const Selecting = createContext<(ChosenRows & { last: string | undefined; note: (id: string) => void }) | undefined>(
   undefined,
 )
 
-export function Selection({ children, bar }: { children: ReactNode; bar: (chosen: Chosen) => ReactNode }) {
+export function Selection({ children, bar }: { children: ReactNode; bar: (chosen: ChosenRows) => ReactNode }) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const [isAll, setAll] = useState(false)
   const [last, note] = useState<string>()
-  const chosen: Chosen = {
+  const chosen: ChosenRows = {
     ids,
     isAll,
     choose(some, on) {

@@ -5,7 +5,7 @@ import { ask } from '../call.ts'
 import { Choice } from '../ui/choice.tsx'
 
 /** Of equal lightness, so that none looks more important. */
-export const TAG_HUES: Readonly<Record<Tag['color'], string>> = {
+const TAG_HUES: Readonly<Record<Tag['color'], string>> = {
   gray: 'oklch(0.65 0.01 250)',
   red: 'oklch(0.65 0.19 25)',
   orange: 'oklch(0.7 0.16 55)',

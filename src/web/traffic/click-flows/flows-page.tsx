@@ -18,7 +18,7 @@ import {
 import { ask, call } from '../../ground/call.ts'
 import { day, NONE } from '../../ground/figures/figures.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
-import type { ActType } from '../../ground/many/act-bar.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
 import { SelectBox } from '../../ground/many/selection.tsx'
 import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'

@@ -21,7 +21,7 @@ import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/l
 import { daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
-import type { ActType } from '../../ground/many/act-bar.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
 import { SelectBox } from '../../ground/many/selection.tsx'
 import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'

@@ -18,7 +18,7 @@ import { count, day, NONE, percent, ratio } from '../../ground/figures/figures.t
 import { readDestinationFigures, readSourceShares } from '../../../reading/figures/api.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { useNow } from '../../ground/figures/now.ts'
-import type { ActType } from '../../ground/many/act-bar.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
 import { SelectBox } from '../../ground/many/selection.tsx'
 import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
