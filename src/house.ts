@@ -26,6 +26,8 @@ import { MONEY_JOBS, moneyRooms } from './money/money.ts'
 import { openLiveRates } from './money/rates/live.ts'
 import type { Lane } from './outgoing/deliveries/lane.ts'
 import { lanesOf, outgoingJobs, outgoingRooms } from './outgoing/outgoing.ts'
+import * as bulkApi from './people/bulk/api.ts'
+import { bulkDeeds } from './people/bulk/bulk.ts'
 import { openHistory } from './people/history/open.ts'
 import { openPeople, PEOPLE_JOBS } from './people/people.ts'
 import { openReading, READING_JOBS, READING_JOBS_OF_EVERY_PROCESS, type ReadingOptions } from './reading/reading.ts'
@@ -160,8 +162,9 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
   ]
   take(await keepHistoryMonths(ground))
   const history = openHistory(recordedRooms)
-  const { recorder, rooms } = history
-  const furnished = [...recordedRooms, ...rooms]
+  const { recorder, subjects, rooms } = history
+  const bulk = room(bulkApi, bulkDeeds({ subjects, recorder }, recordedRooms))
+  const furnished = [...recordedRooms, ...rooms, ...bulk]
   const once = openOnce(redis, options.budget_ms)
   const onRefusedIntake = (refused: RefusedIntake) => void keeper.keep(refused)
   const gateParts = { ground, identities, memberships, quotas, once, onRefusedIntake }

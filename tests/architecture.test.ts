@@ -276,6 +276,19 @@ test('every statement on rows of an organization names org_id', () => {
   )
 })
 
+test('a condition with `or` stands in brackets, because the query builder adds none to a text', () => {
+  const outside = (text: string): string => {
+    const inner = text.replace(/\([^()]*\)/g, ' ')
+    return inner === text ? text : outside(inner)
+  }
+  const wrong = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/\bsql<(?:boolean|SqlBool)>`([^`]*)`/g)]
+      .filter(([, condition = '']) => /\bor\b/.test(outside(condition)))
+      .map(([, condition]) => `${path}: ${condition}`),
+  )
+  none(wrong)
+})
+
 test('a test file that opens its own house has a reason, because a house takes as long as many tests', () => {
   const root = join(import.meta.dirname, '..')
   const opening = globSync(['src/**/*.test.ts', 'tests/**/*.test.ts', 'demo/*.test.ts'], { cwd: root }).filter(file =>

@@ -256,6 +256,37 @@ test('a cap that is opened again', async () => {
   await walk('takeBackSpread', [String((spread['spread'] as { id: string }).id)], undefined, 'deleted')
 })
 
+test('tags, notes, and what they are on', async () => {
+  const tag = await walk('createTag', [], { name: 'Spring', color: 'teal' }, 'created')
+  await walk('updateTag', [tag.id], { color: 'red' }, { color: ['teal', 'red'] })
+  await leavesNone('updateTag', [tag.id], { color: 'red' })
+  await leavesNone('createTag', [], { name: 'spring', color: 'red' }, 409)
+  const { id: offer_id } = (await send('createOffer', [], { name: 'O', url: 'https://o.example/' })).data()
+  const campaign = { name: 'C', destination: { type: 'offer', offer_id } }
+  const objects: [string, object][] = [
+    ['Campaign', campaign],
+    ['Offer', { name: 'O', url: 'https://o.example/' }],
+    ['Landing', { name: 'L', url: 'https://l.example/' }],
+    ['Funnel', { name: 'F', offers: [{ offer_id, weight: 1 }] }],
+    ['ClickFlow', { name: 'Flow', graph: straight() }],
+    ['TrafficSource', { name: 'Tagged' }],
+    ['Network', { name: 'N', template: 'plain' }],
+  ]
+  for (const [name, body] of objects) {
+    const id = String((await send(`create${name}`, [], body)).data()['id'])
+    await walk(`set${name}Tags`, [id], { tag_ids: [tag.id] }, { tag_ids: [[], [tag.id]] })
+    await leavesNone(`set${name}Tags`, [id], { tag_ids: [tag.id] })
+    await leavesNone(`set${name}Tags`, [id], { tag_ids: [unknown] }, 400)
+    await walk(`set${name}Note`, [id], { note: 'Why' }, { note: [null, 'Why'] })
+    await leavesNone(`set${name}Note`, [unknown], { note: 'Why' }, 404)
+  }
+  await walk('deleteTag', [tag.id], undefined, 'deleted')
+  const note = await walk('createNote', [], { day: '2026-11-20', text: 'New landing' }, 'created')
+  await walk('updateNote', [note.id], { text: 'Old landing' }, { text: ['New landing', 'Old landing'] })
+  await leavesNone('updateNote', [note.id], { text: 'Old landing' })
+  await walk('deleteNote', [note.id], undefined, 'deleted')
+})
+
 test('networks, accounts, domains, rates and settings', async () => {
   const network = await walk('createNetwork', [], { name: 'N', template: 'plain' }, 'created')
   assert.ok(network.row.fields.some(({ name, is_secret }) => name === 'token' && is_secret))

@@ -209,9 +209,10 @@ describe('the answer to a key has what it wrote', () => {
     assert.deepEqual([member?.['name'], member?.['status']], [SECRET, 'active'])
   })
 
-  test('has all fields of a new row', async () => {
+  test('has all fields of a new row but its tags and note', async () => {
     const made = await byKey('POST', '/api/offers', { name: 'New', url: 'https://n.example/' })
-    assert.deepEqual({ ...(await read(`/api/offers/${made.id}`)), warnings: [] }, made)
+    const { tag_ids: _, note: __, ...row } = await read(`/api/offers/${made.id}`)
+    assert.deepEqual({ ...row, warnings: [] }, made)
   })
 
   test('also by tool: switching off a rule does not show the token in its address', async () => {

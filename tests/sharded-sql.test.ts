@@ -29,6 +29,11 @@ const REFUSED: Readonly<Record<string, readonly string[]>> = {
   'a function that is not immutable in an upsert': [
     `insert into report_day (org_id, day) values ($1, $2) on conflict (org_id, day) do update set day = now()`,
   ],
+  // functions used in the WHERE clause of the ON CONFLICT clause of INSERTs on distributed tables must be marked IMMUTABLE
+  'a moment moved by an interval in an upsert': [
+    `insert into platform_visits as p (org_id, key, made_at) values ($1, $2, $3) on conflict (org_id, key) do update
+    set made_at = excluded.made_at where p.made_at < excluded.made_at - interval '24 hours'`,
+  ],
   // functions used in UPDATE queries on distributed tables must not be VOLATILE
   'a volatile function in an update or delete': [
     'update deliveries set target_id = gen_random_uuid() where org_id = $1',

@@ -1,4 +1,4 @@
-/** Refusals of the history. Part of the catalogue. */
+/** Refusals of the history and of calls that change many objects. Part of the catalogue. */
 export const HISTORY_REFUSALS = {
   changed_since: {
     status: 409,
@@ -24,5 +24,11 @@ export const HISTORY_REFUSALS = {
     error: 'the file would have more than a million lines',
     code: 'too_many_lines',
     hint: 'Choose a shorter time, or more filters.',
+  },
+  too_many_objects: {
+    status: 400,
+    error: 'more than 500 objects',
+    code: 'too_many_objects',
+    hint: 'Nothing was changed. Name at most 500 objects, or use a narrower filter.',
   },
 } as const

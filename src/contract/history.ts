@@ -29,6 +29,8 @@ export const HISTORY_KINDS = [
   'invitation',
   'api_key',
   'billing',
+  'tag',
+  'note',
 ] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 

@@ -35,6 +35,7 @@ export const sought = {
   traffic_source_id: Id.optional().meta({ description: 'Of campaigns that have this traffic source now' }),
   offer_id: Id.optional(),
   landing_id: Id.optional(),
+  tag_id: Id.optional().meta({ description: 'The tag of the campaign, the offer or the landing' }),
   type: EventType.optional().meta({ description: 'The type of the conversion; of clicks: of one of its conversions' }),
   payout_from: Amount(MOST_MONEY)
     .optional()

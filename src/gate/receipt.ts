@@ -5,12 +5,16 @@
  */
 import { z } from 'zod'
 import type { Endpoint } from '../contract/endpoint.ts'
+import { LABELS } from '../contract/labels.ts'
 
 type Json = { readonly [name: string]: unknown }
 type Fields = Record<string, z.ZodType>
 
 /** The fields in every receipt, whatever was sent. */
 const ALWAYS = ['id', 'warnings', 'campaigns_on_fallback']
+
+/** Fields that keys are not answered with, because they are the workspace's own words. */
+const OF_SESSIONS = Object.keys(LABELS)
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -28,7 +32,7 @@ function fieldsOf({ reply, body, receipt }: Endpoint): { always: string[]; sent:
 /** The schema of the receipt. Undefined when keys get the same answer as sessions. */
 export function receiptSchema(endpoint: Endpoint): z.ZodType | undefined {
   const fields = fieldsOf(endpoint)
-  if (fields === undefined) return undefined
+  if (fields === undefined) return withoutLabels(endpoint)
   const { always, sent, shape } = fields
   return z
     .object({
@@ -36,6 +40,16 @@ export function receiptSchema(endpoint: Endpoint): z.ZodType | undefined {
       ...Object.fromEntries(sent.map(name => [name, withSentFields(shape[name] as z.ZodType).optional()])),
     })
     .meta({ description: 'The answer to a key: the id, the fields it sent, the state, warnings and consequences' })
+}
+
+/** The whole reply without the fields of sessions; undefined if it has none, or if no key gets it. */
+function withoutLabels({ access, reply }: Endpoint): z.ZodType | undefined {
+  if (access === 'anyone' || !('key' in access) || !(reply instanceof z.ZodObject)) return undefined
+  const shape = reply.shape as Fields
+  if (!OF_SESSIONS.some(name => name in shape)) return undefined
+  return z
+    .object(Object.fromEntries(Object.entries(shape).filter(([name]) => !OF_SESSIONS.includes(name))))
+    .meta({ description: 'The answer to a key, without tags and note' })
 }
 
 /** The schema with optional fields inside lists of objects and nullable objects, because a receipt holds only those that were sent. */
@@ -49,7 +63,9 @@ function withSentFields(schema: z.ZodType): z.ZodType {
 /** The receipt for a key that sent this body, taken from the encoded reply. */
 export function receiptFor(endpoint: Endpoint, body: unknown, reply: unknown): unknown {
   const fields = fieldsOf(endpoint)
-  if (fields === undefined || !isObject(reply)) return reply
+  if (!isObject(reply)) return reply
+  if (fields === undefined)
+    return Object.fromEntries(Object.entries(reply).filter(([name]) => !OF_SESSIONS.includes(name)))
   const given = isObject(body) ? body : {}
   const sent = fields.sent.filter(name => Object.hasOwn(given, name) && !keepsPrevious(given[name], reply[name]))
   return Object.fromEntries([

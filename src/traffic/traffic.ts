@@ -28,6 +28,8 @@ import * as funnelsApi from './funnels/api.ts'
 import * as funnels from './funnels/funnels.ts'
 import * as landingsApi from './landings/api.ts'
 import * as landings from './landings/landings.ts'
+import * as notesApi from './notes/api.ts'
+import * as notes from './notes/notes.ts'
 import * as offersApi from './offers/api.ts'
 import * as offers from './offers/offers.ts'
 import * as repeatedPayouts from './offers/repeated-payouts.ts'
@@ -35,6 +37,8 @@ import * as openHoursApi from './open-hours/api.ts'
 import * as openHours from './open-hours/open-hours.ts'
 import * as sourcesApi from './sources/api.ts'
 import * as sources from './sources/sources.ts'
+import * as tagsApi from './tags/api.ts'
+import * as tags from './tags/tags.ts'
 
 /** The endpoints, and what a click is led by: the campaigns in memory and the domains. */
 export async function openTraffic(ground: Ground, take: TakePart) {
@@ -50,6 +54,8 @@ export async function openTraffic(ground: Ground, take: TakePart) {
     ...room(landingsApi, landings),
     ...room(funnelsApi, funnels),
     ...room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
+    ...room(tagsApi, tags),
+    ...room(notesApi, notes),
     ...room(domainsApi, domains.deeds),
     ...room(certificatesApi, { answerChallenge }),
   ]

@@ -32,6 +32,11 @@ const events = createRoute({
   path: '/settings/events',
   component: lazyRouteComponent(() => import('./traffic/event-settings/event-settings-page.tsx'), 'EventSettingsPage'),
 })
+const tags = createRoute({
+  getParentRoute: () => inside,
+  path: '/settings/tags',
+  component: lazyRouteComponent(() => import('./traffic/tags/tags-page.tsx'), 'TagsPage'),
+})
 const domains = createRoute({
   getParentRoute: () => inside,
   path: '/settings/domains',
@@ -86,6 +91,7 @@ export const SETTINGS = [
   key,
   connect,
   events,
+  tags,
   domains,
   domain,
   team,

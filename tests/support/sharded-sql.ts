@@ -116,6 +116,10 @@ const RULES: readonly Rule[] = [
     breaks: sql => assigned(sql, 'upsert').some(({ value }) => CLOCK.test(value) || VOLATILE.test(value)),
   },
   {
+    name: 'a moment moved by an interval in an upsert',
+    breaks: sql => /\bon conflict\b.*\bdo update set\b.*[-+] interval ''/.test(sql),
+  },
+  {
     name: 'a volatile function in an update or delete',
     breaks: sql => /^(with .*)?(update|delete from) /.test(sql) && !/\binsert into\b/.test(sql) && VOLATILE.test(sql),
   },

@@ -500,12 +500,14 @@ export interface Campaigns {
   id: string
   key: string
   name: string
+  note: string | null
   offer_id: string | null
   org_id: number
   sites: Generated<string[]>
   source: Json
   status: Generated<string>
   strict_filter: boolean
+  tag_ids: Generated<string[]>
   traffic_source_id: string | null
   updated_at: string
 }
@@ -726,12 +728,14 @@ export interface ClickFlows {
   graph: Json
   id: string
   name: string
+  note: string | null
   org_id: number
   /**
    * the newest version; in traffic while the status is active
    */
   published_version: number | null
   status: string
+  tag_ids: Generated<string[]>
   updated_at: string
 }
 
@@ -903,6 +907,16 @@ export interface Creations {
 export interface DailySecrets {
   day: string
   secret: Buffer
+}
+
+export interface DayNotes {
+  campaign_id: string | null
+  created_at: string
+  day: string
+  id: string
+  org_id: number
+  text: string
+  updated_at: string
 }
 
 export interface Deliveries {
@@ -1252,11 +1266,13 @@ export interface Funnels {
    */
   landings: Json
   name: string
+  note: string | null
   /**
    * an array of {offer_id, weight}
    */
   offers: Json
   org_id: number
+  tag_ids: Generated<string[]>
   updated_at: string
 }
 
@@ -1395,8 +1411,10 @@ export interface Landings {
   deleted_at: string | null
   id: string
   name: string
+  note: string | null
   org_id: number
   status: string
+  tag_ids: Generated<string[]>
   updated_at: string
   url: string
 }
@@ -1531,6 +1549,7 @@ export interface Networks {
   ips: string[]
   last_received_at: string | null
   name: string
+  note: string | null
   org_id: number
   /**
    * for each field the parameter names it is read from, the first one that is sent counts
@@ -1540,6 +1559,7 @@ export interface Networks {
    * from the network's word to the event type it stands for, null for recorded as nothing
    */
   statuses: Json
+  tag_ids: Generated<string[]>
   template: string
   /**
    * encrypted, so that the address can be shown again
@@ -1579,6 +1599,7 @@ export interface Offers {
   deleted_at: string | null
   id: string
   name: string
+  note: string | null
   org_id: number
   payout: string | null
   /**
@@ -1587,6 +1608,7 @@ export interface Offers {
   payout_currency: string | null
   payout_types: string[]
   status: string
+  tag_ids: Generated<string[]>
   updated_at: string
   url: string
 }
@@ -2154,6 +2176,15 @@ export interface Subscribers {
   welcomed_at: string | null
 }
 
+export interface Tags {
+  color: string
+  created_at: string
+  id: string
+  name: string
+  org_id: number
+  updated_at: string
+}
+
 export interface TlsTicketKeys {
   day: string
   /**
@@ -2172,11 +2203,13 @@ export interface TrafficSources {
   deleted_at: string | null
   id: string
   name: string
+  note: string | null
   org_id: number
   /**
    * list of field, parameter, macro and label; a null macro is a parameter the source appends by itself
    */
   parameters: Json
+  tag_ids: Generated<string[]>
   template: string | null
   updated_at: string
 }
@@ -2262,6 +2295,7 @@ export interface Tables {
   counter_sheet: CounterSheet
   creations: Creations
   daily_secrets: DailySecrets
+  day_notes: DayNotes
   deliveries: Deliveries
   delivery_attempts: DeliveryAttempts
   delivery_runs: DeliveryRuns
@@ -2331,6 +2365,7 @@ export interface Tables {
   spend_spreads: SpendSpreads
   spent_codes: SpentCodes
   subscribers: Subscribers
+  tags: Tags
   tls_ticket_keys: TlsTicketKeys
   traffic_sources: TrafficSources
   two_factors: TwoFactors

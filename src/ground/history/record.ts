@@ -84,7 +84,7 @@ export async function lockHistory(
 }
 
 /** The differences between two snapshots. Undefined if there is none. */
-function differenceOf({ before, after }: Pick<ObjectChange, 'before' | 'after'>): FieldChange[] | undefined {
+export function differenceOf({ before, after }: Pick<ObjectChange, 'before' | 'after'>): FieldChange[] | undefined {
   const names = (of: 'fields' | 'secrets') => [
     ...new Set([...Object.keys(before?.[of] ?? {}), ...Object.keys(after?.[of] ?? {})]),
   ]

@@ -53,7 +53,7 @@ const ADD_KEYS = `
 const CLAIM_KEYS = `${ADD_KEYS}
   on conflict (org_id, key) do update
   set click_id = excluded.click_id, by_page = excluded.by_page, made_at = excluded.made_at
-  where p.made_at < excluded.made_at - interval '24 hours'`
+  where excluded.made_at - p.made_at > interval '24 hours'`
 const READ_KEYS = `
   select p.key, p.click_id, p.by_page
   from unnest($2::uuid[]) as t(key)

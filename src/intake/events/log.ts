@@ -87,7 +87,8 @@ function beyondStatement(org_id: number, filters: Filters): Statement {
 }
 
 function conditionsOf(org_id: number, filters: Filters) {
-  const { q, click_id, type, status, campaign_id, offer_id, landing_id, network_id, traffic_source_id } = filters
+  const { q, click_id, type, status, campaign_id, offer_id, landing_id, network_id, traffic_source_id, tag_id } =
+    filters
   const { payout_from, payout_to, date_from = '-infinity', date_to = 'infinity' } = filters
   const values: Value[] = [org_id]
   const put = (value: Value) => `$${values.push(value)}`
@@ -108,10 +109,18 @@ function conditionsOf(org_id: number, filters: Filters) {
     conditions.push(
       `exists (select from clicks c where c.org_id = $1 and c.id = e.click_id and c.landing_id = ${put(landing_id)})`,
     )
+  if (tag_id !== undefined) conditions.push(isTagged(put(tag_id)))
   if (payout_from !== undefined || payout_to !== undefined)
     conditions.push(hasAmount(put(payout_from ?? '0'), put(payout_to ?? 'infinity')))
   const needsStanding = [status, payout_from, payout_to].some(sent => sent !== undefined)
   return { conditions, values, put, needsStanding }
+}
+
+/** Whether the campaign, the offer or the landing of the event `e` has the tag. */
+const isTagged = (tag: string) => {
+  const tagged = (table: string) => `(select id from ${table} where org_id = $1 and tag_ids @> array[${tag}]::uuid[])`
+  return `(e.campaign_id in ${tagged('campaigns')} or e.offer_id in ${tagged('offers')} or exists (
+      select from clicks c where c.org_id = $1 and c.id = e.click_id and c.landing_id in ${tagged('landings')}))`
 }
 
 /** Whether a network reported the event `e`. `network` is a parameter with its id on the wire, which stands in the payload. */

@@ -4,6 +4,7 @@ import { Currency } from '../../contract/currencies.ts'
 import { endpoint } from '../../contract/endpoint.ts'
 import { EVENT_TYPES, EventType } from '../../contract/event-types.ts'
 import { Done, FAITHFUL, Id, Instant, Money, Name, Page } from '../../contract/fields.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging } from '../../contract/paging.ts'
 import { EVENT_STATUSES, VERDICTS } from '../../contract/revisions.ts'
 import { isSecretName } from '../../contract/secret-names.ts'
@@ -145,6 +146,7 @@ export const Network = z
     waiting: z.number().int().meta({ description: 'Postbacks that are stored to be run later' }),
     last_received_at: Instant.nullable(),
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Network' })
@@ -181,7 +183,7 @@ export const listNetworks = endpoint({
   access: { session: 'member' },
   summary: 'List networks, newest first',
   description: 'Owners and admins see the postback URLs with their tokens, members without.',
-  query: z.object(paging),
+  query: z.object({ ...paging, tag_id: TagFilter }),
   reply: Page(Network),
 })
 
@@ -304,3 +306,6 @@ export const receivePostbackByPost = endpoint({
   history: { none: 'intake' },
   takesRaw: true,
 })
+
+export const setNetworkTags = tagsEndpoint('PUT /api/networks/:id/tags', 'network', 'a network')
+export const setNetworkNote = noteEndpoint('PUT /api/networks/:id/note', 'network', 'a network')

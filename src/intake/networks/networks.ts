@@ -11,6 +11,7 @@ import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import { newestFirst } from '../../ground/db/lists.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
@@ -36,6 +37,8 @@ const COLUMNS = [
   'token',
   'active',
   'last_received_at',
+  'tag_ids',
+  'note',
   'created_at',
   'updated_at',
 ] as const
@@ -59,7 +62,8 @@ export async function listNetworks(
   context: Context<typeof api.listNetworks>,
   { query }: Call<typeof api.listNetworks>,
 ) {
-  const rows = live(context.db, context.actor.org_id).select(COLUMNS)
+  let rows = live(context.db, context.actor.org_id).select(COLUMNS)
+  if (query.tag_id !== undefined) rows = rows.where(hasTag(query.tag_id))
   const { data, next_cursor } = await newestFirst(rows.$castTo<NetworkRow>(), query)
   return { data: await networksOf(context, data), next_cursor }
 }
@@ -279,3 +283,6 @@ function queryOf({ macros, also }: NetworkTemplate, parameters: api.ParameterMap
   })
   return [...pairs, ...(also === undefined ? [] : [also])].join('&')
 }
+
+export const setNetworkTags = tagsDeed('networks')
+export const setNetworkNote = noteDeed('networks')

@@ -108,7 +108,7 @@ export const reportConversionByImage = endpoint({
   },
 })
 
-export const readTag = endpoint({
+export const readPageTag = endpoint({
   route: 'GET /api/campaigns/:id/tag',
   access: { session: 'member' },
   summary: 'Read the tag for the pages of a campaign',

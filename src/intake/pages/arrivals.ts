@@ -8,9 +8,9 @@ import { requireCampaignOf } from './servers.ts'
 import * as api from './api.ts'
 
 /** The tag, under the campaign's domain or else under the address that the caller used. Refuses `object_not_found`. */
-export async function readTag(
-  { db, actor, origin }: Context<typeof api.readTag>,
-  { params }: Call<typeof api.readTag>,
+export async function readPageTag(
+  { db, actor, origin }: Context<typeof api.readPageTag>,
+  { params }: Call<typeof api.readPageTag>,
 ) {
   const { key, sites, domain_id } = await requireCampaignOf(db, actor.org_id, idOf(params.id))
   const base = (await domainAddresses(db, actor.org_id))(domain_id)?.origin ?? origin ?? ''

@@ -11,7 +11,7 @@ import { isPageToken, tokenKey } from '../clicks/page-tokens.ts'
 import type { WayOn } from '../onward/onward.ts'
 import { JSON_HEADERS, pixel } from './answers.ts'
 import type * as api from './api.ts'
-import { listArrivals, readTag } from './arrivals.ts'
+import { listArrivals, readPageTag } from './arrivals.ts'
 import { type ConversionTools, conversionDeeds } from './conversions.ts'
 import { isListed, readBody, siteOfRequest, webAddress } from './report.ts'
 import { createPageServer, deletePageServer, listPageServers } from './servers.ts'
@@ -24,7 +24,7 @@ type VisitDeeds = {
 }
 
 /** Deeds for the dashboard. */
-const TAG_DEEDS = { readTag, listArrivals, listPageServers, createPageServer, deletePageServer }
+const TAG_DEEDS = { readPageTag, listArrivals, listPageServers, createPageServer, deletePageServer }
 
 type PageDeeds = VisitDeeds & typeof TAG_DEEDS & ReturnType<typeof conversionDeeds>
 

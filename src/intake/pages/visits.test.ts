@@ -6,6 +6,7 @@ import { type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { clicksOf, pagesOf, pageToken, SITE } from '../../../tests/support/pages.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { aClick, BROWSER } from '../../../tests/support/visits.ts'
+import { HOUR_MS } from '../../contract/days.ts'
 import { toUuid, toWireId } from '../../contract/ids.ts'
 import { auditBooks } from '../../reading/audit/audit.ts'
 import { mintClickId } from '../clicks/click-id.ts'
@@ -126,10 +127,11 @@ test('redirects of campaigns without sites stay clicks of their own', async () =
 test('after a day the same click id of an ad platform is another click', async () => {
   const { key } = await pages.campaign()
   const first = idOf(await pages.report(key, { u: `${SITE}/?gclid=A` }))
-  await house.database.worker.query(
-    "update platform_visits set made_at = made_at - interval '25 hours' where org_id = $1 and click_id = $2",
-    [owner.org_id, toUuid(first)],
-  )
+  await house.database.worker.query('update platform_visits set made_at = $3 where org_id = $1 and click_id = $2', [
+    owner.org_id,
+    toUuid(first),
+    new Date(Date.now() - 25 * HOUR_MS).toISOString(),
+  ])
   assert.notEqual(idIn(await redirect(key, '?gclid=A')), first)
 })
 

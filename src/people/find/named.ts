@@ -67,6 +67,7 @@ function kindsFor(actor: Member): readonly NamedKind[] {
       name: sql`o.title`,
       texts: [sql`o.title`, sql`o.username`, sql`'@' || o.username`],
     },
+    { kind: 'tag', from: sql`tags o where ${here}`, name: NAME },
     { kind: 'broadcast', from: sql`broadcasts o where ${here}`, name: NAME },
     ...peopleFor(actor),
     {

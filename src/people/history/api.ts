@@ -6,10 +6,11 @@ import { HISTORY_KINDS } from '../../contract/history.ts'
 import { listFile } from '../../contract/list-files.ts'
 import { paging } from '../../contract/paging.ts'
 import { rawParameter } from '../../contract/window.ts'
+import { MARKED_DAYS } from '../../traffic/notes/api.ts'
 
 const Value = z.json()
 
-const HistoryField = z
+export const HistoryField = z
   .union([
     z.object({ name: z.string(), before: Value, after: Value }),
     z.object({ name: z.string(), is_secret: z.literal(true) }),
@@ -138,4 +139,25 @@ export const undoKey = endpoint({
     leave_out,
   }),
   ...undone,
+})
+
+export const Mark = z
+  .object({
+    at: Instant,
+    kind: z.enum(['note', 'paused', 'resumed', 'archived', 'published', 'rule']),
+    text: z.string().meta({ description: 'The note, or the name of the object' }),
+    campaign_id: Id.nullable(),
+    history_id: Id.nullable().meta({ description: 'The row of the history; null for a note' }),
+  })
+  .meta({ id: 'Mark' })
+export type Mark = z.output<typeof Mark>
+
+export const listMarks = endpoint({
+  route: 'GET /api/marks',
+  access: { session: 'member' },
+  summary: 'List marks for charts, oldest first',
+  description:
+    'Notes of days, and from the history: campaigns that were paused, resumed or archived, and published versions of click flows. At most the newest 1,000.',
+  query: z.object(MARKED_DAYS),
+  reply: z.object({ data: z.array(Mark) }),
 })

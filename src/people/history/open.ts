@@ -2,6 +2,7 @@
 import { type Furnished, room } from '../../ground/room.ts'
 import * as api from './api.ts'
 import { historyDeeds } from './history.ts'
+import { listMarks } from './marks.ts'
 import { openRecorder } from './recorder.ts'
 import { openSubjects } from './subjects.ts'
 import { openVerdicts, undoDeed } from './undo.ts'
@@ -11,6 +12,10 @@ export function openHistory(furnished: readonly Furnished[]) {
   const subjects = openSubjects(furnished)
   const recorder = openRecorder(subjects)
   const verdicts = openVerdicts(subjects)
-  const deeds = { ...historyDeeds(subjects.roleFor, verdicts), ...undoDeed(subjects, recorder, verdicts, furnished) }
-  return { recorder, rooms: room(api, deeds) }
+  const deeds = {
+    listMarks,
+    ...historyDeeds(subjects.roleFor, verdicts),
+    ...undoDeed(subjects, recorder, verdicts, furnished),
+  }
+  return { recorder, subjects, rooms: room(api, deeds) }
 }

@@ -6,10 +6,8 @@ import type { HistoryKind } from '../../contract/history.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { ObjectFields } from '../../ground/history/record.ts'
 import { cellOfName } from '../../money/ad-spend/history.ts'
+import type { NamedCall } from './perform.ts'
 import type { StoredRow } from './rows.ts'
-
-/** A call of an endpoint, by its name. */
-export type PutBackCall = { readonly endpoint: string; readonly params?: ObjectFields; readonly body?: ObjectFields }
 
 /** What a call is made of: the fields to write, the object now, and the row. */
 type Restoring = { readonly wanted: ObjectFields; readonly now: ObjectFields; readonly row: StoredRow }
@@ -44,6 +42,9 @@ const custom = (endpoint: string, names: string, body: Part['body'], params?: Pa
 })
 
 type Kept = 'subscriber' | 'ad_spend'
+/** Tags and the note of an object have endpoints of their own. */
+const labels = (name: string): Part[] => [patch(`set${name}Tags`, 'tag_ids'), patch(`set${name}Note`, 'note')]
+
 /** The endpoints that write the fields of each kind. A field in none cannot be put back. */
 const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   campaign: [
@@ -53,22 +54,25 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
     ),
     patch('setCampaignStatus', 'status'),
     patch('setCampaignHours', 'open_hours'),
+    ...labels('Campaign'),
   ],
   offer: [
     whole('replaceOffer', 'name url payout payout_currency payout_types'),
     patch('setOfferStatus', 'status'),
     patch('setOfferHours', 'open_hours'),
+    ...labels('Offer'),
   ],
-  landing: [whole('replaceLanding', 'name url'), patch('setLandingStatus', 'status')],
-  funnel: [patch('updateFunnel', 'name landings offers')],
-  click_flow: [whole('replaceClickFlow', 'name graph'), patch('setClickFlowStatus', 'status')],
-  traffic_source: [patch('updateTrafficSource', 'name parameters cost_unit cost_currency')],
+  landing: [whole('replaceLanding', 'name url'), patch('setLandingStatus', 'status'), ...labels('Landing')],
+  funnel: [patch('updateFunnel', 'name landings offers'), ...labels('Funnel')],
+  click_flow: [whole('replaceClickFlow', 'name graph'), patch('setClickFlowStatus', 'status'), ...labels('ClickFlow')],
+  traffic_source: [patch('updateTrafficSource', 'name parameters cost_unit cost_currency'), ...labels('TrafficSource')],
   postback: [patch('updatePostbackRule', 'event_type url campaign_id on preset active once_per_person')],
   network: [
     patch(
       'updateNetwork',
       'name parameters statuses default_type unpaid_types currency convert amend hold_days ips active',
     ),
+    ...labels('Network'),
   ],
   cap: [patch('updateCap', 'event_types limit period timezone then_offer_id when_unknown active')],
   domain: [patch('updateDomain', 'https root unknown_path robots is_default')],
@@ -130,6 +134,8 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
     patch('setHolding', 'hold_when_empty'),
     patch('setLowBalance', 'low_balance_threshold'),
   ],
+  tag: [patch('updateTag', 'name color')],
+  note: [patch('updateNote', 'day campaign_id text')],
 }
 
 type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
@@ -167,6 +173,8 @@ const UNMAKING: Partial<Record<HistoryKind, string>> = {
   member: 'deleteMember',
   invitation: 'withdrawInvitation',
   api_key: 'revokeKey',
+  tag: 'deleteTag',
+  note: 'deleteNote',
 }
 
 /** Why a deletion stays one. Kinds that are not here are restored. */
@@ -182,6 +190,8 @@ const GONE: Partial<Record<HistoryKind, string>> = {
   member: 'only the person themselves can join again: invite them',
   invitation: 'the links of a withdrawn invitation no longer work: invite again',
   api_key: 'revoking a key is final: create another key',
+  tag: 'the objects that had the deleted tag are not known any more: create it again',
+  note: 'a deleted note is gone: write it again',
   organization: 'an owner restores a deleted workspace on its own page',
 }
 
@@ -223,7 +233,7 @@ const UNWRITABLE: Partial<Record<HistoryKind, string>> = {
 }
 
 /** The calls that put the change back. `now` is the object as it is; for a deleted one, as it was. Only for rows without `whyNever`. */
-export function callsFor(row: StoredRow, now: ObjectFields): PutBackCall[] {
+export function callsFor(row: StoredRow, now: ObjectFields): NamedCall[] {
   const { kind, change, object_id, object_name, fields } = row
   const params = object_id === null ? {} : { id: toWireId(object_id) }
   const wanted = Object.fromEntries(fields.flatMap(field => ('before' in field ? [[field.name, field.before]] : [])))
@@ -252,7 +262,7 @@ export function callsFor(row: StoredRow, now: ObjectFields): PutBackCall[] {
   })
 }
 
-function spendCall(campaign_id: string, name: string, { amount, original }: ObjectFields): PutBackCall {
+function spendCall(campaign_id: string, name: string, { amount, original }: ObjectFields): NamedCall {
   const { day, sub1 } = cellOfName(name)
   const { original_amount, currency } = (original ?? {}) as { original_amount?: string; currency?: string }
   const sent = original == null ? { amount } : { amount: original_amount, currency }
@@ -260,7 +270,7 @@ function spendCall(campaign_id: string, name: string, { amount, original }: Obje
 }
 
 /** Publishes an earlier version again as the newest one, and leaves the draft as it is. */
-function publishAgain(params: ObjectFields, { wanted, now }: Restoring): PutBackCall[] {
+function publishAgain(params: ObjectFields, { wanted, now }: Restoring): NamedCall[] {
   const version = String(wanted['published_version'])
   const status = wanted['status']
   return [
@@ -272,7 +282,7 @@ function publishAgain(params: ObjectFields, { wanted, now }: Restoring): PutBack
 }
 
 /** The call that makes a deleted object again, with a new id. */
-function makeAgain(kind: HistoryKind, was: ObjectFields): PutBackCall {
+function makeAgain(kind: HistoryKind, was: ObjectFields): NamedCall {
   if (kind === 'view')
     return { endpoint: 'createExploreView', body: pick(was, words('name question screen is_shared is_start_page')) }
   if (kind === 'broadcast')

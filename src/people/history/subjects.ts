@@ -134,6 +134,8 @@ const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'rate' | 'subscriber'>,
     secrets: async () => ({ secret: '' }),
     onlyFor: ({ owner }) => toUuid((owner as { user_id: string }).user_id) ?? null,
   }),
+  tag: one('readTag'),
+  note: one('readNote', '', { name: ({ day: of }) => text(of) }),
   billing: ofWorkspace('readBilling', '', { read: readBilling, name: () => 'Billing' }),
 }
 

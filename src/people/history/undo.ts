@@ -4,7 +4,6 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type SqlBool, sql } from 'kysely'
-import { z } from 'zod'
 import type { Call } from '../../contract/endpoint.ts'
 import type { HistoryKind } from '../../contract/history.ts'
 import { firstIdAt, toWireId } from '../../contract/ids.ts'
@@ -29,7 +28,8 @@ import { restoreTrafficSource } from '../../traffic/sources/sources.ts'
 import { requireKey } from '../keys/keys.ts'
 import * as api from './api.ts'
 import { requireNeeds, requireUnnamed } from './needs.ts'
-import { callsFor, type PutBackCall, RESTORABLE, whyNever } from './plans.ts'
+import { checkedCall, type NamedCall, type Performing } from './perform.ts'
+import { callsFor, RESTORABLE, whyNever } from './plans.ts'
 import { readingOf, type Recorder } from './recorder.ts'
 import { isAtLeast, type StoredRow, visibleRows } from './rows.ts'
 import type { Reading } from './reading.ts'
@@ -103,7 +103,7 @@ async function planFor(
   reading: Reading,
   row: StoredRow,
   hasBegun = false,
-): Promise<PutBackCall[]> {
+): Promise<NamedCall[]> {
   if (row.undone_by_id !== null) refuse('undone_before')
   const never = whyNever(row)
   if (never !== undefined) refuse('cannot_undo', { error: never })
@@ -186,25 +186,6 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
   return { ...row, actor, fields: [...fields] as api.HistoryRow['fields'] }
 }
 
-/** The call of an endpoint as the caller, checked: the role that it asks for and its body. `run` makes it. */
-function checkedCall(
-  { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
-  { actor }: Pick<UndoContext, 'actor'>,
-  { endpoint: name, params = {}, body }: PutBackCall,
-) {
-  const one = byName.get(name)
-  if (one === undefined) throw new Error(`the history puts back by ${name}, which is no endpoint`)
-  const { access, body: schema, history } = one.endpoint
-  const needed = access !== 'anyone' && access.session !== undefined ? access.session : 'owner'
-  if (needed !== 'person' && !isAtLeast(actor.role, needed))
-    refuse('role_forbidden', { error: `this needs the role ${needed}` })
-  const read = schema?.safeParse(body)
-  if (read?.success === false) refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
-  const waits = typeof history === 'object' && 'in' in history && history.in !== 'event'
-  const run = (context: UndoContext) => recorder.run(one, context, { params, query: {}, body: read?.data })
-  return { waits, run }
-}
-
 /** Tells which row a change of an object puts back, while the calls for `row` run. */
 const undoingOf =
   (row: StoredRow, { ids, begun }: Chosen) =>
@@ -224,6 +205,7 @@ export function undoDeed(
   furnished: readonly Furnished[],
 ) {
   const byName = new Map(furnished.map(one => [one.name, one]))
+  const performing: Performing = { recorder, byName, misfit: { name: 'undo_needs', hint: 'Change it by hand.' } }
 
   /** Returns what must wait for the commit: calls that ask Telegram, for which no transaction may wait. */
   async function putBack(context: UndoContext, reading: Reading, row: StoredRow, chosen: Chosen): Promise<Later[]> {
@@ -233,7 +215,7 @@ export function undoDeed(
     if (restore === undefined) {
       const later: Later[] = []
       for (const call of calls) {
-        const { waits, run } = checkedCall({ recorder, byName }, context, call)
+        const { waits, run } = checkedCall(performing, context, call)
         if (waits) later.push(db => run({ ...context, db, act }))
         else await run({ ...context, act })
       }

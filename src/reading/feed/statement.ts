@@ -102,7 +102,7 @@ function throughConversions(
 
 /** The conditions of more filters on the click itself. */
 function narrowing(more: MoreFilters, put: Put): string {
-  const { q, traffic_source_id, offer_id, landing_id, payout_from, payout_to } = more
+  const { q, traffic_source_id, offer_id, landing_id, tag_id, payout_from, payout_to } = more
   const conditions: string[] = []
   if (q) {
     const text = `${put(q)}::text`
@@ -117,6 +117,13 @@ function narrowing(more: MoreFilters, put: Put): string {
     conditions.push(
       `campaign_id in (select id from campaigns where org_id = $1 and traffic_source_id = ${put(traffic_source_id)}::uuid)`,
     )
+  if (tag_id !== undefined) {
+    const tag = put(tag_id)
+    const tagged = (table: string) => `(select id from ${table} where org_id = $1 and tag_ids @> array[${tag}]::uuid[])`
+    conditions.push(
+      `(campaign_id in ${tagged('campaigns')} or offer_id in ${tagged('offers')} or landing_id in ${tagged('landings')})`,
+    )
+  }
   if (payout_from !== undefined) conditions.push(`revenue >= ${put(payout_from)}::numeric`)
   if (payout_to !== undefined) conditions.push(`revenue <= ${put(payout_to)}::numeric`)
   return conditions.map(condition => ` and ${condition}`).join('')

@@ -7,6 +7,7 @@ import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, FAITHFUL, Id, Instant, Name, Page, SUBS } from '../../contract/fields.ts'
 import { BrowserType, BrowserTypes, EventType } from '../../contract/event-types.ts'
 import { pickedFile } from '../../contract/list-files.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Sites } from '../../contract/sites.ts'
 import { AppName, LinkHost, Opening, StartOf } from '../../contract/telegram.ts'
@@ -150,6 +151,7 @@ export const Campaign = z
     browser_types: z.array(BrowserType),
     status: CampaignStatus,
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Campaign' })
@@ -188,6 +190,8 @@ export type CampaignDraft = z.output<typeof CampaignDraft>
 const CampaignChanges = CampaignDraft.partial()
 
 const filters = {
+  tag_id: TagFilter,
+  traffic_source_id: Id.optional(),
   q: Search.meta({ description: 'Part of the name or key' }),
   offer_id: Id.optional(),
   funnel_id: Id.optional(),
@@ -307,3 +311,6 @@ export const nameCampaigns = endpoint({
   }),
   reply: z.object({ data: NamedCampaigns }),
 })
+
+export const setCampaignTags = tagsEndpoint('PUT /api/campaigns/:id/tags', 'campaign', 'a campaign')
+export const setCampaignNote = noteEndpoint('PUT /api/campaigns/:id/note', 'campaign', 'a campaign')

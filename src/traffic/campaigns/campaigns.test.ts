@@ -75,6 +75,8 @@ test('a campaign is created with a random key, and answered with the address tra
     cost: null,
     goal: null,
     sites: [],
+    tag_ids: [],
+    note: null,
     browser_types: [],
     status: 'active',
   })
@@ -272,6 +274,9 @@ test('the list is newest first, pages without gaps, and finds by name, key and o
     (await list('q=%25')).data.map(({ name }) => name),
     ['50% off'],
   )
+  await made({ name: 'Elsewhere', key: 'list-elsewhere' }, other)
+  assert.equal((await list('q=list-')).data.length, 5, 'only of the own organization')
+  assert.equal((await list('q=list-&status=paused')).data.length, 0, 'only of the status')
   assert.equal((await list('limit=abc')).data.length, 5)
   assert.equal((await list(`offer_id=${toWireId(newId())}`)).data.length, 0)
   for (const query of ['cursor=x', 'q=%00', 'offer_id=x', 'q=a&q=b'])

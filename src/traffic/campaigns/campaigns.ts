@@ -10,6 +10,7 @@ import { refuse } from '../../contract/refusals.ts'
 import { createOnce } from '../../ground/create-once.ts'
 import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { isInScope, requireScope } from '../../ground/scope.ts'
@@ -39,6 +40,8 @@ const COLUMNS = [
   'sites',
   'browser_types',
   'status',
+  'tag_ids',
+  'note',
   'created_at',
   'updated_at',
 ] as const
@@ -66,16 +69,18 @@ type WantedCampaigns = Wanted<Call<typeof api.listCampaigns>['query']>
 function listed(
   db: Kysely<Tables>,
   org_id: number,
-  { ids, q, offer_id, funnel_id, domain_id, status }: WantedCampaigns,
+  { ids, q, tag_id, offer_id, funnel_id, traffic_source_id, domain_id, status }: WantedCampaigns,
 ) {
   let rows = live(db, org_id).select(COLUMNS)
   if (ids !== undefined) rows = rows.where('id', 'in', ids)
   else if (status === undefined) rows = rows.where('status', '<>', 'archived')
   else if (status !== 'all') rows = rows.where('status', '=', status)
-  if (q) rows = rows.where(sql<boolean>`strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0`)
+  if (q) rows = rows.where(sql<boolean>`(strpos(lower(name), lower(${q})) > 0 or strpos(key, lower(${q})) > 0)`)
   if (offer_id !== undefined) rows = rows.where('offer_id', '=', offer_id)
+  if (traffic_source_id !== undefined) rows = rows.where('traffic_source_id', '=', traffic_source_id)
   if (domain_id !== undefined) rows = rows.where('domain_id', '=', domain_id)
   if (funnel_id !== undefined) rows = rows.where(leadsTo('funnel', funnel_id))
+  if (tag_id !== undefined) rows = rows.where(hasTag(tag_id))
   return rows.$castTo<CampaignRow>()
 }
 
@@ -326,3 +331,6 @@ const sourceOf = (source: api.CampaignDraft['source']) =>
   Object.fromEntries(Object.entries(source ?? {}).filter(([, parameter]) => parameter != null))
 
 const sourceText = (source: api.CampaignDraft['source']): string => JSON.stringify(sourceOf(source))
+
+export const setCampaignTags = tagsDeed('campaigns')
+export const setCampaignNote = noteDeed('campaigns')

@@ -5,6 +5,7 @@ import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { eachSub, Id, Instant, Name, Page, Text } from '../../contract/fields.ts'
 import { Graph, GraphDraft, NodeType } from '../../contract/flow-graph.ts'
 import { pickedFile } from '../../contract/list-files.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -37,6 +38,7 @@ export const ListedFlow = z
     is_draft_published: z.boolean().meta({ description: 'False while the draft differs from the published version' }),
     campaigns: z.array(UsingCampaign).meta({ description: 'The campaigns that lead to it' }),
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'ListedFlow' })
@@ -132,6 +134,7 @@ export const Tried = z
 export type Tried = z.output<typeof Tried>
 
 const filters = {
+  tag_id: TagFilter,
   q: Search.meta({ description: 'Part of the name' }),
   status: FlowStatus.optional(),
 }
@@ -267,3 +270,6 @@ export const tryClickFlow = endpoint({
   reply: Tried,
   refuses: ['object_not_found', 'invalid_request'],
 })
+
+export const setClickFlowTags = tagsEndpoint('PUT /api/click-flows/:id/tags', 'click_flow', 'a click flow')
+export const setClickFlowNote = noteEndpoint('PUT /api/click-flows/:id/note', 'click_flow', 'a click flow')

@@ -12,6 +12,7 @@ import { createOnce } from '../../ground/create-once.ts'
 import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf, type Key, type Member } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -33,6 +34,8 @@ type Flow = {
   published_version: number | null
   is_draft_published: boolean
   draft_tag: string
+  tag_ids: string[]
+  note: string | null
   created_at: string
   updated_at: string
 }
@@ -58,12 +61,13 @@ export async function exportClickFlows(
 function listed(
   db: Kysely<Tables>,
   org_id: number,
-  { ids, q, status }: Wanted<Call<typeof api.listClickFlows>['query']>,
+  { ids, q, tag_id, status }: Wanted<Call<typeof api.listClickFlows>['query']>,
 ) {
   let rows = flows(db, org_id)
   if (ids !== undefined) rows = rows.where('f.id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q, 'f.name'))
   if (status !== undefined) rows = rows.where('f.status', '=', status)
+  if (tag_id !== undefined) rows = rows.where(hasTag(tag_id, 'f.tag_ids'))
   return rows.$castTo<Flow>()
 }
 
@@ -228,7 +232,17 @@ const flows = (db: Kysely<Tables>, org_id: number) =>
         .onRef('v.click_flow_id', '=', 'f.id')
         .onRef('v.version', '=', 'f.published_version'),
     )
-    .select(['f.id', 'f.name', 'f.graph', 'f.status', 'f.published_version', 'f.created_at', 'f.updated_at'])
+    .select([
+      'f.id',
+      'f.name',
+      'f.graph',
+      'f.status',
+      'f.published_version',
+      'f.tag_ids',
+      'f.note',
+      'f.created_at',
+      'f.updated_at',
+    ])
     .select(sql<boolean>`coalesce(v.graph = f.graph, false)`.as('is_draft_published'))
     .select(TAG.as('draft_tag'))
     .where('f.org_id', '=', org_id)
@@ -309,3 +323,6 @@ export async function restoreClickFlow(db: Kysely<Tables>, org_id: number, id: s
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setClickFlowTags = tagsDeed('click_flows')
+export const setClickFlowNote = noteDeed('click_flows')

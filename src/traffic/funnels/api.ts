@@ -4,6 +4,7 @@ import { DeletedFromTraffic } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { pickedFile } from '../../contract/list-files.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -34,6 +35,7 @@ export const Funnel = z
     landings: z.array(LandingShare.extend(MemberState)),
     offers: z.array(OfferShare.extend(MemberState)),
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Funnel' })
@@ -60,6 +62,7 @@ export const FunnelDraft = z.object({ name: Name(), landings: LandingShares.null
 const FunnelChanges = FunnelDraft.partial()
 
 const filters = {
+  tag_id: TagFilter,
   q: Search.meta({ description: 'Part of the name' }),
 }
 
@@ -122,3 +125,6 @@ export const deleteFunnel = endpoint({
   reply: DeletedFromTraffic,
   refuses: ['object_not_found', 'campaign_scope_forbidden'],
 })
+
+export const setFunnelTags = tagsEndpoint('PUT /api/funnels/:id/tags', 'funnel', 'a funnel')
+export const setFunnelNote = noteEndpoint('PUT /api/funnels/:id/note', 'funnel', 'a funnel')

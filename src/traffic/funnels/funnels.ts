@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { type Kysely, sql } from 'kysely'
+import type { Labels } from '../../contract/labels.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { newId } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -12,6 +13,7 @@ import { createOnce } from '../../ground/create-once.ts'
 import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -20,9 +22,9 @@ import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import * as api from './api.ts'
 
-const COLUMNS = ['id', 'name', 'landings', 'offers', 'created_at', 'updated_at'] as const
+const COLUMNS = ['id', 'name', 'landings', 'offers', 'tag_ids', 'note', 'created_at', 'updated_at'] as const
 
-type FunnelRow = {
+type FunnelRow = Labels & {
   id: string
   name: string
   landings: { landing_id: string; weight: number }[]
@@ -50,10 +52,11 @@ export async function exportFunnels(
   return await newestFirstFile(api.Funnel, rows, found => withStates(db, actor.org_id, found))
 }
 
-function listed(db: Kysely<Tables>, org_id: number, { ids, q }: Wanted<Call<typeof api.listFunnels>['query']>) {
+function listed(db: Kysely<Tables>, org_id: number, { ids, q, tag_id }: Wanted<Call<typeof api.listFunnels>['query']>) {
   let rows = live(db, org_id).select(COLUMNS)
   if (ids !== undefined) rows = rows.where('id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q))
+  if (tag_id !== undefined) rows = rows.where(hasTag(tag_id))
   return rows.$castTo<FunnelRow>()
 }
 
@@ -223,3 +226,6 @@ export async function restoreFunnel(db: Kysely<Tables>, org_id: number, id: stri
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setFunnelTags = tagsDeed('funnels')
+export const setFunnelNote = noteDeed('funnels')

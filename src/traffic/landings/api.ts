@@ -5,6 +5,7 @@ import { DeletedFromTraffic, OnFallback } from '../../contract/consequences.ts'
 import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { pickedFile } from '../../contract/list-files.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -20,6 +21,7 @@ export const Landing = z
     unknown_macros: UnknownMacros,
     status: LandingStatus,
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Landing' })
@@ -31,6 +33,7 @@ export const LandingDraft = z.object({ name: Name(), url: Address })
 export type LandingDraft = z.output<typeof LandingDraft>
 
 const filters = {
+  tag_id: TagFilter,
   q: Search.meta({ description: 'Part of the name' }),
   status: LandingStatus.optional(),
 }
@@ -112,3 +115,6 @@ export const deleteLanding = endpoint({
   reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })
+
+export const setLandingTags = tagsEndpoint('PUT /api/landings/:id/tags', 'landing', 'a landing')
+export const setLandingNote = noteEndpoint('PUT /api/landings/:id/note', 'landing', 'a landing')

@@ -12,6 +12,7 @@ import { createOnce } from '../../ground/create-once.ts'
 import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -20,7 +21,7 @@ import { announceChange } from '../campaigns/live.ts'
 import { campaignsOnFallback } from '../campaigns/on-fallback.ts'
 import * as api from './api.ts'
 
-const COLUMNS = ['id', 'name', 'url', 'status', 'created_at', 'updated_at'] as const
+const COLUMNS = ['id', 'name', 'url', 'status', 'tag_ids', 'note', 'created_at', 'updated_at'] as const
 
 /** Landings of the organization, newest first, including archived ones unless `status` says otherwise. */
 export async function listLandings(
@@ -43,12 +44,13 @@ export async function exportLandings(
 function listed(
   db: Kysely<Tables>,
   org_id: number,
-  { ids, q, status }: Wanted<Call<typeof api.listLandings>['query']>,
+  { ids, q, tag_id, status }: Wanted<Call<typeof api.listLandings>['query']>,
 ) {
   let rows = live(db, org_id).select(COLUMNS)
   if (ids !== undefined) rows = rows.where('id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
+  if (tag_id !== undefined) rows = rows.where(hasTag(tag_id))
   return rows.$castTo<LandingRow>()
 }
 
@@ -169,3 +171,6 @@ export async function restoreLanding(db: Kysely<Tables>, org_id: number, id: str
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setLandingTags = tagsDeed('landings')
+export const setLandingNote = noteDeed('landings')

@@ -7,6 +7,7 @@ import { endpoint, REPEATABLE } from '../../contract/endpoint.ts'
 import { EventType } from '../../contract/event-types.ts'
 import { Amount, Id, Instant, MAX_PAYOUT, Name, Page } from '../../contract/fields.ts'
 import { pickedFile } from '../../contract/list-files.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { Warnings } from '../../contract/warnings.ts'
 
@@ -39,6 +40,7 @@ export const Offer = z
     status: OfferStatus,
     campaigns: LeadingCampaigns,
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'Offer' })
@@ -64,6 +66,7 @@ export const OfferDraft = z.object({
 export type OfferDraft = z.output<typeof OfferDraft>
 
 const filters = {
+  tag_id: TagFilter,
   q: Search.meta({ description: 'Part of the name' }),
   status: OfferStatus.optional(),
 }
@@ -170,3 +173,6 @@ export const deleteOffer = endpoint({
   reply: DeletedFromTraffic,
   refuses: ['object_not_found'],
 })
+
+export const setOfferTags = tagsEndpoint('PUT /api/offers/:id/tags', 'offer', 'an offer')
+export const setOfferNote = noteEndpoint('PUT /api/offers/:id/note', 'offer', 'an offer')

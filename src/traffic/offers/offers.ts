@@ -15,6 +15,7 @@ import { createOnce } from '../../ground/create-once.ts'
 import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { readMoment } from '../../money/billing/balance.ts'
@@ -34,6 +35,8 @@ const COLUMNS = [
   'payout_currency',
   'payout_types',
   'status',
+  'tag_ids',
+  'note',
   'created_at',
   'updated_at',
 ] as const
@@ -56,11 +59,16 @@ export async function exportOffers(
   return await newestFirstFile(api.Offer, rows, found => withCampaigns(db, actor.org_id, found))
 }
 
-function listed(db: Kysely<Tables>, org_id: number, { ids, q, status }: Wanted<Call<typeof api.listOffers>['query']>) {
+function listed(
+  db: Kysely<Tables>,
+  org_id: number,
+  { ids, q, tag_id, status }: Wanted<Call<typeof api.listOffers>['query']>,
+) {
   let rows = live(db, org_id).select(COLUMNS)
   if (ids !== undefined) rows = rows.where('id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q))
   if (status !== undefined) rows = rows.where('status', '=', status)
+  if (tag_id !== undefined) rows = rows.where(hasTag(tag_id))
   return rows.$castTo<OfferRow>()
 }
 
@@ -279,3 +287,6 @@ export async function restoreOffer(db: Kysely<Tables>, org_id: number, id: strin
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setOfferTags = tagsDeed('offers')
+export const setOfferNote = noteDeed('offers')

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
 import { Done, FAITHFUL, Id, Instant, Name, Page } from '../../contract/fields.ts'
 import { pickedFile } from '../../contract/list-files.ts'
+import { LABELS, noteEndpoint, TagFilter, tagsEndpoint } from '../../contract/labels.ts'
 import { paging, Search } from '../../contract/paging.ts'
 import { SOURCE_FIELDS } from '../campaigns/api.ts'
 
@@ -94,6 +95,7 @@ export const TrafficSource = z
     }),
     campaigns: z.int().min(0).meta({ description: 'Campaigns that use it, including archived ones' }),
     created_at: Instant,
+    ...LABELS,
     updated_at: Instant,
   })
   .meta({ id: 'TrafficSource' })
@@ -134,6 +136,7 @@ const SourceTemplate = z
   .meta({ id: 'SourceTemplate' })
 
 const filters = {
+  tag_id: TagFilter,
   q: Search.meta({ description: 'Part of the name' }),
 }
 
@@ -198,3 +201,14 @@ export const deleteTrafficSource = endpoint({
   reply: Done,
   refuses: ['object_not_found', 'traffic_source_in_use'],
 })
+
+export const setTrafficSourceTags = tagsEndpoint(
+  'PUT /api/traffic-sources/:id/tags',
+  'traffic_source',
+  'a traffic source',
+)
+export const setTrafficSourceNote = noteEndpoint(
+  'PUT /api/traffic-sources/:id/note',
+  'traffic_source',
+  'a traffic source',
+)

@@ -14,6 +14,7 @@ import { isTaken } from '../../ground/db/faults.ts'
 import { newestFirstFile } from '../../ground/db/list-file.ts'
 import { nameHolds, newestFirst, picked, type Wanted } from '../../ground/db/lists.ts'
 import { undelete } from '../../ground/db/undelete.ts'
+import { hasTag, noteDeed, tagsDeed } from '../../ground/db/labels.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { betweenConversions, readMoment } from '../../money/billing/balance.ts'
@@ -28,6 +29,8 @@ const COLUMNS = [
   'parameters',
   'cost_unit',
   'cost_currency',
+  'tag_ids',
+  'note',
   'created_at',
   'updated_at',
 ] as const
@@ -53,10 +56,15 @@ export async function exportTrafficSources(
   return await newestFirstFile(api.TrafficSource, rows, found => found.map(describeSource))
 }
 
-function listed(db: Kysely<Tables>, org_id: number, { ids, q }: Wanted<Call<typeof api.listTrafficSources>['query']>) {
+function listed(
+  db: Kysely<Tables>,
+  org_id: number,
+  { ids, q, tag_id }: Wanted<Call<typeof api.listTrafficSources>['query']>,
+) {
   let rows = live(db, org_id).select(COLUMNS).select(campaignCount(org_id).as('campaigns'))
   if (ids !== undefined) rows = rows.where('id', 'in', ids)
   if (q) rows = rows.where(nameHolds(q))
+  if (tag_id !== undefined) rows = rows.where(hasTag(tag_id))
   return rows.$castTo<SourceRow>()
 }
 
@@ -238,3 +246,6 @@ export async function restoreTrafficSource(db: Kysely<Tables>, org_id: number, i
   await announceChange(db, org_id, id)
   return isRestored
 }
+
+export const setTrafficSourceTags = tagsDeed('traffic_sources')
+export const setTrafficSourceNote = noteDeed('traffic_sources')

@@ -56,7 +56,7 @@ export const BroadcastSearch = z.object({ state: z.enum(SEND_STATES).optional().
 const ListSearch = PagedSearch.extend({ q: text, ...CloneSearch.shape })
 export const BillingSearch = z.object({ kind: LedgerEntry.shape.kind.optional().catch(undefined), cursor: text })
 /** A list with figures of the chosen days. */
-export const FunnelsSearch = ListSearch.extend(FiguresSearch.shape)
+export const FunnelsSearch = ListSearch.extend({ ...FiguresSearch.shape, tag: text })
 export const OffersSearch = FunnelsSearch.extend({ status: OfferStatus.optional().catch(undefined) })
 export const LandingsSearch = FunnelsSearch.extend({ status: LandingStatus.optional().catch(undefined) })
 export const ClickFlowsSearch = FunnelsSearch.extend({ status: FlowStatus.optional().catch(undefined) })
@@ -127,6 +127,7 @@ export const RefusedSearch = z.object({
 export const CampaignsSearch = FiguresSearch.extend({
   q: text,
   status: z.enum(CAMPAIGN_STATUSES).optional().catch(undefined),
+  tag: text,
   cursor: text,
 })
 export const DomainsSearch = PagedSearch.extend({

@@ -2,6 +2,9 @@
 import type { ReactNode } from 'react'
 import { headOf } from '../../../contract/figures.ts'
 import { meansOf, useGoalWords } from './goals.ts'
+import { type ActsProps, WithActs } from '../many/act-bar.tsx'
+import { TagChoice } from '../many/tag-dots.tsx'
+import { SelectPage } from '../many/selection.tsx'
 import type { ListAddress } from '../ui/list.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../ui/table.tsx'
 import { type FigureLine, lineOf, orderBy, sorted } from './columns.ts'
@@ -19,11 +22,13 @@ type FiguresAddressSearch = FiguresSearch & {
   cursor?: string | undefined
   q?: string | undefined
   status?: string | undefined
+  tag?: string | undefined
 }
 
 /** Splits the address of a list with figures into the search for rows and the choice of figures. */
 export function useListFigures<S extends FiguresAddressSearch>(address: ListAddress<S>) {
   const { range, from, to, goal, pending, sort, ...sought } = address.search
+  const { tag, ...rest } = sought
   const today = useToday()
   const days = daysOf({ range, from, to }, today)
   // The rows do not change with the figures, so the page of the list stays.
@@ -32,7 +37,7 @@ export function useListFigures<S extends FiguresAddressSearch>(address: ListAddr
     days,
     /** Without the choice of figures, which selects no rows. */
     address: { ...address, search: sought },
-    query: { ...sought, limit: MOST },
+    query: { ...rest, tag_id: tag, limit: MOST },
     sorting: {
       goal: goal ?? ('own' as const),
       pending,
@@ -41,6 +46,7 @@ export function useListFigures<S extends FiguresAddressSearch>(address: ListAddr
     },
     controls: (
       <>
+        <TagChoice value={tag} onChange={chosen => address.narrow({ tag: chosen } as Partial<S>)} />
         <GoalChoice goal={goal} pending={pending} onChange={choose} />
         <DaysChoice search={{ range, from, to }} days={days} today={today} onChange={choose} />
       </>
@@ -68,14 +74,18 @@ type FiguredTableProps<T> = {
   isWhole: boolean
   /** The headings of the columns after the figures. */
   heads: readonly ReactNode[]
+  /** What can be done with several rows at once. */
+  many?: Many
   children: (row: T, figures: ReactNode) => ReactNode
 }
+
+type Many = Pick<ActsProps, 'endpoint' | 'what' | 'acts'> & { query: object }
 
 const SHOWN = ['revenue', 'clicks', 'cr', 'epc'] as const
 
 /** The table of a list: name, figures, then the cells that `children` adds. */
 export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<T>) {
-  const { caption, rows, figures, sorting, isWhole, heads, children } = props
+  const { caption, rows, figures, sorting, isWhole, heads, many, children } = props
   const { goal, pending, sort, onSort } = sorting
   const known = new Map(figures.rows.map(row => [row.key, counting(row, pending)]))
   const lines = rows.map(one => ({
@@ -84,11 +94,14 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
     isUnknown: !known.has(one.id) && figures.missing !== 'zero',
   }))
   const words = useGoalWords(goal)
-  return (
+  const table = (
     <Table caption={caption}>
       <thead>
         <tr>
-          <Head stay>Name</Head>
+          <Head stay>
+            <SelectPage />
+            Name
+          </Head>
           {SHOWN.map(id => {
             const { now, next } = orderBy(id, sort)
             return (
@@ -125,6 +138,14 @@ export function FiguredTable<T extends { id: string }>(props: FiguredTableProps<
         </tfoot>
       )}
     </Table>
+  )
+  if (many === undefined) return table
+  const { query, ...acts } = many
+  const filter = Object.fromEntries(Object.entries(query).filter(([name]) => name !== 'limit' && name !== 'cursor'))
+  return (
+    <WithActs {...acts} filter={filter} hasMore={!isWhole}>
+      {table}
+    </WithActs>
   )
 }
 

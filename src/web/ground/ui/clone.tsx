@@ -12,16 +12,6 @@ import { Dialog, DialogBody } from './dialog.tsx'
 import { MenuItem } from './menu.tsx'
 import { Loaded } from './page.tsx'
 
-/** The longest name allowed. */
-const LONGEST = 200
-
-/** The name of a copy. A long name is cut at its end. */
-export const nameOfCopy = (name: string): string =>
-  `Copy of ${name}`
-    .slice(0, LONGEST)
-    .replace(/[\uD800-\uDBFF]$/, '')
-    .trimEnd()
-
 type CloneItemProps = {
   id: string
   /** The endpoint that saves the copy. */

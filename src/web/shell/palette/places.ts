@@ -23,6 +23,7 @@ const PAGES: Partial<Record<Found['kind'], (id: string) => Place>> = {
   api_key: id => linkOptions({ to: '/settings/api-keys/$id', params: { id } }),
   click: id => linkOptions({ to: '/clicks/$id', params: { id } }),
   event: q => linkOptions({ to: '/conversions', search: { q } }),
+  tag: () => linkOptions({ to: '/settings/tags' }),
   member: () => linkOptions({ to: '/settings/team' }),
   invitation: () => linkOptions({ to: '/settings/team' }),
   postback: () => linkOptions({ to: '/postbacks', search: {} }),

@@ -19,6 +19,8 @@ import { counting, NO_CLICKS, sumOf, type Totals } from '../../ground/figures/me
 import type { Goal } from '../../ground/figures/search.ts'
 import { boundsOf, type Days } from '../../ground/figures/window.ts'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
+import { SelectBox, SelectPage } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { CopyButton, copyText } from '../../ground/ui/copy.tsx'
@@ -65,7 +67,10 @@ export function CampaignTable({ campaigns, days, goal, pending, order }: TablePr
       <Table caption="Campaigns">
         <thead>
           <tr>
-            <Head stay>Name</Head>
+            <Head stay>
+              <SelectPage />
+              Name
+            </Head>
             {isNarrow ? <FigureHeads columns={FIRST_COLUMNS} order={order} /> : <PlaceHeads />}
             <FigureHeads columns={isNarrow ? OTHER_COLUMNS : LIST_COLUMNS} order={order} />
             <ActionHead />
@@ -123,9 +128,11 @@ function CampaignLine({ campaign, isNarrow, ...line }: LineProps) {
   return (
     <Row className={campaign.status === 'active' ? '' : 'text-ink-faint'}>
       <RowHead stay className="max-w-30 truncate sm:max-w-52 2xl:max-w-60" title={campaign.name}>
+        <SelectBox id={campaign.id} name={campaign.name} />
         <Link to="/campaigns/$id" params={{ id: campaign.id }} className="underline-offset-2 hover:underline">
           {campaign.name}
         </Link>
+        <TagDots ids={campaign.tag_ids} />
         {campaign.status === 'archived' && (
           <span className="ml-2">
             <Badge>Archived</Badge>

@@ -3,6 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { Megaphone, Plus } from 'lucide-react'
 import { CAMPAIGN_STATUSES, createCampaign, exportCampaigns, listCampaigns } from '../../../traffic/campaigns/api.ts'
+import { changeCampaigns } from '../../../people/bulk/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask } from '../../ground/call.ts'
 import { useToday } from '../../ground/figures/now.ts'
@@ -10,6 +11,9 @@ import { daysOf } from '../../ground/figures/window.ts'
 import { DaysChoice, GoalChoice } from '../../ground/figures/window-controls.tsx'
 import { inWords } from '../../ground/rungs.ts'
 import { zoneNow } from '../../ground/zone.ts'
+import { WithActs } from '../../ground/many/act-bar.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
+import { TagChoice } from '../../ground/many/tag-dots.tsx'
 import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
@@ -20,6 +24,17 @@ import { CampaignTable } from './campaign-table.tsx'
 
 const route = getRouteApi('/inside/campaigns')
 
+const ACTS: readonly ActType[] = [
+  'pause',
+  'resume',
+  'archive',
+  'tag',
+  'untag',
+  'replace_offer',
+  'set_fallback',
+  'clone',
+]
+
 /** The API's largest page: sorting needs all campaigns on one page, and nearly every workspace has fewer. */
 const PAGE_SIZE = 200
 
@@ -27,13 +42,13 @@ export function CampaignsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
   const { role } = useActive()
-  const { q, status, cursor } = search
+  const { q, status, tag, cursor } = search
   const today = useToday()
   const days = daysOf(search, today)
   // The days and the goal choose figures, not campaigns.
-  const sought = { ...address, search: { q, status, cursor } }
+  const sought = { ...address, search: { q, status, tag, cursor } }
   const campaigns = useQuery({
-    ...ask(listCampaigns, { query: { q, status, cursor, limit: PAGE_SIZE } }),
+    ...ask(listCampaigns, { query: { q, status, tag_id: tag, cursor, limit: PAGE_SIZE } }),
     placeholderData: keepPreviousData,
   })
   const isWhole = cursor === undefined && campaigns.data?.next_cursor === null
@@ -64,9 +79,10 @@ export function CampaignsPage() {
           value={status}
           onChange={chosen => narrow({ status: chosen })}
         />
+        <TagChoice value={tag} onChange={chosen => narrow({ tag: chosen })} />
         <GoalChoice goal={search.goal} pending={search.pending} onChange={changes => narrow({ ...changes, cursor })} />
         <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
-        <SaveCsv endpoint={exportCampaigns} filter={{ q, status }} name="campaigns" />
+        <SaveCsv endpoint={exportCampaigns} filter={{ q, status, tag_id: tag }} name="campaigns" />
         {create}
       </PageHeader>
       <List
@@ -84,13 +100,21 @@ export function CampaignsPage() {
         }
       >
         {rows => (
-          <CampaignTable
-            campaigns={rows}
-            days={days}
-            goal={search.goal ?? 'own'}
-            pending={search.pending}
-            {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
-          />
+          <WithActs
+            endpoint={changeCampaigns}
+            what="campaigns"
+            acts={ACTS}
+            filter={{ q, status, tag_id: tag }}
+            hasMore={!isWhole}
+          >
+            <CampaignTable
+              campaigns={rows}
+              days={days}
+              goal={search.goal ?? 'own'}
+              pending={search.pending}
+              {...(isWhole ? { order: { sort: search.sort, onSort: sort => narrow({ sort }) } } : {})}
+            />
+          </WithActs>
         )}
       </List>
     </>

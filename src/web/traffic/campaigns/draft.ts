@@ -1,7 +1,7 @@
 /** The values of a campaign's form. */
 import type { z } from 'zod'
 import { type Campaign, type CampaignDraft, SOURCE_FIELDS } from '../../../traffic/campaigns/api.ts'
-import { nameOfCopy } from '../../ground/ui/clone.tsx'
+import { nameOfCopy } from '../../../contract/copies.ts'
 
 export type CampaignValues = z.input<typeof CampaignDraft>
 type CampaignRow = z.input<typeof Campaign>

@@ -5,7 +5,7 @@ import { RefreshCw } from 'lucide-react'
 import type { z } from 'zod'
 import { DIAGNOSES } from '../../../contract/diagnoses.ts'
 import type { Via } from '../../../contract/page-visits.ts'
-import { listArrivals, readTag } from '../../../intake/pages/api.ts'
+import { listArrivals, readPageTag } from '../../../intake/pages/api.ts'
 import { ask } from '../../ground/call.ts'
 import { exactMoment } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
@@ -30,7 +30,7 @@ const reasonOf = (reason: NonNullable<ArrivalRow['reason']>): string =>
   reason === 'site_not_listed' || reason === 'page_server_unknown' ? DIAGNOSES[reason].words : REASON_WORDS[reason]
 
 export function PagesSetting({ id }: { id: string }) {
-  const tag = useQuery(ask(readTag, { params: { id } }))
+  const tag = useQuery(ask(readPageTag, { params: { id } }))
   return (
     <Setting
       title="Pages"

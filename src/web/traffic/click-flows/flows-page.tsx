@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Waypoints } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { z } from 'zod'
+import { changeClickFlows } from '../../../people/bulk/api.ts'
 import {
   type ClickFlow,
   createClickFlow,
@@ -18,8 +19,12 @@ import {
 import { ask, call } from '../../ground/call.ts'
 import { day, NONE } from '../../ground/figures/figures.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
+import { SelectBox } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
-import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
+import { nameOfCopy } from '../../../contract/copies.ts'
+import { NewDialog } from '../../ground/ui/clone.tsx'
 import { useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { TextField } from '../../ground/ui/field.tsx'
@@ -35,6 +40,8 @@ type ListedFlowRow = z.input<typeof ListedFlow>
 
 const route = getRouteApi('/inside/click-flows')
 
+const ACTS: readonly ActType[] = ['pause', 'archive', 'tag', 'untag', 'resume', 'replace_offer', 'clone']
+
 export function FlowsPage() {
   const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const flows = useQuery({ ...ask(listClickFlows, { query }), placeholderData: keepPreviousData })
@@ -49,7 +56,7 @@ export function FlowsPage() {
           {controls}
           <SaveCsv
             endpoint={exportClickFlows}
-            filter={{ q: address.search.q, status: address.search.status }}
+            filter={{ q: address.search.q, status: address.search.status, tag_id: address.search.tag }}
             name="click-flows"
           />
         </>
@@ -80,6 +87,7 @@ export function FlowsPage() {
             sorting={sorting}
             isWhole={address.search.cursor === undefined && flows.data?.next_cursor === null}
             heads={HEADS}
+            many={{ endpoint: changeClickFlows, what: 'click flows', acts: ACTS, query }}
           >
             {(flow, cells) => <FlowLine key={flow.id} flow={flow} figures={cells} />}
           </FiguredTable>
@@ -102,9 +110,11 @@ function FlowLine({ flow, figures }: { flow: ListedFlowRow; figures: ReactNode }
   return (
     <Row className={flow.status === 'archived' ? 'text-ink-faint' : ''}>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={flow.name}>
+        <SelectBox id={flow.id} name={flow.name} />
         <Link to="/click-flows/$id" params={{ id: flow.id }} className="hover:text-accent hover:underline">
           {flow.name}
         </Link>
+        <TagDots ids={flow.tag_ids} />
       </RowHead>
       {figures}
       <Cell>

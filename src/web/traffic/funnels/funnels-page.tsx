@@ -4,12 +4,16 @@ import { getRouteApi } from '@tanstack/react-router'
 import { Funnel as FunnelIcon, Pencil } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
+import { changeFunnels } from '../../../people/bulk/api.ts'
 import { listCampaigns } from '../../../traffic/campaigns/api.ts'
 import { createFunnel, deleteFunnel, type Funnel, exportFunnels, listFunnels } from '../../../traffic/funnels/api.ts'
 import { ask, call } from '../../ground/call.ts'
 import { day, percent } from '../../ground/figures/figures.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
+import { SelectBox } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
 import { SaveCsv } from '../../ground/save-csv.tsx'
@@ -26,6 +30,8 @@ type FunnelRow = z.input<typeof Funnel>
 
 const route = getRouteApi('/inside/funnels')
 
+const ACTS: readonly ActType[] = ['tag', 'untag', 'replace_offer', 'clone']
+
 export function FunnelsPage() {
   const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const { search, narrow } = address
@@ -39,7 +45,7 @@ export function FunnelsPage() {
         <>
           <SearchField value={search.q} onSeek={q => narrow({ q })} />
           {controls}
-          <SaveCsv endpoint={exportFunnels} filter={{ q: search.q }} name="funnels" />
+          <SaveCsv endpoint={exportFunnels} filter={{ q: search.q, tag_id: search.tag }} name="funnels" />
         </>
       }
       query={funnels}
@@ -64,6 +70,7 @@ export function FunnelsPage() {
             sorting={sorting}
             isWhole={search.cursor === undefined && funnels.data?.next_cursor === null}
             heads={HEADS}
+            many={{ endpoint: changeFunnels, what: 'funnels', acts: ACTS, query }}
           >
             {(funnel, cells) => <FunnelLine key={funnel.id} funnel={funnel} figures={cells} />}
           </FiguredTable>
@@ -103,7 +110,9 @@ function FunnelLine({ funnel, figures }: { funnel: FunnelRow; figures: ReactNode
   return (
     <Row>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={funnel.name}>
+        <SelectBox id={funnel.id} name={funnel.name} />
         <OpenName onOpen={() => setEditing(true)}>{funnel.name}</OpenName>
+        <TagDots ids={funnel.tag_ids} />
       </RowHead>
       {figures}
       <Cell className="min-w-52 whitespace-normal!">

@@ -12,7 +12,8 @@ import {
   replaceLanding,
 } from '../../../traffic/landings/api.ts'
 import { call } from '../../ground/call.ts'
-import { NewDialog, nameOfCopy } from '../../ground/ui/clone.tsx'
+import { nameOfCopy } from '../../../contract/copies.ts'
+import { NewDialog } from '../../ground/ui/clone.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'

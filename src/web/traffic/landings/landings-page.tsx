@@ -5,6 +5,7 @@ import { AppWindow, Pencil } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { MOST_CLICKS_READ, readLandingFigures } from '../../../reading/figures/api.ts'
+import { changeLandings } from '../../../people/bulk/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createLanding,
@@ -21,6 +22,9 @@ import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/l
 import { daysOrBoundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
+import { SelectBox } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
@@ -37,6 +41,8 @@ type LandingRow = z.input<typeof Landing>
 
 const route = getRouteApi('/inside/landings')
 
+const ACTS: readonly ActType[] = ['archive', 'tag', 'untag', 'resume', 'clone']
+
 export function LandingsPage() {
   const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const landings = useQuery({ ...ask(listLandings, { query }), placeholderData: keepPreviousData })
@@ -52,7 +58,7 @@ export function LandingsPage() {
           {controls}
           <SaveCsv
             endpoint={exportLandings}
-            filter={{ q: address.search.q, status: address.search.status }}
+            filter={{ q: address.search.q, status: address.search.status, tag_id: address.search.tag }}
             name="landings"
           />
         </>
@@ -81,6 +87,7 @@ export function LandingsPage() {
             sorting={sorting}
             isWhole={address.search.cursor === undefined && landings.data?.next_cursor === null}
             heads={HEADS}
+            many={{ endpoint: changeLandings, what: 'landings', acts: ACTS, query }}
           >
             {(landing, cells) => <LandingLine key={landing.id} landing={landing} figures={cells} />}
           </FiguredTable>
@@ -111,7 +118,9 @@ function LandingLine({ landing, figures }: { landing: LandingRow; figures: React
   return (
     <Row className={landing.status === 'archived' ? 'text-ink-faint' : ''}>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={landing.name}>
+        <SelectBox id={landing.id} name={landing.name} />
         <OpenName onOpen={() => setEditing(true)}>{landing.name}</OpenName>
+        <TagDots ids={landing.tag_ids} />
       </RowHead>
       {figures}
       <Cell>

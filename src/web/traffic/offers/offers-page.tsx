@@ -5,6 +5,7 @@ import { Pencil, Tag } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { readReportAsMember } from '../../../reading/reports/api.ts'
+import { changeOffers } from '../../../people/bulk/api.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
   createOffer,
@@ -21,6 +22,9 @@ import { FiguredTable, NO_FIGURES, useListFigures } from '../../ground/figures/l
 import { boundsOf } from '../../ground/figures/window.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
+import { SelectBox } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
 import { useListAddress } from '../../ground/ui/list.tsx'
@@ -37,6 +41,8 @@ import { OfferDialog } from './offer-dialog.tsx'
 type OfferRow = z.input<typeof Offer>
 
 const route = getRouteApi('/inside/offers')
+
+const ACTS: readonly ActType[] = ['archive', 'tag', 'untag', 'resume', 'clone']
 
 export function OffersPage() {
   const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
@@ -56,7 +62,7 @@ export function OffersPage() {
           {controls}
           <SaveCsv
             endpoint={exportOffers}
-            filter={{ q: address.search.q, status: address.search.status }}
+            filter={{ q: address.search.q, status: address.search.status, tag_id: address.search.tag }}
             name="offers"
           />
         </>
@@ -80,6 +86,7 @@ export function OffersPage() {
             sorting={sorting}
             isWhole={address.search.cursor === undefined && offers.data?.next_cursor === null}
             heads={HEADS}
+            many={{ endpoint: changeOffers, what: 'offers', acts: ACTS, query }}
           >
             {(offer, cells) => <OfferLine key={offer.id} offer={offer} figures={cells} />}
           </FiguredTable>
@@ -110,7 +117,9 @@ function OfferLine({ offer, figures }: { offer: OfferRow; figures: ReactNode }) 
   return (
     <Row className={offer.status === 'archived' ? 'text-ink-faint' : ''}>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={offer.name}>
+        <SelectBox id={offer.id} name={offer.name} />
         <OpenName onOpen={() => setEditing(true)}>{offer.name}</OpenName>
+        <TagDots ids={offer.tag_ids} />
       </RowHead>
       {figures}
       <Cell numeric>{offer.payout === null ? NONE : payoutOf(offer.payout, offer.payout_currency)}</Cell>

@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { Signpost } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
+import { changeTrafficSources } from '../../../people/bulk/api.ts'
 import {
   createTrafficSource,
   deleteTrafficSource,
@@ -18,6 +19,9 @@ import { count, day, NONE, percent, ratio } from '../../ground/figures/figures.t
 import { readDestinationFigures, readSourceShares } from '../../../reading/figures/api.ts'
 import { FiguredTable, useListFigures } from '../../ground/figures/list-figures.tsx'
 import { useNow } from '../../ground/figures/now.ts'
+import type { ActType } from '../../ground/many/acts.ts'
+import { SelectBox } from '../../ground/many/selection.tsx'
+import { TagDots } from '../../ground/many/tag-dots.tsx'
 import { Dialog } from '../../ground/ui/dialog.tsx'
 import { noneIfBlank, useDraft } from '../../ground/ui/draft.ts'
 import { DraftForm } from '../../ground/ui/draft-form.tsx'
@@ -35,6 +39,8 @@ type SourceRow = z.input<typeof TrafficSource>
 
 const route = getRouteApi('/inside/sources')
 
+const ACTS: readonly ActType[] = ['tag', 'untag', 'clone']
+
 export function SourcesPage() {
   const { address, query, days, sorting, controls } = useListFigures(useListAddress(route.useSearch()))
   const sources = useQuery({ ...ask(listTrafficSources, { query }), placeholderData: keepPreviousData })
@@ -48,7 +54,11 @@ export function SourcesPage() {
         <>
           <SearchField value={address.search.q} onSeek={q => address.narrow({ q })} />
           {controls}
-          <SaveCsv endpoint={exportTrafficSources} filter={{ q: address.search.q }} name="sources" />
+          <SaveCsv
+            endpoint={exportTrafficSources}
+            filter={{ q: address.search.q, tag_id: address.search.tag }}
+            name="sources"
+          />
         </>
       }
       query={sources}
@@ -80,6 +90,7 @@ export function SourcesPage() {
             sorting={sorting}
             isWhole={address.search.cursor === undefined && sources.data?.next_cursor === null}
             heads={HEADS}
+            many={{ endpoint: changeTrafficSources, what: 'traffic sources', acts: ACTS, query }}
           >
             {(source, cells) => <SourceLine key={source.id} source={source} figures={cells} today={today(source.id)} />}
           </FiguredTable>
@@ -149,9 +160,11 @@ function SourceLine({ source, figures, today: { clicks, shares } }: SourceLinePr
   return (
     <Row>
       <RowHead stay className="max-w-36 truncate sm:max-w-60" title={name}>
+        <SelectBox id={source.id} name={name} />
         <Link to="/sources/$id" params={{ id }} className="text-accent hover:underline">
           {name}
         </Link>
+        <TagDots ids={source.tag_ids} />
       </RowHead>
       {figures}
       <Cell numeric faint={!clicks}>

@@ -1,0 +1,48 @@
+// Many rows of a list are chosen, changed by one act after a look at what it would do, and put back.
+import { expect, send, test } from './dashboard.ts'
+
+test('twelve campaigns are paused together by a range, and put back', async ({ page, owner }) => {
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  for (let at = 1; at <= 13; at += 1)
+    await send(owner, 'POST', '/api/campaigns', { name: `Range ${String(at).padStart(2, '0')}`, destination })
+  await page.goto('/campaigns?q=Range')
+  const box = (name: string) => page.getByRole('checkbox', { name: `Select ${name}` })
+  await box('Range 13').check()
+  await box('Range 02').click({ modifiers: ['Shift'] })
+  const bar = page.getByRole('toolbar', { name: 'Selected rows' })
+  await expect(bar).toContainText('12 selected')
+  await bar.getByRole('button', { name: 'Pause' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Pause: campaigns' })
+  await expect(dialog).toContainText('12 would change.')
+  await dialog.getByRole('button', { name: 'Pause (12)' }).click()
+  await expect(dialog).toContainText('12 changed.')
+  const paused = async () =>
+    ((await send(owner, 'GET', '/api/campaigns?q=Range&status=paused'))['data'] as unknown[]).length
+  expect(await paused()).toBe(12)
+  await dialog.getByRole('button', { name: 'Put it back' }).click()
+  await expect(dialog).toBeHidden()
+  await expect(bar).toBeHidden()
+  expect(await paused()).toBe(0)
+})
+
+test('a tag is created, put on offers, and the list shows only those', async ({ page, owner }) => {
+  for (const name of ['Tagged one', 'Tagged two', 'Plain'])
+    await send(owner, 'POST', '/api/offers', { name, url: 'https://o.example/' })
+  await page.goto('/settings/tags')
+  await page.getByRole('button', { name: 'New tag' }).first().click()
+  const form = page.getByRole('dialog', { name: 'New tag' })
+  await form.getByLabel('Name').fill('Finance')
+  await form.getByLabel('Color').selectOption('teal')
+  await form.getByRole('button', { name: 'Add tag' }).click()
+  await expect(page.getByRole('row', { name: /^Finance/ })).toBeVisible()
+  await page.goto('/offers')
+  for (const name of ['Tagged one', 'Tagged two']) await page.getByRole('checkbox', { name: `Select ${name}` }).check()
+  await page.getByRole('toolbar', { name: 'Selected rows' }).getByRole('button', { name: 'Add a tag' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a tag: offers' })
+  await dialog.getByLabel('Tag').selectOption('Finance')
+  await dialog.getByRole('button', { name: 'Add a tag (2)' }).click()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await page.getByLabel('Tag', { exact: true }).selectOption('Finance')
+  await expect(page.getByRole('row', { name: /Tagged one/ })).toContainText('Finance')
+  await expect(page.getByRole('row', { name: /Plain/ })).toBeHidden()
+})
