@@ -105,7 +105,8 @@ async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: 
   return callsFor(row, now?.fields ?? {})
 }
 
-const isArchivable = (kind: HistoryKind): boolean => ['campaign', 'offer', 'landing', 'click_flow'].includes(kind)
+const isArchivable = (kind: HistoryKind): boolean =>
+  ['campaign', 'offer', 'landing', 'click_flow', 'event'].includes(kind)
 
 /** The offer or the campaign of a deleted cap, as a reference. */
 function capObject({ fields }: StoredRow): ObjectFields {
