@@ -38,8 +38,8 @@ export async function actOn(context: ActContext, file: Compared, { lines }: Comp
     const planned = portion.map(one => ({ one, plan: planOf(file, one, clicks) }))
     data.push(
       ...(await Promise.all(
-        planned.map(({ one, plan }) =>
-          body.dry_run || plan.fate !== 'changes' ? plan : perform(context, file, one, plan),
+        planned.map(async ({ one, plan }) =>
+          body.dry_run || plan.fate !== 'changes' ? plan : await perform(context, file, one, plan),
         ),
       )),
     )

@@ -34,7 +34,7 @@ export function readTime(
   const quoted = `“${text.slice(0, 40)}”`
   if (/^\d{10}$|^\d{13}$/.test(text)) return momentAt(Number(text) * (text.length === 10 ? 1000 : 1))
   const iso = isoOf(text, order)
-  if (iso === 'unclear')
+  if (iso === UNCLEAR)
     return { error: `${quoted} can be read as two days: choose whether the month or the day comes first` }
   const plain = iso === undefined ? undefined : parseMoment(iso)
   if (iso === undefined || plain === undefined)
@@ -59,8 +59,11 @@ function inZone(zone: string, local: number): number {
   return both.find(moment => moment + ahead(moment) === local) ?? local - before
 }
 
-/** The text as ISO 8601. Undefined if it has no known form. */
-function isoOf(text: string, order: DateOrder | undefined): string | 'unclear' | undefined {
+/** In place of ISO 8601, for a date that can be read as two days. */
+const UNCLEAR = 'unclear'
+
+/** The text as ISO 8601, or `UNCLEAR`. Undefined if it has no known form. */
+function isoOf(text: string, order: DateOrder | undefined): string | undefined {
   const [, one = '', mark, two = '', year = '', clock] = SLASHED.exec(text) ?? []
   if (mark === undefined) {
     const [, date, time] = /^(\d{4}[-/.]\d\d[-/.]\d\d)(?:[ T]+(.+))?$/.exec(text) ?? []
@@ -71,7 +74,7 @@ function isoOf(text: string, order: DateOrder | undefined): string | 'unclear' |
     return rest === undefined ? undefined : `${day}T${rest}`
   }
   const chosen = mark === '.' ? 'day_first' : order
-  if (chosen === undefined) return 'unclear'
+  if (chosen === undefined) return UNCLEAR
   const [day, month] = chosen === 'day_first' ? [one, two] : [two, one]
   const date = `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
   if (clock === undefined || clock === '') return date

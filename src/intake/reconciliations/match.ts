@@ -42,11 +42,17 @@ const LAST_REVISION = `
   ) r on true`
 // Sluice's own events and reports of browsers that nobody has confirmed are nothing that a network pays.
 const COUNTS = `e.source <> 'service' and e.confirmed_at is distinct from 'infinity'`
+// Each key is looked up by itself, and `offset 0` keeps the planner from reading the whole table instead, however small it thinks it is.
 const READ = `
-  select ${COLUMNS} from events e${LAST_REVISION}
-  where e.org_id = $1 and ${COUNTS} and e.id in (
-    select id from events where org_id = $1 and nonce = any($2::text[])
-    union select id from events where org_id = $1 and click_id = any($3::uuid[]))`
+  select distinct on (e.id) ${COLUMNS}
+  from (
+    select n.* from unnest($2::text[]) as asked (nonce)
+    cross join lateral (select * from events where org_id = $1 and nonce = asked.nonce offset 0) n
+    union all
+    select c.* from unnest($3::uuid[]) as asked (click_id)
+    cross join lateral (select * from events where org_id = $1 and click_id = asked.click_id offset 0) c
+  ) e${LAST_REVISION}
+  where e.org_id = $1 and ${COUNTS}`
 const READ_ALIASES = 'select id, click_id from click_aliases where org_id = $1 and id = any($2::uuid[])'
 const READ_OWN = `
   select ${COLUMNS} from events e${LAST_REVISION}

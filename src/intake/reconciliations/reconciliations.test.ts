@@ -30,7 +30,7 @@ async function workspace(changes: object = {}) {
     assert.equal((await house.call('GET', `${path}?${sent}`)).body.trim(), 'OK')
   }
   const send = (text: string | Buffer, query: Record<string, string> = {}, as: SignedIn = owner) =>
-    house.call('POST', `/api/networks/${id}/reconciliations?${new URLSearchParams(query)}`, {
+    house.call('POST', `/api/networks/${id}/reconciliations?${new URLSearchParams(query).toString()}`, {
       cookie: as.cookie,
       payload: text,
       headers: { 'content-type': 'text/csv' },

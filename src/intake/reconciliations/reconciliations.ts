@@ -5,8 +5,7 @@
 import { Readable } from 'node:stream'
 import { sql } from 'kysely'
 import type { Call } from '../../contract/endpoint.ts'
-import { textCell } from '../../contract/csv.ts'
-import { newId, toUuid, toWireId } from '../../contract/ids.ts'
+import { newId } from '../../contract/ids.ts'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -20,9 +19,10 @@ import { mapsOf } from '../networks/networks.ts'
 import { actOn } from './act.ts'
 import type * as api from './api.ts'
 import { COLUMNS } from './api.ts'
-import { type Compared, compareLines, type Comparison, rowOfLine, rowOfMissing, shiftOf } from './compare.ts'
+import { type Compared, compareLines, type Comparison, shiftOf } from './compare.ts'
 import { readNetworkFile } from './read-file.ts'
 import { readLines } from './read-lines.ts'
+import { csvLines, pageOfRows, rowsOf } from './rows.ts'
 import { insertLines, readFile, readStoredLines, type StoredFile } from './store.ts'
 
 type Caller = Ground & { readonly actor: { readonly org_id: number } }
@@ -67,101 +67,106 @@ function warningsOf(minutes: number): Warning[] {
   return [{ code: 'zone_shifted', field: 'time_zone', message }]
 }
 
+/** Compares a file and stores it. Refuses `object_not_found` for the network, and `reconcile_file_unreadable`. */
+export async function reconcileFile(
+  context: Context<typeof api.reconcileFile>,
+  { params, query, body }: Call<typeof api.reconcileFile>,
+) {
+  const { db, database, config, actor } = context
+  const { org_id } = actor
+  const { network_id, network } = await livingMaps(context, params.id)
+  const layout = await readNetworkFile(body, query.columns ?? {})
+  const read = await readLines(layout, network, query)
+  if (read.lines.some(({ currency, amount }) => amount !== null && currency !== USD))
+    await wantRates({ pool: database.reads, config })
+  const place = { org_id, network_id }
+  const shift_minutes = query.time_zone === undefined ? await shiftOf(context, place, read.lines, read.timed) : 0
+  const unshifted = (ms: number | null) => (ms === null ? null : ms - shift_minutes * MINUTE_MS)
+  const lines = read.lines.map(line => ({ ...line, at: unshifted(line.at) }))
+  const bounds = { from: unshifted(read.from), to: unshifted(read.to) }
+  const comparison = await compareLines(context, { ...place, network, ...bounds }, lines)
+  const stored: StoredFile = {
+    id: newId(),
+    network_id,
+    created_at: new Date().toISOString(),
+    titles: [...layout.titles],
+    columns: Object.fromEntries(
+      COLUMNS.map(column => [column, layout.titles[layout.indexes[column]] ?? null]),
+    ) as StoredFile['columns'],
+    currency: read.currency,
+    time_zone: query.time_zone ?? 'UTC',
+    shift_minutes,
+    from_at: bounds.from === null ? null : new Date(bounds.from).toISOString(),
+    to_at: bounds.to === null ? null : new Date(bounds.to).toISOString(),
+    lines: lines.length,
+  }
+  await db.transaction().execute(async trx => {
+    const json = {
+      titles: stored.titles,
+      columns: stored.columns,
+      heaps: comparison.heaps,
+      totals: comparison.totals,
+    }
+    const texts = Object.fromEntries(Object.entries(json).map(([name, value]) => [name, JSON.stringify(value)]))
+    await trx
+      .insertInto('reconciliations')
+      .values({ ...stored, ...(texts as Record<keyof typeof json, string>), org_id })
+      .execute()
+    await insertLines(trx, org_id, stored.id, lines)
+  })
+  return shown(stored, comparison)
+}
+
+/** The compared files of a network. Refuses `object_not_found`. */
+export async function listReconciliations(
+  context: Context<typeof api.listReconciliations>,
+  { params, query }: Call<typeof api.listReconciliations>,
+) {
+  const { network_id } = await livingMaps(context, params.id)
+  const rows = context.db
+    .selectFrom('reconciliations')
+    .select(['id', 'network_id', 'created_at', 'titles', 'columns', 'currency', 'time_zone', 'shift_minutes'])
+    .select(['from_at as from', 'to_at as to', 'lines', 'heaps', 'totals'])
+    .where('org_id', '=', context.actor.org_id)
+    .where('network_id', '=', network_id)
+  return await newestFirst(rows.$castTo<Omit<ReturnType<typeof shown>, 'warnings'>>(), query)
+}
+
+/** A file, compared with what is recorded now. Refuses `object_not_found`. */
+export async function readReconciliation(
+  context: Context<typeof api.readReconciliation>,
+  { params }: Call<typeof api.readReconciliation>,
+) {
+  const { stored, comparison } = await compareNow(context, params.id)
+  return shown(stored, comparison)
+}
+
+/** A page of its rows. Refuses `object_not_found`, and `invalid_cursor` for a cursor that no page had. */
+export async function listReconciledLines(
+  context: Context<typeof api.listReconciledLines>,
+  { params, query }: Call<typeof api.listReconciledLines>,
+) {
+  const { comparison } = await compareNow(context, params.id)
+  return pageOfRows(rowsOf(comparison, query.heap), query)
+}
+
+/** The rows as a file. Refuses `object_not_found`. */
+export async function exportReconciledLines(
+  context: Context<typeof api.exportReconciledLines>,
+  { params, query }: Call<typeof api.exportReconciledLines>,
+) {
+  const { comparison } = await compareNow(context, params.id)
+  return Readable.from(csvLines(rowsOf(comparison, query.heap)))
+}
+
 /** The deeds of the room, on the queue that the process runs. */
 export function reconciliationDeeds(conversions: Pick<Conversions, 'record' | 'revise'>) {
   return {
-    /** Refuses `object_not_found` for the network, and `reconcile_file_unreadable`. */
-    async reconcileFile(
-      context: Context<typeof api.reconcileFile>,
-      { params, query, body }: Call<typeof api.reconcileFile>,
-    ) {
-      const { db, database, config, actor } = context
-      const { org_id } = actor
-      const { network_id, network } = await livingMaps(context, params.id)
-      const layout = await readNetworkFile(body, query.columns ?? {})
-      const read = await readLines(layout, network, query)
-      if (read.lines.some(({ currency, amount }) => amount !== null && currency !== USD))
-        await wantRates({ pool: database.reads, config })
-      const place = { org_id, network_id }
-      const shift_minutes = query.time_zone === undefined ? await shiftOf(context, place, read.lines, read.timed) : 0
-      const unshifted = (ms: number | null) => (ms === null ? null : ms - shift_minutes * MINUTE_MS)
-      const lines = read.lines.map(line => ({ ...line, at: unshifted(line.at) }))
-      const bounds = { from: unshifted(read.from), to: unshifted(read.to) }
-      const comparison = await compareLines(context, { ...place, network, ...bounds }, lines)
-      const stored: StoredFile = {
-        id: newId(),
-        network_id,
-        created_at: new Date().toISOString(),
-        titles: [...layout.titles],
-        columns: Object.fromEntries(
-          COLUMNS.map(column => [column, layout.titles[layout.indexes[column]] ?? null]),
-        ) as StoredFile['columns'],
-        currency: read.currency,
-        time_zone: query.time_zone ?? 'UTC',
-        shift_minutes,
-        from_at: bounds.from === null ? null : new Date(bounds.from).toISOString(),
-        to_at: bounds.to === null ? null : new Date(bounds.to).toISOString(),
-        lines: lines.length,
-      }
-      await db.transaction().execute(async trx => {
-        const json = {
-          titles: stored.titles,
-          columns: stored.columns,
-          heaps: comparison.heaps,
-          totals: comparison.totals,
-        }
-        const texts = Object.fromEntries(Object.entries(json).map(([name, value]) => [name, JSON.stringify(value)]))
-        await trx
-          .insertInto('reconciliations')
-          .values({ ...stored, ...(texts as Record<keyof typeof json, string>), org_id })
-          .execute()
-        await insertLines(trx, org_id, stored.id, lines)
-      })
-      return shown(stored, comparison)
-    },
-
-    async listReconciliations(
-      context: Context<typeof api.listReconciliations>,
-      { params, query }: Call<typeof api.listReconciliations>,
-    ) {
-      const { network_id } = await livingMaps(context, params.id)
-      const rows = context.db
-        .selectFrom('reconciliations')
-        .select(['id', 'network_id', 'created_at', 'titles', 'columns', 'currency', 'time_zone', 'shift_minutes'])
-        .select(['from_at as from', 'to_at as to', 'lines', 'heaps', 'totals'])
-        .where('org_id', '=', context.actor.org_id)
-        .where('network_id', '=', network_id)
-      return await newestFirst(rows.$castTo<Omit<ReturnType<typeof shown>, 'warnings'>>(), query)
-    },
-
-    async readReconciliation(
-      context: Context<typeof api.readReconciliation>,
-      { params }: Call<typeof api.readReconciliation>,
-    ) {
-      const { stored, comparison } = await compareNow(context, params.id)
-      return shown(stored, comparison)
-    },
-
-    /** Refuses `invalid_cursor` for a cursor that no page had. */
-    async listReconciledLines(
-      context: Context<typeof api.listReconciledLines>,
-      { params, query }: Call<typeof api.listReconciledLines>,
-    ) {
-      const { comparison } = await compareNow(context, params.id)
-      const after = query.cursor === undefined ? undefined : placeOf(query.cursor)
-      const wanted = rowsOf(comparison, query.heap).filter(row => after === undefined || isBehind(row, after))
-      const data = wanted.slice(0, query.limit)
-      const last = wanted.length > data.length ? data.at(-1) : undefined
-      return { data, next_cursor: last === undefined ? null : cursorOf(last) }
-    },
-
-    async exportReconciledLines(
-      context: Context<typeof api.exportReconciledLines>,
-      { params, query }: Call<typeof api.exportReconciledLines>,
-    ) {
-      const { comparison } = await compareNow(context, params.id)
-      return Readable.from(csvLines(rowsOf(comparison, query.heap)))
-    },
+    reconcileFile,
+    listReconciliations,
+    readReconciliation,
+    listReconciledLines,
+    exportReconciledLines,
 
     /** The result of each line, like that of a bulk call. Refuses `object_not_found`. */
     async actOnReconciliation(
@@ -179,80 +184,4 @@ export function reconciliationDeeds(conversions: Pick<Conversions, 'record' | 'r
       return result
     },
   }
-}
-
-function rowsOf({ lines, missing_there }: Comparison, heap: api.Heap | undefined): api.ReconciledLine[] {
-  const ofFile = heap === 'missing_there' ? [] : lines.filter(one => heap === undefined || one.heap === heap)
-  const missing = heap === undefined || heap === 'missing_there' ? missing_there : []
-  return [...ofFile.map(rowOfLine), ...missing.map(rowOfMissing)]
-}
-
-type Place = { readonly line: number } | { readonly at: string; readonly event_id: string }
-
-/** The place of a row: its line, or the time and id of the conversion. Conversions follow the lines. */
-const cursorOf = ({ line, here, event_id }: api.ReconciledLine): string =>
-  line === null ? `${here?.at ?? ''}_${toWireId(event_id ?? '')}` : String(line)
-
-function placeOf(cursor: string): Place {
-  if (/^\d{1,9}$/.test(cursor)) return { line: Number(cursor) }
-  const [at = '', id = '', ...others] = cursor.split('_')
-  const event_id = toUuid(id)
-  if (event_id === undefined || others.length > 0 || Number.isNaN(Date.parse(at))) return refuse('invalid_cursor')
-  return { at, event_id }
-}
-
-function isBehind({ line, here, event_id }: api.ReconciledLine, place: Place): boolean {
-  if ('line' in place) return line === null || line > place.line
-  if (line !== null) return false
-  const at = here?.at ?? ''
-  return at > place.at || (at === place.at && (event_id ?? '') > place.event_id)
-}
-
-const CELLS = [
-  'line',
-  'heap',
-  'repeats_line',
-  'matched_by',
-  'click_id',
-  'transaction_id',
-  'event_id',
-  'here_amount',
-  'here_status',
-  'here_at',
-  'there_amount',
-  'there_currency',
-  'there_amount_usd',
-  'there_status',
-  'there_at',
-  'error',
-]
-
-function* csvText(rows: readonly api.ReconciledLine[]): Iterable<string> {
-  yield `${CELLS.join(',')}\r\n`
-  for (const { here, there, event_id, ...row } of rows) {
-    const cells = [
-      row.line,
-      row.heap,
-      row.repeats_line,
-      row.matched_by,
-      row.click_id,
-      row.transaction_id,
-      event_id === null ? null : toWireId(event_id),
-      ...[here?.amount, here?.status, here?.at],
-      ...[there?.amount, there?.currency, there?.amount_usd, there?.status, there?.at],
-      row.error,
-    ]
-    yield `${cells.map(cell => (typeof cell === 'string' ? textCell(cell) : (cell ?? ''))).join(',')}\r\n`
-  }
-}
-
-async function* csvLines(rows: readonly api.ReconciledLine[]): AsyncIterable<string> {
-  let text = ''
-  for (const line of csvText(rows)) {
-    text += line
-    if (text.length < 65_536) continue
-    yield text
-    text = ''
-  }
-  yield text
 }
