@@ -187,7 +187,7 @@ export const exportReconciledLines = endpoint({
 
 const ActField = z.object({ name: z.string(), before: z.json(), after: z.json() })
 
-const ActedLine = z
+export const ActedLine = z
   .object({
     line: Count,
     id: Id.nullable().meta({ description: 'The conversion; null before it is recorded' }),
