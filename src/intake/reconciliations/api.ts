@@ -182,6 +182,7 @@ export const exportReconciledLines = endpoint({
   summary: 'Save the lines of a heap as a CSV file',
   query: z.object({ heap: Heap.optional() }),
   file: 'text/csv',
+  status: 200,
   refuses: ['object_not_found'],
 })
 

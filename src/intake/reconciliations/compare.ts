@@ -13,12 +13,12 @@ import { countedAmount } from '../events/judge.ts'
 import type { NetworkMaps } from '../networks/read-call.ts'
 import { HEAPS, type Heap, type ReconciledLine } from './api.ts'
 import { type Candidate, type Match, ownConversions, readMatches } from './match.ts'
-import type { FileLine } from './read-lines.ts'
+import type { NetworkLine } from './read-lines.ts'
 import type { Database } from '../../ground/db/connect.ts'
 
 /** A line with its heap. `amount_usd` is null without an amount or a rate. `rate` is that of its day, which a new conversion is booked by. */
 export type ComparedLine = {
-  readonly line: FileLine
+  readonly line: NetworkLine
   readonly heap: Heap
   readonly match: Match
   readonly amount_usd: string | null
@@ -51,7 +51,7 @@ const PORTION = 2000
 const TOLERANCE = '0.005'
 
 /** Compares all lines with the conversions recorded now. */
-export async function compareLines(tools: Tools, file: Compared, lines: readonly FileLine[]): Promise<Comparison> {
+export async function compareLines(tools: Tools, file: Compared, lines: readonly NetworkLine[]): Promise<Comparison> {
   const compared: ComparedLine[] = []
   for (let from = 0; from < lines.length; from += PORTION) {
     compared.push(...(await comparePortion(tools, file, lines.slice(from, from + PORTION))))
@@ -74,7 +74,7 @@ export async function compareLines(tools: Tools, file: Compared, lines: readonly
 const worthOf = ({ line, amount_usd, heap }: ComparedLine): bigint =>
   heap === 'wrong' || line.repeats_line !== null || line.status !== 'approved' ? 0n : toMillionths(amount_usd ?? '0')
 
-async function comparePortion({ database, config }: Tools, file: Compared, lines: readonly FileLine[]) {
+async function comparePortion({ database, config }: Tools, file: Compared, lines: readonly NetworkLine[]) {
   const { org_id } = file
   const pool = database.reads
   const matches = await readMatches({ pool, ...file }, lines)
@@ -105,10 +105,10 @@ const eventOf = (match: Match): Candidate | undefined =>
   match !== undefined && 'event' in match ? match.event : undefined
 
 /** The UTC day of a line; without a time, today. */
-export const dayOfLine = ({ at }: FileLine): string => dayOf(at ?? Date.now())
+const dayOfLine = ({ at }: NetworkLine): string => dayOf(at ?? Date.now())
 
 /** Whether the network reports the type of the line before it pays it. */
-export const isUnpaid = ({ type, is_named, status }: FileLine, { unpaid_types }: NetworkMaps): boolean =>
+export const isUnpaid = ({ type, is_named, status }: NetworkLine, { unpaid_types }: NetworkMaps): boolean =>
   is_named && type !== null && status === 'approved' && unpaid_types.includes(type)
 
 function heapOf({ line, match, amount_usd, usd_per_unit, error }: Omit<ComparedLine, 'heap'>): Heap {
@@ -233,7 +233,7 @@ const JITTER_MS = 60_000
 export async function shiftOf(
   { database }: Tools,
   file: Pick<Compared, 'org_id' | 'network_id'>,
-  lines: readonly FileLine[],
+  lines: readonly NetworkLine[],
   timed: ReadonlySet<number>,
 ): Promise<number> {
   let shift: number | undefined

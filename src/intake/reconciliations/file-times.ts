@@ -12,7 +12,7 @@ const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?\s*(am|pm)?$/i
 const ZONED = /(?:[Zz]|[+-]\d\d:?\d\d)$/
 
 /** Whether the month or the day comes first, told by the dates that can be read in one way only. Undefined if none tells it, or they disagree. */
-export function orderOf(texts: readonly string[]): DateOrder | undefined {
+export function dateOrderOf(texts: readonly string[]): DateOrder | undefined {
   const found = new Set<DateOrder>()
   for (const text of texts) {
     const [, one, mark, two] = SLASHED.exec(text) ?? []

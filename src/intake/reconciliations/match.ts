@@ -10,7 +10,7 @@ import { toMillionths } from '../../money/billing/money.ts'
 import { singleEvent, standingAsRecorded } from '../events/judge.ts'
 import type { EventStanding } from '../events/organization-state.ts'
 import type { ReconciledLine } from './api.ts'
-import type { FileLine } from './read-lines.ts'
+import type { NetworkLine } from './read-lines.ts'
 
 /** A recorded conversion with its standing. `at` in Unix ms. `isOwn`: the network reported it. */
 export type Candidate = {
@@ -29,7 +29,7 @@ export type Match =
   | { readonly several: readonly Candidate[] }
   | undefined
 
-type Names = Pick<FileLine, 'click_id' | 'transaction_id' | 'type' | 'is_named'>
+type Names = Pick<NetworkLine, 'click_id' | 'transaction_id' | 'type' | 'is_named'>
 
 /** The nonce of a conversion that is recorded from a line without a transaction id. */
 export const ownNonceOf = (click_id: string): string => `reconcile-${toWireId(click_id)}`

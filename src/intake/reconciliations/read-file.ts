@@ -172,6 +172,6 @@ export function currencyInTitle({ titles, indexes }: FileLayout): string | undef
 }
 
 /** Refuses the whole file. */
-export function unreadable(why: string): never {
+function unreadable(why: string): never {
   return refuse('reconcile_file_unreadable', { error: `the file cannot be read: ${why}` })
 }

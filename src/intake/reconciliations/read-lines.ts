@@ -11,11 +11,11 @@ import { Ignored, meaningOf } from '../networks/meaning.ts'
 import type { NetworkMaps } from '../networks/read-call.ts'
 import { Diagnosed } from '../refused-events/diagnosis.ts'
 import type { Column } from './api.ts'
-import { type DateOrder, type FileTime, orderOf, readTime } from './file-times.ts'
+import { type DateOrder, type FileTime, dateOrderOf, readTime } from './file-times.ts'
 import { currencyInTitle, type FileLayout, type FileRecord, normalized } from './read-file.ts'
 
 /** A line. `at` in Unix ms. With an error it only says which conversion it names. */
-export type FileLine = {
+export type NetworkLine = {
   readonly line: number
   readonly click_id: string | null
   /** The click id as the file has it, if it is none of Sluice. */
@@ -32,8 +32,8 @@ export type FileLine = {
   readonly repeats_line: number | null
   readonly error: string | null
 }
-export type ReadFile = {
-  readonly lines: FileLine[]
+type ReadFile = {
+  readonly lines: NetworkLine[]
   readonly currency: string | null
   /** The moments of the lines that have a time of day, by line. */
   readonly timed: ReadonlySet<number>
@@ -59,11 +59,11 @@ export async function readLines(
   const usual = network.currency === FROM_CALL ? null : network.currency
   const currency = currencyInTitle(layout) ?? wanted ?? usual
   const notation = notationOf(records.map(record => cell(record, 'amount')))
-  const order = date_order ?? orderOf(records.map(record => cell(record, 'at')))
+  const order = date_order ?? dateOrderOf(records.map(record => cell(record, 'at')))
   const statusOf = statusReader(layout, network)
   const seen = new Map<string, number>()
   const timed = new Set<number>()
-  const lines: FileLine[] = []
+  const lines: NetworkLine[] = []
   let [from, to] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const [index, record] of records.entries()) {
     if (index % PORTION === PORTION - 1) await nextTurn()
@@ -114,7 +114,7 @@ function currencyFault(code: string | null, amount: { amount: string | null } | 
     : null
 }
 
-type Named = Pick<FileLine, 'click_id' | 'click_text' | 'transaction_id'>
+type Named = Pick<NetworkLine, 'click_id' | 'click_text' | 'transaction_id'>
 
 function namesOf(click: string, transaction: string): Named | (Named & { error: string }) {
   const click_id = toUuid(click) ?? null
@@ -148,7 +148,7 @@ function faultOf({ cells }: FileRecord, { titles }: FileLayout, read: readonly (
   return faults.length === 0 ? null : faults.join('; ')
 }
 
-type LineStatus = Pick<FileLine, 'status' | 'type' | 'is_named'>
+type LineStatus = Pick<NetworkLine, 'status' | 'type' | 'is_named'>
 
 /** Words for a status that count where the map of the network does not have them. */
 const WORDS: Readonly<Record<string, EventStatus>> = {

@@ -68,7 +68,7 @@ function warningsOf(minutes: number): Warning[] {
 }
 
 /** Compares a file and stores it. Refuses `object_not_found` for the network, and `reconcile_file_unreadable`. */
-export async function reconcileFile(
+async function reconcileFile(
   context: Context<typeof api.reconcileFile>,
   { params, query, body }: Call<typeof api.reconcileFile>,
 ) {
@@ -118,7 +118,7 @@ export async function reconcileFile(
 }
 
 /** The compared files of a network. Refuses `object_not_found`. */
-export async function listReconciliations(
+async function listReconciliations(
   context: Context<typeof api.listReconciliations>,
   { params, query }: Call<typeof api.listReconciliations>,
 ) {
@@ -133,7 +133,7 @@ export async function listReconciliations(
 }
 
 /** A file, compared with what is recorded now. Refuses `object_not_found`. */
-export async function readReconciliation(
+async function readReconciliation(
   context: Context<typeof api.readReconciliation>,
   { params }: Call<typeof api.readReconciliation>,
 ) {
@@ -142,7 +142,7 @@ export async function readReconciliation(
 }
 
 /** A page of its rows. Refuses `object_not_found`, and `invalid_cursor` for a cursor that no page had. */
-export async function listReconciledLines(
+async function listReconciledLines(
   context: Context<typeof api.listReconciledLines>,
   { params, query }: Call<typeof api.listReconciledLines>,
 ) {
@@ -151,7 +151,7 @@ export async function listReconciledLines(
 }
 
 /** The rows as a file. Refuses `object_not_found`. */
-export async function exportReconciledLines(
+async function exportReconciledLines(
   context: Context<typeof api.exportReconciledLines>,
   { params, query }: Call<typeof api.exportReconciledLines>,
 ) {

@@ -5,7 +5,7 @@ import type { EventType } from '../../contract/event-types.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
 import type { EventStatus } from '../../contract/revisions.ts'
 import type { Column } from './api.ts'
-import type { FileLine } from './read-lines.ts'
+import type { NetworkLine } from './read-lines.ts'
 
 /** A stored file. */
 export type StoredFile = {
@@ -32,7 +32,7 @@ export async function insertLines(
   trx: Transaction<Tables>,
   org_id: number,
   reconciliation_id: string,
-  lines: readonly FileLine[],
+  lines: readonly NetworkLine[],
 ): Promise<void> {
   for (let from = 0; from < lines.length; from += PORTION) {
     const rows = lines.slice(from, from + PORTION).map(({ at, ...line }) => ({ ...line, at: isoOf(at) }))
@@ -59,15 +59,15 @@ export async function readFile(db: Kysely<Tables>, org_id: number, id: string): 
     .executeTakeFirst()
 }
 
-type StoredLine = Omit<FileLine, 'at' | 'status' | 'type'> & {
+type StoredLine = Omit<NetworkLine, 'at' | 'status' | 'type'> & {
   at: string | null
   status: EventStatus
   type: EventType | null
 }
 
 /** All lines of a file, in its order. */
-export async function readStoredLines(db: Kysely<Tables>, org_id: number, id: string): Promise<FileLine[]> {
-  const lines: FileLine[] = []
+export async function readStoredLines(db: Kysely<Tables>, org_id: number, id: string): Promise<NetworkLine[]> {
+  const lines: NetworkLine[] = []
   for (;;) {
     const rows = await db
       .selectFrom('reconciliation_lines')

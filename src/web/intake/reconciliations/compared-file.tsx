@@ -76,7 +76,7 @@ function HeapTabs({ file }: { file: z.input<typeof Reconciliation> }) {
   const navigate = useNavigate()
   const heap = useHeap(file)
   return (
-    <div role="group" aria-label="Heaps" className="mb-5 grid grid-cols-2 gap-2 sm:grid-cols-4 lg:grid-cols-7">
+    <fieldset aria-label="Heaps" className="mb-5 grid grid-cols-2 gap-2 sm:grid-cols-4 lg:grid-cols-7">
       {HEAPS.map(one => (
         <button
           key={one}
@@ -100,7 +100,7 @@ function HeapTabs({ file }: { file: z.input<typeof Reconciliation> }) {
           <span className="text-ink-soft">{HEAP_WORDS[one].name}</span>
         </button>
       ))}
-    </div>
+    </fieldset>
   )
 }
 
@@ -230,9 +230,7 @@ function ActedNote({ acted, onPutBack }: { acted: Acted; onPutBack: () => void }
     },
   })
   const refused =
-    acted.refused === 0
-      ? ''
-      : ` ${count(acted.refused)} ${acted.refused === 1 ? 'line was' : 'lines were'} refused.`
+    acted.refused === 0 ? '' : ` ${count(acted.refused)} ${acted.refused === 1 ? 'line was' : 'lines were'} refused.`
   return (
     <div className="mb-5" aria-live="polite">
       <Note>

@@ -161,7 +161,7 @@ function Outcome({ row }: { row: ActedRow }) {
     )
   if (row.fate === 'same') return <Badge>Same</Badge>
   const valueOf = (name: string, value: unknown) =>
-    value === null ? '' : name === 'amount' ? `$${exactMoney(String(value))}` : String(value)
+    typeof value !== 'string' ? '' : name === 'amount' ? `$${exactMoney(value)}` : value
   const fields = row.fields.map(({ name, before, after }) =>
     before === null ? valueOf(name, after) : `${valueOf(name, before)} → ${valueOf(name, after)}`,
   )

@@ -5,7 +5,7 @@ import { FileUp } from 'lucide-react'
 import { type ChangeEvent, useState } from 'react'
 import type { z } from 'zod'
 import { readNetwork } from '../../../intake/networks/api.ts'
-import { listReconciliations, reconcileFile } from '../../../intake/reconciliations/api.ts'
+import { type Column, listReconciliations, reconcileFile } from '../../../intake/reconciliations/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { count, exactMoment, exactMoney } from '../../ground/figures/figures.ts'
@@ -20,6 +20,16 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneWords } from '../../ground/zone.ts'
 import { ZONE_NAMES } from '../../ground/zone-names.ts'
 import { ComparedFile } from './compared-file.tsx'
+import { HEAP_WORDS } from './words.ts'
+
+const COLUMN_WORDS: readonly (readonly [column: Column, label: string])[] = [
+  ['click_id', 'Click id'],
+  ['transaction_id', 'Transaction id'],
+  ['amount', 'Amount'],
+  ['currency', 'Currency'],
+  ['status', 'Status'],
+  ['at', 'Time'],
+]
 
 type Choices = z.input<(typeof reconcileFile)['query']>
 
@@ -30,28 +40,26 @@ export function ReconcilePage() {
   const { file } = route.useSearch()
   const network = useQuery(ask(readNetwork, { params: { id } }))
   return (
-    <>
-      <Loaded query={network} title="Reconcile">
-        {({ name }) => (
-          <>
-            {file === undefined ? (
-              <BackLink to="/networks/$id" params={{ id }}>
-                {name}
-              </BackLink>
-            ) : (
-              <BackLink to="/networks/$id/reconcile" params={{ id }}>
-                Files of {name}
-              </BackLink>
-            )}
-            <PageHeader
-              title={`Reconcile with ${name}`}
-              words="Compare a CSV file of the network with the conversions recorded here. Nothing changes until you act on a heap."
-            />
-            {file === undefined ? <Files network={id} /> : <ComparedFile key={file} id={file} network={name} />}
-          </>
-        )}
-      </Loaded>
-    </>
+    <Loaded query={network} title="Reconcile">
+      {({ name }) => (
+        <>
+          {file === undefined ? (
+            <BackLink to="/networks/$id" params={{ id }}>
+              {name}
+            </BackLink>
+          ) : (
+            <BackLink to="/networks/$id/reconcile" params={{ id }}>
+              Files of {name}
+            </BackLink>
+          )}
+          <PageHeader
+            title={`Reconcile with ${name}`}
+            words="Compare a CSV file of the network with the conversions recorded here. Nothing changes until you act on a heap."
+          />
+          {file === undefined ? <Files network={id} /> : <ComparedFile key={file} id={file} network={name} />}
+        </>
+      )}
+    </Loaded>
   )
 }
 
@@ -95,6 +103,9 @@ function Files({ network }: { network: string }) {
 
 type FileRow = z.input<(typeof listReconciliations)['reply']>['data'][number]
 
+/** The heaps that a list of files shows. */
+const COUNTED = ['same', 'missing_here', 'missing_there', 'other_amount', 'other_status'] as const
+
 function FileTable({ files }: { files: readonly FileRow[] }) {
   return (
     <Table caption="Compared files">
@@ -103,11 +114,11 @@ function FileTable({ files }: { files: readonly FileRow[] }) {
           <Head stay>{`Compared (${zoneWords()})`}</Head>
           <Head>Times of the file</Head>
           <Head numeric>Lines</Head>
-          <Head numeric>Same</Head>
-          <Head numeric>Missing here</Head>
-          <Head numeric>Missing there</Head>
-          <Head numeric>Other amount</Head>
-          <Head numeric>Other status</Head>
+          {COUNTED.map(heap => (
+            <Head key={heap} numeric>
+              {HEAP_WORDS[heap].name}
+            </Head>
+          ))}
           <Head numeric>Here</Head>
           <Head numeric>There</Head>
         </tr>
@@ -128,14 +139,12 @@ function FileTable({ files }: { files: readonly FileRow[] }) {
             <Cell faint={from === null}>
               {from === null || to === null ? 'None' : `${exactMoment(from)} to ${exactMoment(to)}`}
             </Cell>
-            {[lines, heaps.same, heaps.missing_here, heaps.missing_there, heaps.other_amount, heaps.other_status].map(
-              (value, at) => (
-                // oxlint-disable-next-line react/no-array-index-key -- The columns never move.
-                <Cell key={at} numeric faint={value === 0}>
-                  {count(value)}
-                </Cell>
-              ),
-            )}
+            <Cell numeric>{count(lines)}</Cell>
+            {COUNTED.map(heap => (
+              <Cell key={heap} numeric faint={heaps[heap] === 0}>
+                {count(heaps[heap])}
+              </Cell>
+            ))}
             <Cell numeric>${exactMoney(totals.here)}</Cell>
             <Cell numeric>${exactMoney(totals.there)}</Cell>
           </Row>
@@ -150,11 +159,12 @@ function FileSection({ network }: { network: string }) {
   const navigate = useNavigate()
   const refresh = useRefresh()
   const [choices, setChoices] = useState<Choices>({})
+  const [columns, setColumns] = useState<Partial<Record<Column, string>>>({})
   const compare = useMutation({
     mutationFn: (file: File) =>
       call(reconcileFile, {
         params: { id: network },
-        query: choices,
+        query: { ...choices, ...(Object.keys(columns).length > 0 && { columns: JSON.stringify(columns) }) },
         body: new Blob([file], { type: 'text/csv' }),
       }),
     onSuccess: async ({ id }) => {
@@ -219,6 +229,22 @@ function FileSection({ network }: { network: string }) {
           <option value="day_first">Day first</option>
         </SelectField>
       </div>
+      <details className="mt-4">
+        <summary className="cursor-pointer text-accent">Titles of the columns</summary>
+        <div className="mt-2 grid items-start gap-4 sm:grid-cols-3 lg:grid-cols-6">
+          {COLUMN_WORDS.map(([column, label]) => (
+            <TextField
+              key={column}
+              label={label}
+              placeholder="Usual titles"
+              onChange={({ target }) => {
+                const { [column]: _, ...others } = columns
+                setColumns(target.value.trim() === '' ? others : { ...others, [column]: target.value.trim() })
+              }}
+            />
+          ))}
+        </div>
+      </details>
       <div aria-live="polite">
         <RefusalNote refused={compare.error} className="mt-3" />
       </div>
