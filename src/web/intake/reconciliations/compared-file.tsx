@@ -23,7 +23,7 @@ import { Pager } from '../../ground/ui/pager.tsx'
 import { Note, RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { ActedLines, ReconciledLines } from './lines.tsx'
-import { ACTS, HEAP_WORDS, isActable } from './words.ts'
+import { ACTS, COLUMN_WORDS, HEAP_WORDS, isActable } from './words.ts'
 
 const route = getRouteApi('/inside/networks/$id/reconcile')
 
@@ -48,7 +48,9 @@ export function ComparedFile({ id, network }: { id: string; network: string }) {
 
 function Facts({ file }: { file: z.input<typeof Reconciliation> }) {
   const { lines, from, to, totals, warnings, columns } = file
-  const found = Object.entries(columns).flatMap(([column, title]) => (title === null ? [] : `${title} as ${column}`))
+  const found = COLUMN_WORDS.flatMap(([column, words]) =>
+    columns[column] === null ? [] : `${words.toLowerCase()} “${columns[column]}”`,
+  )
   return (
     <div className="mb-5 flex flex-col gap-2">
       <p>
@@ -56,7 +58,7 @@ function Facts({ file }: { file: z.input<typeof Reconciliation> }) {
         {from !== null && to !== null && `, from ${exactMoment(from)} to ${exactMoment(to)}`}. Approved here:{' '}
         <strong>${exactMoney(totals.here)}</strong>, there: <strong>${exactMoney(totals.there)}</strong>.
       </p>
-      <p className="text-ink-faint">Read: {found.join(', ')}.</p>
+      <p className="text-ink-faint">Columns: {found.join(', ')}.</p>
       {warnings.map(({ code, message }) => (
         <Note key={code} kind="warning">
           {message}

@@ -1,6 +1,7 @@
 /** The lines of a compared file, and what an act does with them. */
 import { Link } from '@tanstack/react-router'
 import type { z } from 'zod'
+import { toUuid } from '../../../contract/ids.ts'
 import type { ActedLine, ReconciledLine } from '../../../intake/reconciliations/api.ts'
 import { count, exactMoment, exactMoney, NONE } from '../../ground/figures/figures.ts'
 import { Badge } from '../../ground/ui/badge.tsx'
@@ -63,8 +64,8 @@ function LineCells({ line }: { line: LineRow }) {
         {line.transaction_id ?? NONE}
       </Cell>
       <Cell className="max-w-60 truncate">
-        {click_id === null ? (
-          NONE
+        {click_id === null || toUuid(click_id) === undefined ? (
+          (click_id ?? NONE)
         ) : (
           <Link to="/clicks/$id" params={{ id: click_id }} className="font-mono text-accent hover:underline">
             {click_id}

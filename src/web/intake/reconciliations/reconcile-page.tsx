@@ -20,16 +20,7 @@ import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneWords } from '../../ground/zone.ts'
 import { ZONE_NAMES } from '../../ground/zone-names.ts'
 import { ComparedFile } from './compared-file.tsx'
-import { HEAP_WORDS } from './words.ts'
-
-const COLUMN_WORDS: readonly (readonly [column: Column, label: string])[] = [
-  ['click_id', 'Click id'],
-  ['transaction_id', 'Transaction id'],
-  ['amount', 'Amount'],
-  ['currency', 'Currency'],
-  ['status', 'Status'],
-  ['at', 'Time'],
-]
+import { COLUMN_WORDS, HEAP_WORDS } from './words.ts'
 
 type Choices = z.input<(typeof reconcileFile)['query']>
 

@@ -1,5 +1,5 @@
 /** The words for heaps, and for what can be done with them. */
-import type { Heap } from '../../../intake/reconciliations/api.ts'
+import type { Column, Heap } from '../../../intake/reconciliations/api.ts'
 
 export const HEAP_WORDS: Readonly<Record<Heap, { name: string; words: string }>> = {
   same: { name: 'Same', words: 'The network and Sluice agree. Repeated lines are here too.' },
@@ -43,3 +43,13 @@ export const ACTS = {
 } as const
 
 export const isActable = (heap: Heap): heap is keyof typeof ACTS => heap in ACTS
+
+/** The columns of a file, in the order of the form. */
+export const COLUMN_WORDS: readonly (readonly [column: Column, label: string])[] = [
+  ['click_id', 'Click id'],
+  ['transaction_id', 'Transaction id'],
+  ['amount', 'Amount'],
+  ['currency', 'Currency'],
+  ['status', 'Status'],
+  ['at', 'Time'],
+]
