@@ -184,6 +184,17 @@ async function perform(
   await recorder.run(one, context, { params, query: {}, body: read?.data })
 }
 
+/** Conversions that are put back at a time: the queue records them in one batch. */
+const GROUP = 50
+
+/** Runs work on conversions, some at a time, so that an act on thousands of them is put back within seconds. */
+async function inGroups(rows: readonly StoredRow[], work: (row: StoredRow) => Promise<void>): Promise<void> {
+  for (let from = 0; from < rows.length; from += GROUP) {
+    const results = await Promise.allSettled(rows.slice(from, from + GROUP).map(work))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+}
+
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
 export function undoDeed(
   subjects: Subjects,
@@ -236,9 +247,13 @@ export function undoDeed(
           .then(rows => rows.filter(({ id }) => !body.leave_out.includes(id)))
         const reading = readingOf(context, actor, trx)
         // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
-        for (const one of chosen.filter(({ kind }) => kind === 'event')) await planFor(subjects, reading, one)
-        for (const one of chosen.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-          await putBack({ ...context, db: trx }, reading, one)
+        const events = chosen.filter(({ kind }) => kind === 'event')
+        await inGroups(events, async one => void (await planFor(subjects, reading, one)))
+        const newestFirst = chosen.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+        const undo = (one: StoredRow) => putBack({ ...context, db: trx }, reading, one)
+        const areApart = new Set(chosen.map(({ object_id }) => object_id)).size === chosen.length
+        if (areApart && events.length === chosen.length) await inGroups(newestFirst, undo)
+        else for (const one of newestFirst) await undo(one)
       })
       const made = await rowsIn(db).where('h.act_id', '=', act_id).orderBy('h.id', 'desc').execute()
       return { act_id, data: await verdicts.describe(context, made) }
