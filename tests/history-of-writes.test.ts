@@ -234,6 +234,15 @@ test('a cap that is opened again', async () => {
   await leavesNone('importRevisions', [], { csv, dry_run: true })
   await walk('importRevisions', [], { csv, dry_run: false }, { status: ['rejected', 'approved'], amount: ['0', '3'] })
   await leavesNone('importRevisions', [], { csv, dry_run: false })
+  const network = (await send('createNetwork', [], { name: 'Paying', template: 'keitaro' })).data()
+  const compared = await ground.house.call('POST', `/api/networks/${String(network['id'])}/reconciliations`, {
+    headers: { origin: PUBLIC, cookie: ground.owner.cookie, 'content-type': 'text/csv' },
+    payload: `click_id,payout\n${data[0]?.id},4\n`,
+  })
+  const [act, differing] = [{ heap: 'other_amount', act: 'revise' }, [String(compared.data()['id'])]]
+  await leavesNone('actOnReconciliation', differing, { ...act, dry_run: true })
+  await walk('actOnReconciliation', differing, { ...act, dry_run: false }, { amount: ['3', '4'] })
+  await leavesNone('actOnReconciliation', differing, { ...act, dry_run: false })
   const campaign_id = String(campaign['id'])
   const today = new Date().toISOString().slice(0, 10)
   for (const byKey of [false, true]) {

@@ -84,8 +84,9 @@ test('parameters and bodies are those that the gate reads', () => {
     assert.ok(named.every(({ required }) => required))
     const asked = parameters.filter(parameter => parameter.in === 'query')
     assert.equal(asked.length > 0, endpoint.query !== undefined, endpoint.route)
-    assert.equal(requestBody !== undefined, endpoint.body !== undefined, endpoint.route)
-    if (requestBody !== undefined) assert.ok(requestBody.content['application/json']?.schema, endpoint.route)
+    const type = endpoint.takesFile ?? (endpoint.body === undefined ? undefined : 'application/json')
+    assert.equal(requestBody !== undefined, type !== undefined, endpoint.route)
+    if (requestBody !== undefined) assert.ok(requestBody.content[type ?? '']?.schema, endpoint.route)
   }
 })
 

@@ -29,6 +29,12 @@ export const CONVERSION_REFUSALS = {
     code: 'click_not_kept',
     hint: 'Its month was deleted, so its status can no longer change.',
   },
+  reconcile_file_unreadable: {
+    status: 400,
+    error: 'the file cannot be read',
+    code: 'reconcile_file_unreadable',
+    hint: 'Send CSV in UTF-8 with a line of titles such as click_id,transaction_id,amount,status,date, or name its columns.',
+  },
   revision_file_unreadable: {
     status: 400,
     error: 'the file cannot be read',

@@ -52,6 +52,8 @@ export type Endpoint = {
   readonly hosts?: 'any'
   /** True, for a visit: its body may be anything, and is passed on as bytes instead of being parsed as JSON. */
   readonly takesRaw?: boolean
+  /** The body is a file of this type, up to `FILE_LIMIT`, which the deed gets as bytes. */
+  readonly takesFile?: 'text/csv'
   /** True, for a visit: pages of every origin may read its answer, without cookies. */
   readonly cors?: true
   /**
@@ -81,6 +83,9 @@ export type Endpoint = {
   /** The routes that a wildcard stands for, by name. The API reference shows them instead of the wildcard. */
   readonly parts?: Readonly<Record<string, Endpoint>>
 }
+
+/** The most bytes of a file in a request: 32 MiB. */
+export const FILE_LIMIT = 33_554_432
 
 /** A described answer. `type` is the type of its body, or `refusal` for a refusal's body; without it there is no body. */
 export type DescribedAnswer = {
@@ -128,11 +133,14 @@ type Parameter<Path extends string> = Path extends `${string}:${infer Name}/${in
 type Decoded<T> = T extends z.ZodType ? z.output<T> : undefined
 type Wire<T> = T extends z.ZodType ? z.input<T> : undefined
 
-/** The input of a deed: path parameters as text, query and body decoded. */
+type DecodedBody<E extends Endpoint> = E['takesFile'] extends string ? Uint8Array : Decoded<E['body']>
+type WireBody<E extends Endpoint> = E['takesFile'] extends string ? Blob : Wire<E['body']>
+
+/** The input of a deed: path parameters as text, query and body decoded, a file as its bytes. */
 export type Call<E extends Endpoint> = {
   readonly params: { readonly [K in Parameter<E['route']>]: string }
   readonly query: Decoded<E['query']>
-  readonly body: Decoded<E['body']>
+  readonly body: DecodedBody<E>
 }
 
 /** The result of a deed. The gate encodes it for the wire and drops fields that the schema does not name. */
@@ -146,7 +154,7 @@ export type Reply<E extends Endpoint> = E['reply'] extends z.ZodType
 export type WireCall<E extends Endpoint> = {
   readonly params: { readonly [K in Parameter<E['route']>]: string }
   readonly query: Wire<E['query']>
-  readonly body: Wire<E['body']>
+  readonly body: WireBody<E>
 }
 export type WireReply<E extends Endpoint> = E['reply'] extends z.ZodType ? z.input<E['reply']> : undefined
 

@@ -23,6 +23,7 @@ const WARNING_CODES = [
   'rate_unknown',
   'channel_not_ready',
   'bot_revoked',
+  'zone_shifted',
 ] as const
 
 const Warning = z

@@ -14,7 +14,7 @@
 import { METHODS as HTTP_METHODS } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
 import { z } from 'zod'
-import { type Endpoint, type FileType, isReading, routeOf } from '../contract/endpoint.ts'
+import { type Endpoint, FILE_LIMIT, type FileType, isReading, routeOf } from '../contract/endpoint.ts'
 import { historyKindOf } from '../contract/history.ts'
 import { newId, NIL_ID } from '../contract/ids.ts'
 import { refuse } from '../contract/refusals.ts'
@@ -148,7 +148,7 @@ function readBodies(app: FastifyInstance): void {
     const { endpoint } = request.routeOptions.config
     const declared = typeof endpoint === 'object' ? endpoint : undefined
     const isAwaited = declared?.body !== undefined
-    if (declared?.takesRaw) return done(null, bytes)
+    if (declared?.takesRaw || declared?.takesFile) return done(null, bytes)
     try {
       done(null, bytes.length === 0 && !isAwaited ? undefined : readJson(bytes as Buffer))
     } catch (error) {
@@ -159,10 +159,11 @@ function readBodies(app: FastifyInstance): void {
 }
 
 /** Checks the size in the header and the encoding, before the body is read. */
-export function prepareBody(request: FastifyRequest): void {
+export function prepareBody(request: FastifyRequest, limit = BODY_LIMIT): void {
   // The Content-Type is ignored. It would protect cookie requests, but the Origin rule already does.
   request.raw.headers['content-type'] = 'application/json'
-  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT) refuse('payload_too_large')
+  if (Number(request.headers['content-length'] ?? 0) > limit)
+    refuse('payload_too_large', limit === BODY_LIMIT ? {} : { hint: 'Send at most 32 MiB.' })
   const encoding = request.headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') refuse('unsupported_encoding')
 }
@@ -180,13 +181,15 @@ function receiveCalls(app: FastifyInstance, parts: GateParts, one: Furnished): v
   const { method, path } = routeOf(endpoint)
   const { ground, identities, memberships, quotas } = parts
   const act = deedRunner(parts, one)
+  const limit = endpoint.takesFile === undefined ? BODY_LIMIT : FILE_LIMIT
   app.route({
     method,
     url: path,
+    bodyLimit: limit,
     config: { endpoint },
     onRequest: async request => {
       request.tool = toolCall.getStore()
-      prepareBody(request)
+      prepareBody(request, limit)
       request.caller = await identify(endpoint, request, identities, ground.config.baseUrl, request.tool)
     },
     preHandler: async (request, reply) => {
@@ -232,7 +235,7 @@ function deedRunner({ ground, once, recorder, foresight = {} }: GateParts, one: 
     const call = {
       params: request.params,
       query: query === undefined ? undefined : parsedQuery(query, request.query as SentQuery),
-      body: body === undefined ? undefined : parsedBody(body, request.body, endpoint.misfit),
+      body: endpoint.takesFile ? bytesOf(request) : body && parsedBody(body, request.body, endpoint.misfit),
     }
     const { actor, arrived_at, ip, headers } = request
     const idempotency_key = endpoint.once || endpoint.repeatable ? idempotencyKeyOf(request) : undefined
@@ -254,6 +257,9 @@ function deedRunner({ ground, once, recorder, foresight = {} }: GateParts, one: 
     return once.run(actor.org_id, idempotency_key, arrived_at, act)
   }
 }
+
+/** The file of a request; empty if it has no body. */
+const bytesOf = ({ body }: FastifyRequest): Uint8Array => (Buffer.isBuffer(body) ? body : new Uint8Array())
 
 /** Who acts, as the history names them. A call without a person or a key changes nothing that the history records. */
 function historyActor(actor: Actor, tool: ToolCall | undefined): HistoryActor {

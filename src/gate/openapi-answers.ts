@@ -64,10 +64,10 @@ function refusalsOfGate(endpoint: Endpoint): RefusalName[] {
 }
 
 /** A body is read on every method but GET, even if the endpoint declares none. */
-function refusalsOfBodies({ route, body, takesRaw, misfit = 'invalid_request' }: Endpoint): RefusalName[] {
+function refusalsOfBodies({ route, body, takesRaw, takesFile, misfit = 'invalid_request' }: Endpoint): RefusalName[] {
   if (route.startsWith('GET ')) return []
   const names: RefusalName[] = ['payload_too_large', 'unsupported_encoding']
-  if (!takesRaw) names.push('invalid_json')
+  if (!takesRaw && takesFile === undefined) names.push('invalid_json')
   return body === undefined ? names : [...names, misfit]
 }
 

@@ -83,6 +83,9 @@ function operation(name: string, endpoint: Endpoint, path: string, schemas: Open
           },
         }
       : {}),
+    ...(endpoint.takesFile
+      ? { requestBody: { required: true, content: { [endpoint.takesFile]: { schema: { type: 'string' } } } } }
+      : {}),
     responses: responses(endpoint, schemas),
     ...historyOf(endpoint),
   }

@@ -21,6 +21,9 @@ import { onwardDeeds, wayOnOf } from './onward/onward.ts'
 import * as pagesApi from './pages/api.ts'
 import { pageDeeds } from './pages/pages.ts'
 import { openPageServers } from './pages/servers.ts'
+import * as reconciliationsApi from './reconciliations/api.ts'
+import { reconciliationDeeds } from './reconciliations/reconciliations.ts'
+import { openReconciliationRetention } from './reconciliations/retention.ts'
 import * as refusedEventsApi from './refused-events/api.ts'
 import { openKeeper } from './refused-events/keep.ts'
 import { refusedEventDeeds } from './refused-events/refused-events.ts'
@@ -64,6 +67,7 @@ export async function openIntake(
     ...room(onwardApi, onwardDeeds(onward)),
     ...room(pagesApi, pageDeeds(pages, wayOnOf(onward))),
     ...room(networksApi, networks.deeds),
+    ...room(reconciliationsApi, reconciliationDeeds(conversions)),
     ...room(refusedEventsApi, refusedEventDeeds({ conversions, readCallAgain: networks.readCallAgain })),
   ]
   return { rooms, clicks, conversions, keeper, foresight: { recordConversion: foreseeConversion(conversions) } }
@@ -73,4 +77,4 @@ export async function openIntake(
 export const INTAKE_JOBS_OF_EVERY_PROCESS: readonly OpenPart[] = [openRefusedRetention]
 
 /** The periodic jobs that do not run with ROLE=serve. */
-export const INTAKE_JOBS: readonly OpenPart[] = [openIpErasure, openClickRetention]
+export const INTAKE_JOBS: readonly OpenPart[] = [openIpErasure, openClickRetention, openReconciliationRetention]

@@ -18,6 +18,7 @@ import {
   PagedSearch,
   PaymentsSearch,
   PostbacksSearch,
+  ReconcileSearch,
   RefusedSearch,
   SubscribersSearch,
 } from './ground/lists.ts'
@@ -64,6 +65,12 @@ const network = createRoute({
   getParentRoute: () => inside,
   path: '/networks/$id',
   component: lazyRouteComponent(() => import('./intake/networks/network-page.tsx'), 'NetworkPage'),
+})
+const reconcile = createRoute({
+  getParentRoute: () => inside,
+  path: '/networks/$id/reconcile',
+  validateSearch: ReconcileSearch,
+  component: lazyRouteComponent(() => import('./intake/reconciliations/reconcile-page.tsx'), 'ReconcilePage'),
 })
 const refusedEvents = createRoute({
   getParentRoute: () => inside,
@@ -240,6 +247,7 @@ const map = root.addChildren([
     trace,
     networks,
     network,
+    reconcile,
     refusedEvents,
     conversions,
     campaigns,

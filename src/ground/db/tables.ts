@@ -1788,6 +1788,56 @@ export interface PostbackRules {
   url: string
 }
 
+export interface ReconciliationLines {
+  amount: string | null
+  at: string | null
+  click_id: string | null
+  click_text: string | null
+  currency: string | null
+  error: string | null
+  is_named: boolean
+  line: number
+  org_id: number
+  reconciliation_id: string
+  /**
+   * an earlier line with the same text
+   */
+  repeats_line: number | null
+  sent_status: string | null
+  /**
+   * the status of the conversion that the line means, by the map of the network
+   */
+  status: string
+  transaction_id: string | null
+  /**
+   * the event type that the line means; is_named: the status names it, else the offer of the click may
+   */
+  type: string | null
+}
+
+export interface Reconciliations {
+  columns: Json
+  created_at: string
+  currency: string | null
+  from_at: string | null
+  /**
+   * the counts when the file was compared, or after the newest act on it
+   */
+  heaps: Json
+  id: string
+  lines: number
+  network_id: string
+  org_id: number
+  /**
+   * how far the times of the file are ahead of the times recorded here; at, from_at and to_at are without it
+   */
+  shift_minutes: number
+  time_zone: string
+  titles: Json
+  to_at: string | null
+  totals: Json
+}
+
 export interface RefusedEvents {
   /**
    * what was sent, as JSON, at most 8 KiB and without what looks like a secret; is_whole says whether that is all of it
@@ -2348,6 +2398,8 @@ export interface Tables {
   persons: Persons
   platform_visits: PlatformVisits
   postback_rules: PostbackRules
+  reconciliation_lines: ReconciliationLines
+  reconciliations: Reconciliations
   refused_events: RefusedEvents
   relay_log: RelayLog
   relay_marks: RelayMarks

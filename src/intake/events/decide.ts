@@ -206,6 +206,7 @@ export class Decisions {
     const { standing } = item
     const recorded: Recorded = { event, replayed: false, paid_instead: paidInstead(event, click) }
     if (standing?.says === 'pending') recorded.present = this.#judge.hold(event, standing)
+    if (item.act !== undefined) this.#judge.recordCreated(event, item.act)
     if (click.test) return recorded
     this.#bill(event, click, person)
     this.#deliveries.recorded(event, click, recorded.present)

@@ -48,6 +48,8 @@ export type Conversion = {
   readonly claimed?: ClaimedValue | null
   /** Anybody can forge a browser's report: it stands on hold and counts nothing until it is confirmed. */
   readonly isUnconfirmed?: boolean
+  /** For a conversion that a person records from a file: what the history says of the call. */
+  readonly act?: Act
   /** Performance clock, ms. */
   readonly arrived_at: number
 }

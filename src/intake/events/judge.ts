@@ -169,7 +169,14 @@ export class Judge {
   approveUnconfirmed(event: StoredEvent, amount: string, item: Conversion): EventStanding | Refusal {
     const source = item.source === 'network' ? 'network' : item.source === 'dashboard' ? 'dashboard' : 'api'
     const { network_id = null, reason = null } = item.standing ?? {}
-    const approved = this.#revise(event, { ...BY_MACHINE, status: 'approved', amount, source, network_id, reason })
+    const by = {
+      ...BY_MACHINE,
+      source,
+      network_id,
+      reason,
+      ...(item.act === undefined ? {} : { act: item.act }),
+    } as const
+    const approved = this.#revise(event, { ...by, status: 'approved', amount })
     return approved instanceof Refusal ? approved : approved.present
   }
 
@@ -268,7 +275,12 @@ export class Judge {
     return { event, before: present, present: revised, isNew: true }
   }
 
-  #record(event: StoredEvent, before: EventStanding, after: EventStanding, act: Act): void {
+  /** Writes a new conversion that a person recorded from a file into the history. */
+  recordCreated(event: StoredEvent, act: Act): void {
+    this.#record(event, undefined, this.presentOf(event), act)
+  }
+
+  #record(event: StoredEvent, before: EventStanding | undefined, after: EventStanding, act: Act): void {
     const name = event.nonce === null ? event.type : `${event.type} / ${event.nonce}`
     const snapshot = ({ status, amount }: EventStanding) => ({
       name,
@@ -276,7 +288,7 @@ export class Judge {
       secrets: {},
       only_for: null,
     })
-    const change = { kind: 'event', id: event.id, before: snapshot(before), after: snapshot(after) } as const
+    const change = { kind: 'event', id: event.id, before: before && snapshot(before), after: snapshot(after) } as const
     this.#changes.byPeople.push({ ...change, org_id: this.#org_id, act })
   }
 

@@ -170,6 +170,7 @@ const UNMAKING: Partial<Record<HistoryKind, string>> = {
   spend_account: 'deleteSpendAccount',
   spread: 'takeBackSpread',
   view: 'deleteExploreView',
+  event: 'reviseEvent',
   member: 'deleteMember',
   invitation: 'withdrawInvitation',
   api_key: 'revokeKey',
@@ -248,6 +249,7 @@ export function callsFor(row: StoredRow, now: ObjectFields): NamedCall[] {
     ]
   if (change === 'created') {
     const endpoint = UNMAKING[kind] ?? ''
+    if (kind === 'event') return [{ endpoint, params, body: { status: 'rejected', reason: 'undone' } }]
     return [{ endpoint, params, ...(endpoint.startsWith('set') ? { body: { status: 'archived' } } : {}) }]
   }
   if (change === 'deleted') return [makeAgain(kind, wanted)]

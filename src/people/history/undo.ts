@@ -125,7 +125,8 @@ async function planFor(
   return callsFor(row, now?.fields ?? {})
 }
 
-const isArchivable = (kind: HistoryKind): boolean => ['campaign', 'offer', 'landing', 'click_flow'].includes(kind)
+const isArchivable = (kind: HistoryKind): boolean =>
+  ['campaign', 'offer', 'landing', 'click_flow', 'event'].includes(kind)
 
 /** The offer or the campaign of a deleted cap, as a reference. */
 function capObject({ fields }: StoredRow): ObjectFields {
@@ -197,6 +198,17 @@ const undoingOf =
     return id
   }
 
+/** Conversions that are put back at a time: the queue records them in one batch. */
+const GROUP = 50
+
+/** Runs work on conversions, some at a time, so that an act on thousands of them is put back within seconds. */
+async function inGroups(rows: readonly StoredRow[], work: (row: StoredRow) => Promise<void>): Promise<void> {
+  for (let from = 0; from < rows.length; from += GROUP) {
+    const results = await Promise.allSettled(rows.slice(from, from + GROUP).map(work))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+}
+
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
 export function undoDeed(
   subjects: Subjects,
@@ -242,13 +254,19 @@ export function undoDeed(
       const rows = await find(trx)
       const reading = readingOf(context, actor, trx)
       // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
-      for (const row of rows.filter(({ kind }) => kind === 'event'))
-        await explained(row, explain, planFor(subjects, reading, row))
+      const events = rows.filter(({ kind }) => kind === 'event')
+      await inGroups(events, async row => void (await explained(row, explain, planFor(subjects, reading, row))))
       const ids = new Map(rows.map(row => [objectKey(objectOf(row)), row.id]))
       const chosen: Chosen = { ids, begun: new Set() }
       const waiting: Later[] = []
-      for (const row of rows.toSorted((a, b) => (a.id < b.id ? 1 : -1)))
-        waiting.push(...(await explained(row, explain, putBack({ ...context, db: trx }, reading, row, chosen))))
+      const undo = async (row: StoredRow) => {
+        const later = await explained(row, explain, putBack({ ...context, db: trx }, reading, row, chosen))
+        waiting.push(...later)
+      }
+      const newestFirst = rows.toSorted((a, b) => (a.id < b.id ? 1 : -1))
+      const areApart = ids.size === rows.length
+      if (areApart && events.length === rows.length) await inGroups(newestFirst, undo)
+      else for (const row of newestFirst) await undo(row)
       return waiting
     })
     for (const run of later) await run(context.db)

@@ -53,7 +53,7 @@ export async function call<E extends Endpoint>(endpoint: E, ...[given]: Argument
   )) as WireReply<E>
 }
 
-/** Sends and reads JSON. Used by `call`, and for the sign-in routes, which are not declared as endpoints. `reads`: nothing can be saved by it. */
+/** Sends JSON or a file, and reads JSON. Used by `call`, and for the sign-in routes, which are not declared as endpoints. `reads`: nothing can be saved by it. */
 export async function send(
   method: string,
   address: string,
@@ -61,7 +61,11 @@ export async function send(
   reads = method === 'GET',
 ): Promise<unknown> {
   const content =
-    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+    body === undefined
+      ? {}
+      : body instanceof Blob
+        ? { body, headers: { 'content-type': body.type } }
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
   const response = await fetch(address, { method, ...content }).catch(() => {
     throw new Refused(0, { error: 'Sluice cannot be reached', hint: 'Check the connection, then try again.' })
   })

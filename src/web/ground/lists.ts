@@ -116,6 +116,7 @@ export const DeliveriesSearch = z.object({
   event: text,
   cursor: text,
 })
+export const ReconcileSearch = z.object({ file: text, heap: text, cursor: text })
 export const RefusedSearch = z.object({
   q: text,
   diagnosis: Diagnosis.optional().catch(undefined),

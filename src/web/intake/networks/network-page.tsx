@@ -70,6 +70,9 @@ function NetworkSettings({ network }: { network: NetworkRow }) {
   return (
     <>
       <PageHeader title={network.name} words={`${TEMPLATE_LABELS[network.template].name}. ${lastCall}`}>
+        <Link to="/networks/$id/reconcile" params={{ id: network.id }} className="text-accent hover:underline">
+          Reconcile
+        </Link>
         <Link to="/refused-events" search={{ network: network.id }} className="text-accent hover:underline">
           Refused postbacks
         </Link>
