@@ -9,7 +9,7 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import type { Context, Ground, Member } from '../../ground/room.ts'
 import * as api from './api.ts'
 import { type RoleFor, type StoredRow, visibleRows } from './rows.ts'
-import type { UndoVerdicts } from './undo.ts'
+import type { UndoVerdicts } from './verdicts.ts'
 
 type Filters = Call<typeof api.exportHistory>['query']
 

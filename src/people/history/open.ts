@@ -5,7 +5,8 @@ import { historyDeeds } from './history.ts'
 import { listMarks } from './marks.ts'
 import { openRecorder } from './recorder.ts'
 import { openSubjects } from './subjects.ts'
-import { openVerdicts, undoDeed } from './undo.ts'
+import { undoDeed } from './undo.ts'
+import { openVerdicts } from './verdicts.ts'
 
 /** `furnished` are the endpoints of all other rooms. */
 export function openHistory(furnished: readonly Furnished[]) {
