@@ -22,6 +22,8 @@ import { openFolder } from './reports/fold.ts'
 import * as reports from './reports/report.ts'
 import { openKeeping } from './segments/keeping.ts'
 import { openWaitingWatch } from './segments/waiting.ts'
+import * as splitTestsApi from './split-tests/api.ts'
+import * as splitTests from './split-tests/split-tests.ts'
 import * as tracesApi from './traces/api.ts'
 import * as traces from './traces/traces.ts'
 
@@ -38,6 +40,7 @@ export function openReading(ground: Ground, { explore }: ReadingOptions, take: T
     ...room(tracesApi, traces),
     ...room(reportsApi, reports),
     ...room(figuresApi, figures),
+    ...room(splitTestsApi, splitTests),
     ...room(exploreApi, exploreDeeds(explorer)),
     ...room(exploreViewsApi, exploreViews),
   ]
