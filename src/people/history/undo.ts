@@ -46,7 +46,7 @@ const RESTORES: Partial<Record<HistoryKind, Restore>> = {
 }
 
 const objectOf = ({ kind, object_id: id, object_name }: StoredRow): HistoryObject =>
-  kind === 'ad_spend' || kind === 'rate' ? { kind, id, name: object_name } : { kind, id }
+  kind === 'ad_spend' || kind === 'left_out' || kind === 'rate' ? { kind, id, name: object_name } : { kind, id }
 
 /** Lists of members show what is true of others; only the members themselves are compared. */
 const essenceOf = (value: unknown): unknown =>
@@ -89,10 +89,12 @@ async function planFor(subjects: Pick<Subjects, 'read'>, reading: Reading, row: 
   if (never !== undefined) refuse('cannot_undo', { error: never })
   const now = await subjects.read(reading, objectOf(row))
   if (row.change !== 'deleted' && now === undefined)
-    refuse(row.kind === 'ad_spend' ? 'changed_since' : 'undo_needs', { error: `${row.object_name} was deleted` })
+    refuse(row.kind === 'ad_spend' || row.kind === 'left_out' ? 'changed_since' : 'undo_needs', {
+      error: `${row.object_name} was deleted`,
+    })
   requireUnchanged(row, now)
   if (row.change === 'created') {
-    if (row.object_id !== null && row.kind !== 'ad_spend' && !isArchivable(row.kind))
+    if (row.object_id !== null && row.kind !== 'ad_spend' && row.kind !== 'left_out' && !isArchivable(row.kind))
       await requireUnnamed(reading.db, reading.org_id, row.object_id)
   } else {
     const values = row.fields.map(field => ('before' in field ? { [field.name]: field.before } : {}))
@@ -170,7 +172,7 @@ function shape({ actor_kind, actor_id, actor_name, tool, host, because, fields, 
 async function perform(
   { recorder, byName }: { recorder: Recorder; byName: ReadonlyMap<string, Furnished> },
   context: UndoContext,
-  { endpoint: name, params = {}, body }: PutBackCall,
+  { endpoint: name, params = {}, query = {}, body }: PutBackCall,
 ): Promise<void> {
   const one = byName.get(name)
   if (one === undefined) throw new Error(`the history puts back by ${name}, which is no endpoint`)
@@ -180,7 +182,7 @@ async function perform(
     refuse('role_forbidden', { error: `this needs the role ${needed}` })
   const read = schema?.safeParse(body)
   if (read?.success === false) refuse('undo_needs', { error: z.prettifyError(read.error), hint: 'Change it by hand.' })
-  await recorder.run(one, context, { params, query: {}, body: read?.data })
+  await recorder.run(one, context, { params, query, body: read?.data })
 }
 
 /** The deed that puts changes back. `furnished` are the endpoints that it writes by. */
