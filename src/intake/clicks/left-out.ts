@@ -5,6 +5,15 @@ import type { LiveCampaigns, LiveLeftOut } from '../../traffic/campaigns/live.ts
 import { creativeSub, isInForce } from '../../traffic/left-out/fields.ts'
 import type { CompiledCampaign, Guest } from './course.ts'
 
+/** What a click stores of the left-out value by which its visitor was left out. */
+const markOf = (field: string, value: string): string => `${field}=${value}`
+
+/** The left-out value in the mark of a click. */
+export function leftOutOfMark(mark: string): { field: string; value: string } {
+  const at = mark.indexOf('=')
+  return { field: mark.slice(0, at), value: mark.slice(at + 1) }
+}
+
 /** A left-out value that a visit has: the mark that its click stores, and the offer it leads to (null: the fallback). */
 export type LeftOut = { readonly mark: string; readonly offer_id: string | null }
 
@@ -37,8 +46,8 @@ export function leftOutOf(
   for (const [field, values] of compiledList(list)) {
     const value = valueOf(field, traffic, list, guest)
     const found = value === null ? undefined : values.get(value)
-    if (found !== undefined && isInForce(found.until_ms, guest.ms))
-      return { mark: `${field}=${value}`, offer_id: found.offer_id }
+    if (value !== null && found !== undefined && isInForce(found.until_ms, guest.ms))
+      return { mark: markOf(field, value), offer_id: found.offer_id }
   }
   return undefined
 }

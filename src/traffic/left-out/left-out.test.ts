@@ -141,6 +141,40 @@ test('a visit that a page reports is left out too: its way on leads to the fallb
   ])
 })
 
+test('the list of clicks, the trace and the report tell left-out clicks from others', async () => {
+  const { id, key } = await at.follow((await at.offer()).id, { fallback_url: FALLBACK })
+  await added(id, { field: 'sub1', values: ['a=b'] })
+  for (const query of ['sub1=a%3Db', 'sub1=good', 'sub1=fine']) await hostOf(key, query)
+  type Seen = { id: string; sub1: string; is_left_out: boolean; left_out?: object }
+  const { data } = await at.did<{ data: Seen[] }>('GET', `/api/clicks?campaign_id=${id}`)
+  assert.deepEqual(
+    data.map(({ sub1, is_left_out }) => [sub1, is_left_out]),
+    [
+      ['fine', false],
+      ['good', false],
+      ['a=b', true],
+    ],
+  )
+  const traceOf = async (click: Seen | undefined) =>
+    (await at.did<{ click: Seen }>('GET', `/api/clicks/${click?.id}/trace`)).click
+  const [other, , leftOut] = data
+  assert.deepEqual((await traceOf(leftOut)).left_out, { field: 'sub1', value: 'a=b' })
+  assert.deepEqual([(await traceOf(other)).is_left_out, (await traceOf(other)).left_out], [false, null])
+  const window = { date_from: new Date(Date.now() - 3_600_000).toISOString(), date_to: new Date().toISOString() }
+  const explored = async (filters: object[]) => {
+    const levels = [{ dimension: 'is_left_out' }]
+    const question = { ...window, levels, measures: ['clicks'], filters }
+    const { rows } = await at.did<{ rows: { key: string; clicks: number }[] }>('POST', '/api/explore', question)
+    return rows.map(row => [row.key, row.clicks])
+  }
+  const here = { dimension: 'campaign', op: 'is', values: [id] }
+  assert.deepEqual(await explored([here]), [
+    ['false', 2],
+    ['true', 1],
+  ])
+  assert.deepEqual(await explored([here, { dimension: 'is_left_out', op: 'is', values: ['true'] }]), [['true', 1]])
+})
+
 test('a left-out visitor without a fallback gets a page, and the click is stored', async () => {
   const offer = await at.offer()
   const { id, key } = await at.follow(offer.id)
