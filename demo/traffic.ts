@@ -158,6 +158,7 @@ function drawClick(
     bot_id,
     link_id: null,
     way: null,
+    left_out: null,
     suppressed_delivery: false,
     ...drawCost(campaign, parameters.sub1, ms, !isCrawler),
     ms,

@@ -52,10 +52,10 @@ const endpointOf = (name: string): Endpoint =>
   ground.house.furnished.find(one => one.name === name)?.endpoint ?? assert.fail(`${name} is no endpoint`)
 
 /** Calls an operation by its name, as the owner or with the key. */
-async function send(name: string, ids: string[], body?: unknown, byKey = false): Promise<Reply> {
+async function send(name: string, ids: string[], body?: unknown, byKey = false, query = ''): Promise<Reply> {
   const [method = '', path = ''] = endpointOf(name).route.split(' ')
   let at = 0
-  const url = path.replaceAll(/:\w+/g, () => ids[at++] ?? '')
+  const url = path.replaceAll(/:\w+/g, () => ids[at++] ?? '') + query
   const { house, owner } = ground
   const sent = body === undefined ? {} : { body }
   return byKey
@@ -74,9 +74,9 @@ async function rowsOf<T>(work: () => Promise<T>): Promise<{ result: T; written: 
 type Expected = 'created' | 'deleted' | Record<string, [before: unknown, after: unknown] | 'secret'>
 
 /** Calls an operation, and finds exactly one row of its kind with exactly these differences. Returns the answer. */
-async function walk(name: string, ids: string[], body: unknown, expected: Expected, byKey = false) {
+async function walk(name: string, ids: string[], body: unknown, expected: Expected, byKey = false, query = '') {
   walked.add(name)
-  const { result, written } = await rowsOf(() => send(name, ids, body, byKey))
+  const { result, written } = await rowsOf(() => send(name, ids, body, byKey, query))
   assert.ok(result.statusCode < 300, `${name}: ${result.body}`)
   assert.equal(written.length, 1, `${name}: ${JSON.stringify(written)}`)
   const [row] = written as [Row]
@@ -499,6 +499,20 @@ test('an AI host that is connected is a new key, and one that revokes its connec
   )
   assert.deepEqual((await rowsOf(revoke)).written, [])
   walked.add('revokeToken')
+})
+
+test('left-out values', async () => {
+  const url = 'https://a.example/'
+  const { id } = await walk('createCampaign', [], { name: 'Zones', destination: { type: 'redirect', url } }, 'created')
+  const entry = { field: 'sub1', value: 'zone' }
+  await walk('leaveOut', [id], { field: 'sub1', values: ['zone'] }, 'created')
+  await leavesNone('leaveOut', [id], { field: 'sub1', values: ['zone'] }, 201)
+  await walk('letIn', [id], undefined, 'deleted', false, '?field=sub1&value=zone')
+  await walk('leaveOutInMany', [], { entries: [{ campaign_id: id, ...entry }] }, 'created')
+  await leavesNone('leaveOutInMany', [], { entries: [{ campaign_id: id, ...entry }] }, 201)
+  const text = { field: 'sub1', text: 'zone\nother', mode: 'add' }
+  await leavesNone('importLeftOut', [id], { ...text, dry_run: true }, 200)
+  await walk('importLeftOut', [id], { ...text, dry_run: false }, 'created')
 })
 
 test('every operation that the history records was walked', () => {

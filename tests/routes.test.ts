@@ -70,13 +70,10 @@ const QUESTIONS = [
   'POST /api/networks/:id/try',
   'POST /api/offers/csv',
   'POST /api/offers/preview',
-<<<<<<< HEAD
   'POST /api/postbacks/csv',
   'POST /api/subscribers/csv',
   'POST /api/traffic-sources/csv',
-=======
   'POST /api/split-tests/figures',
->>>>>>> 902f4294 (Compute how sure a split test is of its better variant)
 ]
 
 /** Routes without a role: for visitors, networks, Telegram, sign-in, or keys only. */

@@ -95,7 +95,7 @@ export type DescribedAnswer = {
   readonly headers?: readonly HeaderName[]
 }
 
-export type FileType = 'text/csv' | 'application/vnd.apache.parquet' | 'application/octet-stream'
+export type FileType = 'text/csv' | 'text/plain' | 'application/vnd.apache.parquet' | 'application/octet-stream'
 
 /** Headers that callers read. The API reference explains each once. */
 export type HeaderName =

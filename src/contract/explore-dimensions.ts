@@ -9,9 +9,10 @@ const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', '
 export const LINK_DIMENSIONS = [...SUBS, 'ref_id'] as const
 /** Texts of the click. `path`: the version of a click flow and the nodes that led to the goal. */
 export const TEXT_DIMENSIONS = ['path', 'geo', 'device', 'os', 'browser', 'platform', ...LINK_DIMENSIONS] as const
-/** Dimensions with a fixed list of keys: `is_new` is true or false, `status` the highest stage reached, `way` redirect or page. */
-const WORD_DIMENSIONS = ['is_new', 'status', 'way'] as const
+/** Dimensions with a fixed list of keys: `is_new` and `is_left_out` are true or false, `status` the highest stage reached, `way` redirect or page. */
+const WORD_DIMENSIONS = ['is_new', 'status', 'way', 'is_left_out'] as const
 export const WAYS = ['redirect', 'page'] as const
+export const YES_OR_NO = ['true', 'false'] as const
 
 export const EXPLORE_DIMENSIONS = [
   ...TIME_DIMENSIONS,

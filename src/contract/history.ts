@@ -3,6 +3,7 @@
 /** Kinds of objects whose changes the history records. */
 export const HISTORY_KINDS = [
   'campaign',
+  'left_out',
   'offer',
   'landing',
   'funnel',

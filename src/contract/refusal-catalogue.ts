@@ -198,6 +198,12 @@ const entries = {
     hint: 'No object that you can reach has this id, or it was deleted.',
   },
   already_exists: { status: 409, error: 'already exists', code: 'already_exists' },
+  left_out_limit: {
+    status: 409,
+    error: 'the campaign has 10,000 left-out values',
+    code: 'left_out_limit',
+    hint: 'Let values in again that no longer bring visitors.',
+  },
   domain_limit: {
     status: 409,
     error: 'the organization has 200 domains',

@@ -214,6 +214,7 @@ function receiveCalls(app: FastifyInstance, parts: GateParts, one: Furnished): v
 
 const FILE_TYPES: Readonly<Record<FileType, string>> = {
   'text/csv': 'text/csv; charset=utf-8',
+  'text/plain': 'text/plain; charset=utf-8',
   'application/vnd.apache.parquet': 'application/vnd.apache.parquet',
   'application/octet-stream': 'application/octet-stream',
 }

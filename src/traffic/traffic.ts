@@ -28,6 +28,9 @@ import * as funnelsApi from './funnels/api.ts'
 import * as funnels from './funnels/funnels.ts'
 import * as landingsApi from './landings/api.ts'
 import * as landings from './landings/landings.ts'
+import * as leftOutApi from './left-out/api.ts'
+import { createCampaignWithList } from './left-out/copies.ts'
+import * as leftOut from './left-out/left-out.ts'
 import * as notesApi from './notes/api.ts'
 import * as notes from './notes/notes.ts'
 import * as offersApi from './offers/api.ts'
@@ -45,10 +48,11 @@ export async function openTraffic(ground: Ground, take: TakePart) {
   const domains = take(await openDomains(ground))
   const live = take(await openLiveCampaigns(ground))
   const rooms = [
-    ...room(campaignsApi, { ...campaigns, nameCampaigns }),
+    ...room(campaignsApi, { ...campaigns, nameCampaigns, createCampaign: createCampaignWithList }),
     ...room(sourcesApi, sources),
     ...room(capsApi, caps),
     ...room(openHoursApi, openHours),
+    ...room(leftOutApi, leftOut),
     ...room(eventSettingsApi, eventSettings),
     ...room(offersApi, { ...offers, ...repeatedPayouts }),
     ...room(landingsApi, landings),

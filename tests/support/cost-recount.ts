@@ -22,6 +22,7 @@ const KEYS: Partial<Record<ExploreDimension, string>> = {
   offer: 'offer_id::text',
   source: `(select traffic_source_id::text from campaigns g where g.org_id = $1 and g.id = campaign_id)`,
   way: `coalesce(way, 'redirect')`,
+  is_left_out: `(left_out is not null)::text`,
   is_new: `case when visitor_is_new then 'true' else 'false' end`,
   status: `(array['clicked', 'landed', 'started', 'registered', 'lead', 'deposit', 'ftd'])[status + 1]`,
 }

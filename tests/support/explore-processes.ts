@@ -96,6 +96,7 @@ const WORDS: Readonly<Record<string, readonly string[]>> = {
   is_new: ['true', 'false'],
   status: LADDER,
   way: ['redirect', 'page'],
+  is_left_out: ['true', 'false'],
   device: ['mobile', 'desktop', 'bot'],
   os: ['Android', 'iOS'],
   browser: ['Chrome', 'Firefox'],

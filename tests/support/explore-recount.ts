@@ -56,6 +56,7 @@ const WORDS: Partial<Record<ExploreDimension, string>> = {
   is_new: `case when c.visitor_is_new then 'true' else 'false' end`,
   status: `(array['${STAGES.join(`','`)}'])[c.status + 1]`,
   way: `coalesce(c.way, 'redirect')`,
+  is_left_out: `(c.left_out is not null)::text`,
 }
 const OBJECTS: readonly string[] = ['campaign', 'offer', 'landing', 'ad_account', 'bot', 'source', 'funnel']
 

@@ -17,7 +17,7 @@ const OBJECTS = {
   ad_account: 'ad_account_id',
   bot: 'bot_id',
 } as const
-type Text = keyof typeof OBJECTS | (typeof TEXT_DIMENSIONS)[number] | 'way'
+type Text = keyof typeof OBJECTS | (typeof TEXT_DIMENSIONS)[number] | 'way' | 'is_left_out'
 /** The column of each text of a fact. */
 const TEXTS: Readonly<Record<Text, string>> = {
   ...OBJECTS,
@@ -27,6 +27,7 @@ const TEXTS: Readonly<Record<Text, string>> = {
   >),
   path: 'click_flow_node_path',
   way: 'way',
+  is_left_out: 'left_out',
 }
 
 /** A conversion; `amount` is what it pays if approved, 0 by default. */
@@ -192,7 +193,9 @@ async function storeSegment(
 }
 
 function bodyOf(rows: readonly Row[], lacking: readonly string[]): Buffer {
-  const text = (name: Text) => ({ name, type: 'STRING' as const, data: rows.map(row => row[name]) })
+  // A click has the left-out value itself, a fact only that there is one.
+  const factText = (name: Text, value: string | null) => (name === 'is_left_out' && value !== null ? 'true' : value)
+  const text = (name: Text) => ({ name, type: 'STRING' as const, data: rows.map(row => factText(name, row[name])) })
   const column = (name: string, type: 'INT32' | 'INT64' | 'BOOLEAN', of: (row: Row) => unknown) => ({
     name,
     type,

@@ -109,6 +109,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
     'src/telegram/subscribers/welcome.test.ts',
     'src/traffic/campaigns/status.test.ts',
     'src/traffic/caps/caps.test.ts',
+    'src/traffic/left-out/left-out.test.ts',
     'src/traffic/open-hours/open-hours.test.ts',
   ],
   'it checks rows of the whole database': ['src/money/ad-spend/spreads.test.ts', 'src/traffic/sources/sources.test.ts'],

@@ -24,7 +24,7 @@ const lineOf = (fact: object): string =>
 async function recounted({ reads }: Reads, secrets: Secrets, org_id: number): Promise<Map<string, string[]>> {
   const { rows } = await reads.query(
     `select (date '1970-01-01' + (made / ${DAY_MS})::int)::text as day, (made % ${DAY_MS})::int as ms, campaign_id as campaign, offer_id as offer,
-      landing_id as landing, ad_account_id as ad_account, bot_id as bot, ${TEXTS}, way, visitor_id,
+      landing_id as landing, ad_account_id as ad_account, bot_id as bot, ${TEXTS}, way, case when left_out is not null then 'true' end as is_left_out, visitor_id,
       coalesce(visitor_is_new, false) as is_new, tracked, stages, (revenue * 1000000)::bigint as revenue,
       case when cost_counts then (cost * 1000000000)::bigint end as cost, coalesce(cost_counts and cost is null, false) as unread_cost,
       coalesce(approved, 0) as approved, coalesce(pending, 0) as pending, coalesce(rejected, 0) as rejected,

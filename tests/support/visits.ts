@@ -156,6 +156,7 @@ export function aClick(clickKey: Uint8Array, org_id: number, fields: Partial<Cli
     cost_counts: null,
     link_id: null,
     way: null,
+    left_out: null,
     ...fields,
   }
 }

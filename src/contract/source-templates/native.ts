@@ -43,6 +43,8 @@ export const NATIVE = {
     ],
     cost_unit: 'cpc',
     postback: 'https://a.mgid.com/postback/YOUR_POSTBACK_ID?c={ref_id}&e=YOUR_EVENT&r={revenue}',
+    // Its API takes the ids of blocked widgets so: `widgetsFilterUid=include,except,1,2`.
+    blacklist: 'commas',
     evidence: 'https://help.mgid.com/macros',
   },
   adskeeper: {

@@ -19,6 +19,8 @@ export type SourceTemplate = {
   readonly cost_currency?: string
   /** The address for reporting conversions to the source. Parts that begin with YOUR_ come from the advertiser's account there. */
   readonly postback?: string
+  /** What separates the values of its blacklist, where that is known to be commas instead of lines. */
+  readonly blacklist?: 'commas'
   readonly evidence: string
   /** Set if the evidence is another tracker's template instead of the source's own documentation. */
   readonly from?: 'tracker'

@@ -782,6 +782,10 @@ export interface Clicks {
   ip_encrypted: Buffer | null
   ip_hash: Buffer | null
   landing_id: string | null
+  /**
+   * the field and the value by which the visitor was left out, such as sub1=zone; null for all others
+   */
+  left_out: string | null
   link_id: string | null
   offer_id: string | null
   org_id: number
@@ -1433,6 +1437,28 @@ export interface Ledger {
   note: string | null
   org_id: number
   person_id: string | null
+}
+
+export interface LeftOutLists {
+  campaign_id: string
+  org_id: number
+  updated_at: string
+}
+
+export interface LeftOutValues {
+  campaign_id: string
+  created_at: string
+  field: string
+  id: string
+  note: string | null
+  /**
+   * the offer its visitors go to; null: the fallback of the campaign
+   */
+  offer_id: string | null
+  org_id: number
+  rule_id: string | null
+  until: string | null
+  value: string
 }
 
 export interface LinkBatches {
@@ -2376,6 +2402,8 @@ export interface Tables {
   join_requests: JoinRequests
   landings: Landings
   ledger: Ledger
+  left_out_lists: LeftOutLists
+  left_out_values: LeftOutValues
   link_batches: LinkBatches
   link_grants: LinkGrants
   links_given: LinksGiven

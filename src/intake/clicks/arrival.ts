@@ -95,7 +95,7 @@ export function courseWithinCaps(parts: VisitParts, arrival: Arrival): Course | 
       at = decide(arrival.traffic, view, arrival)
       needed = capsTakenBy(parts, arrival, at)
     }
-    return needed.length === 0 ? at : courseToFallback(arrival.traffic)
+    return needed.length === 0 ? at : { ...courseToFallback(arrival.traffic), left_out: at.left_out }
   }
 }
 
@@ -141,6 +141,7 @@ export function clickOfVisit(parts: VisitParts, arrival: Arrival, course: Course
     cost_counts: traffic.costOf === undefined ? null : tracked,
     link_id: null,
     way: null,
+    left_out: course.left_out ?? null,
   }
 }
 

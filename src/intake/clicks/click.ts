@@ -54,6 +54,8 @@ export type Click = {
   link_id: string | null
   /** `page`: a page reported the visit; null: a redirect. */
   way: 'page' | null
+  /** The left-out value that the visitor has, such as `sub1=zone`; null for all others. */
+  left_out: string | null
   /** The invite link it shares with other clicks of its campaign. Stored in a table of its own; older versions ignore it in a journal's line. */
   shared?: SharedLink
   /** What the page reported. Stored in a table of its own. */
@@ -70,7 +72,7 @@ type Column = Exclude<keyof Click, 'shared' | 'visit' | 'isJoinable' | 'joined_t
 type Writing = 'plain' | 'text' | 'bytes'
 
 /** The type of the parameter. */
-export const NEW_CLICKS = 'new_click4[]'
+export const NEW_CLICKS = 'new_click5[]'
 
 /** The attributes of the type in their order. */
 const WRITING = {
@@ -116,6 +118,7 @@ const WRITING = {
   cost_counts: 'plain',
   link_id: 'plain',
   way: 'text',
+  left_out: 'text',
 } satisfies Record<Column, Writing>
 
 /** The columns of a new click in the order of the type. */

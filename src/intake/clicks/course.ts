@@ -61,6 +61,8 @@ export type Course = {
   readonly bot_id: string | null
   /** Whether the click flow has a condition on the last visit, so that this visit must be remembered. */
   readonly asksLastSeen?: boolean
+  /** Set for a visitor with a left-out value: the mark that the click stores. */
+  readonly left_out?: string | undefined
   /** The nodes of the click flow that the visit passed. */
   readonly path: string | null
 }

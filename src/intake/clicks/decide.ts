@@ -12,6 +12,7 @@ import type { LiveCampaign, LiveFunnel, LiveOffer, LiveTrafficSource } from '../
 import { type CompiledFunnel, choose, compileFunnel } from '../../traffic/funnels/choose.ts'
 import { costReader } from './cost.ts'
 import type { Course, Guest, CompiledCampaign } from './course.ts'
+import { type LeftOut, leftOutOf } from './left-out.ts'
 import { parameterReader } from './parameters.ts'
 import { openChannel, openOfferOf, throughFlow } from './through-flow.ts'
 
@@ -63,6 +64,8 @@ export function decide(traffic: CompiledCampaign, live: Live, guest: Guest): Cou
     return { ...NOWHERE, template: fallback, is_click: false }
   if (campaign.status !== 'active' || isClosed(live, campaign.id, guest.ms))
     return { ...NOWHERE, template: fallback, is_click: true, is_paused: true }
+  const leftOut = leftOutOf(traffic, live, guest)
+  if (leftOut !== undefined) return leaveOut(traffic, live, leftOut, guest.ms)
   const { destination } = campaign
   if (destination.type === 'redirect') {
     const { telegram, channel } = destination
@@ -75,6 +78,14 @@ export function decide(traffic: CompiledCampaign, live: Live, guest: Guest): Cou
       ? throughFunnel(traffic, live.object('funnel', destination.funnel_id), live, guest)
       : throughFlow(traffic, live.object('click_flow', destination.click_flow_id), live, guest)
   return course ?? courseToFallback(traffic)
+}
+
+/** To the offer that the left-out value leads to, or else to the fallback. */
+function leaveOut({ fallback }: CompiledCampaign, live: Live, { mark, offer_id }: LeftOut, ms: number): Course {
+  const taking = offerTaking(live, offer_id === null ? undefined : live.object('offer', offer_id), ms)
+  const id = taking?.id ?? null
+  const template = (taking && templateOf(taking)) ?? fallback
+  return { ...NOWHERE, template, is_click: true, offer_id: id, taken_by: id, left_out: mark }
 }
 
 /** The course to the campaign's fallback, for no offer. */

@@ -25,6 +25,7 @@ const COLUMNS = [
   'os',
   'browser',
   'way',
+  'left_out',
   'visitor_id',
   ...AD_IDS,
 ] as const satisfies readonly (keyof Click)[]

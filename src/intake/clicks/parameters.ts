@@ -3,6 +3,7 @@
 import { unescape } from 'node:querystring'
 import { AD_IDS, type AdId, type AdPlatform, CLICK_IDS } from '../../contract/ad-platforms.ts'
 import { cut, faithful, TEXT_BYTES } from '../../contract/texts.ts'
+import { isUnreplaced } from '../../contract/unreplaced.ts'
 import { SOURCE_FIELDS } from '../../traffic/campaigns/api.ts'
 
 type TextField = (typeof SOURCE_FIELDS)[number]
@@ -173,33 +174,6 @@ function decoded(text: string): string {
   if (text.startsWith('%') && BETWEEN_PERCENTS.test(text)) return text
   const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
   return spaced.includes('%') ? unescape(spaced) : spaced
-}
-
-// Only forms that are never real values. `(direct)` and `-x-` are macros of some sources, but placements of others.
-const UNREPLACED =
-  /^(?:[$%]?\{.*\}|\[{1,2}[+:]?[a-z_. -]+[+:]?\]{1,2}|__[a-z0-9_]+__|#{1,3}[a-z0-9_]+(?:\([a-z0-9_]*\))?#{1,3}|@@[a-z0-9_-]+@@|\$\$[a-z0-9_]+\$\$|%[a-z_]+%|\(S_[a-z_]+\)|null|undefined)$/is
-
-/** Macros without brackets or other marks, of Popvertising, JumpTap, TapGage and StartApp. */
-const PLAIN_MACROS: ReadonlySet<string> = new Set([
-  '-source-',
-  '-catname-',
-  'JT_ADBUNDLE',
-  'JT_KEYWORD',
-  'TAPGAGE_VAR_SITEID',
-  'TAPGAGE_VAR_CLICKID',
-  'startapp_pub_id',
-  'startapp_click_id_placeholder',
-  'campaign_id',
-  'creative_name',
-  'bid_cost',
-])
-
-/** What sources send if they have no value; the campaign link is not at fault. */
-export const NOTHING: ReadonlySet<string> = new Set(['', 'null', 'undefined'])
-
-/** Whether the value is empty or a macro that the source did not replace. */
-export function isUnreplaced(value: string): boolean {
-  return value === '' || UNREPLACED.test(value) || PLAIN_MACROS.has(value)
 }
 
 function text(value: string, field: string, unfilled: MacroForms | undefined): string | null {

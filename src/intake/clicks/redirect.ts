@@ -62,7 +62,9 @@ function receive(parts: VisitParts, campaign: LiveCampaign, visit: Visit): Answe
 }
 
 function answer(parts: VisitParts, arrival: Arrival, course: Course): Answer | Promise<Answer> {
-  if (course.template === undefined && course.into === undefined && !course.is_paused) return notFound(NOT_FOUND)
+  const isLeftOut = course.left_out !== undefined
+  if (course.template === undefined && course.into === undefined && !course.is_paused && !isLeftOut)
+    return notFound(NOT_FOUND)
   const isRecorded = course.is_click && arrival.visit.method !== 'HEAD'
   visits[outcomeOf(arrival, course, isRecorded)] += 1
   if (isRecorded) return record(parts, arrival, course)

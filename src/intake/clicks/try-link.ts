@@ -3,6 +3,7 @@
  * a click nor an unreplaced macro. Reads `campaigns` and `traffic_sources` from this process's memory.
  */
 import type { z } from 'zod'
+import { isUnreplaced, NOTHING } from '../../contract/unreplaced.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { AD_IDS } from '../../contract/ad-platforms.ts'
 import { refuse } from '../../contract/refusals.ts'
@@ -15,7 +16,7 @@ import { domainAddresses } from '../../traffic/domains/addresses.ts'
 import type * as api from './api.ts'
 import type { CompiledCampaign } from './course.ts'
 import { isConstant, compiledCampaign } from './decide.ts'
-import { isUnreplaced, NOTHING, type Parameters } from './parameters.ts'
+import type { Parameters } from './parameters.ts'
 import type { UsdPerUnit } from './rate.ts'
 import { TEST_PARAMETER } from './test-visits.ts'
 

@@ -5,6 +5,7 @@
  */
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import { isUnreplaced, NOTHING } from '../../contract/unreplaced.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import type { Call } from '../../contract/endpoint.ts'
 import { cut, faithful } from '../../contract/texts.ts'
@@ -12,7 +13,7 @@ import { type Context, idOf } from '../../ground/room.ts'
 import { type Rounds, openRounds } from '../../ground/rounds.ts'
 import type * as api from './api.ts'
 import type { CompiledCampaign } from './course.ts'
-import { isUnreplaced, NOTHING, type Parameters } from './parameters.ts'
+import type { Parameters } from './parameters.ts'
 
 type SourceFault = { field: string; fault: 'unreplaced' | 'too_long'; parameter: string; value: string }
 type CountedFault = SourceFault & { org_id: number; campaign_id: string; day: string; clicks: number }

@@ -24,7 +24,10 @@ export function goalOfPage(
 ): Goal | undefined {
   if (campaign === undefined || campaign.is_deleted) return undefined
   const { redirect, fallback, is_following } = compiledCampaign(campaign, live)
-  if (click.click_flow_node_path === PAUSED_PATH)
+  const offer = click.offer_id === null ? undefined : live.object('offer', click.offer_id)
+  const isLeftOut = click.left_out !== null
+  if (isLeftOut && isOpen(offer)) return undefined
+  if (isLeftOut || click.click_flow_node_path === PAUSED_PATH)
     return fallback === undefined ? { answer: CLOSED } : { template: fallback }
   const { destination } = campaign
   const node = endOfPath(campaign, click.click_flow_node_path, live)
@@ -32,7 +35,6 @@ export function goalOfPage(
   if (end !== undefined) return { template: end }
   if (destination.type !== 'redirect' || destination.telegram !== undefined || destination.channel !== undefined)
     return undefined
-  const offer = click.offer_id === null ? undefined : live.object('offer', click.offer_id)
   // Another offer than the campaign's took the visitor, or the campaign follows its offer.
   if (click.offer_id !== campaign.offer_id && offer !== undefined) return undefined
   if (is_following && isOpen(offer)) return { template: templateOf(offer) ?? fallback ?? redirect } as Goal
@@ -40,10 +42,10 @@ export function goalOfPage(
   return template && { template }
 }
 
-/** The channel of a page's click, if its campaign leads into one. */
+/** The channel of a page's click, if its campaign leads into one and the visitor has no left-out value. */
 export function channelOfPage(
   { destination }: LiveCampaign,
-  { way }: Pick<FoundClick, 'way'>,
+  { way, left_out }: Pick<FoundClick, 'way' | 'left_out'>,
 ): (ChannelPlace & { channel_id: string }) | undefined {
-  return way === 'page' && destination.type === 'redirect' ? destination.channel : undefined
+  return way === 'page' && left_out === null && destination.type === 'redirect' ? destination.channel : undefined
 }

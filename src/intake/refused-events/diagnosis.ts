@@ -8,7 +8,7 @@ import type { RefusalName } from '../../contract/refusal-catalogue.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import { clickOfStart } from '../../contract/telegram.ts'
 import { organizationOfClick } from '../clicks/click-id.ts'
-import { isUnreplaced } from '../clicks/parameters.ts'
+import { isUnreplaced } from '../../contract/unreplaced.ts'
 import { ConversionDraft } from '../events/api.ts'
 
 /** A refusal with its diagnosis. */

@@ -35,6 +35,8 @@ const fields = {
   goal: leftOut('set in the dashboard'),
 }
 
+const fieldsOfNew = { ...fields, left_out_of: leftOut('no key may send it') }
+
 const DESTINATIONS = ['destination_offer_id', 'redirect_url', 'funnel_id', 'click_flow_id']
 
 /** Builds the destination from its flat arguments, of which one is given. */
@@ -87,7 +89,7 @@ export const campaignTools = [
     hints: CREATES,
     description:
       'Takes traffic at once. Give one destination. Returns id, url and the link to paste at the traffic source, whose macros replace {ref_id}, {sub1}.',
-    fields,
+    fields: fieldsOfNew,
     flat,
     choice: { of: DESTINATIONS, isRequired: true, field: 'destination' },
     addToReply: withLink,

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
 import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
 import { cellOfName, readSpendSnapshot } from '../../money/ad-spend/history.ts'
+import { leftOutOfName, readLeftOutSnapshot } from '../../traffic/left-out/history.ts'
 import type { Reading } from './reading.ts'
 
 /** The object as it is in the transaction; undefined if there is none. */
@@ -11,6 +12,11 @@ export async function readOther(reading: Reading, object: HistoryObject): Promis
     return await readSpendSnapshot(reading.db, reading.org_id, {
       campaign_id: object.id ?? '',
       ...cellOfName(object.name ?? ''),
+    })
+  if (object.kind === 'left_out')
+    return await readLeftOutSnapshot(reading.db, reading.org_id, {
+      campaign_id: object.id ?? '',
+      ...leftOutOfName(object.name ?? ''),
     })
   if (object.kind === 'rate') return await readRate(reading, object)
   return await readSubscriber(reading, object)

@@ -8,7 +8,12 @@ import type { Recorder } from './recorder.ts'
 import { isAtLeast } from './rows.ts'
 
 /** A call of an endpoint, by its name. */
-export type NamedCall = { readonly endpoint: string; readonly params?: ObjectFields; readonly body?: ObjectFields }
+export type NamedCall = {
+  readonly endpoint: string
+  readonly params?: ObjectFields
+  readonly query?: ObjectFields
+  readonly body?: ObjectFields
+}
 
 /** `misfit` is the refusal for a body that the endpoint does not take. */
 export type Performing = {
@@ -25,7 +30,7 @@ type MemberContext = Ground & Omit<CallCircumstances, 'recorded'> & { readonly a
 export function checkedCall(
   { recorder, byName, misfit: { name: misfit, ...detail } }: Performing,
   { actor }: Pick<MemberContext, 'actor'>,
-  { endpoint: name, params = {}, body }: NamedCall,
+  { endpoint: name, params = {}, query = {}, body }: NamedCall,
 ) {
   const one = byName.get(name)
   if (one === undefined) throw new Error(`${name} is no endpoint`)
@@ -36,6 +41,6 @@ export function checkedCall(
   const read = schema?.safeParse(body)
   if (read?.success === false) refuse(misfit, { error: z.prettifyError(read.error), ...detail })
   const waits = typeof history === 'object' && 'in' in history && history.in !== 'event'
-  const run = (context: MemberContext) => recorder.run(one, context, { params, query: {}, body: read?.data })
+  const run = (context: MemberContext) => recorder.run(one, context, { params, query, body: read?.data })
   return { waits, run }
 }

@@ -6,6 +6,7 @@ import type { HistoryKind } from '../../contract/history.ts'
 import { toWireId } from '../../contract/ids.ts'
 import type { ObjectFields } from '../../ground/history/record.ts'
 import { cellOfName } from '../../money/ad-spend/history.ts'
+import { leftOutOfName } from '../../traffic/left-out/history.ts'
 import type { NamedCall } from './perform.ts'
 import type { StoredRow } from './rows.ts'
 
@@ -41,7 +42,7 @@ const custom = (endpoint: string, names: string, body: Part['body'], params?: Pa
   ...(params === undefined ? {} : { params }),
 })
 
-type Kept = 'subscriber' | 'ad_spend'
+type Kept = 'subscriber' | 'ad_spend' | 'left_out'
 /** Tags and the note of an object have endpoints of their own. */
 const labels = (name: string): Part[] => [patch(`set${name}Tags`, 'tag_ids'), patch(`set${name}Note`, 'note')]
 
@@ -213,9 +214,11 @@ export function whyNever({ kind, change, fields }: StoredRow): string | undefine
   if (kind === 'subscriber') return GONE.subscriber
   if (change === 'deleted') return GONE[kind]
   if (change === 'created')
-    return UNMAKING[kind] !== undefined || kind === 'ad_spend' || kind === 'rate' ? undefined : 'it cannot be unmade'
+    return UNMAKING[kind] !== undefined || kind === 'ad_spend' || kind === 'left_out' || kind === 'rate'
+      ? undefined
+      : 'it cannot be unmade'
   if (secrets.length > 0) return `the history holds no secrets, so ${secrets.join(', ')} cannot be put back`
-  if (kind === 'ad_spend') return undefined
+  if (kind === 'ad_spend' || kind === 'left_out') return undefined
   const was = (name: string) => fields.find(field => field.name === name)
   const version = was('published_version')
   if (kind === 'click_flow' && version !== undefined && 'before' in version)
@@ -238,6 +241,7 @@ export function callsFor(row: StoredRow, now: ObjectFields): NamedCall[] {
   const { kind, change, object_id, object_name, fields } = row
   const params = object_id === null ? {} : { id: toWireId(object_id) }
   const wanted = Object.fromEntries(fields.flatMap(field => ('before' in field ? [[field.name, field.before]] : [])))
+  if (kind === 'left_out') return leftOutCalls(row, { ...now, ...wanted })
   if (kind === 'ad_spend') return [spendCall(params.id ?? '', object_name, wanted)]
   if (kind === 'rate' && change === 'created')
     return [
@@ -262,6 +266,16 @@ export function callsFor(row: StoredRow, now: ObjectFields): NamedCall[] {
     const of = { ...restoring, wanted: own }
     return [{ endpoint: part.endpoint, params: part.params?.(of) ?? params, body: part.body(of) }]
   })
+}
+
+/** Lets a value in again that a change left out, or leaves it out again as it was. */
+function leftOutCalls({ change, object_id, object_name }: StoredRow, was: ObjectFields): NamedCall[] {
+  const params = { id: toWireId(object_id ?? '') }
+  const { field, value } = leftOutOfName(object_name)
+  const letIn = { endpoint: 'letIn', params, query: { field, value } }
+  if (change === 'created') return [letIn]
+  const body = { field, values: [value], ...pick(was, words('leads_to note until')) }
+  return [...(change === 'changed' ? [letIn] : []), { endpoint: 'leaveOut', params, body }]
 }
 
 function spendCall(campaign_id: string, name: string, { amount, original }: ObjectFields): NamedCall {

@@ -17,7 +17,7 @@ type Verdict = api.HistoryRow['cannot_undo']
 
 /** The object of a row. */
 export const objectOf = ({ kind, object_id: id, object_name }: StoredRow): HistoryObject =>
-  kind === 'ad_spend' || kind === 'rate' ? { kind, id, name: object_name } : { kind, id }
+  kind === 'ad_spend' || kind === 'left_out' || kind === 'rate' ? { kind, id, name: object_name } : { kind, id }
 
 /** Lists of members show what is true of others; only the members themselves are compared. */
 const essenceOf = (value: unknown): unknown =>
@@ -73,10 +73,12 @@ export async function planFor(
   if (never !== undefined) refuse('cannot_undo', { error: never })
   const now = await subjects.read(reading, objectOf(row))
   if (row.change !== 'deleted' && now === undefined)
-    refuse(row.kind === 'ad_spend' ? 'changed_since' : 'undo_needs', { error: `${row.object_name} was deleted` })
+    refuse(row.kind === 'ad_spend' || row.kind === 'left_out' ? 'changed_since' : 'undo_needs', {
+      error: `${row.object_name} was deleted`,
+    })
   requireUnchanged(row, now, hasBegun)
   if (row.change === 'created') {
-    if (row.object_id !== null && row.kind !== 'ad_spend' && !isArchivable(row.kind))
+    if (row.object_id !== null && row.kind !== 'ad_spend' && row.kind !== 'left_out' && !isArchivable(row.kind))
       await requireUnnamed(reading.db, reading.org_id, row.object_id)
   } else {
     const values = row.fields.map(field => ('before' in field ? { [field.name]: field.before } : {}))

@@ -16,6 +16,7 @@ import { type Context, idOf, type Person } from '../../ground/room.ts'
 import { openBalance } from '../../money/billing/balance.ts'
 import { wantRates } from '../../money/rates/wanted.ts'
 import { announceOrganization } from '../../traffic/campaigns/live.ts'
+import { touchLeftOut } from '../../traffic/left-out/left-out.ts'
 import type * as api from './api.ts'
 import { ACTING_FIRST } from './active-membership.ts'
 
@@ -159,6 +160,8 @@ export async function updateOrganization(
   if (body.timezone !== undefined && !isTimeZone(body.timezone)) refuse('tz_unknown')
   if (Object.keys(body).length > 0)
     await db.updateTable('organizations').set(body).where('org_id', '=', org_id).execute()
+  // Hours of left-out values are in this zone.
+  if (body.timezone !== undefined) await touchLeftOut(db, org_id)
   return readOrganization(db, actor, id)
 }
 

@@ -50,7 +50,7 @@ export const readExploreFacts = endpoint({
   summary: 'Export the clicks of a day as Parquet',
   description:
     'A row for each tracked click made on the UTC day, with its figures so far: made_at, the ids of campaign, offer, landing, ad_account and bot, ' +
-    `${TEXT_DIMENSIONS.join(', ')}, way, visitor, is_new, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. ` +
+    `${TEXT_DIMENSIONS.join(', ')}, way, visitor, is_new, is_left_out, landed to ftd, approved, pending and rejected; revenue, revenue_pending and cost in US dollars, and unread_cost. ` +
     'cost is what the click itself cost, without a share of booked spend. Without id, ' +
     'address, user agent and click ids of ad platforms. visitor numbers the visitors within this one file. Refuses explore_busy for a day whose clicks are still being counted.',
   query: z.object({

@@ -45,7 +45,8 @@ export function columnOf(dimension: ExploreDimension, local: string): string {
     case 'status':
       return RUNG
     case 'way':
-      return 'way'
+    case 'is_left_out':
+      return dimension
   }
 }
 

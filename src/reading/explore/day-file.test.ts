@@ -104,7 +104,7 @@ test('the file of a day has a row for each tracked click in its present state, s
     Object.keys(rows[0] ?? {})
       .slice(1)
       .join(' '),
-    `made_at campaign offer landing ad_account bot ${TEXT_DIMENSIONS.join(' ')} way visitor is_new ` +
+    `made_at campaign offer landing ad_account bot ${TEXT_DIMENSIONS.join(' ')} way visitor is_new is_left_out ` +
       'landed started registered lead deposit ftd approved pending rejected revenue revenue_pending cost unread_cost',
   )
   const text = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? String(value) : value))

@@ -2,13 +2,13 @@
 import { mkdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type pg from 'pg'
-import { TEXT_DIMENSIONS, WAYS } from '../../contract/explore-dimensions.ts'
+import { TEXT_DIMENSIONS } from '../../contract/explore-dimensions.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
 import { LADDER, REACHED } from '../../contract/ladder.ts'
 import { quoted } from './columns.ts'
 import type { Ask } from './engine.ts'
 import type { Files } from './files.ts'
-import { NO_FACTS } from './table.ts'
+import { NO_FACTS, USUAL_WORDS } from './table.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** Columns of object ids, which the file has in the form of the API. */
@@ -64,7 +64,7 @@ const rowsIn = (paths: readonly string[]) =>
   paths.length === 0
     ? `(select * from ${NO_FACTS})`
     : `(from read_parquet([${paths.map(quoted).join(', ')}], union_by_name = true, hive_partitioning = false)
-        union all by name select null::varchar as conversions, null::varchar as way where false)`
+        union all by name select null::varchar as conversions, null::varchar as way, null::varchar as is_left_out where false)`
 
 function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): string {
   const outside =
@@ -74,10 +74,11 @@ function rowsOfDay(rows: string, midnight: number, wire: readonly string[]): str
     `make_timestamp_ms(${midnight} + ms) at time zone 'UTC' as made_at`,
     ...OBJECTS.map(name => `of_${name}.wire as ${name}`),
     ...TEXT_DIMENSIONS.map(name => `net.${name}`),
-    `coalesce(net.way, ${quoted(WAYS[0])}) as way`,
+    `coalesce(net.way, ${quoted(USUAL_WORDS.way)}) as way`,
     // Numbered by first click, because the hash would be the same in every file.
     'visitors.number::integer as visitor',
     'is_new',
+    'net.is_left_out is not null as is_left_out',
     ...reached,
     'approved, pending, rejected',
     ...Object.entries(DOLLARS).map(([name, value]) => `${value} as ${name}`),

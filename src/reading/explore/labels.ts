@@ -71,6 +71,7 @@ export function labelOf(
 export function wordsOfKey(dimension: ExploreDimension, key: string): string {
   if (dimension === 'geo') return COUNTRIES.get(key) ?? key
   if (dimension === 'is_new') return key === 'true' ? 'New' : 'Returning'
+  if (dimension === 'is_left_out') return key === 'true' ? 'Left out' : 'Let in'
   if (dimension === 'way') return key === 'page' ? 'Page' : 'Redirect'
   return key
 }

@@ -198,6 +198,7 @@ const USUAL_VALUES: Readonly<Partial<Record<ExploreDimension, number>>> = {
   is_new: 2,
   status: 7,
   way: 2,
+  is_left_out: 2,
 }
 const valuesColumnOf = (dimension: ExploreDimension) =>
   isTextDimension(dimension) || (isObjectDimension(dimension) && dimension !== 'source' && dimension !== 'funnel')

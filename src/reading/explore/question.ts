@@ -15,6 +15,7 @@ import {
   isObjectDimension,
   isTextDimension,
   WAYS,
+  YES_OR_NO,
   isTimeDimension,
 } from '../../contract/explore-dimensions.ts'
 import { toUuid } from '../../contract/ids.ts'
@@ -135,7 +136,8 @@ const NUMBERED: Readonly<Record<string, { form: RegExp; words: string; number: (
 function valueOf(dimension: ExploreDimension, text: string, field: string): FilterValue {
   if (isTextDimension(dimension)) return text === '' ? null : text
   if (isObjectDimension(dimension)) return toUuid(text) ?? wrong(field, 'is not an id')
-  if (dimension === 'is_new') return text === 'true' || text === 'false' ? text : wrong(field, 'must be true or false')
+  if (dimension === 'is_new' || dimension === 'is_left_out')
+    return YES_OR_NO.find(word => word === text) ?? wrong(field, 'must be true or false')
   if (dimension === 'way') return WAYS.find(way => way === text) ?? wrong(field, `must be one of ${WAYS.join(', ')}`)
   if (dimension === 'status') {
     const rung = LADDER.findIndex(name => name === text)

@@ -159,11 +159,13 @@ function unclickedWithin({ from, to }: Window): string[] {
   return withinWindow({ from, to: to < now - MINUTE_MS ? to : Math.max(to, endOfToday) })
 }
 
+/** Dimensions whose values are words. */
+const WORDS: ReadonlySet<ExploreDimension> = new Set(['is_new', 'way', 'is_left_out'])
+
 /** SQL of the value of this dimension (or the number of its word) that stands for an unknown one. */
 export function unknownIn({ numbered }: LocalFacts, dimension: ExploreDimension): string {
   if (numbered(dimension) !== undefined) return String(UNKNOWN_NUMBER)
-  const isText =
-    isTextDimension(dimension) || isObjectDimension(dimension) || dimension === 'is_new' || dimension === 'way'
+  const isText = isTextDimension(dimension) || isObjectDimension(dimension) || WORDS.has(dimension)
   return isText ? quoted(UNKNOWN) : '-1'
 }
 

@@ -1,5 +1,5 @@
 /** The table of facts in a local copy: its columns, and how they are read from segments. */
-import { WAYS } from '../../contract/explore-dimensions.ts'
+import { WAYS, YES_OR_NO } from '../../contract/explore-dimensions.ts'
 import { REACHED, STAGES } from '../../contract/ladder.ts'
 import { TEXTS } from '../segments/facts.ts'
 import { TEXT_COLUMNS } from '../segments/parquet.ts'
@@ -25,12 +25,17 @@ const COUNTED: Readonly<Record<Exclude<Paired, OfGoal>, string>> = {
 /** The value of `earned` (usually like `ftd:0 lead:12500000`) for a click with revenue whose fact an earlier version wrote without amounts. */
 export const NO_AMOUNTS = '?'
 
+/** The words of the texts that facts leave out, because almost all clicks have them. */
+export const USUAL_WORDS = { way: WAYS[0], is_left_out: YES_OR_NO[1] } as const
+
 /** The columns as they are read from segments, for tracked clicks. Counts and amounts are multiplied by the sign. */
 export const FACT_COLUMNS = [
   'd::integer as d',
   'ms::integer as ms',
   ...TEXTS.map(name =>
-    name === 'way' ? `coalesce(way, ${quoted(WAYS[0])}) as way` : `nullif(${name}, '') as ${name}`,
+    name in USUAL_WORDS
+      ? `coalesce(${name}, ${quoted(USUAL_WORDS[name as keyof typeof USUAL_WORDS])}) as ${name}`
+      : `nullif(${name}, '') as ${name}`,
   ),
   'visitor::bigint as visitor',
   'is_new::boolean as is_new',

@@ -6,6 +6,7 @@ import {
   isObjectDimension,
   isTextDimension,
   WAYS,
+  YES_OR_NO,
   isTimeDimension,
 } from '../../contract/explore-dimensions.ts'
 import { toWireId } from '../../contract/ids.ts'
@@ -80,7 +81,8 @@ function questionFor(dimension: ExploreDimension, search: string, window: Window
 }
 
 const WORDS: Readonly<Record<string, readonly string[]>> = {
-  is_new: ['true', 'false'],
+  is_new: YES_OR_NO,
+  is_left_out: YES_OR_NO,
   status: LADDER,
   way: WAYS,
   hour: Array.from({ length: 24 }, (_, hour) => two(hour)),

@@ -33,6 +33,11 @@ export const FeedClick = z
   .meta({ id: 'Click' })
 export type FeedClick = z.output<typeof FeedClick>
 
+/** A click as signed-in people see it. */
+const ListedClick = FeedClick.extend({
+  is_left_out: z.boolean().meta({ description: 'Whether the visitor had a left-out value of the campaign' }),
+}).meta({ id: 'ListedClick' })
+
 export const TRACKED = ['true', 'false', 'all'] as const
 
 const declared = {
@@ -90,6 +95,7 @@ export const listClicksAsMember = endpoint({
   description: `${declared.description} With \`q\`, and without a window: all clicks that are kept. A rare country or sub1 may take too long: then choose fewer days.`,
   query: filters.extend({ cursor: declared.query.shape.cursor, limit: declared.query.shape.limit }),
   reply: declared.reply.extend({
+    data: z.array(ListedClick),
     campaigns: NamedCampaigns,
     clicks_from: z.iso.date().nullable().meta({ description: 'Clicks made before this day are no longer kept' }),
   }),

@@ -43,8 +43,13 @@ export async function listClicksAsMember(
 ) {
   const page = await pageOf(context, query)
   const { actor, database } = context
-  const [kept_from, campaigns] = await Promise.all([
+  const [kept_from, leftOut, campaigns] = await Promise.all([
     clicksKeptFrom(database.reads),
+    leftOutAmong(
+      database.reads,
+      actor.org_id,
+      page.data.map(({ id }) => id),
+    ),
     campaignsNamed(
       database.reads,
       actor.org_id,
@@ -54,7 +59,21 @@ export async function listClicksAsMember(
     ),
   ])
   const named = campaigns.map(({ id, ...campaign }) => ({ id: toWireId(id), ...campaign }))
-  return { ...page, campaigns: named, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
+  const data = page.data.map(click => ({ ...click, is_left_out: leftOut.has(click.id) }))
+  return { ...page, data, campaigns: named, clicks_from: kept_from === 0 ? null : dayOf(kept_from) }
+}
+
+/** Those of the clicks whose visitors had a left-out value; ids as the API writes them. */
+async function leftOutAmong(
+  reads: Ground['database']['reads'],
+  org_id: number,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const { rows } = await reads.query<{ id: string }>(
+    'select id from clicks where org_id = $1 and id = any($2::uuid[]) and left_out is not null',
+    [org_id, ids.map(id => toUuid(id))],
+  )
+  return new Set(rows.map(({ id }) => toWireId(id)))
 }
 
 /** The listed clicks as a CSV file. Refuses as the list does, and `too_many_lines`. */

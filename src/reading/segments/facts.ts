@@ -11,8 +11,20 @@ import { type ClickState, CLICK_STATE_FIELDS } from '../../intake/counters/click
 import { CONVERSIONS_OF } from '../../intake/counters/conversions.ts'
 import { toMillionths } from '../../money/billing/money.ts'
 
-/** The text columns. Ids are uuids; `path` is the click's path through its click flow; `way` is null for a redirect, also in segments of earlier versions. */
-export const TEXTS = ['campaign', 'offer', 'landing', 'ad_account', 'bot', ...TEXT_DIMENSIONS, 'way'] as const
+/**
+ * The text columns. Ids are uuids; `path` is the click's path through its click flow. `way` is null for a redirect and `is_left_out` null for a visitor
+ * without a left-out value, also in segments of earlier versions.
+ */
+export const TEXTS = [
+  'campaign',
+  'offer',
+  'landing',
+  'ad_account',
+  'bot',
+  ...TEXT_DIMENSIONS,
+  'way',
+  'is_left_out',
+] as const
 export type TextColumn = (typeof TEXTS)[number]
 
 type Fact = { readonly [name in TextColumn]: string | null } & {
@@ -52,19 +64,20 @@ export type FixedClick = { readonly [name in Exclude<TextColumn, 'bot'>]: string
   readonly is_priced: boolean
 }
 
-/** The columns of a click whose facts have other names. */
+/** SQL of the texts that are not columns of a click `c` by the same name. */
 const COLUMN_OF: Partial<Record<TextColumn, string>> = {
-  campaign: 'campaign_id',
-  offer: 'offer_id',
-  landing: 'landing_id',
-  ad_account: 'ad_account_id',
-  path: 'click_flow_node_path',
+  campaign: 'c.campaign_id',
+  offer: 'c.offer_id',
+  landing: 'c.landing_id',
+  ad_account: 'c.ad_account_id',
+  path: 'c.click_flow_node_path',
+  is_left_out: `case when c.left_out is not null then 'true' end`,
 }
 
 /** The columns of a click `c` that never change, for a select. */
 export const FIXED = [
   'c.id',
-  ...TEXTS.filter(name => name !== 'bot').map(name => `c.${COLUMN_OF[name] ?? name} as ${name}`),
+  ...TEXTS.filter(name => name !== 'bot').map(name => `${COLUMN_OF[name] ?? `c.${name}`} as ${name}`),
   'c.visitor_id, c.visitor_is_new, c.cost, c.cost_counts is not null as is_priced',
 ].join(', ')
 
@@ -136,6 +149,7 @@ export function factOf(click: FixedClick, state: ClickState, hash: VisitorHash):
     sub9: click.sub9,
     ref_id: click.ref_id,
     way: click.way,
+    is_left_out: click.is_left_out,
     bot: state.bot_id,
     visitor: click.visitor_id === null ? null : hash(click.visitor_id),
     is_new: click.visitor_is_new === true,

@@ -27,6 +27,8 @@ export const TracedClick = z
     tracked: z.boolean(),
     untracked_reason: z.enum(UNTRACKED_REASONS).nullable(),
     way: z.enum(['redirect', 'page']).meta({ description: 'page: the page reported the visit itself' }),
+    is_left_out: z.boolean().meta({ description: 'Whether the visitor had a left-out value of the campaign' }),
+    left_out: z.object({ field: z.string(), value: z.string() }).nullable(),
     page: Text.meta({ description: 'The address of the page that reported it, without query and fragment' }),
     test: z.boolean(),
     revenue: Money.nullable(),

@@ -13,6 +13,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { FIND_ALIAS } from '../../intake/clicks/found.ts'
 import { untrackedReason } from '../../intake/clicks/untracked.ts'
+import { leftOutOfMark } from '../../intake/clicks/left-out.ts'
 import { PAUSED_PATH } from '../../intake/clicks/while-paused.ts'
 import { IS_TEST, ORIGINAL } from '../../intake/events/events.ts'
 import { historiesOf } from '../../intake/revisions/revisions.ts'
@@ -85,7 +86,7 @@ async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedCl
   const row = await db
     .selectFrom('clicks')
     .select(['id', 'campaign_id', 'offer_id', 'landing_id', 'bot_id', 'click_flow_node_path', 'status', 'stages'])
-    .select(['way', 'user_agent'])
+    .select(['way', 'left_out', 'user_agent'])
     .select(['tracked', 'test', 'platform', 'geo', 'device', 'os', 'browser', 'ref_id', ...SUBS])
     .select(sql<string | null>`trim_scale(revenue)::text`.as('revenue'))
     .select(
@@ -110,6 +111,8 @@ async function clickOf({ db, org_id }: Asking, id: string): Promise<api.TracedCl
   return {
     ...rest,
     way: row.way === 'page' ? 'page' : 'redirect',
+    is_left_out: row.left_out !== null,
+    left_out: row.left_out === null ? null : leftOutOfMark(row.left_out),
     page: visit?.page ?? null,
     untracked_reason: untrackedReason(row, visit?.untracked_reason ?? null),
     path: path === PAUSED_PATH ? null : path,

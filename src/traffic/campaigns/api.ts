@@ -247,7 +247,11 @@ export const createCampaign = endpoint({
   history: 'campaign',
   summary: 'Create a campaign',
   description: 'A key restricted to campaigns can create one, but it is not added to the key’s campaigns.',
-  body: CampaignDraft,
+  body: CampaignDraft.extend({
+    left_out_of: Id.nullish().meta({
+      description: 'The campaign whose left-out values it takes along, for a copy of it. API keys cannot send it',
+    }),
+  }),
   reply: WrittenCampaign,
   status: 201,
   ...REPEATABLE,

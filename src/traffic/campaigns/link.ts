@@ -12,7 +12,12 @@ import type * as api from './api.ts'
 import { apiDestination, type DestinationAndOffer } from './destination.ts'
 
 /** A parameter of a traffic source: the field it fills, its name in the URL, and the source's macro for it. */
-export type LinkParameter = { readonly field: string; readonly parameter: string; readonly macro: string | null }
+export type LinkParameter = {
+  readonly field: string
+  readonly parameter: string
+  readonly macro: string | null
+  readonly label?: string | null
+}
 
 type Source = { readonly id: string; readonly name: string; readonly parameters: readonly LinkParameter[] }
 /** The parameter name of each field. */

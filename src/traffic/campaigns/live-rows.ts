@@ -90,6 +90,17 @@ export type LiveCap = LiveRow & {
 /** The open hours of an offer or a campaign: the half hours of a week in a time zone. `id` is the object's. */
 type LiveOpenHours = LiveRow & { readonly timezone: string; readonly week: readonly string[] }
 
+/** The left-out values of a campaign, whose id it has. `timezone` is the workspace's, for hours. */
+export type LiveLeftOut = LiveRow & {
+  readonly timezone: string
+  readonly entries: readonly (readonly [
+    field: string,
+    value: string,
+    offer_id: string | null,
+    until_ms: number | null,
+  ])[]
+}
+
 /** The objects in memory besides campaigns, by kind. */
 export type LiveObjects = {
   offer: LiveOffer
@@ -103,6 +114,7 @@ export type LiveObjects = {
   traffic_source: LiveTrafficSource
   cap: LiveCap
   open_hours: LiveOpenHours
+  left_out: LiveLeftOut
 }
 export type LiveKind = keyof LiveObjects
 
@@ -138,6 +150,11 @@ const SELECTS = {
     o.metric, o."limit", o.period, o.timezone, o.when_unknown, not o.active or o.deleted_at is not null as is_deleted from caps o`,
   open_hours: `select o.org_id, o.id, o.timezone, o.week, o.week is null as is_deleted
     from (select org_id, object_id as id, timezone, week, updated_at from open_hours) o`,
+  left_out: `select o.org_id, o.id, coalesce(g.timezone, 'UTC') as timezone, false as is_deleted, coalesce((
+      select json_agg(json_build_array(v.field, v.value, v.offer_id, (extract(epoch from v.until) * 1000)::float8) order by v.id)
+      from left_out_values v where v.org_id = o.org_id and v.campaign_id = o.id
+    ), '[]') as entries
+    from (select org_id, campaign_id as id, updated_at from left_out_lists) o left join organizations g on g.org_id = o.org_id`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

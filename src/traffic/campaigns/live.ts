@@ -15,6 +15,7 @@ export type {
   LiveFlow,
   LiveFunnel,
   LiveLanding,
+  LiveLeftOut,
   LiveObjects,
   LiveOffer,
   LiveTrafficSource,

@@ -138,6 +138,7 @@ const openObjects = (): Objects => ({
   traffic_source: new Map(),
   cap: new Map(),
   open_hours: new Map(),
+  left_out: new Map(),
 })
 
 /** Indexes for look-ups other than by id. */

@@ -6,6 +6,7 @@ import { inWords } from '../rungs.ts'
 /** Words that are not those of the kind's name. */
 const WORDS: Partial<Record<HistoryKind, string>> = {
   postback: 'Postback rule',
+  left_out: 'Left-out value',
   ad_spend: 'Spend',
   spread: 'Spread amount',
   rate: 'Own rate',

@@ -20,6 +20,7 @@ const GROUPS = {
     funnel: 'Funnel',
     path: 'Flow path',
     way: 'Way',
+    is_left_out: 'Left out',
   },
   Visitor: {
     geo: 'Country',
@@ -61,7 +62,7 @@ export function keyInWords(dimension: ExploreDimension, key: string | null, labe
   if (dimension === 'geo') return country(key)
   if (dimension === 'status') return inWords(key)
   if (dimension === 'is_new') return key === 'true' ? 'New visitors' : 'Returning visitors'
-  return isTextDimension(dimension) || dimension === 'way' ? label : key
+  return isTextDimension(dimension) || dimension === 'way' || dimension === 'is_left_out' ? label : key
 }
 
 function timeInWords(dimension: (typeof TIME_DIMENSIONS)[number], key: string): string {

@@ -46,6 +46,7 @@ export function ClickFacts({ click, campaigns }: { click: z.input<typeof TracedC
     ['Bot', bot === undefined ? click.bot_id : `@${bot.username}`],
     ['Way', click.way === 'page' ? 'Page' : 'Redirect'],
     ['Page', click.page],
+    ['Left out', click.left_out === null ? null : `${click.left_out.field} = ${click.left_out.value}`],
     ['Not counted', click.untracked_reason === null ? null : REASON_WORDS[click.untracked_reason]],
     ['Country', click.geo === null ? null : country(click.geo)],
     ['Device', [click.device, click.os, click.browser].filter(part => part !== null).join(' · ')],
