@@ -92,6 +92,7 @@ before(async () => {
     strict_filter: false,
     sites: [],
     browser_types: [],
+    tag_ids: [],
     status: 'active',
     created_at: '2026-01-01',
     updated_at: '2026-01-01',

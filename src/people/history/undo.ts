@@ -25,7 +25,7 @@ import { readingOf, type Recorder } from './recorder.ts'
 import { isAtLeast, type StoredRow, visibleRows } from './rows.ts'
 import type { Reading } from './reading.ts'
 import type { Subjects } from './subjects.ts'
-import { objectOf, planFor, type UndoVerdicts } from './verdicts.ts'
+import { objectOfRow, planFor, type UndoVerdicts } from './verdicts.ts'
 
 type UndoContext = Context<typeof api.undoChange>
 type Restore = typeof restoreOffer
@@ -90,9 +90,9 @@ function openPuttingBack(
       return later
     }
     if (!isAtLeast(context.actor.role, 'admin')) refuse('role_forbidden', { error: 'this needs the role admin' })
-    const { id } = objectOf(row)
+    const { id } = objectOfRow(row)
     await recorder.recordedIn({ ...context, act })(
-      () => [objectOf(row)],
+      () => [objectOfRow(row)],
       async trx => {
         if (!(await restore(trx, context.actor.org_id, id ?? '')))
           refuse('undo_needs', { error: 'it is gone for good' })
@@ -105,14 +105,14 @@ function openPuttingBack(
   async function putBackAll(context: UndoContext, find: FindRows, explain: Explain) {
     const { actor, act } = context
     const later = await inOneTransaction(context.db, async trx => {
-      await lockHistory(trx, actor.org_id, (await find(trx)).map(objectOf))
+      await lockHistory(trx, actor.org_id, (await find(trx)).map(objectOfRow))
       // Read again under the locks: another call may have put the same rows back.
       const rows = await find(trx)
       const reading = readingOf(context, actor, trx)
       // Conversions are written by another transaction, so their rows are all checked before the first one is put back.
       const events = rows.filter(({ kind }) => kind === 'event')
       await inGroups(events, async row => void (await explained(row, explain, planFor(subjects, reading, row))))
-      const ids = new Map(rows.map(row => [objectKey(objectOf(row)), row.id]))
+      const ids = new Map(rows.map(row => [objectKey(objectOfRow(row)), row.id]))
       const chosen: Chosen = { ids, begun: new Set() }
       const waiting: Later[] = []
       const undo = async (row: StoredRow) => {

@@ -16,7 +16,7 @@ import type { Subjects } from './subjects.ts'
 type Verdict = api.HistoryRow['cannot_undo']
 
 /** The object of a row. */
-export const objectOf = ({ kind, object_id: id, object_name }: StoredRow): HistoryObject =>
+export const objectOfRow = ({ kind, object_id: id, object_name }: StoredRow): HistoryObject =>
   kind === 'ad_spend' || kind === 'left_out' || kind === 'rate' ? { kind, id, name: object_name } : { kind, id }
 
 /** Lists of members show what is true of others; only the members themselves are compared. */
@@ -71,7 +71,7 @@ export async function planFor(
   if (row.undone_by_id !== null) refuse('undone_before')
   const never = whyNever(row)
   if (never !== undefined) refuse('cannot_undo', { error: never })
-  const now = await subjects.read(reading, objectOf(row))
+  const now = await subjects.read(reading, objectOfRow(row))
   if (row.change !== 'deleted' && now === undefined)
     refuse(row.kind === 'ad_spend' || row.kind === 'left_out' ? 'changed_since' : 'undo_needs', {
       error: `${row.object_name} was deleted`,

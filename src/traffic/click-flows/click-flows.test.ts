@@ -48,6 +48,8 @@ test('a flow begins as a draft, kept as it was sent without what was null', asyn
     published_version: null,
     is_draft_published: false,
     campaigns: [],
+    tag_ids: [],
+    note: null,
     graph,
     problems: [],
   })

@@ -106,6 +106,8 @@ test('a funnel is created with its members, and read with their names and states
       { landing_id: l2, weight: 30, name: 'two', status: 'active' },
     ],
     offers: [{ offer_id: o1, weight: 1, name: 'three', status: 'active' }],
+    tag_ids: [],
+    note: null,
   }
   assert.deepEqual(rest, { ...expected, warnings: [] })
   await setStatus('landings', l2, 'archived')

@@ -21,7 +21,7 @@ test('a landing is created active, and replaced whole but for its status', async
   const { warnings, ...row } = reply.data()
   assert.deepEqual(warnings, [])
   const { id, created_at, updated_at, ...rest } = row
-  assert.deepEqual(rest, { ...DRAFT, unknown_macros: [], status: 'active' })
+  assert.deepEqual(rest, { ...DRAFT, unknown_macros: [], status: 'active', tag_ids: [], note: null })
   assert.equal(updated_at, created_at)
   assert.deepEqual((await read(String(id))).data(), row)
   await setStatus(String(id), { status: 'archived' })

@@ -8,7 +8,7 @@ import type { Context } from '../../ground/room.ts'
 import type * as api from '../campaigns/api.ts'
 import { createCampaign } from '../campaigns/campaigns.ts'
 import { announceChange } from '../campaigns/live.ts'
-import { COLUMNS, type LeftOutRow, touchLists, withIds } from './lists.ts'
+import { LEFT_OUT_COLUMNS, type LeftOutRow, touchLists, withIds } from './lists.ts'
 
 /**
  * Creates a campaign, with the left-out values of `left_out_of`. Refuses what `createCampaign` refuses, `invalid_request` if there is
@@ -40,7 +40,7 @@ export async function createCampaignWithList(
 async function copyList(trx: Kysely<Tables>, org_id: number, from: string, to: string): Promise<void> {
   const rows = await trx
     .selectFrom('left_out_values')
-    .select(COLUMNS)
+    .select(LEFT_OUT_COLUMNS)
     .where('org_id', '=', org_id)
     .where('campaign_id', '=', from)
     .orderBy('id')

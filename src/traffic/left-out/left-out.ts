@@ -17,7 +17,7 @@ import { isInForce } from './fields.ts'
 import {
   listedCampaigns,
   changeLists,
-  COLUMNS,
+  LEFT_OUT_COLUMNS,
   type LeftOutRow,
   type ListChange,
   requireField,
@@ -150,7 +150,11 @@ export async function readLeftOutText(
 }
 
 const valuesOf = (db: Kysely<Tables>, org_id: number, campaign_id: string) =>
-  db.selectFrom('left_out_values').select(COLUMNS).where('org_id', '=', org_id).where('campaign_id', '=', campaign_id)
+  db
+    .selectFrom('left_out_values')
+    .select(LEFT_OUT_COLUMNS)
+    .where('org_id', '=', org_id)
+    .where('campaign_id', '=', campaign_id)
 
 /** Has every process read the organization's lists again: its time zone has changed. */
 export async function touchLeftOut(db: Kysely<Tables>, org_id: number): Promise<void> {

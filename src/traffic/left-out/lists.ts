@@ -17,7 +17,7 @@ import { MOST_LEFT_OUT } from './api.ts'
 import { creativeSub, faultOf, type LeftOutField } from './fields.ts'
 import { leftOutObject, leftOutSnapshot } from './history.ts'
 
-export const COLUMNS = [
+export const LEFT_OUT_COLUMNS = [
   'id',
   'campaign_id',
   'field',
@@ -162,7 +162,7 @@ async function rowsToRemove(
 ): Promise<LeftOutRow[]> {
   let rows = trx
     .selectFrom('left_out_values')
-    .select(COLUMNS)
+    .select(LEFT_OUT_COLUMNS)
     .where('org_id', '=', org_id)
     .where('campaign_id', '=', sql<string>`any(${ids}::uuid[])`)
     .where('field', '=', field)
@@ -181,7 +181,7 @@ async function deleteValues(
     .deleteFrom('left_out_values')
     .where('org_id', '=', org_id)
     .where('id', '=', sql<string>`any(${rows.map(({ id }) => id)}::uuid[])`)
-    .returning(COLUMNS)
+    .returning(LEFT_OUT_COLUMNS)
     .$castTo<LeftOutRow>()
     .execute()
 }
@@ -202,7 +202,7 @@ async function deleteOver(trx: Transaction<Tables>, org_id: number, entries: rea
     delete from left_out_values v using ${entriesOf(entries)}
     where v.org_id = ${org_id} and v.campaign_id = t.campaign_id and v.field = t.field and v.value = t.value
       and v.until <= ${new Date().toISOString()}::timestamptz
-    returning ${sql.join(COLUMNS.map(name => sql.ref(`v.${name}`)))}`.execute(trx)
+    returning ${sql.join(LEFT_OUT_COLUMNS.map(name => sql.ref(`v.${name}`)))}`.execute(trx)
   return rows
 }
 
@@ -222,7 +222,7 @@ async function insertValues(
         from ${entriesOf(withIds(entries))}`,
     )
     .onConflict(conflict => conflict.columns(['org_id', 'campaign_id', 'field', 'value']).doNothing())
-    .returning(COLUMNS)
+    .returning(LEFT_OUT_COLUMNS)
     .$castTo<LeftOutRow>()
     .execute()
 }

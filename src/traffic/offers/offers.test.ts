@@ -48,6 +48,8 @@ test('an offer is created with what it pays and for which events', async () => {
     unknown_macros: [],
     status: 'active',
     campaigns: { following: 0, own_address: 0, by_funnel: 0, by_click_flow: 0 },
+    tag_ids: [],
+    note: null,
   })
   assert.equal(updated_at, created_at)
   assert.deepEqual((await read(String(id))).data(), row)
@@ -136,6 +138,8 @@ test('replacing an offer clears what is not sent, and leaves its status', async 
     payout_types: [],
     status: 'archived',
     campaigns: { following: 0, own_address: 0, by_funnel: 0, by_click_flow: 0 },
+    tag_ids: [],
+    note: null,
   })
   assert.deepEqual((await read(id)).data(), replaced)
 })
