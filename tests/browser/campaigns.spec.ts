@@ -58,7 +58,7 @@ test('the list of campaigns has a line of totals, and a phone shows profit, ROI 
   await page.setViewportSize({ width: 390, height: 844 })
   const heads = page.getByRole('table', { name: 'Campaigns' }).getByRole('columnheader')
   await expect(heads.nth(1)).toHaveText('Profit')
-  expect((await heads.allTextContents()).slice(0, 3)).toEqual(['Name', 'Profit', 'ROI'])
+  await expect(heads.nth(2)).toHaveText('ROI')
   await expect(page.getByRole('switch', { name: 'Sum one takes traffic' })).toBeInViewport({ ratio: 1 })
 })
 

@@ -49,7 +49,7 @@ test('an offer is capped, sends visitors to the next offer once the cap is reach
     })
   await expect.poll(async () => (await visit()).host).toBe('second.example')
   await page.goto('/offers')
-  const row = page.getByRole('row', { name: /^first/ })
+  const row = page.getByRole('row', { name: /^Select first/ })
   await expect(row).toContainText('Cap reached')
   await page.getByRole('button', { name: 'first', exact: true }).click()
   await expect(line).toContainText('Reached')

@@ -55,8 +55,8 @@ test('an offer is cloned by keyboard: nothing is saved before the form, Back clo
   await form.getByLabel('Payout, $').fill('14')
   await form.getByRole('button', { name: 'Add offer' }).click()
   await expect(page.getByText('Copy of Alps is added')).toBeVisible()
-  await expect(page.getByRole('row', { name: /^Copy of Alps/ })).toContainText('14.00')
-  await expect(page.getByRole('row', { name: /^Alps/ })).toContainText('13.00')
+  await expect(page.getByRole('row', { name: /^Select Copy of Alps/ })).toContainText('14.00')
+  await expect(page.getByRole('row', { name: /^Select Alps/ })).toContainText('13.00')
   await expect(page).toHaveURL(/offers\?status=active$/)
   expect(await countOf(owner, '/api/offers')).toBe(before + 1)
 })
@@ -79,7 +79,7 @@ test('a landing and a funnel are cloned, the funnel without archived members', D
   await expect(landingForm.getByLabel('Name')).toHaveValue('Copy of Cloned quiz')
   await expect(landingForm.getByLabel('Address')).toHaveValue(url)
   await landingForm.getByRole('button', { name: 'Add landing' }).click()
-  await expect(page.getByRole('row', { name: /^Copy of Cloned quiz/ })).toBeVisible()
+  await expect(page.getByRole('row', { name: /^Select Copy of Cloned quiz/ })).toBeVisible()
 
   await page.goto(`/funnels?clone=${funnel.id}`)
   const form = page.getByRole('dialog', { name: 'New funnel' })
@@ -88,7 +88,7 @@ test('a landing and a funnel are cloned, the funnel without archived members', D
   await expect(form.getByLabel('Weight of Cloned story')).toBeHidden()
   await expect(form.getByText('Not copied: Cloned story (archived).')).toBeVisible()
   await form.getByRole('button', { name: 'Create funnel' }).click()
-  await expect(page.getByRole('row', { name: /^Copy of Cloned pair/ })).toContainText('Cloned quiz 100.0%')
+  await expect(page.getByRole('row', { name: /^Select Copy of Cloned pair/ })).toContainText('Cloned quiz 100.0%')
 })
 
 test('a postback rule is cloned with its campaign, its method and its state', DETAIL, async ({ page, owner }) => {
@@ -154,7 +154,7 @@ test(
     const copy = await send(owner, 'GET', `/api/click-flows/${page.url().split('/').at(-1)}`)
     expect([copy['status'], copy['graph']]).toEqual(['draft', graph('https://live.example/')])
     await page.goBack()
-    await expect(page.getByRole('row', { name: /^Copy of Twin/ })).toBeVisible()
+    await expect(page.getByRole('row', { name: /^Select Copy of Twin/ })).toBeVisible()
     await expect(form).toBeHidden()
 
     await page.goto(`/click-flows/${flow.id}`)

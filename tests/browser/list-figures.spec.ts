@@ -49,7 +49,7 @@ test('offers, landings and funnels show figures of the chosen days, sortable, wi
   sluice,
 }) => {
   await seedFunnels(owner, sluice.address)
-  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^(Select ${name} )?${name} `) })
   const figures = ['120.00', '4', '75.0%', '30.00']
   for (const [path, known, nothing] of [
     ['offers', 'Dear figured', 'Idle figured'],
@@ -97,7 +97,7 @@ test('the campaign list counts CR by the chosen goal, also in its totals', DETAI
     const [clickId] = [await visit(sluice.address, key), await visit(sluice.address, key)]
     await send(owner, 'POST', '/api/events', { clickId, type })
   }
-  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) })
+  const row = (name: string) => page.getByRole('row', { name: new RegExp(`^(Select ${name} )?${name} `) })
   await page.goto('/campaigns?range=today&q=goaled')
   for (const name of ['Leads goaled', 'Deposits goaled', 'Total']) await expect(row(name)).toContainText('50.0%')
   await page.getByLabel('Conversion').selectOption('Goal: FTD')
@@ -123,7 +123,7 @@ test('click flows show the figures of the campaigns that lead to them', DETAIL, 
   const click = await visit(sluice.address, campaign['key'])
   await send(owner, 'POST', '/api/events', { clickId: click, type: 'lead', payout: '7.5' })
   await page.goto('/click-flows?range=today')
-  const row = page.getByRole('row', { name: /^By country / })
+  const row = page.getByRole('row', { name: /^Select By country / })
   await expect(row.getByRole('cell')).toContainText(['7.50', '1', '100.0%', '7.50', 'Active', '1', 'To the flow'])
 })
 

@@ -42,7 +42,7 @@ test('search and filters of a list are in the address, Back undoes them, and an 
 test('a row is archived, unarchived and deleted from its menu, each after a confirmation', async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url })
   await page.goto('/landings')
-  const row = page.getByRole('row', { name: /^Quiz/ })
+  const row = page.getByRole('row', { name: /^Select Quiz/ })
   const choose = async (item: string) => {
     await row.getByRole('button', { name: 'Actions for Quiz' }).click()
     await page.getByRole('menuitem', { name: item, exact: true }).click()
@@ -78,15 +78,15 @@ test(
     const database = new pg.Client(sluice.database)
     await database.connect()
     await database.query(COPY, [toUuid(id), others])
-    const oldest = page.getByRole('row', { name: /^Page 1 / })
+    const oldest = page.getByRole('row', { name: /^Select Page 1 / })
     await page.goto('/offers')
-    await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
+    await expect(page.getByRole('row', { name: /^Select Page 201 / })).toBeVisible()
     await expect(oldest).toBeHidden()
     await page.getByRole('button', { name: 'Older' }).click()
     await expect(oldest).toBeVisible()
     await expect(page).toHaveURL(/cursor=/)
     await page.getByRole('searchbox').fill('Page 201')
-    await expect(page.getByRole('row', { name: /^Page 201 / })).toBeVisible()
+    await expect(page.getByRole('row', { name: /^Select Page 201 / })).toBeVisible()
     await expect(page).not.toHaveURL(/cursor=/)
     // Other tests expect their offers on the first page.
     await database.query('update offers set deleted_at = now(), updated_at = now() where id = any($1)', [others])
@@ -98,7 +98,7 @@ test(
 test('the name of a row opens it, and closing returns the focus to the name', DETAIL, async ({ page, owner }) => {
   await send(owner, 'POST', '/api/landings', { name: 'Quiz', url: 'https://example.com/?c={click_id}' })
   await page.goto('/landings')
-  const name = page.getByRole('row', { name: /^Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
+  const name = page.getByRole('row', { name: /^Select Quiz/ }).getByRole('button', { name: 'Quiz', exact: true })
   await name.press('Enter')
   await expect(page.getByRole('dialog', { name: 'Edit Quiz' }).getByLabel('Name')).toHaveValue('Quiz')
   await page.keyboard.press('Escape')

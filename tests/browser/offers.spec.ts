@@ -134,12 +134,12 @@ test(
     await dialog.getByLabel('Payout, $').fill('2')
     await dialog.getByLabel('Pays on').selectOption('Every conversion, each time')
     await dialog.getByRole('button', { name: 'Add offer' }).click()
-    await expect(page.getByRole('row', { name: /^Each time/ })).toContainText('Every conversion')
+    await expect(page.getByRole('row', { name: /^Select Each time/ })).toContainText('Every conversion')
     await page.getByRole('button', { name: 'Actions for Each time', exact: true }).click()
     await page.getByRole('menuitem', { name: 'Clone' }).click()
     await expect(dialog.getByLabel('Pays on')).toHaveValue('every')
     await dialog.getByRole('button', { name: 'Add offer' }).click()
-    await expect(page.getByRole('row', { name: /^Copy of Each time/ })).toContainText('Every conversion')
+    await expect(page.getByRole('row', { name: /^Select Copy of Each time/ })).toContainText('Every conversion')
     const { data } = (await (await owner.get('/api/offers?q=each')).json()) as { data: { payout_types: string[] }[] }
     expect(data.map(({ payout_types }) => payout_types)).toEqual([[], []])
   },

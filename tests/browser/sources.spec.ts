@@ -40,7 +40,7 @@ test('a source is added from a template, changed, and its postback is off until 
   await send(owner, 'POST', '/api/campaigns', fields)
   await owner.get('/c/pushed?zone=7', { maxRedirects: 0, headers: { 'user-agent': 'curl/8' } })
   await page.goto('/sources')
-  const line = page.getByRole('row', { name: /^PropellerAds/ })
+  const line = page.getByRole('row', { name: /^Select PropellerAds/ })
   await expect(line).toContainText('Click id, cost, Zone, Creative, Campaign')
   await line.getByRole('button', { name: 'Actions for PropellerAds' }).click()
   await expect(page.getByRole('menuitem', { name: /Delete/ })).toContainText('Campaigns use it.')
@@ -152,15 +152,15 @@ test(
     for (const query of ['ref_id=1&cost=0.1', 'ref_id=2&cost={cost}', 'ref_id={x}&cost={cost}', 'ref_id=4&cost={cost}'])
       await owner.get(`/c/todays?${query}`, { maxRedirects: 0, headers: VISITOR })
     await page.goto('/sources')
-    const line = page.getByRole('row', { name: /^Today zones/ })
+    const line = page.getByRole('row', { name: /^Select Today zones/ })
     const cells = async (name: RegExp) => {
       const heads = await page.getByRole('table', { name: 'Sources' }).getByRole('columnheader').allTextContents()
       const row = await page.getByRole('row', { name }).locator('th,td').allTextContents()
       return ['Today', 'With id', 'With cost'].map(head => row[heads.indexOf(head)])
     }
     await expect(line).toContainText('75.0%')
-    expect(await cells(/^Today zones/)).toEqual(['4', '75.0%', '25.0%'])
-    expect(await cells(/^Quiet zones/)).toEqual(['—', '—', '—'])
+    expect(await cells(/^Select Today zones/)).toEqual(['4', '75.0%', '25.0%'])
+    expect(await cells(/^Select Quiet zones/)).toEqual(['—', '—', '—'])
   },
 )
 
