@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, test } from 'node:test'
 import pg from 'pg'
 import { pino } from 'pino'
+import { eventually } from '../../tests/support/eventually.ts'
 import { runSluice } from '../../tests/support/sluice.ts'
 import { readConfig } from '../ground/config.ts'
-import { findArchive } from '../ground/db/archive.ts'
+import { ARCHIVING_FAILS, findArchive } from '../ground/db/archive.ts'
 import { startPostgres } from '../ground/db/embedded.ts'
 import { StartError } from '../ground/start-error.ts'
 import { migrateNodes, openNodes } from '../ground/db/nodes.ts'
@@ -40,6 +41,9 @@ async function opened(dataDir: string, archiveDir?: string) {
   ends.push(close)
   return { client, connection: server.connection, close }
 }
+
+const archivingFails = async (client: pg.Client) =>
+  (await client.query<{ archiving_fails: boolean }>(ARCHIVING_FAILS)).rows[0]?.archiving_fails ?? assert.fail()
 
 /** The values that were written, and the moment after each by the database's clock. */
 async function write(client: pg.Client, value: string): Promise<string> {
@@ -101,6 +105,11 @@ test('a database is restored to exactly the moment that was named, from the arch
 
   // The third copy removes the first one and the log that only it needs.
   const again = await opened(env.DATA_DIR, env.ARCHIVE_DIR)
+  assert.equal(await archivingFails(again.client), false)
+  renameSync(join(archive, 'log'), join(archive, 'not mounted'))
+  await again.client.query('select pg_switch_wal()')
+  await eventually('archiving fails', () => archivingFails(again.client))
+  renameSync(join(archive, 'not mounted'), join(archive, 'log'))
   await takeCopy(again.client, folder('data/postgres'), archive)
   await removeOldCopies(archive, 2)
   await again.close()

@@ -125,6 +125,7 @@ test('what waits in the database and when it was backed up and reconciled is mea
   assert.equal(now.value('sluice_delivery_targets_paused{kind="postback"}'), 1)
   assert.equal(Math.floor(now.value('sluice_rates_age_seconds{source="ecb"}') / 3600), 3)
   assert.ok(!now.has('sluice_last_backup_timestamp_seconds'))
+  assert.ok(!now.has('sluice_log_archiving_failing'))
   assert.equal(now.value('sluice_deliveries_waiting{kind="ad_account"}'), 0)
   for (const series of [
     'sluice_deliveries_oldest_age_seconds{kind="postback"}',

@@ -7,6 +7,7 @@ import { statfs } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Gauge } from 'prom-client'
 import { timeOfId } from '../contract/ids.ts'
+import { ARCHIVING_FAILS } from '../ground/db/archive.ts'
 import type { Database } from '../ground/db/connect.ts'
 import { type Among, askEverywhere } from '../ground/db/everywhere.ts'
 import { LAST_BACKUP, LAST_RECONCILE, LAST_RECONCILE_WRONG } from '../ground/db/last-runs.ts'
@@ -49,15 +50,17 @@ type InstallationRow = {
   readonly bytes: number
   readonly kept: Readonly<Record<string, string>> | null
   readonly rates: Readonly<Record<string, number>> | null
+  readonly archiving_fails: boolean | null
 }
 
 // Both parts stand in the from, because Citus refuses most sub-selects elsewhere.
 const INSTALLATION = `
-  select pg_database_size(current_database())::float8 as bytes, kept.list as kept, rates.list as rates
+  select pg_database_size(current_database())::float8 as bytes, kept.list as kept, rates.list as rates, archiving_fails
   from (select json_object_agg(name, value) as list from installation where name = any($1)) kept
   cross join (
     select json_object_agg(source, extract(epoch from now() - fetched_at)) as list from fx_sources where fetched_at is not null
-  ) rates`
+  ) rates
+  cross join (${ARCHIVING_FAILS}) archiver`
 
 type StoredFigures = {
   readonly waiting: readonly WaitingRow[]
@@ -96,6 +99,10 @@ const size = gauge('sluice_database_size_bytes', 'Size of the database; of a clu
 const backup = gauge('sluice_last_backup_timestamp_seconds', 'When npm run backup last succeeded, as Unix time')
 const reconciled = gauge('sluice_last_reconcile_timestamp_seconds', 'When npm run reconcile last ended, as Unix time')
 const wrong = gauge('sluice_last_reconcile_wrong', 'Organizations whose counts differed at the last npm run reconcile')
+const archiving = gauge(
+  'sluice_log_archiving_failing',
+  'Whether the last attempt to archive the log of PostgreSQL failed',
+)
 const age = gauge('sluice_stored_metrics_age_seconds', 'Time since the metrics of the database were read')
 const free = gauge('sluice_data_dir_free_bytes', 'Free space on the disk of DATA_DIR')
 const total = gauge('sluice_data_dir_size_bytes', 'Size of the disk of DATA_DIR')
@@ -131,7 +138,7 @@ async function read({ config, database, log }: Pick<Ground, 'config' | 'database
 
 function setFrom({ figures, read_at, disk }: Reading): void {
   for (const one of [deliveries, oldest, overdue, paused, backlog, backlogAge, ratesAge]) one.reset()
-  for (const one of [size, backup, reconciled, wrong, age, free, total]) one.remove()
+  for (const one of [size, backup, reconciled, wrong, archiving, age, free, total]) one.remove()
   if (disk !== undefined) {
     free.set(disk.free)
     total.set(disk.size)
@@ -140,13 +147,14 @@ function setFrom({ figures, read_at, disk }: Reading): void {
   age.set((performance.now() - read_at) / 1000)
   for (const kind of TARGETS) for (const one of [deliveries, oldest, overdue, paused]) one.set({ kind }, 0)
   for (const row of figures.waiting) setWaiting(row)
-  const { bytes, kept, rates } = figures.installation
+  const { bytes, kept, rates, archiving_fails } = figures.installation
   size.set(bytes)
   for (const [source, seconds] of Object.entries(rates ?? {})) ratesAge.set({ source }, seconds)
   setMoment(backup, kept?.[LAST_BACKUP])
   setMoment(reconciled, kept?.[LAST_RECONCILE])
   const differing = kept?.[LAST_RECONCILE_WRONG]
   if (differing !== undefined) wrong.set(Number(differing))
+  if (archiving_fails !== null) archiving.set(Number(archiving_fails))
 }
 
 function setWaiting({ what, kind, amount, seconds, overdue: late, first }: WaitingRow): void {

@@ -72,6 +72,12 @@ export function archiveSettings(archive: string): string[] {
   ]
 }
 
+/** Whether the last attempt of the server to archive its log failed; null if it archives none. A subquery of one row. */
+export const ARCHIVING_FAILS = `
+  select case when current_setting('archive_mode') <> 'off'
+    then coalesce(last_failed_time > coalesce(last_archived_time, '-infinity'), false) end as archiving_fails
+  from pg_stat_archiver`
+
 /** The server's settings to recover from the archive up to a moment (ISO 8601), or to its end. */
 export function recoverySettings(archive: string, moment: string | undefined): string[] {
   const log = quoted(join(archive, 'log'))

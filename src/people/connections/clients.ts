@@ -22,15 +22,22 @@ export type Client = {
 
 const MOST_REDIRECTS = 10
 
-/** An address to which browsers may be sent with a code: https, or http on the person's own machine. */
+/** Schemes that browsers and operating systems act on by themselves, so that no program owns them. */
+const SYSTEM_SCHEMES =
+  /^(https?|wss?|ftp|file|filesystem|blob|data|javascript|vbscript|about|view-source|intent|mailto|tel|sms|ms-.*|search-ms):$/
+
+/** A scheme that a program on the person's machine has registered for itself (RFC 8252), as Cursor has `cursor://`. */
+const isProgramScheme = ({ protocol, host }: URL) => host !== '' && !SYSTEM_SCHEMES.test(protocol)
+
+/** An address to which browsers may be sent with a code: https, or http or a program's own scheme on the person's machine. */
 const RedirectUri = z
   .string()
   .max(2000)
   .refine(text => {
     const url = URL.parse(text)
     if (url === null || text.includes('#') || url.username !== '' || url.password !== '') return false
-    return url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.host))
-  }, 'must be an https address, or http on this machine, without a fragment')
+    return url.protocol === 'https:' || isLocalRedirect(url)
+  }, 'must be an https address, http on this machine, or a scheme of your program followed by ://, without a fragment')
 
 /** The fields of a registration or a document that are read; others are ignored. */
 export const ClientDraft = z.object({
@@ -103,6 +110,10 @@ async function readDocument({ allowPrivateTargets }: Config, id: string): Promis
     await dispatcher.destroy()
   }
 }
+
+/** Whether the address leads to a program on the person's own machine, where any program can claim it. */
+export const isLocalRedirect = (url: URL): boolean =>
+  (url.protocol === 'http:' && isLoopbackHost(url.host)) || isProgramScheme(url)
 
 /** Whether the client registered this address. On the person's own machine the port may differ, because programs take a free one. */
 export function isRegistered({ redirect_uris }: Client, sent: string): boolean {

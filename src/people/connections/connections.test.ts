@@ -61,9 +61,11 @@ async function asked(changes: Record<string, string | undefined> = {}): Promise<
     state: 'xyz',
     ...changes,
   }
-  const sent = Object.entries(request).filter((one): one is [string, string] => one[1] !== undefined)
-  return { client_id, verifier, request: Object.fromEntries(sent) }
+  return { client_id, verifier, request: definedOf(request) }
 }
+
+const definedOf = (fields: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(Object.entries(fields).filter((one): one is [string, string] => one[1] !== undefined))
 
 const grantOf = (person: SignedIn, rights: Body = { read: ['clicks'], write: ['offers'] }) => ({
   organization_id: person.organization_id,
@@ -78,16 +80,19 @@ const consent = (request: Body, person = owner, grant: Body = grantOf(person), m
 
 const codeIn = (redirect: unknown) => new URL(String(redirect)).searchParams.get('code') ?? ''
 
-const exchange = ({ client_id, verifier }: Asked, code: string, changes: Record<string, string> = {}) =>
-  form('/oauth/token', {
-    grant_type: 'authorization_code',
-    code,
-    client_id,
-    code_verifier: verifier,
-    redirect_uri: REDIRECT,
-    resource: RESOURCE,
-    ...changes,
-  })
+const exchange = ({ client_id, verifier }: Asked, code: string, changes: Record<string, string | undefined> = {}) =>
+  form(
+    '/oauth/token',
+    definedOf({
+      grant_type: 'authorization_code',
+      code,
+      client_id,
+      code_verifier: verifier,
+      redirect_uri: REDIRECT,
+      resource: RESOURCE,
+      ...changes,
+    }),
+  )
 
 const renew = (client_id: string, refresh_token: unknown, changes: Record<string, string> = {}) =>
   form('/oauth/token', {
@@ -254,6 +259,22 @@ test('a connection for another workspace is in the history there, and nowhere el
   assert.deepEqual([await rowsOf(admin), await rowsOf(elsewhere)], [0, 1])
 })
 
+test('a program on the person’s machine is sent the code by its own scheme, and need not repeat the address', async () => {
+  const redirect_uri = 'cursor://anysphere.cursor-mcp/oauth/callback'
+  const { client_id } = (await register([redirect_uri])).data() as { client_id: string }
+  const ask = await asked({ client_id, redirect_uri })
+  const shown = await house.call(
+    'GET',
+    `/api/connections/request?${new URLSearchParams(ask.request).toString()}`,
+    owner,
+  )
+  assert.deepEqual([shown.data()['redirect_host'], shown.data()['is_local']], ['cursor://anysphere.cursor-mcp', true])
+  const { redirect } = (await consent(ask.request)).data()
+  assert.match(String(redirect), /^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?code=/)
+  const tokens = await exchange({ ...ask, client_id }, codeIn(redirect), { redirect_uri: undefined })
+  assert.equal(tokens.statusCode, 200, tokens.body)
+})
+
 describe('an attack', () => {
   test('by a code that is used twice ends the connection', async () => {
     const ask = await asked()
@@ -339,6 +360,11 @@ describe('an attack', () => {
       'https://user:pass@host.example/',
       'https://host.example/#x',
       '/callback',
+      'blob:https://host.example/x',
+      'file://host.example/x',
+      'intent://host.example/x',
+      'ms-word://host.example/x',
+      'cursor:callback',
     ])
       assert.equal((await register([bad])).data()['error'], 'invalid_redirect_uri', bad)
     assert.equal((await register(['http://127.0.0.1:1/cb', 'http://localhost/cb'])).statusCode, 201)

@@ -7,14 +7,13 @@ import type { Call } from '../../contract/endpoint.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Config } from '../../ground/config.ts'
 import type { Tables } from '../../ground/db/tables.ts'
-import { isLoopbackHost } from '../../ground/network.ts'
 import type { Context, Ground } from '../../ground/room.ts'
 import { type Rounds, openRounds } from '../../ground/rounds.ts'
 import { HOUR_MS } from '../../contract/days.ts'
 import { writeGrant } from '../keys/grants.ts'
 import { createKeyIn } from '../keys/keys.ts'
 import * as api from './api.ts'
-import { type Client, findClient, forgetUnused, isRegistered, noteConsent } from './clients.ts'
+import { type Client, findClient, forgetUnused, isLocalRedirect, isRegistered, noteConsent } from './clients.ts'
 import { deleteExpired, issueCode } from './tokens.ts'
 
 /** Who asks, and where the browser would be sent. Refuses a request that cannot be served; nothing is sent to an address that is not registered. */
@@ -23,12 +22,12 @@ export async function readConnectionRequest(
   { query }: Call<typeof api.readConnectionRequest>,
 ) {
   const client = await checkedRequest(context, query)
-  const { host } = new URL(query.redirect_uri)
+  const url = new URL(query.redirect_uri)
   return {
     host_name: client.name,
     host_domain: client.domain,
-    redirect_host: host,
-    is_local: isLoopbackHost(host),
+    redirect_host: /^https?:$/.test(url.protocol) ? url.host : `${url.protocol}//${url.host}`,
+    is_local: isLocalRedirect(url),
     denied: answerTo(query, context.origin, { error: 'access_denied' }),
   }
 }

@@ -161,7 +161,7 @@ async function exchanged(base: string, { db }: Ground, visit: Visit): Promise<An
           code: form.get('code') ?? '',
           verifier: form.get('code_verifier') ?? '',
           client_id,
-          redirect_uri: form.get('redirect_uri') ?? '',
+          redirect_uri: form.get('redirect_uri') ?? undefined,
         })
   if (tokens === undefined)
     return refused('invalid_grant', 'the code or token is unknown, used, expired, revoked or not of this client')

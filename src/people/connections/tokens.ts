@@ -39,7 +39,8 @@ type CodeExchange = {
   readonly code: string
   readonly verifier: string
   readonly client_id: string
-  readonly redirect_uri: string
+  /** OAuth 2.1 does not ask for it, because the verifier proves more; one that is sent must be right. */
+  readonly redirect_uri: string | undefined
 }
 
 /** Exchanges a code; undefined if it is not good, which uses it up. A used one ends its connection. */
@@ -101,7 +102,7 @@ export async function refresh(db: Kysely<Tables>, token: string, client_id: stri
 }
 
 /** Whether the key is the connection of this client, is still accepted, and had this redirect. */
-async function isOf(trx: Kysely<Tables>, key_id: string, of: { client_id: string; redirect_uri?: string }) {
+async function isOf(trx: Kysely<Tables>, key_id: string, of: { client_id: string; redirect_uri?: string | undefined }) {
   let found = trx
     .selectFrom('connections')
     .select('key_id')
