@@ -39,18 +39,19 @@ type Arguments<E extends Endpoint> = Record<never, never> extends Given<E> ? [gi
 
 /** Calls an endpoint as the person signed in. Throws `Refused`, also when the server cannot be reached (status 0). */
 export async function call<E extends Endpoint>(endpoint: E, ...[given]: Arguments<E>): Promise<WireReply<E>> {
-  const { params = {}, query = {}, body } = (given ?? {}) as Loose
-  const { method, path } = routeOf(endpoint)
+  const loose = (given ?? {}) as Loose
+  const { method } = routeOf(endpoint)
+  return (await send(method, addressOf(endpoint, loose), loose.body, isReading(endpoint))) as WireReply<E>
+}
+
+/** The address of a call. */
+export function addressOf(endpoint: Endpoint, { params = {}, query = {} }: Omit<Loose, 'body'>): string {
+  const { path } = routeOf(endpoint)
   const address = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const search = new URLSearchParams(
     Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
   )
-  return (await send(
-    method,
-    search.size > 0 ? `${address}?${search}` : address,
-    body,
-    isReading(endpoint),
-  )) as WireReply<E>
+  return search.size > 0 ? `${address}?${search}` : address
 }
 
 /** Sends JSON or a file, and reads JSON. Used by `call`, and for the sign-in routes, which are not declared as endpoints. `reads`: nothing can be saved by it. */

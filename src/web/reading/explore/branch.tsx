@@ -71,25 +71,26 @@ export function BranchRows({ branch, path }: { branch: Branch; path: Path }) {
   const pages = branch.data?.pages ?? []
   const other = pages.at(-1)?.rows.find(row => row.is_other)
   const hasBelow = path.length + 1 < levels.length
+  const rows = pages
+    .flatMap(page => page.rows.filter(row => !row.is_other))
+    .toSorted((one, other) => Number(isSpend(one)) - Number(isSpend(other)))
   return (
     <>
-      {pages
-        .flatMap(page => page.rows.filter(row => !row.is_other))
-        .toSorted((one, other) => Number(isSpend(one)) - Number(isSpend(other)))
-        .map((row, at) => {
-          const own = [...path, row.key]
-          const open = hasBelow ? isRowOpen(search, own) : undefined
-          return [
-            <Line
-              key={JSON.stringify(row.key)}
-              row={row}
-              path={own}
-              open={open}
-              isFirst={path.length === 0 && at === 0}
-            />,
-            open === true && <Below key={`${JSON.stringify(row.key)} below`} path={own} />,
-          ]
-        })}
+      {rows.map((row, at) => {
+        const own = [...path, row.key]
+        const open = hasBelow ? isRowOpen(search, own) : undefined
+        return [
+          <Line
+            key={JSON.stringify(row.key)}
+            row={row}
+            siblings={rows}
+            path={own}
+            open={open}
+            isFirst={path.length === 0 && at === 0}
+          />,
+          open === true && <Below key={`${JSON.stringify(row.key)} below`} path={own} />,
+        ]
+      })}
       {other !== undefined && <Other row={other} level={path.length + 1} branch={branch} />}
     </>
   )
@@ -118,9 +119,15 @@ export const NAME = 'w-full min-w-28 max-w-28 sm:max-w-none sm:min-w-48 lg:min-w
 
 const indent = (level: number): number => 10 + (level - 1) * 20
 
-type LineProps = { row: AnswerRow; path: Path; open: boolean | undefined; isFirst: boolean }
+type LineProps = {
+  row: AnswerRow
+  siblings: readonly AnswerRow[]
+  path: Path
+  open: boolean | undefined
+  isFirst: boolean
+}
 
-function Line({ row, path, open, isFirst }: LineProps) {
+function Line({ row, siblings, path, open, isFirst }: LineProps) {
   const { levels, search, columns, clicks, today, onChange, onChoose } = useTree()
   const level = path.length
   const name = keyInWords(levels[level - 1] ?? 'campaign', row.key, row.label)
@@ -133,7 +140,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
         const anchor = event.currentTarget.querySelector<HTMLElement>('[data-row]')
         if (anchor === null || isSpend(row)) return
         event.preventDefault()
-        onChoose({ path, name, anchor })
+        onChoose({ path, name, anchor, siblings })
       }}
     >
       <RowHead stay className={clsx(NAME, 'whitespace-normal! py-1')} style={{ paddingLeft: indent(level) }}>
@@ -163,7 +170,7 @@ function Line({ row, path, open, isFirst }: LineProps) {
               'min-w-0 rounded-sm px-1 text-left leading-5 wrap-anywhere underline-offset-2 hover:underline max-sm:line-clamp-3',
               (row.key === null || isSpend(row)) && 'font-normal text-ink-faint',
             )}
-            onClick={event => isSpend(row) || onChoose({ path, name, anchor: event.currentTarget })}
+            onClick={event => isSpend(row) || onChoose({ path, name, anchor: event.currentTarget, siblings })}
           >
             {name}
             {levels[level - 1] === 'geo' && row.key !== null && !isSpend(row) && (

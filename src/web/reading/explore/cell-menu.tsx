@@ -1,6 +1,6 @@
 /** The menu of a row: filter by it, exclude it, break it down, show its clicks, and open its page. */
 import { linkOptions, useNavigate } from '@tanstack/react-router'
-import { ArrowUpRight, CircleMinus, ListFilter, MousePointerClick, Split } from 'lucide-react'
+import { ArrowUpRight, Ban, CircleMinus, ListFilter, MousePointerClick, Split } from 'lucide-react'
 import { SPEND_KEY } from '../../../contract/explore.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { useCampaigns } from '../../ground/campaign-choice.tsx'
@@ -8,7 +8,9 @@ import { MenuAt, MenuItem, MenuLine, SubMenu } from '../../ground/ui/menu.tsx'
 import { useToday } from '../../ground/figures/now.ts'
 import { clicksOf, DAYS_OF_LOG, daysOfLog } from './clicks-of.ts'
 import { DIMENSION_WORDS } from './dimensions.ts'
+import { isLeftOutField } from './leave-out-dialog.tsx'
 import { useSourceNames } from './names.ts'
+import type { AnswerRow } from './question.ts'
 import { byPreset, presetsOf } from './presets.ts'
 import { DimensionChoices, type Words } from './level-chips.tsx'
 import {
@@ -23,8 +25,13 @@ import {
   conditionsOf,
 } from './search.ts'
 
-/** The row whose menu is open: its keys from the first level, its name and its element. */
-export type Chosen = { readonly path: readonly (string | null)[]; readonly name: string; readonly anchor: HTMLElement }
+/** The row whose menu is open: its keys from the first level, its name, its element, and the rows of its branch. */
+export type Chosen = {
+  readonly path: readonly (string | null)[]
+  readonly name: string
+  readonly anchor: HTMLElement
+  readonly siblings: readonly AnswerRow[]
+}
 
 const SPOKEN = new Intl.ListFormat('en', { type: 'disjunction' })
 
@@ -34,6 +41,7 @@ type CellMenuProps = {
   words: Words
   onChange: Change
   onClose: () => void
+  onLeaveOut: (chosen: Chosen) => void
 }
 
 /** The filter for a key, or (`isOut`) against it. */
@@ -44,20 +52,22 @@ function filterOf(dimension: ExploreDimension, key: string | null, isOut: boolea
     : [dimension, isOut ? 'is_not' : 'is', '']
 }
 
-export function CellMenu({ chosen, search, words, onChange, onClose }: CellMenuProps) {
+export function CellMenu({ chosen, onClose, ...rest }: CellMenuProps) {
   return (
     <MenuAt anchor={chosen?.anchor} onClose={onClose}>
-      {chosen !== undefined && <Items chosen={chosen} search={search} words={words} onChange={onChange} />}
+      {chosen !== undefined && <Items chosen={chosen} {...rest} />}
     </MenuAt>
   )
 }
 
 function Items({
-  chosen: { path, name },
+  chosen,
   search,
   words,
   onChange,
+  onLeaveOut,
 }: Omit<CellMenuProps, 'onClose' | 'chosen'> & { chosen: Chosen }) {
+  const { path, name } = chosen
   const navigate = useNavigate()
   const levels = levelsOf(search)
   const at = path.length - 1
@@ -117,6 +127,11 @@ function Items({
       <MenuItem icon={CircleMinus} onSelect={() => onChange(byFilter(filterOf(level, key, true), search))}>
         Not this
       </MenuItem>
+      {key !== null && isLeftOutField(level) && (
+        <MenuItem icon={Ban} onSelect={() => onLeaveOut(chosen)}>
+          Leave out of its campaign …
+        </MenuItem>
+      )}
       {levels.length <= 4 && path.length < 4 && (
         <SubMenu wide icon={Split} label="Break down by …">
           <DimensionChoices words={words} isOffered={one => !others.includes(one)} onChange={breakDown} />

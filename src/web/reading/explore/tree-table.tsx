@@ -13,6 +13,7 @@ import { type Branch, Figure, NAME, BranchRows, type Tree as TreeOf, TreeContext
 import { CellMenu, type Chosen } from './cell-menu.tsx'
 import { type Column, columnsOf, foldEmpty, onPhone, OWN } from './columns.ts'
 import { FoldedColumns } from './folded-columns.tsx'
+import { LeaveOutDialog } from './leave-out-dialog.tsx'
 import type { Words } from './level-chips.tsx'
 import type { Answer, Question } from './question.ts'
 import { type Change, type ExploreSearch, levelsOf, onlyCampaign } from './search.ts'
@@ -32,6 +33,7 @@ type TreeTableProps = {
 
 export function TreeTable({ question, search, isRunning, words, note, onChange }: TreeTableProps) {
   const [chosen, setChosen] = useState<Chosen>()
+  const [leftOut, setLeftOut] = useState<Chosen>()
   const branch = useBranch(question, [])
   const levels = levelsOf(search)
   return (
@@ -74,7 +76,11 @@ export function TreeTable({ question, search, isRunning, words, note, onChange }
         words={words}
         onChange={onChange}
         onClose={() => setChosen(undefined)}
+        onLeaveOut={setLeftOut}
       />
+      {leftOut !== undefined && (
+        <LeaveOutDialog chosen={leftOut} search={search} onClose={() => setLeftOut(undefined)} />
+      )}
     </>
   )
 }

@@ -28,6 +28,7 @@ import { notifyDone } from '../../ground/ui/toast.tsx'
 import { useUnsaved } from '../../ground/ui/unsaved.ts'
 import { CapsAndHours } from '../caps/caps-and-hours.tsx'
 import { ReachedBadge } from '../caps/reached-badge.tsx'
+import { LeftOutSetting } from '../left-out/left-out-setting.tsx'
 import { AddressBlock } from './address.tsx'
 import { CampaignFields } from './campaign-form.tsx'
 import { ClicksWhilePaused } from './clicks-while-paused.tsx'
@@ -200,6 +201,7 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
       >
         <CapsAndHours of={{ object: 'campaign', id: campaign.id, name: campaign.name }} />
       </Setting>
+      <LeftOutSetting id={campaign.id} />
       <Setting title="Id" words="Identifies the campaign in the API.">
         <div className="flex items-center gap-3">
           <code className="font-mono text-sm">{campaign.id}</code>
