@@ -41,11 +41,11 @@ type Arguments<E extends Endpoint> = Record<never, never> extends Given<E> ? [gi
 export async function call<E extends Endpoint>(endpoint: E, ...[given]: Arguments<E>): Promise<WireReply<E>> {
   const loose = (given ?? {}) as Loose
   const { method } = routeOf(endpoint)
-  return (await send(method, addressOf(endpoint, loose), loose.body, isReading(endpoint))) as WireReply<E>
+  return (await send(method, addressOfCall(endpoint, loose), loose.body, isReading(endpoint))) as WireReply<E>
 }
 
 /** The address of a call. */
-export function addressOf(endpoint: Endpoint, { params = {}, query = {} }: Omit<Loose, 'body'>): string {
+export function addressOfCall(endpoint: Endpoint, { params = {}, query = {} }: Omit<Loose, 'body'>): string {
   const { path } = routeOf(endpoint)
   const address = path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const search = new URLSearchParams(

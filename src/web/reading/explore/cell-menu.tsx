@@ -10,7 +10,7 @@ import { clicksOf, DAYS_OF_LOG, daysOfLog } from './clicks-of.ts'
 import { DIMENSION_WORDS } from './dimensions.ts'
 import { isLeftOutField } from './leave-out-dialog.tsx'
 import { useSourceNames } from './names.ts'
-import type { AnswerRow } from './question.ts'
+import type { Chosen } from './question.ts'
 import { byPreset, presetsOf } from './presets.ts'
 import { DimensionChoices, type Words } from './level-chips.tsx'
 import {
@@ -24,14 +24,6 @@ import {
   levelsOf,
   conditionsOf,
 } from './search.ts'
-
-/** The row whose menu is open: its keys from the first level, its name, its element, and the rows of its branch. */
-export type Chosen = {
-  readonly path: readonly (string | null)[]
-  readonly name: string
-  readonly anchor: HTMLElement
-  readonly siblings: readonly AnswerRow[]
-}
 
 const SPOKEN = new Intl.ListFormat('en', { type: 'disjunction' })
 

@@ -1,6 +1,5 @@
 /** Leaves rows of the report out of a campaign's traffic: the chosen row, and others of its branch. */
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
 import { SPEND_KEY } from '../../../contract/explore.ts'
 import type { ExploreDimension } from '../../../contract/explore-dimensions.ts'
 import { LEFT_OUT_FIELDS, leaveOutInMany, listLeftOut } from '../../../traffic/left-out/api.ts'
@@ -23,9 +22,8 @@ import {
   type LeftOutField,
   NO_DETAILS,
 } from '../../traffic/left-out/fields.tsx'
-import type { Chosen } from './cell-menu.tsx'
 import { DIMENSION_WORDS, keyInWords } from './dimensions.ts'
-import type { AnswerRow } from './question.ts'
+import type { AnswerRow, Chosen } from './question.ts'
 import { type ExploreSearch, levelsOf, onlyCampaign } from './search.ts'
 
 /** Whether values of this level of the report can be left out. */

@@ -1,7 +1,7 @@
 /** Copies the left-out values of a field, also in the form that the blacklist of the campaign's source takes. */
 import { Copy } from 'lucide-react'
 import { readLeftOutText, type TEXT_FORMS } from '../../../traffic/left-out/api.ts'
-import { addressOf } from '../../ground/call.ts'
+import { addressOfCall } from '../../ground/call.ts'
 import { Button } from '../../ground/ui/button.tsx'
 import { copyText } from '../../ground/ui/copy.tsx'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
@@ -20,7 +20,7 @@ export function CopyMenu({ id, field }: { id: string; field: LeftOutField }) {
   const name = fieldWords(field)
   const copy = async (form: Form) => {
     try {
-      const answer = await fetch(addressOf(readLeftOutText, { params: { id }, query: { field, form } }))
+      const answer = await fetch(addressOfCall(readLeftOutText, { params: { id }, query: { field, form } }))
       if (!answer.ok) throw new Error(`the server answered ${answer.status}`)
       const text = await answer.text()
       if (text === '') return notify(`No value of ${name} is left out`, 'Nothing was copied.')

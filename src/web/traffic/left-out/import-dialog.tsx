@@ -16,7 +16,7 @@ import { FieldOptions, hintOf, leadsToOf, type LeftOutField, LeadsToField } from
 type Imported = z.input<typeof importLeftOut.reply>
 type ImportProps = { id: string; open: boolean; onClose: () => void }
 
-export function ImportDialog({ id, open, onClose }: ImportProps) {
+export function LeftOutImport({ id, open, onClose }: ImportProps) {
   return (
     <Dialog
       open={open}

@@ -26,7 +26,7 @@ import { notify } from '../../ground/ui/toast.tsx'
 import { AddDialog } from './add-dialog.tsx'
 import { CopyMenu } from './copy-menu.tsx'
 import { fieldWords, type LeftOutField } from './fields.tsx'
-import { ImportDialog } from './import-dialog.tsx'
+import { LeftOutImport } from './import-dialog.tsx'
 
 type ValueRow = z.input<typeof LeftOutValue>
 
@@ -102,7 +102,7 @@ export function LeftOutSetting({ id }: { id: string }) {
         </div>
       </div>
       <AddDialog id={id} open={dialog === 'add'} onClose={close} />
-      <ImportDialog id={id} open={dialog === 'import'} onClose={close} />
+      <LeftOutImport id={id} open={dialog === 'import'} onClose={close} />
     </Setting>
   )
 }
