@@ -3,8 +3,11 @@ import { SUBS } from './fields.ts'
 
 /** In the time zone of the question. Keys: YYYY-MM-DD, 00 to 23, 1 (Monday) to 7, and 1-00 to 7-23. */
 export const TIME_DIMENSIONS = ['day', 'hour', 'weekday', 'weekday_hour'] as const
-/** Objects of the organization: keys are ids, labels their names. Source and funnel are the campaign's current ones. */
-const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', 'ad_account', 'bot'] as const
+/**
+ * Objects of the organization: keys are ids, labels their names. Source and funnel are the campaign's current ones. A click has the current tags of
+ * its campaign, offer and landing, and is in the row of each.
+ */
+const OBJECT_DIMENSIONS = ['campaign', 'offer', 'landing', 'source', 'funnel', 'tag', 'ad_account', 'bot'] as const
 /** Texts of the link, which may have any number of values. */
 export const LINK_DIMENSIONS = [...SUBS, 'ref_id'] as const
 /** Texts of the click. `path`: the version of a click flow and the nodes that led to the goal. */

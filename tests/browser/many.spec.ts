@@ -46,3 +46,32 @@ test('a tag is created, put on offers, and the list shows only those', async ({ 
   await expect(page.getByRole('row', { name: /Tagged one/ })).toContainText('Finance')
   await expect(page.getByRole('row', { name: /Plain/ })).toBeHidden()
 })
+
+test('a campaign is tagged and noted on its page, and a note of a day stands below the chart', async ({
+  page,
+  owner,
+}) => {
+  const destination = { type: 'redirect', url: 'https://example.com/' }
+  const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Labelled', destination })
+  await send(owner, 'POST', '/api/tags', { name: 'Nutra', color: 'red' })
+  await page.goto(`/campaigns/${id}`)
+  const tag = page.getByRole('button', { name: 'Nutra' })
+  await tag.click()
+  await expect(tag).toHaveAttribute('aria-pressed', 'true')
+  const note = page.getByRole('textbox', { name: 'Note (optional)' })
+  await note.fill('Asked for a higher payout')
+  await note.blur()
+  await expect(page.getByText('The note is saved')).toBeVisible()
+  const saved = await send(owner, 'GET', `/api/campaigns/${id}`)
+  expect([(saved['tag_ids'] as string[]).length, saved['note']]).toEqual([1, 'Asked for a higher payout'])
+
+  await send(owner, 'PUT', `/api/campaigns/${id}/status`, { status: 'paused' })
+  await page.goto(`/?campaign=${id}`)
+  await page.getByRole('button', { name: 'Add a note' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Add a note' })
+  await dialog.getByRole('textbox', { name: 'Note' }).fill('Rain in the north')
+  await dialog.getByRole('button', { name: 'Add note' }).click()
+  const list = page.getByRole('list', { name: 'Notes and changes' })
+  await expect(list).toContainText('Rain in the north')
+  await expect(list).toContainText('Paused: Labelled')
+})

@@ -58,7 +58,12 @@ const WORDS: Partial<Record<ExploreDimension, string>> = {
   way: `coalesce(c.way, 'redirect')`,
   is_left_out: `(c.left_out is not null)::text`,
 }
-const OBJECTS: readonly string[] = ['campaign', 'offer', 'landing', 'ad_account', 'bot', 'source', 'funnel']
+const OBJECTS: readonly string[] = ['campaign', 'offer', 'landing', 'ad_account', 'bot', 'source', 'funnel', 'tag']
+/** The tags of a click’s campaign, offer and landing. Only filters are recounted by them. */
+const TAGS = `array(
+  select unnest(g.tag_ids)
+  union select unnest(o.tag_ids) from offers o where o.org_id = c.org_id and o.id = c.offer_id
+  union select unnest(l.tag_ids) from landings l where l.org_id = c.org_id and l.id = c.landing_id)`
 
 /** SQL of a click's key as text, null without a value. `zone` is the placeholder of the time zone. */
 function keyOf(dimension: ExploreDimension, zone: string): string {
@@ -109,6 +114,12 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
     where c.org_id = $1 and c.id >= $2::uuid and c.id < $3::uuid and c.tracked and $4::text is not null`
   const conditions: string[] = []
   for (const filter of question.filters ?? []) {
+    if (filter.dimension === 'tag') {
+      const ids = (filter.values ?? []).map(value => toUuid(value) ?? 'none')
+      const isNamed = /empty|filled/.test(filter.op) ? `cardinality(${TAGS}) = 0` : `${TAGS} && ${put(ids)}::uuid[]`
+      conditions.push(/^(not_|is_not|is_filled)/.test(filter.op) ? `not ${isNamed}` : isNamed)
+      continue
+    }
     const key = keyOf(filter.dimension, '$4::text')
     const matched = await keysNamed(filter, async () => {
       const { rows } = await db.query<{ key: string }>(

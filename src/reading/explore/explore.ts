@@ -32,6 +32,7 @@ import { type ParsedQuestion, parseQuestion } from './question.ts'
 import { type LocalFacts, ROOT } from './scan.ts'
 import { haveCost, madeIn, sumsOfQuestion } from './sums.ts'
 import { type SnapshotOptions, readSnapshot, type Snapshot } from './snapshot.ts'
+import { readTagged } from './tagged.ts'
 import { listValues } from './values.ts'
 import { VISITOR_LIMITS, type VisitorLimits } from './visitors.ts'
 import { WIDE_LIMITS, type WideLimits } from './wide.ts'
@@ -226,10 +227,17 @@ async function orForget<T>(ask: Ask, org_id: number, work: () => Promise<T>): Pr
 
 const isGone = (error: unknown) => error instanceof FilesGone || (error as NodeJS.ErrnoException).code === 'ENOENT'
 
-function answerQuestion(explorer: Explorer, ground: Ground, org_id: number, question: ParsedQuestion, most: number) {
+async function answerQuestion(
+  explorer: Explorer,
+  ground: Ground,
+  org_id: number,
+  question: ParsedQuestion,
+  most: number,
+) {
   const { window, before, levels, filters } = question
   const all = { from: before?.from ?? window.from, to: window.to }
   const dimensions = [...levels, ...filters].map(({ dimension }) => dimension)
+  const tagged = dimensions.includes('tag') ? await readTagged(ground.database.reads, org_id) : undefined
   const wantsTies = dimensions.some(dimension => dimension === 'source' || dimension === 'funnel')
   return withFacts(
     explorer,
@@ -237,7 +245,13 @@ function answerQuestion(explorer: Explorer, ground: Ground, org_id: number, ques
     org_id,
     all,
     async (ask, facts) => ({
-      ...(await askLevels(ask, countingBy(question, facts), question, most, explorer.limits)),
+      ...(await askLevels(
+        ask,
+        countingBy(question, { ...facts, ...(tagged && { tagged }) }),
+        question,
+        most,
+        explorer.limits,
+      )),
       incomplete_days: facts.incomplete_days,
       emptied_before: facts.emptied_before,
     }),

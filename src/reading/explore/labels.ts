@@ -17,6 +17,7 @@ const NAMES: Record<ObjectDimension, { readonly table: string; readonly name: st
   landing: { table: 'landings', name: 'name' },
   source: { table: 'traffic_sources', name: 'name' },
   funnel: { table: 'funnels', name: 'name' },
+  tag: { table: 'tags', name: 'name' },
   ad_account: { table: 'ad_accounts', name: 'name' },
   bot: { table: 'bots', name: "'@' || username" },
 }
@@ -47,9 +48,11 @@ export async function objectsNamed(
   most: number,
 ): Promise<{ id: string; name: string }[]> {
   const { table, name } = NAMES[dimension]
+  // A deleted tag is gone.
+  const order = `${dimension === 'tag' ? '' : 'deleted_at is not null, '}lower(${name}), id`
   const { rows } = await reads.query<{ id: string; name: string }>(
     `select id, ${name} as name from ${table}
-    where org_id = $1 and strpos(lower(${name}), lower($2)) > 0 order by deleted_at is not null, lower(${name}), id limit $3`,
+    where org_id = $1 and strpos(lower(${name}), lower($2)) > 0 order by ${order} limit $3`,
     [org_id, search, most],
   )
   return rows

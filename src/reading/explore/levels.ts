@@ -7,9 +7,10 @@ import { UNIQUE_VISITORS } from '../../contract/explore-measures.ts'
 import type { Ask, ScanRow } from './engine.ts'
 import type { ParsedLevel, ParsedQuestion } from './question.ts'
 import { openGrounds, type ComparedSums, groundBelow, type LevelGround } from './grounds.ts'
-import { isInGroup } from './rows.ts'
+import { isInGroup, isOfTags } from './rows.ts'
 import { type LocalFacts, keyName, ROOT, unknownIn } from './scan.ts'
 import { haveCost, madeIn, named, orderOf, type Sum, type Sums, summed, sumsIn, sumsOfQuestion } from './sums.ts'
+import { eachTag } from './tagged.ts'
 import { countVisitors, type VisitorLimits, visitorsOfLevel } from './visitors.ts'
 import type { WideLimits } from './wide.ts'
 
@@ -132,12 +133,13 @@ async function askLevel(
     }
   })
   const groups = Map.groupBy(all, ({ parent }) => parent)
+  const restOfTags = isOfTags(ground.asking.levels, at) ? await restsOfTags(ground, past, at) : undefined
   const rest = new Map<number, Rest>()
   for (const [parent, inside] of groups) {
     const above = parents.get(parent)
     const keys = (inside[0]?.n ?? 0) - until
     if (above === undefined || keys <= 0) continue
-    const left = leftOf(above, inside, sums)
+    const left = restOfTags?.(parent) ?? leftOf(above, inside, sums)
     const beforeLeft = left.before && { ...left.before, ...before?.others(parent) }
     rest.set(parent, { keys, sums: { ...left.sums, ...others(parent) }, before: beforeLeft })
   }
@@ -164,10 +166,11 @@ function groupsOf({ asking, rows, visitors }: LevelGround, at: number, sort: Exp
   const k = keyName(at)
   const columns = madeIn(sums)
   const { dimension } = question.levels[at] as ParsedLevel
+  const isOfEach = isOfTags(asking.levels, at)
   const grouped =
-    rows.grouped_keys === 1
+    rows.grouped_keys === 1 && !isOfEach
       ? `select p, ${k} as k, ${columns.join(', ')} from ${rows.sql}`
-      : `select p, ${k} as k, ${summed(columns)} from ${rows.sql} group by all`
+      : `select p, k, ${summed(columns)} from (select p, ${isOfEach ? eachTag(k) : k} as k, ${columns.join(', ')} from ${rows.sql}) group by all`
   const groups = `select p, k, k is not distinct from ${unknownIn(facts, dimension)} as is_spend, ${named(sums)} from (${grouped})
     where sign <> 0 ${haveCost(columns) ? 'or cost <> 0' : ''}`
   const numbered = facts.numbered(dimension)
@@ -176,8 +179,9 @@ function groupsOf({ asking, rows, visitors }: LevelGround, at: number, sort: Exp
       ? `select *, k as word from (${groups})`
       : `select s.*, w.word from (${groups}) s left join ${numbered.words} w on w.number = s.k`
   if (sort.by !== UNIQUE_VISITORS || visitors === undefined) return worded
+  const seen = isOfEach ? `(select p, ${eachTag(k)} as ${k}, visitor, sign from ${visitors.seen})` : visitors.seen
   return `select s.*, coalesce(v.visitors, 0) as unique_visitors from (${worded}) s left join (
-      select id.p as p, id.k as k, visitors from (${countVisitors(`{p: p, k: ${k}} as id`, visitors.seen, visitors.every)})
+      select id.p as p, id.k as k, visitors from (${countVisitors(`{p: p, k: ${k}} as id`, seen, visitors.every)})
     ) v on v.p = s.p and v.k is not distinct from s.k`
 }
 
@@ -204,7 +208,7 @@ async function sumsBefore(past: LevelGround, at: number, how: { isWhole: boolean
     select up.id, ${madeIn(sums)
       .map(name => `coalesce(sum(f.${name}), 0) as ${name}`)
       .join(', ')}
-    from ${past.rows.sql} f join l${at} up on ${isInGroup(at)} group by 1
+    from ${past.rows.sql} f join l${at} up on ${isInGroup(past.asking.levels, at)} group by 1
   )`)
   const [own, others] = await visitorsOfLevel(past.asking, past.visitors, at, how)
   const sumsById = new Map(rows.map(row => [Number(row['id']), sumsIn(row, sums)]))
@@ -212,6 +216,19 @@ async function sumsBefore(past: LevelGround, at: number, how: { isWhole: boolean
     groups: (id: number): Sums => ({ ...(sumsById.get(id) ?? sumsIn(undefined, sums)), ...own(id) }),
     others,
   }
+}
+
+/** The sums of rows with none of the kept tags. They are no difference, because a row with two kept tags is in both. */
+async function restsOfTags(ground: LevelGround, past: LevelGround | undefined, at: number) {
+  const sumsOf = async ({ asking: { ask, sums, levels }, rows }: LevelGround) => {
+    const left = `(from ${rows.sql} f where not exists (select 1 from l${at} up where ${isInGroup(levels, at)}))`
+    const found = await ask(`select p, ${named(sums)} from (select p, ${summed(madeIn(sums))} from ${left} group by p)`)
+    const byParent = new Map(found.map(row => [Number(row['p']), sumsIn(row, sums)]))
+    return (parent: number): Sums => byParent.get(parent) ?? sumsIn(undefined, sums)
+  }
+  const now = await sumsOf(ground)
+  const then = past && (await sumsOf(past))
+  return (parent: number): ComparedSums => ({ sums: now(parent), before: then?.(parent) })
 }
 
 function without(whole: Sums, parts: readonly Sums[], sums: readonly Sum[]): Sums {

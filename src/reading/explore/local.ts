@@ -199,6 +199,8 @@ const USUAL_VALUES: Readonly<Partial<Record<ExploreDimension, number>>> = {
   status: 7,
   way: 2,
   is_left_out: 2,
+  // Roughly how many combinations of tags there are.
+  tag: 50,
 }
 const valuesColumnOf = (dimension: ExploreDimension) =>
   isTextDimension(dimension) || (isObjectDimension(dimension) && dimension !== 'source' && dimension !== 'funnel')

@@ -76,6 +76,9 @@ const HINT = 'Compare the question with POST /api/explore in /api/docs.'
 export function parseQuestion(question: ExploreQuestion, top: readonly number[] = USUAL_TOP): ParsedQuestion {
   const window = exploreWindow(question)
   const length = window.to - window.from + 1
+  const isOfFigures = [question, ...question.levels].some(({ having = [] }) => having.length > 0)
+  if (isOfFigures && question.levels.some(({ dimension }) => dimension === 'tag'))
+    wrong('having', 'figures of tags cannot be filtered, because a click may have several')
   return {
     window,
     before: question.compare === undefined ? undefined : { from: window.from - length, to: window.from - 1 },

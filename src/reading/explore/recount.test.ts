@@ -1,6 +1,6 @@
 // Random questions of Explore equal a recount of the clicks by SQL that does not use facts.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { type Ask, anyQuestion, askerOf, assertAnswered } from '../../../tests/support/any-question.ts'
 import { type Converted, type ExploredClick, seedExplored } from '../../../tests/support/explored.ts'
@@ -10,6 +10,7 @@ import { seedSignedIn } from '../../../tests/support/people.ts'
 import { seedCampaign } from '../../../tests/support/visits.ts'
 import { type ExploreDimension, isObjectDimension } from '../../contract/explore-dimensions.ts'
 import { fromUnits, toUnits } from '../../contract/decimals.ts'
+import type { ExploreQuestion } from '../../contract/explore.ts'
 import type { ExploreAnswer, ExploreMeasures, ExploreRow } from '../../contract/explore-answer.ts'
 import { LADDER } from '../../contract/ladder.ts'
 
@@ -18,6 +19,8 @@ let cookie: string
 let org_id: number
 const campaigns = [newId(1), newId(2), newId(3)]
 const [source_id, funnel_id] = [newId(4), newId(5)]
+const [tagged_offer, tagged_landing] = [newId(6), newId(8)]
+const tags = [newId(11), newId(12), newId(13)] as [string, string, string]
 
 const FROM = Date.UTC(2026, 2, 27)
 const TO = Date.UTC(2026, 3, 2)
@@ -28,8 +31,8 @@ const clicks: fc.Arbitrary<ExploredClick> = fc
   .record({
     at: fc.integer({ min: FROM, max: TO }),
     campaign: id(...campaigns),
-    offer: id(newId(6), newId(7)),
-    landing: id(newId(8)),
+    offer: id(tagged_offer, newId(7)),
+    landing: id(tagged_landing),
     path: fc.constantFrom(null, 'v1>a>b', 'v2>c'),
     ad_account: id(newId(9)),
     bot: id(newId(10)),
@@ -92,9 +95,34 @@ before(async () => {
     source_id,
     campaigns[1],
   ])
+  await seedTags()
   await seedExplored(house.database, org_id, fc.sample(clicks, { numRuns: 400, seed: 17 }))
 })
 after(() => house.end())
+
+/** Two campaigns, an offer and a landing with tags: a click may have up to three, some of them by two of its objects. */
+async function seedTags(): Promise<void> {
+  const { worker } = house.database
+  const [one, two, three] = tags
+  for (const [at, id] of tags.entries())
+    await worker.query(
+      `insert into tags (org_id, id, name, color, created_at, updated_at) values ($1, $2, $3, 'red', now(), now())`,
+      [org_id, id, `tag ${at}`],
+    )
+  const tagged = 'update campaigns set tag_ids = $3 where org_id = $1 and id = $2'
+  await worker.query(tagged, [org_id, campaigns[0], [one]])
+  await worker.query(tagged, [org_id, campaigns[1], [two, one]])
+  await worker.query(
+    `insert into offers (org_id, id, name, url, payout_types, status, tag_ids, created_at, updated_at)
+    values ($1, $2, 'tagged', 'https://o.example/', '{}', 'active', $3, now(), now())`,
+    [org_id, tagged_offer, [two]],
+  )
+  await worker.query(
+    `insert into landings (org_id, id, name, url, status, tag_ids, created_at, updated_at)
+    values ($1, $2, 'tagged', 'https://l.example/', 'active', $3, now(), now())`,
+    [org_id, tagged_landing, [three]],
+  )
+}
 
 const keysOf = (dimension: ExploreDimension): fc.Arbitrary<string> => {
   const known: Readonly<Record<string, readonly string[]>> = {
@@ -107,6 +135,7 @@ const keysOf = (dimension: ExploreDimension): fc.Arbitrary<string> => {
     is_left_out: ['true', 'false'],
     status: LADDER,
     geo: ['DE', 'FR', 'XX'],
+    tag: [...tags, newId(14)].map(toWireId),
     source: [toWireId(source_id), toWireId(newId())],
     funnel: [toWireId(funnel_id)],
     path: ['v1>a>b', 'v'],
@@ -143,4 +172,72 @@ test(`${RUNS} random questions are answered as a recount of the clicks answers t
     fc.asyncProperty(asked, one => assertAnswered(ask, house.database, org_id, one)),
     { numRuns: RUNS, endOnFailure: true },
   )
+})
+
+describe('tags', () => {
+  const WINDOW = { date_from: new Date(FROM).toISOString(), date_to: new Date(TO).toISOString() }
+  const MEASURED = ['clicks', 'unique_visitors', 'revenue', 'conversions'] as const
+
+  /** The same figures without tags, of the clicks that pass filters which are recounted above. */
+  const figuresOf = async (filters: ExploreQuestion['filters']): Promise<ExploreMeasures> =>
+    (await answer({ ...WINDOW, levels: [{ dimension: 'status' }], measures: [...MEASURED], filters })).totals
+  type Filter = NonNullable<ExploreQuestion['filters']>[number]
+  /** The filter by a key; null is having no value. */
+  const filterBy = (dimension: 'tag' | 'geo', key: string | null): Filter =>
+    key === null ? { dimension, op: 'is_empty' } : { dimension, op: 'is', values: [key] }
+  const answer = (question: ExploreQuestion) => askerOf(house, cookie)(question)
+  const figures = ({ clicks, unique_visitors, revenue, conversions }: ExploreMeasures) => ({
+    clicks,
+    unique_visitors,
+    revenue,
+    conversions,
+  })
+
+  for (const by of ['clicks', 'unique_visitors', 'revenue'] as const)
+    test(`a click stands in the row of each of its tags, and counts once in the totals and in other, sorted by ${by}`, async () => {
+      const question = { ...WINDOW, measures: [...MEASURED], sort: { by, descending: true } }
+      const { rows, totals, distinct } = await answer({ ...question, levels: [{ dimension: 'tag' }] })
+      assert.deepEqual(totals, await figuresOf([]))
+      assert.deepEqual(distinct, [4])
+      assert.deepEqual(new Set(rows.map(({ label }) => label)), new Set(['tag 0', 'tag 1', 'tag 2', '(none)']))
+      assert.ok(rows.reduce((sum, { clicks = 0 }) => sum + clicks, 0) > (totals.clicks ?? 0), 'rows overlap')
+      for (const row of rows) {
+        assert.deepEqual(figures(row), await figuresOf([filterBy('tag', row.key)]), row.label)
+      }
+      const cut = await answer({ ...question, levels: [{ dimension: 'tag', top: 1 }] })
+      const [first, other] = cut.rows
+      assert.ok(first?.key != null && other?.is_other === true)
+      assert.equal(other.count_of_other, 3)
+      assert.deepEqual(figures(other), await figuresOf([{ dimension: 'tag', op: 'is_not', values: [first.key] }]))
+    })
+
+  test('rows below a tag are of its clicks alone, also in the period before, and tags stand below other levels', async () => {
+    const day = 86_400_000
+    const later = { date_from: new Date(FROM + 3 * day).toISOString(), date_to: new Date(TO).toISOString() }
+    const question = { ...later, measures: [...MEASURED], compare: 'before' as const }
+    const above = await answer({ ...question, levels: [{ dimension: 'tag' }, { dimension: 'geo' }] })
+    for (const { key, children = [] } of above.rows) {
+      const alone = await answer({ ...question, levels: [{ dimension: 'geo' }], filters: [filterBy('tag', key)] })
+      assert.deepEqual(children, alone.rows)
+    }
+    const opened = {
+      levels: [{ dimension: 'tag' as const }, { dimension: 'geo' as const }],
+      within: [toWireId(tags[1])],
+    }
+    const { rows } = await answer({ ...question, ...opened })
+    assert.deepEqual(rows, above.rows.find(({ key }) => key === toWireId(tags[1]))?.children)
+    const below = await answer({ ...question, levels: [{ dimension: 'geo' }, { dimension: 'tag' }] })
+    for (const { key, children } of below.rows) {
+      const filters = [filterBy('geo', key)]
+      assert.deepEqual(children, (await answer({ ...question, levels: [{ dimension: 'tag' }], filters })).rows)
+    }
+  })
+
+  test('filters on figures are refused where tags are a level, and tags can be looked up', async () => {
+    const body = { ...WINDOW, levels: [{ dimension: 'tag' }], having: [{ measure: 'clicks', op: 'gt', value: '1' }] }
+    const { statusCode, body: said } = await house.call('POST', '/api/explore', { cookie, body })
+    assert.deepEqual([statusCode, JSON.parse(said).code], [400, 'invalid_question'])
+    const found = await house.call('GET', '/api/explore/values?dimension=tag&search=TAG%201', { cookie })
+    assert.deepEqual(found.data()['values'], [{ key: toWireId(tags[1]), label: 'tag 1', clicks: null }])
+  })
 })

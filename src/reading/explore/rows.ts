@@ -7,6 +7,7 @@ import type { Ask } from './engine.ts'
 import type { ParsedQuestion } from './question.ts'
 import { type AskedLevel, type LocalFacts, keyName } from './scan.ts'
 import { madeIn, named, type Sum, type Sums, summed, sumsIn } from './sums.ts'
+import { isOfTag } from './tagged.ts'
 
 /** A question in one of its windows. */
 export type Asking = {
@@ -104,8 +105,16 @@ export function joinedTo(
 ): string {
   const keys = levels.filter(level => level.at > at).map(level => `f.${keyName(level.at)}`)
   const taken = ['up.id as p', ...keys, ...columns.map(name => `f.${name}`)]
-  return `(select ${taken.join(', ')} from ${from} f join l${at} up on ${isInGroup(at)})`
+  return `(select ${taken.join(', ')} from ${from} f join l${at} up on ${isInGroup(levels, at)})`
 }
 
 /** The `on` of rows `f` and the kept groups `up` of the level `at`. */
-export const isInGroup = (at: number) => `up.p = f.p and up.k is not distinct from f.${keyName(at)}`
+export function isInGroup(levels: readonly AskedLevel[], at: number): string {
+  const key = `f.${keyName(at)}`
+  const isOfKey = isOfTags(levels, at) ? isOfTag(key) : `up.k is not distinct from ${key}`
+  return `up.p = f.p and ${isOfKey}`
+}
+
+/** Whether rows of the level may be in several groups. */
+export const isOfTags = (levels: readonly AskedLevel[], at: number): boolean =>
+  levels.some(level => level.at === at && level.dimension === 'tag')

@@ -10,6 +10,7 @@ import type { Window } from '../../contract/window.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import { columnOf, localTime, MADE, quoted } from './columns.ts'
 import { conversionColumn, conversionJoin, isOfConversions } from './conversions.ts'
+import { hasTagAmong, type TaggedObjects, withTags } from './tagged.ts'
 import { type Numbered, UNKNOWN_NUMBER } from './words.ts'
 import { haveCost } from './sums.ts'
 import { type ParsedFilter, type ParsedQuestion, UNKNOWN, type FilterValue } from './question.ts'
@@ -21,6 +22,8 @@ export type CampaignTie = { readonly campaign: string; readonly source: string |
 export type LocalFacts = {
   readonly from: string
   readonly ties: readonly CampaignTie[]
+  /** Of a question with tags. */
+  readonly tagged?: TaggedObjects
   /** Roughly how many values a dimension has. */
   readonly valuesOf: (dimension: ExploreDimension) => number
   /** The numbers of a dimension's texts (words.ts), if it has any. */
@@ -57,7 +60,7 @@ export function selectFacts(
   window: Window,
   { levels, columns }: { readonly levels: readonly AskedLevel[]; readonly columns: readonly string[] },
 ): string {
-  const { ties, numbered } = facts
+  const { ties, numbered, tagged } = facts
   const opened = (question.within ?? []).map((value, at): ParsedFilter => {
     const { dimension } = question.levels[at] as ParsedQuestion['levels'][number]
     return { dimension, op: value === null ? 'is_empty' : 'is', values: value === null ? [] : [value] }
@@ -83,8 +86,9 @@ export function selectFacts(
       }),
     ]
     const joins = [...(isTied ? [`left join ${tiesOf(ties)} using (campaign)`] : []), ...(part.joins ?? [])]
+    const from = tagged === undefined ? part.from : withTags(part.from, tagged, part.knows)
     return `select ${[`${ROOT} as p`, ...keys, ...part.columns].join(', ')}
-      from ${part.from} facts ${joins.join(' ')}
+      from ${from} facts ${joins.join(' ')}
       where ${conditions.join(' and ')}`
   }
   return partsOf(facts, question, window, columns).map(selectOf).join(' union all ')
@@ -147,7 +151,7 @@ function partsOf(
 
 const TINY: readonly string[] = ['sign', 'without_cost']
 /** The dimensions that all spend has a value in. Some spend also has a sub1. */
-const KNOWN_OF_SPEND: readonly ExploreDimension[] = ['campaign', 'source', 'funnel', 'day', 'weekday']
+const KNOWN_OF_SPEND: readonly ExploreDimension[] = ['campaign', 'source', 'funnel', 'tag', 'day', 'weekday']
 
 /**
  * Spend without clicks counts in the window that contains noon of its UTC day, so that adjacent windows count it once. A window that reaches to the
@@ -196,6 +200,7 @@ const literal = (value: FilterValue) =>
 
 function conditionOf({ dimension, op, values }: ParsedFilter, local: string, numbered: Numbered | undefined): string {
   const column = columnOf(dimension, local)
+  if (dimension === 'tag') return tagConditionOf(column, op, values)
   const named = values.filter(value => value !== null)
   const isEmptyNamed = named.length < values.length
   switch (op) {
@@ -216,6 +221,12 @@ function conditionOf({ dimension, op, values }: ParsedFilter, local: string, num
     case 'not_contains':
       return `(${column} is null or not (${containsAny(column, named, numbered)}))`
   }
+}
+
+function tagConditionOf(column: string, op: ParsedFilter['op'], values: readonly FilterValue[]): string {
+  if (op === 'is_empty' || op === 'is_filled') return `len(${column}) ${op === 'is_empty' ? '=' : '>'} 0`
+  const isNamed = hasTagAmong(column, values)
+  return op === 'is' || op === 'in' ? isNamed : `not ${isNamed}`
 }
 
 const isAmong = (column: string, values: readonly FilterValue[]) =>

@@ -68,7 +68,7 @@ const NONE: VisitorsOf = () => ({})
 
 /** The unique visitors of each kept group, and of `other` below each parent row. */
 export async function visitorsOfLevel(
-  { ask }: Asking,
+  { ask, levels }: Asking,
   visitors: Visitors | undefined,
   at: number,
   { isWhole, exact_visitors }: { isWhole: boolean } & VisitorLimits,
@@ -76,13 +76,13 @@ export async function visitorsOfLevel(
   if (visitors === undefined) return [NONE, NONE]
   const { every, seen, facts } = visitors
   const keptIn = (from: string, kept: string) =>
-    `(select up.id, f.visitor, f.sign from ${from} f join ${kept} up on ${isInGroup(at)})`
+    `(select up.id, f.visitor, f.sign from ${from} f join ${kept} up on ${isInGroup(levels, at)})`
   const kept = await ask(countVisitors('id', keptIn(seen, `l${at}`), every))
   const most = { each: ENOUGH * every, all: exact_visitors }
   const few = every === 1 ? [] : await exactOf(ask, at, most, of => countVisitors('id', keptIn(facts, of), 1))
   const own = lookUp([...kept, ...few])
   if (isWhole) return [own, NONE]
-  const left = `(from ${seen} f where not exists (select 1 from l${at} up where ${isInGroup(at)}))`
+  const left = `(from ${seen} f where not exists (select 1 from l${at} up where ${isInGroup(levels, at)}))`
   return [own, lookUp(await ask(countVisitors('p as id', left, every)))]
 }
 

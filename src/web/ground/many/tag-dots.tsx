@@ -17,7 +17,7 @@ const TAG_HUES: Readonly<Record<Tag['color'], string>> = {
   pink: 'oklch(0.68 0.18 355)',
 }
 
-const useTags = () => useQuery(ask(listTags, { query: { limit: 200 } })).data?.data ?? []
+export const useTags = () => useQuery(ask(listTags, { query: { limit: 200 } })).data?.data ?? []
 
 export const TagDot = ({ color }: Pick<Tag, 'color'>) => (
   <span aria-hidden className="inline-block size-2 rounded-full" style={{ background: TAG_HUES[color] }} />

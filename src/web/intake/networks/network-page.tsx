@@ -4,15 +4,18 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { z } from 'zod'
 import {
-  deleteNetwork,
+  setNetworkTags,
+  setNetworkNote,
+  readNetwork,
   listNetworks,
+  deleteNetwork,
   type Network,
   type NetworkChanges,
-  readNetwork,
   rotateNetworkToken,
   TEMPLATE_LABELS,
   updateNetwork,
 } from '../../../intake/networks/api.ts'
+import { LabelFields } from '../../ground/many/label-fields.tsx'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ago } from '../../ground/figures/figures.ts'
@@ -47,6 +50,16 @@ export function NetworkPage() {
       <Loaded query={network} title="Network">
         {found => <NetworkSettings key={found.updated_at} network={found} />}
       </Loaded>
+      {network.data !== undefined && (
+        <Setting title="Tags and note" words="For lists, reports and your team. Part of no address.">
+          <LabelFields
+            of={network.data}
+            setTags={setNetworkTags}
+            setNote={setNetworkNote}
+            shownIn={[readNetwork, listNetworks]}
+          />
+        </Setting>
+      )}
       <ObjectHistory kind="network" id={id} />
     </>
   )

@@ -18,6 +18,7 @@ const GROUPS = {
     offer: 'Offer',
     landing: 'Landing',
     funnel: 'Funnel',
+    tag: 'Tag',
     path: 'Flow path',
     way: 'Way',
     is_left_out: 'Left out',

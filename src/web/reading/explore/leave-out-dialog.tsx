@@ -22,8 +22,9 @@ import {
   type LeftOutField,
   NO_DETAILS,
 } from '../../traffic/left-out/fields.tsx'
+import type { Chosen } from './chosen.ts'
 import { DIMENSION_WORDS, keyInWords } from './dimensions.ts'
-import type { AnswerRow, Chosen } from './question.ts'
+import type { AnswerRow } from './question.ts'
 import { type ExploreSearch, levelsOf, onlyCampaign } from './search.ts'
 
 /** Whether values of this level of the report can be left out. */

@@ -20,6 +20,7 @@ import { measure, numberOf, type WireReportRow } from '../../ground/figures/meas
 import type { Chart, Goal } from '../../ground/figures/search.ts'
 import { shift as shiftDay } from '../../ground/figures/window.ts'
 import { isUtc } from '../../ground/zone.ts'
+import type { DayMark } from './marks.tsx'
 import { chartWords } from './tiles.tsx'
 
 type Series = { key: string; name: string; colour: string; look: 'area' | 'line' | 'behind' }
@@ -39,13 +40,14 @@ type DayChartProps = {
   /** The day of the figures, where it is drawn with the six days before it. */
   chosen: string | undefined
   currency: string
+  marks: readonly DayMark[]
 }
 
 /** The key of the dashed line to the current day. */
 const soFar = (key: string) => `${key} so far`
 
 export function DayChart(props: DayChartProps) {
-  const { chart, goalWords, shift, today, chosen } = props
+  const { chart, goalWords, shift, today, chosen, marks } = props
   const sign = signOf(props.currency)
   const series = seriesOf(chart, goalWords, shift).filter(({ look }) => look !== 'behind' || chosen === undefined)
   const points = splitAt(today, pointsOf(props), series)
@@ -79,7 +81,15 @@ export function DayChart(props: DayChartProps) {
           <Tooltip
             content={({ active, payload, label }) =>
               active ? (
-                <Tip label={String(label)} today={today} chart={chart} sign={sign} entries={payload} series={series} />
+                <Tip
+                  label={String(label)}
+                  today={today}
+                  chart={chart}
+                  sign={sign}
+                  entries={payload}
+                  series={series}
+                  marks={marks}
+                />
               ) : null
             }
             cursor={{ stroke: 'var(--line-strong)' }}
@@ -90,6 +100,9 @@ export function DayChart(props: DayChartProps) {
             height={24}
             content={() => <Key series={series} isRunning={isRunning} chosen={chosen} />}
           />
+          {[...new Set(marks.map(mark => mark.day))].map(marked => (
+            <ReferenceLine key={marked} x={marked} stroke="var(--accent)" strokeDasharray="1 3" label={MARK} />
+          ))}
           {chosen !== undefined && <ReferenceLine x={chosen} stroke="var(--line-strong)" strokeWidth={1} />}
           {series.map(one => drawn(one, points.length))}
           {isRunning && series.filter(({ look }) => look !== 'behind').map(one => drawnSoFar(one))}
@@ -98,6 +111,8 @@ export function DayChart(props: DayChartProps) {
     </figure>
   )
 }
+
+const MARK = { value: '▾', position: 'top', fill: 'var(--accent)', fontSize: 11, offset: -6 } as const
 
 const TICK = { fill: 'var(--ink-faint)', fontSize: 11 }
 
@@ -234,9 +249,10 @@ type TipProps = {
   sign: string
   entries: readonly { dataKey?: unknown; value?: unknown; payload?: unknown }[]
   series: readonly Series[]
+  marks: readonly DayMark[]
 }
 
-function Tip({ label, today, chart, sign, entries, series }: TipProps) {
+function Tip({ label, today, chart, sign, entries, series, marks }: TipProps) {
   return (
     <div className="rounded-md border border-line bg-surface px-3 py-2 text-sm shadow-raised">
       <p className="mb-1 font-medium">{`${day(label)}${label === today ? ', so far' : ''}`}</p>
@@ -258,6 +274,13 @@ function Tip({ label, today, chart, sign, entries, series }: TipProps) {
           )
         })}
       </dl>
+      {marks
+        .filter(mark => mark.day === label)
+        .map(({ at, words }) => (
+          <p key={`${at} ${words}`} className="mt-1 max-w-60 border-t border-line pt-1 wrap-anywhere">
+            {words}
+          </p>
+        ))}
     </div>
   )
 }

@@ -31,6 +31,7 @@ import { isUrgent } from '../attention/words.ts'
 import { BestAndWorst } from './best-and-worst.tsx'
 import { useDaysBefore } from './days-before.ts'
 import { FirstSteps } from './first-steps.tsx'
+import { MarkList, useMarks } from './marks.tsx'
 import { rememberChoice } from './remembered.ts'
 import { keptIn, type Reporting, ReportingWords, useReporting } from './reporting.tsx'
 import { isOfMoney, Tiles } from './tiles.tsx'
@@ -105,6 +106,7 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
   const goal = search.goal ?? 'own'
   const goalWords = useGoalWords(goal, search.campaign)
   const chart = search.chart ?? 'clicks'
+  const marks = useMarks(week ?? days, search.campaign)
   const isMoney = isOfMoney(chart)
   return (
     <>
@@ -134,8 +136,10 @@ function Figures({ search, days, today, now, reporting, onChange }: FiguresProps
                 today={utcToday}
                 chosen={week && (week.to > utcToday ? utcToday : week.to)}
                 currency={reporting.currency}
+                marks={marks}
               />
             </Suspense>
+            <MarkList marks={marks} campaign={search.campaign} today={utcToday} />
           </div>
         )}
       </Loaded>

@@ -3,12 +3,16 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import type { z } from 'zod'
 import {
+  setCampaignTags,
+  setCampaignNote,
+  listCampaigns,
   type Campaign,
   CampaignDraft,
   createCampaign,
   readCampaign,
   updateCampaign,
 } from '../../../traffic/campaigns/api.ts'
+import { LabelFields } from '../../ground/many/label-fields.tsx'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { moment } from '../../ground/figures/figures.ts'
@@ -202,6 +206,14 @@ function CampaignDetail({ campaign }: { campaign: z.input<typeof readCampaign.re
         <CapsAndHours of={{ object: 'campaign', id: campaign.id, name: campaign.name }} />
       </Setting>
       <LeftOutSetting id={campaign.id} />
+      <Setting title="Tags and note" words="For lists, reports and your team. Part of no address.">
+        <LabelFields
+          of={campaign}
+          setTags={setCampaignTags}
+          setNote={setCampaignNote}
+          shownIn={[readCampaign, listCampaigns]}
+        />
+      </Setting>
       <Setting title="Id" words="Identifies the campaign in the API.">
         <div className="flex items-center gap-3">
           <code className="font-mono text-sm">{campaign.id}</code>

@@ -4,7 +4,16 @@ import { getRouteApi } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { History, Plus, Route, Upload } from 'lucide-react'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
-import { NODE_TYPES, publishClickFlow, readClickFlow, replaceClickFlow } from '../../../traffic/click-flows/api.ts'
+import {
+  setClickFlowTags,
+  setClickFlowNote,
+  readClickFlow,
+  listClickFlows,
+  NODE_TYPES,
+  publishClickFlow,
+  replaceClickFlow,
+} from '../../../traffic/click-flows/api.ts'
+import { LabelFields } from '../../ground/many/label-fields.tsx'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { ObjectHistory } from '../../ground/history/object-history.tsx'
@@ -14,7 +23,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
-import { Loaded, PageHeader, Waiting } from '../../ground/ui/page.tsx'
+import { Loaded, PageHeader, Setting, Waiting } from '../../ground/ui/page.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { notifyDone } from '../../ground/ui/toast.tsx'
@@ -42,6 +51,16 @@ export function FlowPage() {
       <Loaded query={flow} title="Click flow">
         {found => <FlowEditor key={found.id} flow={found} />}
       </Loaded>
+      {flow.data !== undefined && (
+        <Setting title="Tags and note" words="For lists, reports and your team. Part of no address.">
+          <LabelFields
+            of={flow.data}
+            setTags={setClickFlowTags}
+            setNote={setClickFlowNote}
+            shownIn={[readClickFlow, listClickFlows]}
+          />
+        </Setting>
+      )}
       <ObjectHistory kind="click_flow" id={id} />
     </>
   )

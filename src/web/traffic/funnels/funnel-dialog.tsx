@@ -8,10 +8,13 @@ import {
   FunnelDraft,
   listFunnels,
   readFunnel,
+  setFunnelNote,
+  setFunnelTags,
   updateFunnel,
 } from '../../../traffic/funnels/api.ts'
 import { listLandings } from '../../../traffic/landings/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
+import { LabelFields } from '../../ground/many/label-fields.tsx'
 import { ask, call } from '../../ground/call.ts'
 import { nameOfCopy } from '../../../contract/copies.ts'
 import { NewDialog } from '../../ground/ui/clone.tsx'
@@ -161,6 +164,11 @@ function FunnelForm({ funnel, original, onClose }: FormProps) {
         onWant={setOffer}
         onChange={members => form.setValue('offers', asOffers(members), chosenIn(form))}
       />
+      {funnel !== undefined && (
+        <section aria-label="Tags and note" className="border-t border-line pt-3">
+          <LabelFields of={funnel} setTags={setFunnelTags} setNote={setFunnelNote} shownIn={[listFunnels]} />
+        </section>
+      )}
     </DraftForm>
   )
 }

@@ -3,6 +3,8 @@ import type { z } from 'zod'
 import { VISIT_MACROS } from '../../../contract/address.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
+  setLandingTags,
+  setLandingNote,
   createLanding,
   type Landing,
   LandingDraft,
@@ -11,6 +13,7 @@ import {
   readLanding,
   replaceLanding,
 } from '../../../traffic/landings/api.ts'
+import { LabelFields } from '../../ground/many/label-fields.tsx'
 import { call } from '../../ground/call.ts'
 import { nameOfCopy } from '../../../contract/copies.ts'
 import { NewDialog } from '../../ground/ui/clone.tsx'
@@ -98,6 +101,11 @@ function LandingForm({ landing, original, onClose, onSaved }: FormProps) {
         preview={url => call(previewLanding, { body: { url } })}
         withoutClick="Without click_id={click_id} the script on the page does not know the click."
       />
+      {landing !== undefined && (
+        <section aria-label="Tags and note" className="border-t border-line pt-3">
+          <LabelFields of={landing} setTags={setLandingTags} setNote={setLandingNote} shownIn={[listLandings]} />
+        </section>
+      )}
     </DraftForm>
   )
 }

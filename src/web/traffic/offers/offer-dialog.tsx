@@ -4,6 +4,8 @@ import { VISIT_MACROS } from '../../../contract/address.ts'
 import { EventType } from '../../../contract/event-types.ts'
 import { listFunnels } from '../../../traffic/funnels/api.ts'
 import {
+  setOfferTags,
+  setOfferNote,
   createOffer,
   listOffers,
   type Offer,
@@ -12,6 +14,7 @@ import {
   readOffer,
   replaceOffer,
 } from '../../../traffic/offers/api.ts'
+import { LabelFields } from '../../ground/many/label-fields.tsx'
 import { call } from '../../ground/call.ts'
 import { CurrencyField } from '../../ground/original.tsx'
 import { nameOfCopy } from '../../../contract/copies.ts'
@@ -151,6 +154,11 @@ function OfferFields({ offer, original, address = '', onClose, onSaved }: Fields
         </section>
       )}
       {offer !== undefined && <LeadingCampaigns offer={offer} />}
+      {offer !== undefined && (
+        <section aria-label="Tags and note" className="border-t border-line pt-3">
+          <LabelFields of={offer} setTags={setOfferTags} setNote={setOfferNote} shownIn={[listOffers]} />
+        </section>
+      )}
     </DraftForm>
   )
 }

@@ -3,13 +3,16 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { z } from 'zod'
 import {
-  COST_UNITS,
-  listTrafficSources,
+  setTrafficSourceTags,
+  setTrafficSourceNote,
   readTrafficSource,
+  listTrafficSources,
+  COST_UNITS,
   type TrafficSource,
   type TrafficSourceChanges,
   updateTrafficSource,
 } from '../../../traffic/sources/api.ts'
+import { LabelFields } from '../../ground/many/label-fields.tsx'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { count } from '../../ground/figures/figures.ts'
@@ -39,6 +42,16 @@ export function SourcePage() {
       <Loaded query={source} title="Source">
         {found => <SourceSettings key={found.updated_at} source={found} />}
       </Loaded>
+      {source.data !== undefined && (
+        <Setting title="Tags and note" words="For lists, reports and your team. Part of no address.">
+          <LabelFields
+            of={source.data}
+            setTags={setTrafficSourceTags}
+            setNote={setTrafficSourceNote}
+            shownIn={[readTrafficSource, listTrafficSources]}
+          />
+        </Setting>
+      )}
       <ObjectHistory kind="traffic_source" id={id} />
     </>
   )
