@@ -1,5 +1,7 @@
 /** What an object needs and what needs it, checked before a change is put back. */
 import { type Kysely, sql } from 'kysely'
+import { z } from 'zod'
+import { Id } from '../../contract/fields.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -42,7 +44,23 @@ export async function requireNeeds(db: Kysely<Tables>, org_id: number, values: u
     const named = rows[0] === undefined ? '' : ` “${rows[0].name}”`
     refuse('undo_needs', { error: `it needs the ${noun}${named}, which was deleted` })
   }
+  await requireTags(db, org_id, values)
 }
+
+/** The same for tags, of which nothing is left. */
+async function requireTags(db: Kysely<Tables>, org_id: number, values: unknown): Promise<void> {
+  const { data } = TagLists.safeParse(values)
+  const ids = (data ?? []).flatMap(({ tag_ids }) => tag_ids ?? [])
+  if (ids.length === 0) return
+  const found = await db.selectFrom('tags').select('id').where('org_id', '=', org_id).where('id', 'in', ids).execute()
+  const missing = new Set(ids).size - found.length
+  if (missing > 0)
+    refuse('undo_needs', {
+      error: missing === 1 ? 'it needs a tag that was deleted' : `it needs ${missing} tags that were deleted`,
+    })
+}
+
+const TagLists = z.array(z.object({ tag_ids: z.array(Id).nullish() }))
 
 /** The most objects that a refusal names. */
 const MOST_NAMED = 3

@@ -106,6 +106,13 @@ test('names of tags are unique whatever the case; a deleted tag is taken off all
   assert.equal((await call('DELETE', `/api/tags/${id}`)).statusCode, 200)
   assert.deepEqual((await call('GET', `/api/campaigns/${campaign}`)).data()['tag_ids'], [other])
   assert.equal((await call('DELETE', `/api/tags/${id}`)).statusCode, 404)
+
+  // Taking a tag off cannot be put back once the tag is gone.
+  await call('PUT', `/api/campaigns/${campaign}/tags`, { tag_ids: [] })
+  const [row] = (await call('GET', `/api/history?kind=campaign&id=${campaign}`)).json<{ data: { id: string }[] }>().data
+  await call('DELETE', `/api/tags/${other}`)
+  const undone = await call('POST', `/api/history/${row?.id}/undo`, {})
+  assert.deepEqual([undone.statusCode, undone.data()['code']], [409, 'undo_needs'])
 })
 
 test('unknown tags, too many of them, and other workspaces are refused, and nothing changes', async () => {
