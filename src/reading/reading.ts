@@ -24,6 +24,7 @@ import { openKeeping } from './segments/keeping.ts'
 import { openWaitingWatch } from './segments/waiting.ts'
 import * as splitTestsApi from './split-tests/api.ts'
 import * as splitTests from './split-tests/split-tests.ts'
+import * as objectTests from './split-tests/tests.ts'
 import * as tracesApi from './traces/api.ts'
 import * as traces from './traces/traces.ts'
 
@@ -40,7 +41,7 @@ export function openReading(ground: Ground, { explore }: ReadingOptions, take: T
     ...room(tracesApi, traces),
     ...room(reportsApi, reports),
     ...room(figuresApi, figures),
-    ...room(splitTestsApi, splitTests),
+    ...room(splitTestsApi, { ...splitTests, ...objectTests }),
     ...room(exploreApi, exploreDeeds(explorer)),
     ...room(exploreViewsApi, exploreViews),
   ]

@@ -1,6 +1,7 @@
 /** Split tests: how sure it is which variant is better. */
 import { z } from 'zod'
 import { endpoint } from '../../contract/endpoint.ts'
+import { Instant } from '../../contract/fields.ts'
 
 /** The closed forms take time in proportion to the conversions. */
 const MOST_VISITORS = 10_000_000
@@ -37,3 +38,60 @@ export const computeSplitTest = endpoint({
   body: z.object({ variants: z.array(Variant).min(2).max(10) }),
   reply: z.object({ variants: z.array(Estimate) }),
 })
+
+/** When a test is decided, shown before it is. */
+export const RULES = { expected_loss: 0.01, days: 7, conversions: 100 } as const
+
+const TestVariant = z
+  .object({
+    id: z.string().meta({ description: 'The id of the landing or offer, or the node that the branch leads to' }),
+    name: z.string(),
+    weight: z.number(),
+    visitors: z.int(),
+    matured: z.int().meta({ description: 'Visitors old enough that nine of ten conversions would have come' }),
+    conversions: z.int().meta({ description: 'Matured visitors with an approved conversion of the goal' }),
+    rate: Estimate.meta({ description: 'Of conversions by matured visitor' }),
+    epv: Estimate.meta({ description: 'Earnings per matured visitor, in US dollars' }),
+  })
+  .meta({ id: 'SplitTestVariant' })
+
+export const SplitTest = z
+  .object({
+    id: z.string(),
+    of: z.enum(['landings', 'offers', 'split']),
+    node: z.string().nullable().meta({ description: 'The split of a click flow' }),
+    since: Instant.meta({ description: 'When its variants or weights last changed; at most 90 days ago' }),
+    state: z.enum(['running', 'ready', 'ended']).meta({ description: 'ready: all rules are met' }),
+    winner: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of the variant to keep; null while the rules are not met' }),
+    heavy_tail: z.boolean().meta({
+      description: 'One visitor brought over a fifth of the revenue: no winner is named, because the mean means little',
+    }),
+    needs: z.object({ visitors: z.int().nullable(), days: z.int().nullable() }).meta({
+      description: 'Roughly how many more visitors and days the rules need; null: unknown, because nobody comes',
+    }),
+    rules: z.object({
+      expected_loss: z.number().meta({ description: 'As a part of the best earnings per visitor' }),
+      days: z.int(),
+      conversions: z.int().meta({ description: 'Of each variant' }),
+    }),
+    variants: z.array(TestVariant),
+  })
+  .meta({ id: 'SplitTest' })
+export type SplitTest = z.output<typeof SplitTest>
+
+const testsOf = <Route extends `GET /api/${string}/:id/tests`>(route: Route, summary: string) =>
+  endpoint({
+    route,
+    access: { session: 'member' },
+    summary,
+    description:
+      'Counts visitors, not clicks: each belongs to the variant of their first click. Tests, bots and left-out clicks count in no figure.',
+    reply: z.object({ data: z.array(SplitTest) }),
+    refuses: ['object_not_found'],
+  })
+
+export const readFunnelTests = testsOf('GET /api/funnels/:id/tests', 'Read the split tests of a funnel')
+export const readClickFlowTests = testsOf('GET /api/click-flows/:id/tests', 'Read the split tests of a click flow')

@@ -19,7 +19,8 @@ export function estimateRates(variants: readonly Counted[]) {
     mean: meanOf(beta),
     from: quantileOf(beta, 0.05),
     to: quantileOf(beta, 0.95),
-    ...(compared[at] ?? { best: 0, loss: 0 }),
+    best: compared[at]?.best ?? 0,
+    loss: compared[at]?.loss ?? 0,
   }))
 }
 
