@@ -9,7 +9,7 @@ import { type Endpoint, isReading, rightOf } from '../src/contract/endpoint.ts'
 import { type BotGround, botGround, PUBLIC } from './support/bots.ts'
 import { type FakeDns, startDns } from './support/dns-fake.ts'
 import { seedKey, toWireId } from './support/house.ts'
-import { straight } from './support/graphs.ts'
+import { parted, straight } from './support/graphs.ts'
 import { BROWSER } from './support/visits.ts'
 
 let ground: BotGround
@@ -513,6 +513,22 @@ test('left-out values', async () => {
   const text = { field: 'sub1', text: 'zone\nother', mode: 'add' }
   await leavesNone('importLeftOut', [id], { ...text, dry_run: true }, 200)
   await walk('importLeftOut', [id], { ...text, dry_run: false }, 'created')
+})
+
+test('ends of split tests', async () => {
+  const offers: string[] = []
+  for (const name of ['A', 'B'])
+    offers.push((await walk('createOffer', [], { name, url: 'https://o.example/' }, 'created')).id)
+  const shares = offers.map(offer_id => ({ offer_id, weight: 1 }))
+  const funnel = await walk('createFunnel', [], { name: 'Halves', offers: shares }, 'created')
+  const end = { test_id: 'offers', winner: offers[1] }
+  await walk('endFunnelTest', [funnel.id], end, { winner: [null, offers[1]] })
+  await leavesNone('endFunnelTest', [funnel.id], end)
+  await leavesNone('endFunnelTest', [funnel.id], { ...end, winner: unknown }, 400)
+  const flow = await walk('createClickFlow', [], { name: 'Parts', graph: parted(1, 1) }, 'created')
+  await send('publishClickFlow', [flow.id], {})
+  await walk('endClickFlowTest', [flow.id], { test_id: 'part', winner: 'end0' }, { winner: [null, 'end0'] })
+  await walk('endClickFlowTest', [flow.id], { test_id: 'part', winner: null }, { winner: ['end0', null] })
 })
 
 test('every operation that the history records was walked', () => {

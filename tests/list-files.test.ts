@@ -227,6 +227,8 @@ test('conversions and clicks are narrowed by network, source, offer, landing, ty
       seedClick(house.database, owner.org_id, {
         campaign_id: campaigns[at] ?? null,
         offer_id: toUuid(offers[at]?.id ?? '') ?? null,
+        // Clicks of one millisecond are in no order.
+        at: Date.now() - 1000 + at,
       }),
     ),
   )

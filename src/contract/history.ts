@@ -32,6 +32,7 @@ export const HISTORY_KINDS = [
   'billing',
   'tag',
   'note',
+  'split_test',
 ] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 

@@ -42,6 +42,8 @@ import * as sourcesApi from './sources/api.ts'
 import * as sources from './sources/sources.ts'
 import * as tagsApi from './tags/api.ts'
 import * as tags from './tags/tags.ts'
+import * as testEndsApi from './test-ends/api.ts'
+import * as testEnds from './test-ends/test-ends.ts'
 
 /** The endpoints, and what a click is led by: the campaigns in memory and the domains. */
 export async function openTraffic(ground: Ground, take: TakePart) {
@@ -58,6 +60,7 @@ export async function openTraffic(ground: Ground, take: TakePart) {
     ...room(landingsApi, landings),
     ...room(funnelsApi, funnels),
     ...room(clickFlowsApi, { ...clickFlows, ...flowVersions, ...flowTrial }),
+    ...room(testEndsApi, testEnds),
     ...room(tagsApi, tags),
     ...room(notesApi, notes),
     ...room(domainsApi, domains.deeds),

@@ -2261,6 +2261,19 @@ export interface Tags {
   updated_at: string
 }
 
+export interface TestEnds {
+  /**
+   * a funnel or a click flow
+   */
+  object_id: string
+  org_id: number
+  /**
+   * by test (landings, offers, or the split of a flow): its winner, and at_ms, since when new visitors get it
+   */
+  tests: Json
+  updated_at: string
+}
+
 export interface TlsTicketKeys {
   day: string
   /**
@@ -2446,6 +2459,7 @@ export interface Tables {
   spent_codes: SpentCodes
   subscribers: Subscribers
   tags: Tags
+  test_ends: TestEnds
   tls_ticket_keys: TlsTicketKeys
   traffic_sources: TrafficSources
   two_factors: TwoFactors

@@ -9,7 +9,8 @@ import { type ChannelDestination, isFollowing, type TelegramDestination } from '
 import { namesOf } from '../../traffic/campaigns/link.ts'
 import { isClosed, type Live, offerTaking } from '../../traffic/caps/closed.ts'
 import type { LiveCampaign, LiveFunnel, LiveOffer, LiveTrafficSource } from '../../traffic/campaigns/live.ts'
-import { type CompiledFunnel, choose, compileFunnel } from '../../traffic/funnels/choose.ts'
+import { type CompiledFunnel, choose, compileFunnel, keptOf } from '../../traffic/funnels/choose.ts'
+import { winnerFor } from '../../traffic/test-ends/winner.ts'
 import { costReader } from './cost.ts'
 import type { Course, Guest, CompiledCampaign } from './course.ts'
 import { type LeftOut, leftOutOf } from './left-out.ts'
@@ -173,7 +174,15 @@ function throughFunnel(
   if (funnel === undefined || funnel.is_deleted) return undefined
   const { landings, offers } = funnelOf(funnel)
   const visitor = stableHashOf(guest.visitor_key)
+  const ends = live.object('test_ends', funnel.id)?.tests
   const offer =
+    keptOf(
+      offers,
+      winnerFor(ends, 'offers', guest.visitor_key),
+      'offer',
+      live,
+      ({ id }) => !isClosed(live, id, guest.ms),
+    ) ??
     choose(offers, visitor, 'offer', live, ({ id }) => !isClosed(live, id, guest.ms)) ??
     offerTaking(
       live,
@@ -182,7 +191,9 @@ function throughFunnel(
     )
   // A landing whose offers are all closed leads nowhere. It is shown only if there is no fallback.
   if (offer === undefined && offers.length > 0 && fallback !== undefined) return undefined
-  const landing = choose(landings, visitor, 'landing', live)
+  const landing =
+    keptOf(landings, winnerFor(ends, 'landings', guest.visitor_key), 'landing', live) ??
+    choose(landings, visitor, 'landing', live)
   const firstStop = landing ?? offer
   if (firstStop === undefined) return undefined
   const [offer_id, landing_id] = [offer?.id ?? null, landing?.id ?? null]

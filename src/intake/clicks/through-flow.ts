@@ -54,7 +54,9 @@ export function throughFlow(
   const version = compiledVersionOf(flow)
   if (version === undefined) return undefined
   const { asksLastSeen } = version
-  const way = walk(version.flow, flowVisitorOf(guest, campaign.strict_filter, asksLastSeen))
+  const ends = live.object('test_ends', flow.id)?.tests
+  const visitor = flowVisitorOf(guest, campaign.strict_filter, asksLastSeen)
+  const way = walk(version.flow, ends === undefined ? visitor : { ...visitor, ends })
   const path = `${version.version}:${way.stops.map(({ node }) => node.id).join('>')}`
   const end = endOf(way, version, fallback, live, guest.ms)
   if (end === undefined)

@@ -1,7 +1,6 @@
 // The first-party cookies of visitors: their random id, their last visit, their invite link, and the click of their landing page.
-import { randomUUID } from 'node:crypto'
 import { MOST_HOURS } from '../../contract/flow-graph.ts'
-import { toUuid, toWireId } from '../../contract/ids.ts'
+import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
 
 /** A visitor; `cookie` is the Set-Cookie header that a new one gets. */
@@ -31,7 +30,8 @@ function valueOf(cookies: string | string[] | undefined, forms: readonly RegExp[
 export function visitorOf(cookies: string | string[] | undefined, isSecure: boolean): Visitor {
   const id = valueOf(cookies, ID)
   if (id !== undefined) return { id, is_new: false, cookie: undefined }
-  const fresh = randomUUID()
+  // Its time tells later whether the visitor came after the end of a split test.
+  const fresh = newId()
   const cookie = `vis_id=${fresh}; Max-Age=${KEPT_SECONDS}; Path=/; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`
   return { id: fresh, is_new: true, cookie }
 }

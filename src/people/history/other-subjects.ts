@@ -1,9 +1,10 @@
-/** Objects of the history that no endpoint answers with by their id: amounts of spend, own rates, subscribers. */
+/** Objects of the history that no endpoint answers with by their id: amounts of spend, own rates, subscribers, ends of split tests. */
 import { sql } from 'kysely'
 import { toWireId } from '../../contract/ids.ts'
 import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
 import { cellOfName, readSpendSnapshot } from '../../money/ad-spend/history.ts'
 import { leftOutOfName, readLeftOutSnapshot } from '../../traffic/left-out/history.ts'
+import { endSnapshot, readEnds } from '../../traffic/test-ends/history.ts'
 import type { Reading } from './reading.ts'
 
 /** The object as it is in the transaction; undefined if there is none. */
@@ -18,6 +19,8 @@ export async function readOther(reading: Reading, object: HistoryObject): Promis
       campaign_id: object.id ?? '',
       ...leftOutOfName(object.name ?? ''),
     })
+  if (object.kind === 'split_test')
+    return endSnapshot(object.name ?? '', await readEnds(reading.db, reading.org_id, object.id ?? ''))
   if (object.kind === 'rate') return await readRate(reading, object)
   return await readSubscriber(reading, object)
 }

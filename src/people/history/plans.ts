@@ -8,6 +8,7 @@ import type { ObjectFields } from '../../ground/history/record.ts'
 import { cellOfName } from '../../money/ad-spend/history.ts'
 import { leftOutOfName } from '../../traffic/left-out/history.ts'
 import type { NamedCall } from './perform.ts'
+import { testOfName } from '../../traffic/test-ends/history.ts'
 import type { StoredRow } from './rows.ts'
 
 /** What a call is made of: the fields to write, the object now, and the row. */
@@ -42,7 +43,7 @@ const custom = (endpoint: string, names: string, body: Part['body'], params?: Pa
   ...(params === undefined ? {} : { params }),
 })
 
-type Kept = 'subscriber' | 'ad_spend' | 'left_out'
+type Kept = 'subscriber' | 'ad_spend' | 'left_out' | 'split_test'
 /** Tags and the note of an object have endpoints of their own. */
 const labels = (name: string): Part[] => [patch(`set${name}Tags`, 'tag_ids'), patch(`set${name}Note`, 'note')]
 
@@ -218,7 +219,7 @@ export function whyNever({ kind, change, fields }: StoredRow): string | undefine
       ? undefined
       : 'it cannot be unmade'
   if (secrets.length > 0) return `the history holds no secrets, so ${secrets.join(', ')} cannot be put back`
-  if (kind === 'ad_spend' || kind === 'left_out') return undefined
+  if (kind === 'ad_spend' || kind === 'left_out' || kind === 'split_test') return undefined
   const was = (name: string) => fields.find(field => field.name === name)
   const version = was('published_version')
   if (kind === 'click_flow' && version !== undefined && 'before' in version)
@@ -227,6 +228,13 @@ export function whyNever({ kind, change, fields }: StoredRow): string | undefine
   const unknown = fields.filter(({ name }) => !known.includes(name)).map(({ name }) => name)
   if (unknown.length > 0) return `${unknown.join(', ')} cannot be put back: ${UNWRITABLE[kind] ?? 'Sluice sets it'}`
   return undefined
+}
+
+/** The call that gives a split test its earlier winner, or lets it go on. */
+function endCall(params: ObjectFields, name: string, { winner }: ObjectFields): NamedCall {
+  const { of, test } = testOfName(name)
+  const endpoint = of === 'funnel' ? 'endFunnelTest' : 'endClickFlowTest'
+  return { endpoint, params, body: { test_id: test, winner } }
 }
 
 const UNWRITABLE: Partial<Record<HistoryKind, string>> = {
@@ -242,6 +250,7 @@ export function callsFor(row: StoredRow, now: ObjectFields): NamedCall[] {
   const params = object_id === null ? {} : { id: toWireId(object_id) }
   const wanted = Object.fromEntries(fields.flatMap(field => ('before' in field ? [[field.name, field.before]] : [])))
   if (kind === 'left_out') return leftOutCalls(row, { ...now, ...wanted })
+  if (kind === 'split_test') return [endCall(params, object_name, wanted)]
   if (kind === 'ad_spend') return [spendCall(params.id ?? '', object_name, wanted)]
   if (kind === 'rate' && change === 'created')
     return [

@@ -67,7 +67,10 @@ const ofWorkspace = (by: string, without = '', rest: Partial<Subject> = {}): Sub
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 const day = (at: unknown): string => text(at).slice(0, 10)
 
-const SUBJECTS: Record<Exclude<HistoryKind, 'ad_spend' | 'left_out' | 'rate' | 'subscriber'>, Subject> = {
+const SUBJECTS: Record<
+  Exclude<HistoryKind, 'ad_spend' | 'left_out' | 'rate' | 'split_test' | 'subscriber'>,
+  Subject
+> = {
   campaign: one('readCampaign', 'url filled_url unknown_macros warnings', {
     read: withHours('readCampaign', 'readCampaignHours'),
   }),

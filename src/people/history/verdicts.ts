@@ -15,9 +15,12 @@ import type { Subjects } from './subjects.ts'
 
 type Verdict = api.HistoryRow['cannot_undo']
 
+/** Objects that the name tells apart, because several have the same id. */
+const isNamed = (kind: HistoryKind): boolean => ['ad_spend', 'left_out', 'rate', 'split_test'].includes(kind)
+
 /** The object of a row. */
 export const objectOfRow = ({ kind, object_id: id, object_name }: StoredRow): HistoryObject =>
-  kind === 'ad_spend' || kind === 'left_out' || kind === 'rate' ? { kind, id, name: object_name } : { kind, id }
+  isNamed(kind) ? { kind, id, name: object_name } : { kind, id }
 
 /** Lists of members show what is true of others; only the members themselves are compared. */
 const essenceOf = (value: unknown): unknown =>

@@ -17,6 +17,8 @@ type CountsAsked = {
   readonly campaigns: readonly string[]
   readonly variant: string
   readonly since_ms: number
+  /** Clicks from then on count no more: the test was ended. */
+  readonly until_ms: number
   readonly now_ms: number
 }
 
@@ -27,7 +29,7 @@ const madeMs = (id: string) => `('x' || substr(replace(${id}::text, '-', ''), 1,
 const countsOf = (variant: string) => `
   with clicked as (
     select c.id, c.visitor_id, c.campaign_id, ${variant} as variant from clicks c
-    where c.org_id = $1 and c.campaign_id = any($2::uuid[]) and c.id >= $3::uuid and c.tracked and c.left_out is null
+    where c.org_id = $1 and c.campaign_id = any($2::uuid[]) and c.id >= $3::uuid and c.id < $7::uuid and c.tracked and c.left_out is null
       and c.visitor_id is not null and ${variant} is not null
   ), firsts as (
     select visitor_id, (array_agg(variant order by id))[1] as variant, ${madeMs('(array_agg(id order by id))[1]')} as first_ms
@@ -62,7 +64,7 @@ const countsOf = (variant: string) => `
 /** The counts by variant; a variant without visitors is missing. */
 export async function countVariants(
   reads: Pick<pg.Pool, 'query'>,
-  { org_id, campaigns, variant, since_ms, now_ms }: CountsAsked,
+  { org_id, campaigns, variant, since_ms, until_ms, now_ms }: CountsAsked,
   { goal, own }: Goals,
 ): Promise<Map<string, CountedVariant>> {
   if (campaigns.length === 0) return new Map()
@@ -73,6 +75,7 @@ export async function countVariants(
     JSON.stringify(own),
     goal,
     now_ms,
+    firstIdAt(until_ms),
   ])
   return new Map(rows.map(({ variant: name, ...counted }) => [name, counted]))
 }

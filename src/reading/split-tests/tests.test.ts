@@ -1,6 +1,8 @@
 // The split tests of funnels and click flows count visitors by the variant of their first click, and name a winner by rules that are shown beforehand.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventually } from '../../../tests/support/eventually.ts'
+import { parted } from '../../../tests/support/graphs.ts'
 import { newId, seedKey, type TestHouse, toWireId, useHouse } from '../../../tests/support/house.ts'
 import { type SignedIn, seedSignedIn } from '../../../tests/support/people.ts'
 import { BROWSER } from '../../../tests/support/visits.ts'
@@ -189,6 +191,7 @@ test('a test is ready after a week, a hundred conversions each and little left t
     test: { id: 'landings', of: 'landings' as const, node: null },
     since_ms: now_ms - days * DAY_MS,
     now_ms,
+    kept: undefined,
     variants: [200, conversions].map((count, at) => ({
       ...named,
       id: `v${at}`,
@@ -268,4 +271,63 @@ test('members read them, keys do not, and another workspace’s are as if they w
     const reply = await house.call('GET', `/api/${path}/tests`, stranger)
     assert.deepEqual([reply.statusCode, reply.data()['code']], [404, 'not_found'])
   }
+})
+
+test('an ended test gives new visitors the winner, everybody else keeps theirs, and an undo lets it go on', async () => {
+  const room = await workspace()
+  const { a, b, funnel } = await twoLandings(room)
+  const destination = { type: 'funnel', funnel_id: funnel }
+  const { key } = await room.made('/api/campaigns', { name: 'C', destination })
+  const visit = async (cookie?: string) => {
+    const headers = { ...BROWSER, ...(cookie === undefined ? {} : { cookie }) }
+    const { headers: answer } = await house.call('GET', `/c/${key}`, { headers })
+    const set = [answer['set-cookie'] ?? []].flat().find(one => one.startsWith('vis_id='))
+    return { host: new URL(String(answer['location'])).host, cookie: set?.split(';')[0] ?? cookie ?? assert.fail() }
+  }
+  const visitors = await Promise.all(Array.from({ length: 30 }, () => visit()))
+  assert.equal(new Set(visitors.map(({ host }) => host)).size, 2)
+  const end = (winner: string | null, person: SignedIn = room.owner) =>
+    house.call('POST', `/api/funnels/${funnel}/tests/end`, { ...person, body: { test_id: 'landings', winner } })
+  const reply = await end(b)
+  assert.equal(reply.statusCode, 200, reply.body)
+  assert.deepEqual([reply.data()['test_id'], reply.data()['winner']], ['landings', b])
+  await eventually('new visitors get the winner', async () => {
+    const hosts = await Promise.all(Array.from({ length: 12 }, () => visit()))
+    return hosts.every(({ host }) => host === 'two.example')
+  })
+  const late = await Promise.all(Array.from({ length: 20 }, () => visit()))
+  for (const { host, cookie } of [...visitors, ...late]) assert.equal((await visit(cookie)).host, host)
+  const [one] = await room.testsOf(`funnels/${funnel}`)
+  assert.deepEqual([one?.state, one?.winner], ['ended', b])
+
+  const listed = await house.call('GET', '/api/history?kind=split_test', room.owner)
+  const [row, ...others] = listed.json<{ data: { id: string; object_id: string; object_name: string }[] }>().data
+  assert.deepEqual([row?.object_id, row?.object_name, others.length], [funnel, 'landings', 0])
+  assert.equal((await end(b)).statusCode, 200)
+  const undone = await house.call('POST', `/api/history/${row?.id}/undo`, { ...room.owner, body: {} })
+  assert.equal(undone.statusCode, 200, undone.body)
+  assert.equal((await room.testsOf(`funnels/${funnel}`))[0]?.state, 'running')
+  for (const wrong of [toWireId(newId()), 'x', 7]) assert.equal((await end(wrong as string)).statusCode, 400)
+  const stranger = await end(a, await seedSignedIn(house))
+  assert.deepEqual([stranger.statusCode, stranger.data()['code']], [404, 'not_found'])
+})
+
+test('an ended split of a flow sends new visitors one way', async () => {
+  const room = await workspace()
+  const graph = parted(1, 1)
+  const flow = await room.made('/api/click-flows', { name: 'Flow', graph })
+  await house.call('POST', `/api/click-flows/${flow.id}/publish`, { ...room.owner, body: {} })
+  const destination = { type: 'click_flow', click_flow_id: flow.id }
+  const { key } = await room.made('/api/campaigns', { name: 'C', destination })
+  const end = (test_id: string, winner: string | null) =>
+    house.call('POST', `/api/click-flows/${flow.id}/tests/end`, { ...room.owner, body: { test_id, winner } })
+  assert.equal((await end('part', 'end7')).statusCode, 400)
+  assert.equal((await end('entry', 'part')).statusCode, 400)
+  assert.equal((await end('part', 'end1')).statusCode, 200)
+  await eventually('new visitors go the way that was kept', async () => {
+    const visits = Array.from({ length: 12 }, () => house.call('GET', `/c/${key}`, { headers: BROWSER }))
+    return (await Promise.all(visits)).every(({ headers }) => String(headers['location']).endsWith('/1'))
+  })
+  const [one] = await room.testsOf(`click-flows/${flow.id}`)
+  assert.deepEqual([one?.state, one?.winner], ['ended', 'end1'])
 })

@@ -1,6 +1,7 @@
 /**
  * The split tests of funnels and click flows: the landings and the offers of a funnel, and each split of a published flow, if visitors are shared
- * between at least two variants. Owns no table. Reads `funnels`, `click_flows`, `click_flow_versions`, `campaigns`, `landings`, `offers`, `history`.
+ * between at least two variants. Owns no table. Reads `funnels`, `click_flows`, `click_flow_versions`, `campaigns`, `landings`, `offers`,
+ * `history`, `test_ends`.
  */
 import { type Kysely, sql } from 'kysely'
 import { isDeepStrictEqual } from 'node:util'
@@ -13,6 +14,7 @@ import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import { readGoals } from '../../traffic/event-settings/goals.ts'
+import { readEnds } from '../../traffic/test-ends/history.ts'
 import type * as api from './api.ts'
 import { countVariants } from './counts.ts'
 import { type CountedVariant, judge } from './verdict.ts'
@@ -48,12 +50,17 @@ async function judged(
   const now_ms = Date.now()
   const campaigns = await campaignsTo(db, org_id, destination)
   const goals = await readGoals(database.reads, org_id)
+  const ends = await readEnds(db, org_id, destination.id)
   const data: api.SplitTest[] = []
   for (const { variant, variants, since_ms: begun_ms, ...test } of tests) {
     const since_ms = Math.max(begun_ms, now_ms - LONGEST_MS)
-    const counts = await countVariants(database.reads, { org_id, campaigns, variant, since_ms, now_ms }, goals)
+    const end = ends?.[test.id]
+    const until_ms = end?.at_ms ?? now_ms + 1
+    const asked = { org_id, campaigns, variant, since_ms, until_ms, now_ms }
+    const counts = await countVariants(database.reads, asked, goals)
+    const kept = variants.find(({ key }) => key === end?.winner)?.id
     const counted = variants.map(({ key, ...named }) => ({ ...named, counted: counts.get(key) ?? NO_VISITORS }))
-    data.push(judge({ test, variants: counted, since_ms, now_ms }))
+    data.push(judge({ test, variants: counted, since_ms, now_ms, kept }))
   }
   return { data }
 }

@@ -53,10 +53,12 @@ type Asked = {
   readonly variants: readonly (Named & { readonly counted: CountedVariant })[]
   readonly since_ms: number
   readonly now_ms: number
+  /** The id of the variant that was kept, if the test was ended. */
+  readonly kept: string | undefined
 }
 
 /** The test with its figures and its verdict. */
-export function judge({ test, variants, since_ms, now_ms }: Asked): SplitTest {
+export function judge({ test, variants, since_ms, now_ms, kept }: Asked): SplitTest {
   const counts = variants.map(({ counted }) => counted)
   const rates = estimateRates(counts.map(({ matured, conversions }) => ({ visitors: matured, conversions })))
   const earnings = estimateEarnings(counts)
@@ -74,8 +76,8 @@ export function judge({ test, variants, since_ms, now_ms }: Asked): SplitTest {
   return {
     ...test,
     since: new Date(since_ms).toISOString(),
-    state: isReady ? 'ready' : 'running',
-    winner: isReady ? (leader?.id ?? null) : null,
+    state: kept !== undefined ? 'ended' : isReady ? 'ready' : 'running',
+    winner: kept ?? (isReady ? (leader?.id ?? null) : null),
     heavy_tail,
     needs,
     rules: RULES,

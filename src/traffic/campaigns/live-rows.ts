@@ -101,6 +101,12 @@ export type LiveLeftOut = LiveRow & {
   ])[]
 }
 
+/** Ended split tests, by test: the winner, and since when new visitors get it (Unix milliseconds). */
+export type TestEnds = Readonly<Record<string, { readonly winner: string; readonly at_ms: number }>>
+
+/** The ended split tests of a funnel or a click flow, whose id it has. */
+type LiveTestEnds = LiveRow & { readonly tests: TestEnds }
+
 /** The objects in memory besides campaigns, by kind. */
 export type LiveObjects = {
   offer: LiveOffer
@@ -115,6 +121,7 @@ export type LiveObjects = {
   cap: LiveCap
   open_hours: LiveOpenHours
   left_out: LiveLeftOut
+  test_ends: LiveTestEnds
 }
 export type LiveKind = keyof LiveObjects
 
@@ -155,6 +162,7 @@ const SELECTS = {
       from left_out_values v where v.org_id = o.org_id and v.campaign_id = o.id
     ), '[]') as entries
     from (select org_id, campaign_id as id, updated_at from left_out_lists) o left join organizations g on g.org_id = o.org_id`,
+  test_ends: `select o.org_id, o.id, o.tests, false as is_deleted from (select org_id, object_id as id, tests, updated_at from test_ends) o`,
 } satisfies Record<LiveKind, string>
 
 export const LIVE_KINDS = Object.keys(SELECTS) as LiveKind[]

@@ -139,6 +139,7 @@ const openObjects = (): Objects => ({
   cap: new Map(),
   open_hours: new Map(),
   left_out: new Map(),
+  test_ends: new Map(),
 })
 
 /** Indexes for look-ups other than by id. */

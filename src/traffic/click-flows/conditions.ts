@@ -1,4 +1,5 @@
 // The conditions of click flows. A condition is compiled once per published version; evaluating it allocates nothing and reads no clock.
+import type { TestEnds } from '../campaigns/live-rows.ts'
 import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import type { Sub } from '../../contract/fields.ts'
 import type { FlowNode } from './api.ts'
@@ -18,6 +19,8 @@ export type FlowVisitor = Readonly<Record<Sub, string | null>> & {
   readonly is_bot: boolean
   readonly ms: number
   readonly seed: string
+  /** The ended split tests of the flow. */
+  readonly ends?: TestEnds
 }
 
 type Test = (visitor: FlowVisitor) => boolean

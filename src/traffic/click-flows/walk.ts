@@ -2,6 +2,7 @@
 
 import { mixBits, stableHashOf } from '../../ground/stable-hash.ts'
 import { type FlowEdge, type FlowNode, type Graph, isInTelegram } from './api.ts'
+import { winnerFor } from '../test-ends/winner.ts'
 import { compileCondition, type FlowVisitor } from './conditions.ts'
 
 /** A compiled node. */
@@ -47,7 +48,11 @@ function compileNext(
     case 'split': {
       const draw = compileSplit(`${flow_id} ${node.id}`, edges)
       const branches = edges.map(to)
-      return visitor => branches[draw(visitor.seed)]
+      return visitor => {
+        const winner = winnerFor(visitor.ends, node.id, visitor.seed)
+        const kept = edges.findIndex(edge => edge.to === winner)
+        return branches[kept < 0 ? draw(visitor.seed) : kept]
+      }
     }
     case 'entry':
     case 'landing': {

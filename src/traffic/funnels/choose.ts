@@ -52,6 +52,19 @@ export function choose<K extends 'landing' | 'offer'>(
   return chosen
 }
 
+/** The member with this id, if it takes visitors now: the winner of an ended split test. */
+export function keptOf<K extends 'landing' | 'offer'>(
+  shares: readonly Share[],
+  winner: string | undefined,
+  kind: K,
+  live: Lookup,
+  takes: (object: LiveObjects[K]) => boolean = () => true,
+): LiveObjects[K] | undefined {
+  if (winner === undefined || !shares.some(({ id }) => id === winner)) return undefined
+  const object = live.object(kind, winner)
+  return isOpen(object) && takes(object) ? object : undefined
+}
+
 /** A number above 0 and at most 1, by visitor and member: the mixed hash of both. */
 function draw(visitor: number, seed: number): number {
   return (mixBits(mixBits(visitor) ^ seed) + 1) / 0x1_0000_0000

@@ -7,6 +7,7 @@ import { inWords } from '../rungs.ts'
 const WORDS: Partial<Record<HistoryKind, string>> = {
   postback: 'Postback rule',
   left_out: 'Left-out value',
+  split_test: 'Split test',
   ad_spend: 'Spend',
   spread: 'Spread amount',
   rate: 'Own rate',
