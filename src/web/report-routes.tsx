@@ -1,4 +1,4 @@
-/** The Report page, and redirects from its old addresses. */
+/** The Report page, redirects from its old addresses, and the pages of split tests. */
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { inside } from './frame.tsx'
 import { ExploreSearch } from './reading/explore/search.ts'
@@ -19,4 +19,15 @@ const explore = createRoute({
   },
 })
 
-export const REPORT = [report, explore] as const
+const funnelTests = createRoute({
+  getParentRoute: () => inside,
+  path: '/funnels/$id/tests',
+  component: lazyRouteComponent(() => import('./reading/split-tests/tests-page.tsx'), 'FunnelTestsPage'),
+})
+const flowTests = createRoute({
+  getParentRoute: () => inside,
+  path: '/click-flows/$id/tests',
+  component: lazyRouteComponent(() => import('./reading/split-tests/tests-page.tsx'), 'FlowTestsPage'),
+})
+
+export const REPORT = [report, explore, funnelTests, flowTests] as const

@@ -100,20 +100,20 @@ test('a campaign is paused and archived from the palette, g and a letter open pa
 })
 
 test('the CSV of a log has exactly the filtered rows', async ({ page, sluice, owner }) => {
-  await send(owner, 'POST', '/api/campaigns', { name: 'Filed', key: 'filed', destination })
-  const clickId = await visit(sluice.address, 'filed')
+  await send(owner, 'POST', '/api/campaigns', { name: 'Shelved', key: 'shelved', destination })
+  const clickId = await visit(sluice.address, 'shelved')
   for (const [type, payout] of [
     ['lead', '3'],
     ['deposit', '40'],
     ['ftd', '41.5'],
   ])
-    await send(owner, 'POST', '/api/events', { clickId, type, payout, nonce: `filed-${type}` })
+    await send(owner, 'POST', '/api/events', { clickId, type, payout, nonce: `shelved-${type}` })
   await page.goto(`/conversions?q=${clickId}`)
-  await expect(page.getByRole('row', { name: /filed-lead/ })).toBeVisible()
+  await expect(page.getByRole('row', { name: /shelved-lead/ })).toBeVisible()
   await page.getByRole('button', { name: 'More filters' }).click()
   await page.getByLabel('Payout in $, from').fill('40')
   await page.getByLabel('Payout in $, from').press('Enter')
-  await expect(page.getByRole('row', { name: /filed-lead/ })).toBeHidden()
+  await expect(page.getByRole('row', { name: /shelved-lead/ })).toBeHidden()
   const [file] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Save as CSV' }).click(),
@@ -122,21 +122,21 @@ test('the CSV of a log has exactly the filtered rows', async ({ page, sluice, ow
   const lines = (await readFile(await file.path(), 'utf8')).trimEnd().split('\r\n')
   expect(lines.length).toBe(3)
   expect(lines[0]).toMatch(/^id,created_at,click_id/)
-  expect(lines[1]).toContain('filed-ftd')
-  expect(lines[2]).toContain('filed-deposit')
+  expect(lines[1]).toContain('shelved-ftd')
+  expect(lines[2]).toContain('shelved-deposit')
   await expect(page.getByRole('button', { name: 'Save as CSV' })).toBeVisible()
 
-  await page.goto(`/clicks?q=filed-ftd`)
+  await page.goto(`/clicks?q=shelved-ftd`)
   await expect(page.getByRole('row', { name: new RegExp(clickId) })).toBeVisible()
   await page.getByLabel('Conversion', { exact: true }).selectOption('Registration')
   await expect(page.getByText('No clicks here')).toBeVisible()
 
-  await page.goto('/campaigns?q=filed')
-  await expect(page.getByRole('row', { name: /Filed/ })).toBeVisible()
+  await page.goto('/campaigns?q=shelved')
+  await expect(page.getByRole('row', { name: /Shelved/ })).toBeVisible()
   const [campaigns] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Save as CSV' }).click(),
   ])
   const listed = (await readFile(await campaigns.path(), 'utf8')).trimEnd().split('\r\n')
-  expect([listed.length, listed[1]?.includes('Filed')]).toEqual([2, true])
+  expect([listed.length, listed[1]?.includes('Shelved')]).toEqual([2, true])
 })

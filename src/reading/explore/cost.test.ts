@@ -43,7 +43,9 @@ before(async () => {
 after(() => house.end())
 
 /** The dimensions in which these clicks differ. */
-const ASKED = EXPLORE_DIMENSIONS.filter(name => !['bot', 'landing', 'path', 'funnel', 'ad_account'].includes(name))
+const ASKED = EXPLORE_DIMENSIONS.filter(
+  name => !['bot', 'landing', 'path', 'funnel', 'tag', 'ad_account'].includes(name),
+)
 
 test('by every dimension the cost equals a recount of clicks and amounts, and the total equals the report', async () => {
   const [stock, other] = [await seedCostStock(house), await seedCostStock(house)]

@@ -1,6 +1,6 @@
 /** One click flow: the editor of its draft, and the buttons to test and publish it. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { clsx } from 'clsx'
 import { History, Plus, Route, Upload } from 'lucide-react'
 import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
@@ -19,7 +19,7 @@ import { ask, call } from '../../ground/call.ts'
 import { ObjectHistory } from '../../ground/history/object-history.tsx'
 import { BackLink } from '../../ground/ui/back-link.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
-import { Button } from '../../ground/ui/button.tsx'
+import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { Menu, MenuItem } from '../../ground/ui/menu.tsx'
@@ -140,6 +140,11 @@ function FlowEditor({ flow }: { flow: FlowRow }) {
           </span>
         }
       >
+        {flow.published_version !== null && (
+          <Link to="/click-flows/$id/tests" params={{ id: flow.id }} className={buttonLook('plain')}>
+            Split tests
+          </Link>
+        )}
         <FlowActions flow={flow} isDirty={isDirty} onSaved={showSaved} />
         <Button
           pending={save.isPending}

@@ -1,7 +1,7 @@
 /** The list of funnels: the landings and offers that share visitors by weight, and figures. */
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { Funnel as FunnelIcon, Pencil } from 'lucide-react'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
+import { Funnel as FunnelIcon, Pencil, Split } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import type { z } from 'zod'
 import { changeFunnels } from '../../../people/bulk/api.ts'
@@ -132,6 +132,7 @@ function FunnelLine({ funnel, figures }: { funnel: FunnelRow; figures: ReactNode
 
 function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void }) {
   const queries = useQueryClient()
+  const navigate = useNavigate()
   const { id, name } = funnel
   const consequences = async () => {
     const { data } = await queries.fetchQuery(
@@ -147,6 +148,9 @@ function FunnelMenu({ funnel, onEdit }: { funnel: FunnelRow; onEdit: () => void 
         Edit
       </MenuItem>
       <CloneItem id={id} endpoint={createFunnel} />
+      <MenuItem icon={Split} onSelect={() => void navigate({ to: '/funnels/$id/tests', params: { id } })}>
+        Split tests
+      </MenuItem>
       <HistoryItem kind="funnel" id={id} />
       <MenuLine />
       <DeleteItem
