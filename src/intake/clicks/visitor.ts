@@ -1,4 +1,4 @@
-// The first-party cookies of visitors: their random id, their last visit, their invite link, and the click of their landing page.
+// The first-party cookies of visitors: their id, their last visit, their invite link, and the click of their landing page.
 import { MOST_HOURS } from '../../contract/flow-graph.ts'
 import { newId, toUuid, toWireId } from '../../contract/ids.ts'
 import type { Secrets } from '../../ground/db/secrets.ts'
