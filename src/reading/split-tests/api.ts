@@ -60,7 +60,9 @@ export const SplitTest = z
     id: z.string(),
     of: z.enum(['landings', 'offers', 'split']),
     node: z.string().nullable().meta({ description: 'The split of a click flow' }),
-    since: Instant.meta({ description: 'When its variants or weights last changed; at most 90 days ago' }),
+    since: Instant.meta({
+      description: 'When its variants or weights last changed; at most 90 days and 500,000 clicks ago',
+    }),
     state: z.enum(['running', 'ready', 'ended']).meta({ description: 'ready: all rules are met' }),
     winner: z
       .string()

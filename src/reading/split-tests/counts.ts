@@ -4,18 +4,23 @@
  */
 import type pg from 'pg'
 import { DAY_MS } from '../../contract/days.ts'
-import { firstIdAt } from '../../contract/ids.ts'
+import { firstIdAt, timeOfId } from '../../contract/ids.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
 import type { CountedVariant } from './verdict.ts'
 
 /** No conversion is waited for longer. */
 const MOST_MATURING_MS = 7 * DAY_MS
+/** Half a million clicks took two seconds. */
+const MOST_CLICKS = 500_000
+/** The place of a variant in the list takes six bits. */
+const MOST_VARIANTS = 63
 
-/** `variant` is SQL of a click `c`; null: the click is in no variant. */
+/** `variant` is SQL of a click `c`, which gives one of `variants` or anything else. */
 type CountsAsked = {
   readonly org_id: number
   readonly campaigns: readonly string[]
   readonly variant: string
+  readonly variants: readonly string[]
   readonly since_ms: number
   /** Clicks from then on count no more: the test was ended. */
   readonly until_ms: number
@@ -25,57 +30,66 @@ type CountsAsked = {
 /** The moment in an id, in Unix milliseconds. */
 const madeMs = (id: string) => `('x' || substr(replace(${id}::text, '-', ''), 1, 12))::bit(48)::bigint`
 
-// Nine of ten conversions come within `maturing` of the first click. Visitors who are younger could still convert, so only older ones are compared.
+const COUNTS = `c.org_id = $1 and c.campaign_id = any($2::uuid[]) and c.id >= $3::uuid and c.id < $4::uuid and c.tracked and c.left_out is null`
+
+// A visitor's first click is the least of numbers that have its moment above and the place of its variant in the lowest six bits. Visitors who came
+// after `until` could still convert: nine of ten conversions come within that time.
 const countsOf = (variant: string) => `
-  with clicked as (
-    select c.id, c.visitor_id, c.campaign_id, ${variant} as variant from clicks c
-    where c.org_id = $1 and c.campaign_id = any($2::uuid[]) and c.id >= $3::uuid and c.id < $7::uuid and c.tracked and c.left_out is null
-      and c.visitor_id is not null and ${variant} is not null
-  ), firsts as (
-    select visitor_id, (array_agg(variant order by id))[1] as variant, ${madeMs('(array_agg(id order by id))[1]')} as first_ms
-    from clicked group by visitor_id
-  ), goals as (
-    select id, goal from json_to_recordset($4::json) as g(id uuid, goal text[])
+  with goals as (
+    select id, goal from json_to_recordset($5::json) as g(id uuid, goal text[])
   ), converted as (
-    select clicked.visitor_id, min(extract(epoch from e.created_at) * 1000) as converted_ms,
-      sum(coalesce(r.amount, e.payout, 0)) as revenue
-    from clicked join events e on e.org_id = $1 and e.click_id = clicked.id and not e.test
-    left join goals g on g.id = clicked.campaign_id
+    select c.visitor_id, min(extract(epoch from e.created_at) * 1000 - ${madeMs('c.id')}) as took,
+      sum(coalesce(r.amount, e.payout, 0))::float8 as revenue
+    from events e join clicks c on c.org_id = $1 and c.id = e.click_id and ${COUNTS}
+    left join goals g on g.id = c.campaign_id
     left join lateral (
       select status, amount from event_revisions where org_id = $1 and event_id = e.id order by seq desc limit 1
     ) r on true
-    where e.type = any(coalesce(g.goal, $5::text[])) and coalesce(r.status, 'approved') = 'approved'
+    where e.org_id = $1 and e.campaign_id = any($2::uuid[]) and not e.test
+      and e.type = any(coalesce(g.goal, $6::text[])) and coalesce(r.status, 'approved') = 'approved'
+    group by 1
+  ), maturity as (
+    select $7::bigint - least(coalesce(percentile_cont(0.9) within group (order by took), 0), ${MOST_MATURING_MS})::bigint as until
+    from converted
+  ), firsts as (
+    select c.visitor_id, min(${madeMs('c.id')} * 64 + array_position($8::text[], ${variant})) as first
+    from clicks c where ${COUNTS} and c.visitor_id is not null and ${variant} = any($8::text[])
     group by 1
   ), visitors as (
-    select f.variant, f.first_ms, c.converted_ms, coalesce(c.revenue, 0) as revenue
-    from firsts f left join converted c on c.visitor_id = f.visitor_id
-  ), maturity as (
-    select least(coalesce(percentile_cont(0.9) within group (order by converted_ms - first_ms), 0), ${MOST_MATURING_MS}) as maturing
-    from visitors where converted_ms is not null
+    select f.first & ${MOST_VARIANTS} as place, f.first >> 6 <= m.until as is_mature, c.visitor_id is not null as is_converted,
+      coalesce(c.revenue, 0) as revenue
+    from firsts f cross join maturity m left join converted c on c.visitor_id = f.visitor_id
   )
-  select variant, count(*)::int as visitors, count(*) filter (where is_mature)::int as matured,
-    count(*) filter (where is_mature and converted_ms is not null)::int as conversions,
-    coalesce(sum(revenue) filter (where is_mature), 0)::float8 as revenue,
-    coalesce(sum(revenue * revenue) filter (where is_mature), 0)::float8 as squares,
-    coalesce(max(revenue) filter (where is_mature), 0)::float8 as most
-  from (select v.*, v.first_ms <= $6::bigint - m.maturing as is_mature from visitors v cross join maturity m) counted
-  group by variant`
+  select place::int, count(*)::int as visitors, count(*) filter (where is_mature)::int as matured,
+    count(*) filter (where is_mature and is_converted)::int as conversions,
+    coalesce(sum(revenue) filter (where is_mature), 0) as revenue,
+    coalesce(sum(revenue * revenue) filter (where is_mature), 0) as squares,
+    coalesce(max(revenue) filter (where is_mature), 0) as most
+  from visitors group by 1`
 
-/** The counts by variant; a variant without visitors is missing. */
+/** The counts by variant; one without visitors is missing. At most 63 variants are counted. */
 export async function countVariants(
   reads: Pick<pg.Pool, 'query'>,
-  { org_id, campaigns, variant, since_ms, until_ms, now_ms }: CountsAsked,
+  { org_id, campaigns, variant, variants, since_ms, until_ms, now_ms }: CountsAsked,
   { goal, own }: Goals,
 ): Promise<Map<string, CountedVariant>> {
   if (campaigns.length === 0) return new Map()
-  const { rows } = await reads.query<CountedVariant & { variant: string }>(countsOf(variant), [
-    org_id,
-    campaigns,
-    firstIdAt(since_ms),
-    JSON.stringify(own),
-    goal,
-    now_ms,
-    firstIdAt(until_ms),
-  ])
-  return new Map(rows.map(({ variant: name, ...counted }) => [name, counted]))
+  const counted = variants.slice(0, MOST_VARIANTS)
+  const of = [org_id, campaigns, firstIdAt(since_ms), firstIdAt(until_ms)]
+  const values = [...of, JSON.stringify(own), goal, now_ms, counted]
+  const { rows } = await reads.query<CountedVariant & { place: number }>(countsOf(variant), values)
+  return new Map(rows.map(({ place, ...counts }) => [counted[place - 1] ?? '', counts]))
+}
+
+/** Since when a test can be counted: from its beginning, or from the last of so many clicks as are counted at most. */
+export async function countedSince(
+  reads: Pick<pg.Pool, 'query'>,
+  { org_id, campaigns, since_ms }: Pick<CountsAsked, 'org_id' | 'campaigns' | 'since_ms'>,
+): Promise<number> {
+  const { rows } = await reads.query<{ id: string }>(
+    `select id from clicks where org_id = $1 and campaign_id = any($2::uuid[]) and id >= $3::uuid
+    order by id desc offset ${MOST_CLICKS} limit 1`,
+    [org_id, campaigns, firstIdAt(since_ms)],
+  )
+  return rows[0] === undefined ? since_ms : timeOfId(rows[0].id) + 1
 }

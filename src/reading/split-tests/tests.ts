@@ -16,7 +16,7 @@ import { type Context, type Ground, idOf } from '../../ground/room.ts'
 import { readGoals } from '../../traffic/event-settings/goals.ts'
 import { readEnds } from '../../traffic/test-ends/history.ts'
 import type * as api from './api.ts'
-import { countVariants } from './counts.ts'
+import { countedSince, countVariants } from './counts.ts'
 import { type CountedVariant, judge } from './verdict.ts'
 
 /** A test looks back no further. */
@@ -53,10 +53,12 @@ async function judged(
   const ends = await readEnds(db, org_id, destination.id)
   const data: api.SplitTest[] = []
   for (const { variant, variants, since_ms: begun_ms, ...test } of tests) {
-    const since_ms = Math.max(begun_ms, now_ms - LONGEST_MS)
+    const kept_ms = Math.max(begun_ms, now_ms - LONGEST_MS)
+    const since_ms = await countedSince(database.reads, { org_id, campaigns, since_ms: kept_ms })
     const end = ends?.[test.id]
     const until_ms = end?.at_ms ?? now_ms + 1
-    const asked = { org_id, campaigns, variant, since_ms, until_ms, now_ms }
+    const keys = variants.map(({ key }) => key)
+    const asked = { org_id, campaigns, variant, variants: keys, since_ms, until_ms, now_ms }
     const counts = await countVariants(database.reads, asked, goals)
     const kept = variants.find(({ key }) => key === end?.winner)?.id
     const counted = variants.map(({ key, ...named }) => ({ ...named, counted: counts.get(key) ?? NO_VISITORS }))
