@@ -158,7 +158,7 @@ export type WireCall<E extends Endpoint> = {
 }
 export type WireReply<E extends Endpoint> = E['reply'] extends z.ZodType ? z.input<E['reply']> : undefined
 
-export function routeOf(one: Endpoint): { method: Method; path: string } {
+export function routeOf(one: Pick<Endpoint, 'route'>): { method: Method; path: string } {
   const [method, path] = one.route.split(' ') as [Method, string]
   return { method, path }
 }

@@ -6,7 +6,15 @@ import type { NamedCall } from '../history/perform.ts'
 import type { BulkAct } from './api.ts'
 
 /** The kinds of objects that can be changed together. */
-export type BulkKind = 'campaign' | 'offer' | 'landing' | 'funnel' | 'click_flow' | 'traffic_source' | 'postback'
+export type BulkKind =
+  | 'campaign'
+  | 'offer'
+  | 'landing'
+  | 'funnel'
+  | 'click_flow'
+  | 'traffic_source'
+  | 'postback'
+  | 'subscriber'
 
 /** The calls for an object with these fields; none if it is as the act wants it already. */
 type CallsFor = (fields: ObjectFields, act: BulkAct) => NamedCall[]
@@ -158,6 +166,7 @@ export const ACTS: Readonly<Record<BulkKind, Partial<Record<ActType, CallsFor>>>
       'event_type url method campaign_id traffic_source_id on preset active once_per_person',
     ),
   },
+  subscriber: {},
 }
 
 /** Acts that leave archived objects alone. */

@@ -101,3 +101,8 @@ export const changeTrafficSources = bulk(
   'Acts: clone, tag, untag.',
 )
 export const changePostbacks = bulk('POST /api/postbacks/bulk', 'postback rules', 'Acts: pause, resume, clone.')
+export const changeSubscribers = bulk(
+  'POST /api/subscribers/bulk',
+  'subscribers',
+  'Subscribers have no acts yet, so each one is refused; `POST /api/subscribers/csv` exports them.',
+)

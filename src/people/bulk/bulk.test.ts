@@ -201,6 +201,9 @@ test('a call that is malformed, too large, or names what is not there changes no
   assert.deepEqual([reply.statusCode, reply.data()['code']], [400, 'too_many_objects'])
   const unknown = await call('POST', '/api/offers/bulk', { ids: [own], act: { type: 'pause' }, dry_run: false })
   assert.match(String(unknown.data()['error']), /resume, archive, clone/)
+  const people = await call('POST', '/api/subscribers/bulk', { filter: {}, act: { type: 'pause' }, dry_run: true })
+  assert.equal(people.statusCode, 400, people.body)
+  assert.match(String(people.data()['error']), /pause is not possible here/)
   assert.equal((await read(`/api/campaigns/${id}`))['status'], 'active')
 })
 

@@ -35,6 +35,7 @@ const LISTS: Readonly<Record<BulkKind, string>> = {
   click_flow: 'listClickFlows',
   traffic_source: 'listTrafficSources',
   postback: 'listPostbackRules',
+  subscriber: 'listSubscribers',
 }
 
 /** The kinds of objects that fields of an act name; the others name offers. */
@@ -126,7 +127,9 @@ export function bulkDeeds({ subjects, recorder }: Tools, furnished: readonly Fur
     return async (context: BulkContext, { body }: BulkCall) => {
       const { act, dry_run, leave_out } = body
       if (ACTS[kind][act.type] === undefined)
-        refuse('invalid_request', { error: `act.type: ${act.type} is none of ${Object.keys(ACTS[kind]).join(', ')}` })
+        refuse('invalid_request', {
+          error: `act.type: ${act.type} is not possible here: ${Object.keys(ACTS[kind]).join(', ') || 'no act'} is`,
+        })
       const wanted = new Set(body.ids ?? (await idsOf(list, context, body.filter ?? {})))
       for (const id of leave_out) wanted.delete(id)
       if (wanted.size > api.MOST_OBJECTS) refuse('too_many_objects')
@@ -153,6 +156,7 @@ export function bulkDeeds({ subjects, recorder }: Tools, furnished: readonly Fur
     changeClickFlows: change('click_flow'),
     changeTrafficSources: change('traffic_source'),
     changePostbacks: change('postback'),
+    changeSubscribers: change('subscriber'),
   }
 }
 

@@ -4,23 +4,26 @@ import { useEffect, useRef, useState } from 'react'
 import { type Endpoint, routeOf } from '../../contract/endpoint.ts'
 import { Refused } from './call.ts'
 import { download } from './download.ts'
-import { count as digits } from './figures/figures.ts'
 import { Button } from './ui/button.tsx'
 import { notify } from './ui/toast.tsx'
 
 type Filters = Readonly<Record<string, string | undefined>>
 
+/** Rows of a list of objects, by their ids or by the filters of the list. */
+type PickedRows = { readonly ids: readonly string[] } | { readonly filter: Filters }
+
 type SaveCsvProps = {
-  /** The endpoint that answers with the file. */
-  endpoint: Endpoint
+  /** The endpoint that answers with the file. Only its route counts. */
+  endpoint: Pick<Endpoint, 'route'>
   query?: Filters
-  /** In place of the query: the filters of a list of objects, whose file is asked for with a body. */
-  filter?: Filters
+  /** In place of the query: the rows of a list of objects, whose file is asked for with a body. */
+  picked?: PickedRows
+  words?: string
   /** The name of the file, without its end. */
   name: string
 }
 
-export function SaveCsv({ endpoint, query = {}, filter, name }: SaveCsvProps) {
+export function SaveCsv({ endpoint, query = {}, picked, words = 'CSV', name }: SaveCsvProps) {
   const [lines, setLines] = useState<number>()
   const running = useRef<AbortController>(undefined)
   useEffect(() => () => running.current?.abort(), [])
@@ -29,7 +32,7 @@ export function SaveCsv({ endpoint, query = {}, filter, name }: SaveCsvProps) {
     running.current = stop
     setLines(0)
     try {
-      const file = await readFile(requestOf(endpoint, query, filter), stop.signal, setLines)
+      const file = await readFile(requestOf(endpoint, query, picked), stop.signal, setLines)
       download(`${name}.csv`, file)
     } catch (error) {
       if (stop.signal.aborted) return
@@ -42,24 +45,24 @@ export function SaveCsv({ endpoint, query = {}, filter, name }: SaveCsvProps) {
   }
   if (lines === undefined)
     return (
-      <Button icon={Download} onClick={() => void save()} aria-label="Save as CSV">
-        CSV
+      <Button icon={Download} onClick={() => void save()} {...(words === 'CSV' ? { 'aria-label': 'Save as CSV' } : {})}>
+        {words}
       </Button>
     )
   return (
     <Button icon={Square} onClick={() => running.current?.abort()} aria-label="Stop the CSV file">
-      <span className="tabular-nums">{`Stop (${digits(lines)} lines)`}</span>
+      <span className="tabular-nums">{`Stop (${lines.toLocaleString('en-US')} lines)`}</span>
     </Button>
   )
 }
 
 type FileRequest = { readonly address: string; readonly init: RequestInit }
 
-function requestOf(endpoint: Endpoint, query: Filters, filter: Filters | undefined): FileRequest {
+function requestOf(endpoint: SaveCsvProps['endpoint'], query: Filters, picked: PickedRows | undefined): FileRequest {
   const { path: address } = routeOf(endpoint)
-  if (filter !== undefined) {
+  if (picked !== undefined) {
     const headers = { 'content-type': 'application/json' }
-    return { address, init: { method: 'POST', body: JSON.stringify({ filter }), headers } }
+    return { address, init: { method: 'POST', body: JSON.stringify(picked), headers } }
   }
   const sent = Object.entries(query).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]))
   const search = new URLSearchParams(sent).toString()

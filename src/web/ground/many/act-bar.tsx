@@ -2,6 +2,7 @@
 import { X } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { reasonAgainst, useActive } from '../active.ts'
+import { SaveCsv } from '../save-csv.tsx'
 import { Button } from '../ui/button.tsx'
 import { Menu, MenuItem } from '../ui/menu.tsx'
 import { ActDialog } from './act-dialog.tsx'
@@ -51,6 +52,12 @@ function ActBar({ chosen, endpoint, what, acts, filter, hasMore }: ActsProps & {
           {ACT_WORDS[type].words}
         </Button>
       ))}
+      <SaveCsv
+        endpoint={{ route: csvRoute(endpoint) }}
+        picked={isAll ? { filter: present(filter) } : { ids: [...ids] }}
+        words="Export"
+        name={what.replaceAll(' ', '-')}
+      />
       {others.length > 0 && (
         <Menu trigger={<Button size="sm">More</Button>}>
           {others.map(type => (
@@ -77,6 +84,10 @@ function ActBar({ chosen, endpoint, what, acts, filter, hasMore }: ActsProps & {
     </div>
   )
 }
+
+/** The file of picked objects has the address of their bulk acts. */
+const csvRoute = ({ route }: BulkEndpoint): `POST /api/${string}` =>
+  route.replace(/bulk$/, 'csv') as `POST /api/${string}`
 
 const present = (filter: ActsProps['filter']): Record<string, string> =>
   Object.fromEntries(Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))

@@ -14,12 +14,16 @@ import {
   testPostbackRule,
   updatePostbackRule,
 } from '../../../outgoing/postbacks/api.ts'
+import { changePostbacks } from '../../../people/bulk/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
 import { CampaignChoice, useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { day } from '../../ground/figures/figures.ts'
 import { inWords } from '../../ground/rungs.ts'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
+import { WithActs } from '../../ground/many/act-bar.tsx'
+import type { ActType } from '../../ground/many/acts.ts'
+import { SelectBox, SelectPage } from '../../ground/many/selection.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { Button } from '../../ground/ui/button.tsx'
 import { CloneItem } from '../../ground/ui/clone.tsx'
@@ -43,6 +47,8 @@ type RuleRow = z.input<typeof PostbackRule>
 
 const route = getRouteApi('/inside/postbacks')
 
+const ACTS: readonly ActType[] = ['pause', 'resume', 'clone']
+
 export function PostbacksPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
@@ -63,7 +69,7 @@ export function PostbacksPage() {
           <SourceChoice source={traffic_source_id} onChange={source => narrow({ source })} />
           <SaveCsv
             endpoint={exportPostbackRules}
-            filter={{ campaign_id, traffic_source_id, event_type }}
+            picked={{ filter: { campaign_id, traffic_source_id, event_type } }}
             name="postbacks"
           />
         </>
@@ -81,7 +87,15 @@ export function PostbacksPage() {
       {rows => (
         <>
           {rows.map(rule => rule.switched_off_at !== null && <SwitchedOff key={rule.id} rule={rule} />)}
-          <RuleTable rules={rows} />
+          <WithActs
+            endpoint={changePostbacks}
+            what="rules"
+            acts={ACTS}
+            filter={{ campaign_id, traffic_source_id, event_type }}
+            hasMore={cursor !== undefined || rules.data?.next_cursor !== null}
+          >
+            <RuleTable rules={rows} />
+          </WithActs>
         </>
       )}
     </ListPage>
@@ -138,7 +152,10 @@ function RuleTable({ rules }: { rules: readonly RuleRow[] }) {
     <Table caption="Postback rules">
       <thead>
         <tr>
-          <Head stay>Conversion</Head>
+          <Head stay>
+            <SelectPage />
+            Conversion
+          </Head>
           <Head>State</Head>
           <Head>Campaign</Head>
           <Head>Method</Head>
@@ -163,6 +180,7 @@ function RuleLine({ rule }: { rule: RuleRow }) {
   return (
     <Row>
       <RowHead stay>
+        <SelectBox id={rule.id} name={inWords(rule.event_type)} />
         <OpenName onOpen={() => setEditing(true)}>{inWords(rule.event_type)}</OpenName>
       </RowHead>
       <Cell>

@@ -4,9 +4,12 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import { Users } from 'lucide-react'
 import { useState } from 'react'
 import { exportSubscribers, importSubscribers, listSubscribers } from '../../../telegram/subscribers/api.ts'
+import { changeSubscribers } from '../../../people/bulk/api.ts'
 import { ask } from '../../ground/call.ts'
 import { useCampaignNames } from '../../ground/campaign-choice.tsx'
 import { ago, moment, NONE } from '../../ground/figures/figures.ts'
+import { WithActs } from '../../ground/many/act-bar.tsx'
+import { SelectBox, SelectPage } from '../../ground/many/selection.tsx'
 import { buttonLook } from '../../ground/ui/button.tsx'
 import { AddButton, List, useListAddress } from '../../ground/ui/list.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
@@ -71,7 +74,17 @@ export function SubscribersPage() {
           </EmptyState>
         }
       >
-        {rows => <SubscriberTable rows={rows} />}
+        {rows => (
+          <WithActs
+            endpoint={changeSubscribers}
+            what="subscribers"
+            acts={[]}
+            filter={query}
+            hasMore={cursor !== undefined || people.data?.next_cursor !== null}
+          >
+            <SubscriberTable rows={rows} />
+          </WithActs>
+        )}
       </List>
       <ImportDialog open={importing} onClose={() => setImporting(false)} bot={bot} />
     </>
@@ -85,7 +98,10 @@ function SubscriberTable({ rows }: { rows: readonly SubscriberRow[] }) {
     <Table caption="Subscribers">
       <thead>
         <tr>
-          <Head stay>Person</Head>
+          <Head stay>
+            <SelectPage />
+            Person
+          </Head>
           <Head>State</Head>
           <Head>Bot</Head>
           <Head>Campaign</Head>
@@ -100,6 +116,7 @@ function SubscriberTable({ rows }: { rows: readonly SubscriberRow[] }) {
           ({ id, name, telegram_user_id, state, bot_id, campaign_id, source, language, last_seen_at, created_at }) => (
             <Row key={id}>
               <RowHead stay>
+                <SelectBox id={id} name={name ?? telegram_user_id} />
                 <Link to="/subscribers/$id" params={{ id }} className="hover:text-accent">
                   {name ?? <span className="font-mono text-sm">{telegram_user_id}</span>}
                 </Link>

@@ -82,7 +82,7 @@ export function CampaignsPage() {
         <TagChoice value={tag} onChange={chosen => narrow({ tag: chosen })} />
         <GoalChoice goal={search.goal} pending={search.pending} onChange={changes => narrow({ ...changes, cursor })} />
         <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
-        <SaveCsv endpoint={exportCampaigns} filter={{ q, status, tag_id: tag }} name="campaigns" />
+        <SaveCsv endpoint={exportCampaigns} picked={{ filter: { q, status, tag_id: tag } }} name="campaigns" />
         {create}
       </PageHeader>
       <List

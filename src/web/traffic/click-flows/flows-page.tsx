@@ -56,7 +56,7 @@ export function FlowsPage() {
           {controls}
           <SaveCsv
             endpoint={exportClickFlows}
-            filter={{ q: address.search.q, status: address.search.status, tag_id: address.search.tag }}
+            picked={{ filter: { q: address.search.q, status: address.search.status, tag_id: address.search.tag } }}
             name="click-flows"
           />
         </>

@@ -45,7 +45,7 @@ export function FunnelsPage() {
         <>
           <SearchField value={search.q} onSeek={q => narrow({ q })} />
           {controls}
-          <SaveCsv endpoint={exportFunnels} filter={{ q: search.q, tag_id: search.tag }} name="funnels" />
+          <SaveCsv endpoint={exportFunnels} picked={{ filter: { q: search.q, tag_id: search.tag } }} name="funnels" />
         </>
       }
       query={funnels}

@@ -58,7 +58,7 @@ export function LandingsPage() {
           {controls}
           <SaveCsv
             endpoint={exportLandings}
-            filter={{ q: address.search.q, status: address.search.status, tag_id: address.search.tag }}
+            picked={{ filter: { q: address.search.q, status: address.search.status, tag_id: address.search.tag } }}
             name="landings"
           />
         </>

@@ -62,7 +62,7 @@ export function OffersPage() {
           {controls}
           <SaveCsv
             endpoint={exportOffers}
-            filter={{ q: address.search.q, status: address.search.status, tag_id: address.search.tag }}
+            picked={{ filter: { q: address.search.q, status: address.search.status, tag_id: address.search.tag } }}
             name="offers"
           />
         </>

@@ -56,7 +56,7 @@ export function SourcesPage() {
           {controls}
           <SaveCsv
             endpoint={exportTrafficSources}
-            filter={{ q: address.search.q, tag_id: address.search.tag }}
+            picked={{ filter: { q: address.search.q, tag_id: address.search.tag } }}
             name="sources"
           />
         </>
