@@ -5,7 +5,7 @@
  * balance puts their status changes in order, and `insertHistory` is a statement of their transaction.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { CompiledQuery, sql, type Transaction } from 'kysely'
+import { CompiledQuery, type Kysely, sql } from 'kysely'
 import type { HistoryKind } from '../../contract/history.ts'
 import { newId } from '../../contract/ids.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
@@ -64,23 +64,27 @@ const BUCKETS = 256
 const bucketsOf = (objects: readonly HistoryObject[]): number[] =>
   [...new Set(objects.map(object => stableHashOf(objectKey(object)) % BUCKETS))].sort((a, b) => a - b)
 
-/** Takes the locks that order the changes of these objects. Call it before any other lock of the transaction. */
+/**
+ * Takes the locks that order the changes of these objects. Call it before any other lock of the transaction. With `isPatient` false it returns false
+ * instead of waiting for a lock.
+ */
 export async function lockHistory(
-  trx: Transaction<Tables>,
+  trx: Kysely<Tables>,
   org_id: number,
   objects: readonly HistoryObject[],
-): Promise<void> {
+  isPatient = true,
+): Promise<boolean> {
   const buckets = bucketsOf(objects)
-  if (buckets.length === 0) return
+  if (buckets.length === 0) return true
   const lock = sql`
     select bucket from history_heads where org_id = ${org_id} and bucket = any(${buckets}::smallint[])
-    order by bucket for update`
-  if ((await lock.execute(trx)).rows.length === buckets.length) return
+    order by bucket for update ${sql.raw(isPatient ? '' : 'skip locked')}`
+  if ((await lock.execute(trx)).rows.length === buckets.length) return true
   await sql`
     insert into history_heads (org_id, bucket, at)
     select ${org_id}, bucket, '-infinity' from unnest(${buckets}::smallint[]) as bucket order by bucket
     on conflict do nothing`.execute(trx)
-  await lock.execute(trx)
+  return (await lock.execute(trx)).rows.length === buckets.length
 }
 
 /** The differences between two snapshots. Undefined if there is none. */
@@ -153,7 +157,7 @@ const BATCH_ROWS = 2000
 
 /** Writes what changed, under the locks of `lockHistory`. Writes nothing for objects that are as before. */
 export async function recordChanges(
-  trx: Transaction<Tables>,
+  trx: Kysely<Tables>,
   org_id: number,
   act: Act,
   changes: readonly ObjectChange[],

@@ -4,6 +4,7 @@
  */
 import type pg from 'pg'
 import { AD_PLATFORM_LABELS, type AdPlatform } from '../../contract/ad-platforms.ts'
+import { recordOwnChange } from '../../ground/history/own-changes.ts'
 import { READ_MOMENT } from '../../money/billing/balance.ts'
 
 const REFUSED = `id = $2 and state = 'active' and deleted_at is null and ($3::bytea is null or credential = $3)`
@@ -12,7 +13,8 @@ const REFUSED = `id = $2 and state = 'active' and deleted_at is null and ($3::by
 const BREAK = `
   update ad_accounts
   set state = 'broken', state_reason = $4, state_changed_at = $5, updated_at = greatest(updated_at, $5)
-  where org_id = $1 and ${REFUSED}`
+  where org_id = $1 and ${REFUSED}
+  returning name`
 
 const READ_NAME = `select platform, name from ad_accounts where org_id = $1 and ${REFUSED}`
 
@@ -24,8 +26,13 @@ export async function breakAccount(
   reason: string,
   credential: Buffer | undefined,
 ): Promise<void> {
-  const { rows } = await client.query<{ at: string }>(READ_MOMENT, [org_id])
-  await client.query(BREAK, [org_id, id, credential ?? null, reason, rows[0]?.at])
+  const object = { kind: 'ad_account', id } as const
+  await recordOwnChange(client, org_id, { because: 'schedule', object, isPatient: false }, async () => {
+    const [moment] = (await client.query<{ at: string }>(READ_MOMENT, [org_id])).rows
+    const values = [org_id, id, credential ?? null, reason, moment?.at]
+    const [broken] = (await client.query<{ name: string }>(BREAK, values)).rows
+    return broken && { ...broken, before: { state: 'active' }, after: { state: 'broken' } }
+  })
 }
 
 /** The name for an account in the mail to the owners; undefined if `breakAccount` would change nothing. */

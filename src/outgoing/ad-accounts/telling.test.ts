@@ -216,6 +216,13 @@ describe('what an answer means', () => {
     const { state, state_reason } = await accountOf(place, broken)
     assert.equal(state, 'broken')
     assert.match(String(state_reason), /^Meta 190\/463: .*Session has expired/)
+    const history = await house.call('GET', `/api/history?kind=ad_account&id=${broken}&actor=sluice`, {
+      cookie: place.cookie,
+    })
+    assert.deepEqual(
+      history.json<{ data: { fields: object[] }[] }>().data.map(({ fields }) => fields),
+      [[{ name: 'state', before: 'active', after: 'broken' }]],
+    )
     platforms.tokens['meta-token-good'] = [PIXEL]
     const second = await convert(place, await visit(place, 'fbclid=two'))
     await untilDelivery(

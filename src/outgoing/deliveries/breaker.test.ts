@@ -125,6 +125,10 @@ test('a rule that has only failed for days is switched off with a notice, and it
   const rule = () => db.selectFrom('postback_rules').selectAll().where('id', '=', target_id).executeTakeFirstOrThrow()
   const breaker = { ...BREAKER, failures: 1000, slow_failures: 1000, off_failures: 4 }
   await db
+    .insertInto('balances')
+    .values({ org_id: ORG, balance: '0', price_per_person: '0', hold_when_empty: false })
+    .execute()
+  await db
     .insertInto('failing_targets')
     .values({ org_id: ORG, kind: 'postback', target_id, failures: 2, failing_since: new Date().toISOString() })
     .execute()

@@ -1,6 +1,7 @@
 /** The lane of postbacks: finds the rules with due deliveries and fills in their addresses. Reads rules, events and clicks. */
 import { boundsOf } from '../../contract/ids.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
+import { recordOwnChange } from '../../ground/history/own-changes.ts'
 import type { ComposedDelivery, Lane } from '../deliveries/lane.ts'
 import { findPast } from './backfill.ts'
 import {
@@ -12,6 +13,7 @@ import {
   composeCall,
   REVISION_COLUMNS,
 } from './render.ts'
+import { ruleName } from './rule-name.ts'
 
 // One lookup in the index of due deliveries per rule, however long its queue is; the limit makes the planner use it.
 const FIND_TARGETS = (among: Among) => `
@@ -40,7 +42,8 @@ const READ = `
 const SWITCH_OFF = `
   update postback_rules
   set active = false, switched_off_at = $3, switched_off_reason = $4, updated_at = $3
-  where org_id = $1 and id = $2 and active and deleted_at is null`
+  where org_id = $1 and id = $2 and active and deleted_at is null
+  returning event_type, url`
 
 const READ_ACTIVE = `select url from postback_rules where org_id = $1 and id = $2 and active and deleted_at is null`
 
@@ -65,7 +68,22 @@ export const postbackLane: Lane = {
     return rows.map(compose)
   },
   async switchOff(client, org_id, target_id, reason) {
-    await client.query(SWITCH_OFF, [org_id, target_id, new Date().toISOString(), reason])
+    const object = { kind: 'postback', id: target_id } as const
+    await recordOwnChange(client, org_id, { because: 'schedule', object, isPatient: false }, async () => {
+      const at = new Date().toISOString()
+      const { rows } = await client.query<{ event_type: string | null; url: string }>(SWITCH_OFF, [
+        org_id,
+        target_id,
+        at,
+        reason,
+      ])
+      if (rows[0] === undefined) return undefined
+      return {
+        name: ruleName(rows[0]),
+        before: { active: true, switched_off_at: null, switched_off_reason: null },
+        after: { active: false, switched_off_at: at, switched_off_reason: reason },
+      }
+    })
   },
   async nameTarget(client, org_id, target_id) {
     const { rows } = await client.query<{ url: string }>(READ_ACTIVE, [org_id, target_id])

@@ -212,6 +212,14 @@ test('switching on again takes the notice away and tries at once', async () => {
     .execute()
   const off = (await house.call('GET', `/api/postbacks/${id}`, as)).data()
   assert.deepEqual([off['active'], off['switched_off_reason']], [false, 'tired'])
+  const [change] = (await house.call('GET', `/api/history?kind=postback&id=${id}`, as)).json<{
+    data: { actor: { kind: string; because: string }; cannot_undo: string | null; fields: { name: string }[] }[]
+  }>().data
+  assert.deepEqual([change?.actor.kind, change?.actor.because, change?.cannot_undo], ['sluice', 'schedule', null])
+  assert.deepEqual(
+    change?.fields.map(({ name }) => name),
+    ['active', 'switched_off_at', 'switched_off_reason'],
+  )
   const on = (await house.call('PATCH', `/api/postbacks/${id}`, { ...as, body: { active: true } })).data()
   assert.deepEqual([on['active'], on['switched_off_at'], on['switched_off_reason']], [true, null, null])
   assert.deepEqual(await db.selectFrom('failing_targets').selectAll().where('org_id', '=', owner.org_id).execute(), [])

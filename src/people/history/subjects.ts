@@ -10,6 +10,7 @@ import { NIL_ID, toUuid, toWireId } from '../../contract/ids.ts'
 import { Refusal } from '../../contract/refusals.ts'
 import type { ObjectFields, HistoryObject, ObjectSnapshot } from '../../ground/history/record.ts'
 import type { Furnished } from '../../ground/room.ts'
+import { ruleName } from '../../outgoing/postbacks/rule-name.ts'
 import { readOther } from './other-subjects.ts'
 import type { Reading } from './reading.ts'
 import { readSecrets, type SecretsOf } from './secrets.ts'
@@ -80,7 +81,7 @@ const SUBJECTS: Record<
   click_flow: one('readClickFlow', 'is_draft_published campaigns draft_tag problems'),
   traffic_source: one('readTrafficSource', 'postback campaigns'),
   postback: one('readPostbackRule', 'unknown_macros', {
-    name: ({ event_type, url }) => `${text(event_type)} ${URL.parse(text(url))?.host ?? ''}`.trim(),
+    name: ({ event_type, url }) => ruleName({ event_type: text(event_type), url: text(url) }),
   }),
   network: one('readNetwork', 'postback_url token_withheld offer_parameter waiting last_received_at', {
     secrets: readSecrets.network,

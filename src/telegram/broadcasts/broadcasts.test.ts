@@ -217,6 +217,17 @@ test('a scheduled broadcast starts at its time, and can be changed, unscheduled 
   const { counts, started_at, started_by } = await at.until(id, 'done')
   assert.deepEqual([counts.recipients, counts.sent, typeof started_by], [3, 3, 'string'])
   assert.ok(String(started_at) >= soon)
+  const history = await ground.call('GET', `/api/history?kind=broadcast&id=${id}&actor=sluice`)
+  assert.deepEqual(
+    history
+      .json<{ data: { fields: object[]; actor: { because: string } }[] }>()
+      .data.map(row => [row.actor.because, row.fields]),
+    [
+      ['schedule', [{ name: 'state', before: 'sending', after: 'done' }]],
+      ['schedule', [{ name: 'state', before: 'preparing', after: 'sending' }]],
+      ['schedule', [{ name: 'state', before: 'scheduled', after: 'preparing' }]],
+    ],
+  )
   assert.ok(ground.telegram.messages.some(({ bot: of, params }) => of === bot.fake.id && params['text'] === 'On time'))
 })
 

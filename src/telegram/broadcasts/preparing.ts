@@ -9,6 +9,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { inTransaction } from '../../ground/db/transaction.ts'
 import type { Audience } from '../../contract/telegram-audience.ts'
 import { audienceOf } from '../subscribers/audience.ts'
+import { changeByItself } from './counts.ts'
 import type { SenderLease } from './senders.ts'
 
 const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
@@ -21,7 +22,8 @@ const MOVE = `
   update broadcasts
   set prepared_to = $4, recipients = recipients + $5, is_prepared = $6, state = case when $6 then 'sending' else state end
   where org_id = $1 and id = $2 and state = 'preparing' and prepared_to is not distinct from $3
-    and exists (select 1 from bot_senders b where b.org_id = $1 and b.bot_id = broadcasts.bot_id and b.token = $7)`
+    and exists (select 1 from bot_senders b where b.org_id = $1 and b.bot_id = broadcasts.bot_id and b.token = $7)
+  returning name, 'preparing' as was, state`
 
 const recipientsOf = (
   { org_id, bot_id }: SenderLease,
@@ -58,17 +60,9 @@ export async function preparePortion(
       const to = rows[0]?.id
       const { sql: text, parameters } = recipientsOf(sender, broadcast, from, to ?? LAST_ID).compile(db)
       const { rowCount } = await client.query(text, [...parameters])
-      const move = [
-        org_id,
-        broadcast.id,
-        broadcast.prepared_to,
-        to ?? broadcast.prepared_to,
-        rowCount,
-        to === undefined,
-        token,
-      ]
-      const moved = await client.query(MOVE, move)
-      if (moved.rowCount !== 1) throw new Overtaken()
+      const values = [broadcast.prepared_to, to ?? broadcast.prepared_to, rowCount, to === undefined, token]
+      const hasMoved = await changeByItself(client, { org_id, id: broadcast.id }, MOVE, { values })
+      if (!hasMoved) throw new Overtaken()
     })
     return true
   } catch (error) {
