@@ -42,3 +42,28 @@ export type AlertBody = {
   /** The page in the dashboard; a path until the message is sent. */
   readonly url: string
 }
+
+/** The body of a message that collects others. */
+export type DigestBody = Omit<AlertBody, 'type' | 'phase'> & {
+  readonly type: 'digest'
+  readonly phase: 'digest'
+  readonly items: readonly AlertBody[]
+}
+
+/** The body of any message. */
+export type MessageBody = AlertBody | DigestBody
+
+/** The kinds in words. */
+export const ALERT_WORDS: Readonly<Record<AlertKind, string>> = {
+  rule: 'Rule',
+  conversions_fall: 'Conversions fall',
+  clicks_fall: 'Clicks fall',
+  delivery_failing: 'Deliveries fail',
+  ad_account_failing: 'Ad account fails',
+  domain_flagged: 'Domain flagged',
+  certificate_due: 'Certificate due',
+  cap_reached: 'Cap reached',
+  macros_unfilled: 'Macros unfilled',
+  balance_low: 'Balance low',
+  books_wrong: 'Books wrong',
+}

@@ -50,3 +50,14 @@ export async function queueMessage(
     )
     .execute()
 }
+
+/** Makes the waiting messages of a receiver due, so that they are judged by its new settings. */
+export async function lookAgain(trx: Kysely<Tables>, org_id: number, receiver_id: string): Promise<void> {
+  await trx
+    .updateTable('receiver_messages')
+    .set({ due_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
+    .where('receiver_id', '=', receiver_id)
+    .where('state', '=', 'waiting')
+    .execute()
+}
