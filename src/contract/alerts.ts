@@ -17,8 +17,7 @@ export const ALERT_KINDS = [
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** `begins`: the first message of an episode. `grows`: it is worse by half than when it was last told. `over`: it has ended. `asks`: a rule waits for a person. */
-export const ALERT_PHASES = ['begins', 'grows', 'over', 'asks'] as const
-export type AlertPhase = (typeof ALERT_PHASES)[number]
+export type AlertPhase = 'begins' | 'grows' | 'over' | 'asks'
 
 /** A part of the explanation of a fall: clicks with this value are missing, and `share` of the fall (0 to 1) is theirs. */
 export type AlertCause = {

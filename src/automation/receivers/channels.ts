@@ -10,11 +10,11 @@ import { isSuccess, sendCall } from '../../outgoing/deliveries/send.ts'
 import { liveBots } from '../../telegram/bots/rows.ts'
 import { silenceBot } from '../../telegram/bots/silence.ts'
 import { callTelegram } from '../../telegram/bots/telegram.ts'
-import type { SendOutcome } from './outcomes.ts'
+import type { AttemptOutcome } from './outcomes.ts'
 import type { StoredReceiver } from './rows.ts'
 import { signedHeaders } from './signing.ts'
 import type { ClaimedMessage } from './turns.ts'
-import { subjectOf, textOf } from './words.ts'
+import { subjectOf, messageText } from './words.ts'
 
 /** `agent` calls public addresses only. `signal` ends calls of webhooks when the process closes. */
 export type Channels = Pick<Ground, 'db' | 'config' | 'log' | 'secrets'> & {
@@ -25,12 +25,12 @@ export type Channels = Pick<Ground, 'db' | 'config' | 'log' | 'secrets'> & {
 type Of<Type extends StoredReceiver['type']> = Extract<StoredReceiver, { readonly type: Type }>
 
 /** Sends a claimed message once. */
-export async function sendByChannel(channels: Channels, message: ClaimedMessage): Promise<SendOutcome> {
+export async function sendByChannel(channels: Channels, message: ClaimedMessage): Promise<AttemptOutcome> {
   const { receiver } = message
   const body = withAddresses(channels, message.body)
   if (receiver.type === 'webhook') return await callWebhook(channels, receiver, message.id, body)
   if (receiver.type === 'telegram') return await writeToChat(channels, receiver, body)
-  const mail = { to: receiver.email, subject: subjectOf(body), text: textOf(body) }
+  const mail = { to: receiver.email, subject: subjectOf(body), text: messageText(body) }
   return (await sendMail(channels, mail)) === 'failed'
     ? { is: 'failed', error: 'the mail server has not taken the mail; the log says why' }
     : { is: 'sent' }
@@ -48,7 +48,7 @@ async function callWebhook(
   { url, secret, former_secret, former_secret_until }: Of<'webhook'>,
   id: string,
   content: MessageBody,
-): Promise<SendOutcome> {
+): Promise<AttemptOutcome> {
   const now = Date.now()
   const isFormerGood = former_secret_until !== null && Date.parse(former_secret_until) > now
   const body = JSON.stringify(content)
@@ -68,7 +68,7 @@ async function writeToChat(
   { db, config, secrets }: Channels,
   { org_id, bot_id, chat_id }: Of<'telegram'>,
   body: MessageBody,
-): Promise<SendOutcome> {
+): Promise<AttemptOutcome> {
   const bot = await liveBots(db, org_id)
     .select(['token', 'token_state', 'send_after'])
     .where('id', '=', bot_id)
@@ -79,7 +79,7 @@ async function writeToChat(
   if (silent_ms > 0) return { is: 'again', after_ms: silent_ms }
   const answer = await callTelegram(config.telegramApiRoot, secrets.open(bot.token), 'sendMessage', {
     chat_id,
-    text: textOf(body),
+    text: messageText(body),
     link_preview_options: { is_disabled: true },
   })
   if (answer.ok) return { is: 'sent' }

@@ -11,7 +11,7 @@ const LONGEST_QUIET_MS = 2 * DAY_MS
 type WaitingMessage = { readonly body: MessageBody; readonly attempts: number; readonly created_at: string }
 
 /** What to do with a message: send it, put it into the digest that is due, or wait. */
-export type Turn = 'send' | 'collect' | { readonly wait_until: number }
+type Turn = 'send' | 'collect' | { readonly wait_until: number }
 
 /** The turn of a message now. A test is sent at any time, and a message that was tried once is never collected, because it may have arrived. */
 export function turnOf(

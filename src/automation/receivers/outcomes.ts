@@ -9,7 +9,7 @@ import type { ClaimedMessage } from './turns.ts'
  * `failed`: it is sent again on the outbox's schedule, and given up after its last attempt. `again`: it could not be tried, which does not count.
  * `broken_off`: this process was closing.
  */
-export type SendOutcome =
+export type AttemptOutcome =
   | { readonly is: 'sent' }
   | { readonly is: 'broken_off' }
   | { readonly is: 'failed'; readonly error: string; readonly retry_after_ms?: number | undefined }
@@ -18,7 +18,11 @@ export type SendOutcome =
 const LONGEST_ERROR = 300
 
 /** Writes the outcome, unless another process holds the message by now. */
-export async function recordOutcome(db: Kysely<Tables>, message: ClaimedMessage, outcome: SendOutcome): Promise<void> {
+export async function recordOutcome(
+  db: Kysely<Tables>,
+  message: ClaimedMessage,
+  outcome: AttemptOutcome,
+): Promise<void> {
   const { id, token, receiver } = message
   const { org_id } = receiver
   await db.transaction().execute(async trx => {
@@ -39,7 +43,7 @@ export async function recordOutcome(db: Kysely<Tables>, message: ClaimedMessage,
 }
 
 /** The columns of the message. */
-function after({ attempts }: ClaimedMessage, outcome: SendOutcome, now: number) {
+function after({ attempts }: ClaimedMessage, outcome: AttemptOutcome, now: number) {
   const at = (ms: number) => new Date(ms).toISOString()
   if (outcome.is === 'broken_off') return {}
   if (outcome.is === 'again') return { due_at: at(now + outcome.after_ms) }
@@ -52,7 +56,7 @@ function after({ attempts }: ClaimedMessage, outcome: SendOutcome, now: number) 
 }
 
 /** The columns of the receiver. */
-function ofReceiver(outcome: SendOutcome) {
+function ofReceiver(outcome: AttemptOutcome) {
   if (outcome.is === 'sent') return { state: 'works', last_error: null }
   if (outcome.is === 'failed') return { state: 'fails', last_error: outcome.error.slice(0, LONGEST_ERROR) }
   if (outcome.is === 'again' && outcome.chat_id !== undefined) return { chat_id: outcome.chat_id }

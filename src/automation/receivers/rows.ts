@@ -8,7 +8,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { idOf } from '../../ground/room.ts'
 import type * as api from './api.ts'
 
-export const RECEIVER_COLUMNS = [
+const RECEIVER_COLUMNS = [
   'org_id',
   'id',
   'type',

@@ -5,7 +5,7 @@ import { guardedAgent } from '../../ground/guard.ts'
 import type { Context } from '../../ground/room.ts'
 import type * as api from './api.ts'
 import { sendByChannel } from './channels.ts'
-import { recordOutcome, type SendOutcome } from './outcomes.ts'
+import { recordOutcome, type AttemptOutcome } from './outcomes.ts'
 import { storedReceiver } from './rows.ts'
 import { replaceTest } from './turns.ts'
 
@@ -43,7 +43,7 @@ export async function testReceiver(
   }
 }
 
-function errorOf(outcome: SendOutcome): string | null {
+function errorOf(outcome: AttemptOutcome): string | null {
   if (outcome.is === 'again') return 'it could not be sent now; it is sent as soon as possible'
   return outcome.is === 'failed' ? outcome.error : null
 }

@@ -1,7 +1,7 @@
 /**
- * Chooses the next message of a receiver and claims it. With queue.ts and outcomes.ts it owns `receiver_messages`. What must stay true: a message is
- * sent by the process that holds its lease, and an earlier message of an episode is sent or given up before a later one. The receiver's row is locked
- * meanwhile, so that two processes never make two digests of the same messages. Due is decided by the clock of this process, leases by the database's.
+ * Chooses the next message of a receiver and claims it. What must stay true: a message is sent by the process that holds its lease, and an earlier
+ * message of an episode is sent or given up before a later one. The receiver's row is locked meanwhile, so that two processes never make two digests
+ * of the same messages. Due is decided by the clock of this process, leases by the database's.
  */
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { AlertBody, DigestBody, MessageBody } from '../../contract/alerts.ts'

@@ -74,7 +74,10 @@ export function openReceiverWorker(ground: Ground) {
 }
 
 /** Sends the messages of a receiver that are due. Returns whether there were any. */
-async function sendWaiting(channels: Channels & { readonly signal: AbortSignal }, of: ReceiverId): Promise<boolean> {
+export async function sendWaiting(
+  channels: Channels & { readonly signal: AbortSignal },
+  of: ReceiverId,
+): Promise<boolean> {
   let hasWorked = false
   while (!channels.signal.aborted) {
     const next = await claimNext(channels.db, of)
