@@ -14,7 +14,7 @@ import type { AttemptOutcome } from './outcomes.ts'
 import type { StoredReceiver } from './rows.ts'
 import { signedHeaders } from './signing.ts'
 import type { ClaimedMessage } from './turns.ts'
-import { subjectOf, messageText } from './words.ts'
+import { subjectOf, messageInWords } from './words.ts'
 
 /** `agent` calls public addresses only. `signal` ends calls of webhooks when the process closes. */
 export type Channels = Pick<Ground, 'db' | 'config' | 'log' | 'secrets'> & {
@@ -30,7 +30,7 @@ export async function sendByChannel(channels: Channels, message: ClaimedMessage)
   const body = withAddresses(channels, message.body)
   if (receiver.type === 'webhook') return await callWebhook(channels, receiver, message.id, body)
   if (receiver.type === 'telegram') return await writeToChat(channels, receiver, body)
-  const mail = { to: receiver.email, subject: subjectOf(body), text: messageText(body) }
+  const mail = { to: receiver.email, subject: subjectOf(body), text: messageInWords(body) }
   return (await sendMail(channels, mail)) === 'failed'
     ? { is: 'failed', error: 'the mail server has not taken the mail; the log says why' }
     : { is: 'sent' }
@@ -79,7 +79,7 @@ async function writeToChat(
   if (silent_ms > 0) return { is: 'again', after_ms: silent_ms }
   const answer = await callTelegram(config.telegramApiRoot, secrets.open(bot.token), 'sendMessage', {
     chat_id,
-    text: messageText(body),
+    text: messageInWords(body),
     link_preview_options: { is_disabled: true },
   })
   if (answer.ok) return { is: 'sent' }

@@ -14,7 +14,7 @@ export function subjectOf(body: MessageBody): string {
 }
 
 /** The whole text, with the address of the page at the end. */
-export function messageText(body: MessageBody): string {
+export function messageInWords(body: MessageBody): string {
   const text = body.type === 'digest' ? body.items.map(item => linesOf(item)).join('\n\n') : linesOf(body)
   return `${text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text}\n\n${body.url}`
 }
