@@ -1,6 +1,7 @@
 // What is told arrives: signed, in order, once, after failures, behind quiet hours and in digests.
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { after, before, type TestContext, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { ORIGIN, startHouse, type TestHouse } from '../../../tests/support/house.ts'
@@ -116,6 +117,25 @@ test('a webhook gets one signed message for ten breaches, one more when it grows
     at: new Date(NOON).toISOString(),
     url: `${ORIGIN}/campaigns/1`,
   })
+})
+
+test('the example of the docs accepts calls of Sluice, and neither altered nor old ones', async t => {
+  const program = await startReceiver()
+  const { receiver, say, send } = await workspace(t)
+  const { id, secret } = await receiver({ type: 'webhook', url: program.origin })
+  await say()
+  await send(id)
+  await program.close()
+  const [, code = ''] = /```js\n([^]*?)```/.exec(readFileSync('docs/alerts.md', 'utf8')) ?? []
+  const { isFromSluice } = (await import(`data:text/javascript,${encodeURIComponent(code)}`)) as {
+    isFromSluice: (headers: unknown, body: string, secret: string) => boolean
+  }
+  const [{ headers, body } = { headers: {}, body: '' }] = program.arrivals
+  assert.equal(isFromSluice(headers, body, secret), true)
+  assert.equal(isFromSluice(headers, `${body} `, secret), false)
+  assert.equal(isFromSluice(headers, body, `whsec_${Buffer.alloc(32).toString('base64')}`), false)
+  t.mock.timers.setTime(NOON + 6 * MINUTE_MS)
+  assert.equal(isFromSluice(headers, body, secret), false)
 })
 
 test('a webhook that was down for a day gets one delivery, with the id of every attempt and a time of its own', async t => {
@@ -287,7 +307,7 @@ test('mails and messages of a bot have the text, the causes and the address of t
 
 test('of several processes one sends; a message that a killed process held is sent by another, with the same id', async t => {
   const program = await startReceiver()
-  const { receiver, say, send, of } = await workspace(t)
+  const { call, receiver, say, send, of } = await workspace(t)
   const { id } = await receiver({ type: 'webhook', url: program.origin })
   await say()
   const held = await claimNext(house.ground.db, of(id))
@@ -304,10 +324,27 @@ test('of several processes one sends; a message that a killed process held is se
   const workers = [openReceiverWorker(house.ground), openReceiverWorker(house.ground)]
   for (let alert = 0; alert < 30; alert += 1) await say({ episode_key: `episode ${alert}` })
   await eventually('all have arrived', () => program.arrivals.length >= 32)
-  for (const worker of workers) await worker.close()
-  await program.close()
   assert.equal(program.arrivals.length, 32)
   assert.equal(new Set(program.arrivals.map(({ headers }) => headers['webhook-id'])).size, 31)
+  // They notice that their own clock has reached the end of the quiet hours.
+  const later = new Date(Date.now() + HOUR_MS).toISOString().slice(11, 16)
+  const earlier = new Date(Date.now() - HOUR_MS).toISOString().slice(11, 16)
+  await call('PATCH', `/api/receivers/${id}`, { quiet_hours: { from: earlier, to: later, time_zone: 'UTC' } })
+  await say({ episode_key: 'quiet' })
+  const waits = async () =>
+    (
+      await house.ground.db
+        .selectFrom('receiver_messages')
+        .select('due_at')
+        .where('org_id', '=', of(id).org_id)
+        .where('state', '=', 'waiting')
+        .execute()
+    ).some(({ due_at }) => Date.parse(due_at) > Date.now())
+  await eventually('the message waits', waits)
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + HOUR_MS })
+  await program.arrived(33)
+  for (const worker of workers) await worker.close()
+  await program.close()
 })
 
 test('two processes make one digest of the same messages', async t => {

@@ -2,6 +2,7 @@
  * The worker of receivers: sends their waiting messages, one after another to each receiver. Any number of processes may run it. A message is sent at
  * least once: if a process dies after a message was sent and before that is written, another one sends it again, a webhook with the same id.
  */
+import type pg from 'pg'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { type NextDue, openQuiet } from '../../ground/db/quiet.ts'
 import { guardedAgent } from '../../ground/guard.ts'
@@ -28,21 +29,21 @@ const DUE = (among: Among) => `
   group by m.org_id, m.receiver_id
   limit ${MOST_RECEIVERS}`
 
-/** Due times are by the clock of this process, and are moved to the database's. */
-const NEXT_DUE: NextDue = among => {
-  const now = `'${new Date().toISOString()}'::timestamptz`
-  return `
-    select now() + (min(due_at) - ${now}) as at from receiver_messages
-    where state = 'waiting' and due_at > ${now}${among('org_id')}
-    union all
-    select min(lease_until) from receiver_messages where state = 'waiting' and lease_until > now()${among('org_id')}`
-}
+/** When the next message is due by the clock of this process. */
+const NEXT = (among: Among) => `
+  select extract(epoch from min(due_at))::float8 * 1000 as ms from receiver_messages
+  where state = 'waiting' and due_at > $1${among('org_id')}`
+
+/** Leases of dead processes end by the database's clock. */
+const NEXT_DUE: NextDue = among => `
+  select min(lease_until) as at from receiver_messages where state = 'waiting' and lease_until > now()${among('org_id')}`
 
 /** Sends messages until it is closed. */
 export function openReceiverWorker(ground: Ground) {
   const { database, log, config } = ground
   const agent = guardedAgent({ allowPrivate: config.allowPrivateTargets, connections: MOST_RECEIVERS })
   const lanes = new Map<string, Promise<void>>()
+  let next_ms: number | undefined
   const work = async (due: ReceiverId, signal: AbortSignal) => {
     try {
       if (await sendWaiting({ ...ground, agent, signal }, due)) rounds.wake()
@@ -56,21 +57,33 @@ export function openReceiverWorker(ground: Ground) {
     'receivers/worker',
     POLL_MS,
     async signal => {
-      const { rows } = await askEverywhere<ReceiverId>(database.worker, DUE, [new Date().toISOString()])
+      const now = new Date().toISOString()
+      const { rows } = await askEverywhere<ReceiverId>(database.worker, DUE, [now])
+      next_ms = rows.length > 0 ? undefined : await nextDue(database.worker, now)
       for (const due of rows)
         if (!lanes.has(due.receiver_id) && lanes.size < MOST_RECEIVERS) lanes.set(due.receiver_id, work(due, signal))
     },
     error => log.warn({ err: error }, 'could not look for messages to receivers; retrying'),
     openQuiet(database.worker, NEXT_DUE),
   )
+  // The quiet of the database knows only the database's clock.
+  const watching = setInterval(() => {
+    if (next_ms !== undefined && Date.now() >= next_ms) rounds.wake()
+  }, POLL_MS).unref()
   return {
     /** Breaks off the calls in progress, whose messages wait for another process. */
     async close() {
+      clearInterval(watching)
       await rounds.close()
       await Promise.all(lanes.values())
       await agent.close()
     },
   }
+}
+
+async function nextDue(pool: pg.Pool, now: string): Promise<number | undefined> {
+  const { rows } = await askEverywhere<{ ms: number | null }>(pool, NEXT, [now])
+  return rows[0]?.ms ?? undefined
 }
 
 /** Sends the messages of a receiver that are due. Returns whether there were any. */

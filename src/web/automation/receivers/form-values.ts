@@ -4,10 +4,10 @@ import type { AlertKind } from '../../../contract/alerts.ts'
 import type { Receiver, ReceiverChanges, ReceiverDraft, ReceiverType } from '../../../automation/receivers/api.ts'
 
 export type ReceiverRow = z.input<typeof Receiver>
-export type ReceiverRequest = z.input<typeof ReceiverDraft>
-export type ReceiverPatch = z.input<typeof ReceiverChanges>
+type ReceiverRequest = z.input<typeof ReceiverDraft>
+type ReceiverPatch = z.input<typeof ReceiverChanges>
 
-export const TYPE_WORDS: Readonly<Record<ReceiverType, string>> = {
+export const RECEIVER_WORDS: Readonly<Record<ReceiverType, string>> = {
   mail: 'Mail',
   telegram: 'Telegram',
   webhook: 'Webhook',

@@ -26,7 +26,7 @@ import {
   receiverFormOf,
   type ReceiverRow,
   requestOfReceiver,
-  TYPE_WORDS,
+  RECEIVER_WORDS,
 } from './form-values.ts'
 import { SecretDialog } from './secret-dialog.tsx'
 
@@ -64,7 +64,7 @@ function NewForm({ onClose, onSecret }: NewFormProps) {
         <SelectField label="Sent by" hint="Cannot be changed later." {...form.register('type')}>
           {RECEIVER_TYPES.map(type => (
             <option key={type} value={type}>
-              {TYPE_WORDS[type]}
+              {RECEIVER_WORDS[type]}
             </option>
           ))}
         </SelectField>
@@ -124,7 +124,7 @@ function PlaceFields<Request>({ form }: FieldsProps<Request>) {
       <TextField
         label="Address"
         placeholder="https://example.com/sluice"
-        hint="Sluice calls it with a signed POST request. Its secret is shown once it is added."
+        hint="Sluice calls it with a signed POST request."
         error={errors.url?.message}
         className="[&_input]:font-mono"
         spellCheck={false}

@@ -13,7 +13,6 @@ import {
 } from '../../../automation/receivers/api.ts'
 import { reasonAgainst, useActive } from '../../ground/active.ts'
 import { ask, call } from '../../ground/call.ts'
-import { day } from '../../ground/figures/figures.ts'
 import { HistoryItem } from '../../ground/history/object-history.tsx'
 import { Badge } from '../../ground/ui/badge.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
@@ -23,7 +22,7 @@ import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { useBots } from '../../telegram/bots/bot-choice.tsx'
-import { type ReceiverRow, TYPE_WORDS } from './form-values.ts'
+import { type ReceiverRow, RECEIVER_WORDS } from './form-values.ts'
 import { EditReceiver, NewReceiver } from './receiver-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { TestDialog } from './test-dialog.tsx'
@@ -58,7 +57,6 @@ export function ReceiversPage() {
               <Head>Sent to</Head>
               <Head>About</Head>
               <Head>When</Head>
-              <Head>Created</Head>
               <ActionHead />
             </tr>
           </thead>
@@ -88,11 +86,10 @@ function ReceiverLine({ receiver }: { receiver: ReceiverRow }) {
         {last_error !== null && <span className="ml-2 text-ink-faint">{last_error}</span>}
       </Cell>
       <Cell className="max-w-80 truncate" title={place}>
-        {TYPE_WORDS[receiver.type]} <span className="text-ink-faint">{place}</span>
+        {RECEIVER_WORDS[receiver.type]} <span className="text-ink-faint">{place}</span>
       </Cell>
       <Cell className="max-w-60 truncate">{aboutInWords(receiver)}</Cell>
       <Cell>{whenInWords(receiver)}</Cell>
-      <Cell>{day(receiver.created_at)}</Cell>
       <ActionCell>
         <ReceiverMenu receiver={receiver} onEdit={() => setEditing(true)} />
         <EditReceiver receiver={receiver} open={editing} onClose={() => setEditing(false)} />

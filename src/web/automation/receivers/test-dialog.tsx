@@ -7,7 +7,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { Dialog, DialogBody, DialogFoot, DialogForm } from '../../ground/ui/dialog.tsx'
 import { useRefresh } from '../../ground/ui/refresh.ts'
 import { RefusalNote } from '../../ground/ui/refusal.tsx'
-import { type ReceiverRow, TYPE_WORDS } from './form-values.ts'
+import { type ReceiverRow, RECEIVER_WORDS } from './form-values.ts'
 
 type TestDialogProps = { receiver: ReceiverRow; open: boolean; onClose: () => void }
 
@@ -33,7 +33,7 @@ function Test({ receiver, onClose }: Omit<TestDialogProps, 'open'>) {
   return (
     <DialogForm onSubmit={() => test.mutate()}>
       <DialogBody>
-        <p>Sent by: {TYPE_WORDS[receiver.type]}</p>
+        <p>Sent by: {RECEIVER_WORDS[receiver.type]}</p>
         <div aria-live="polite">
           {test.data !== undefined && (
             <p className="flex flex-wrap items-center gap-2">
