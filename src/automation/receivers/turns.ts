@@ -12,8 +12,12 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { turnOf } from './hours.ts'
 import { receiverRows, type StoredReceiver } from './rows.ts'
 
-/** Longer than any channel may take, with time to write the outcome. */
-const LEASE_MS = 2 * MINUTE_MS
+/** Longer than the channel may take, with time to write the outcome. A mail server may take ten seconds for each of its answers. */
+const LEASES_MS: Readonly<Record<StoredReceiver['type'], number>> = {
+  mail: 3 * MINUTE_MS,
+  telegram: MINUTE_MS,
+  webhook: MINUTE_MS,
+}
 /** Messages looked at in one transaction. */
 const MOST = 500
 
@@ -38,8 +42,8 @@ type DueMessage = {
 }
 
 /** A lease as the columns of a row. */
-async function newLease(db: Kysely<Tables>) {
-  return { lease_token: newId(), lease_until: await databaseTimeIn(db, LEASE_MS) }
+async function newLease(db: Kysely<Tables>, { type }: StoredReceiver) {
+  return { lease_token: newId(), lease_until: await databaseTimeIn(db, LEASES_MS[type]) }
 }
 
 /**
@@ -74,7 +78,7 @@ export async function claimNext(db: Kysely<Tables>, of: ReceiverId): Promise<Cla
     if (collected.length > 0) await collect(trx, of, collected, new Date(now).toISOString())
     const next = turns.find(({ message, turn }) => turn === 'send' && !message.is_behind)?.message
     if (next === undefined) return waits.length + collected.length > 0 ? 'moved' : undefined
-    const lease = await newLease(trx)
+    const lease = await newLease(trx, receiver)
     await messagesOf(trx, org_id, [next]).set(lease).execute()
     return { id: next.id, body: next.body, attempts: next.attempts, token: lease.lease_token, receiver }
   })
@@ -142,7 +146,7 @@ export async function replaceTest(
       update receiver_messages set state = 'failed', ended_at = ${body.at}
       where org_id = ${org_id} and receiver_id = ${receiver_id} and state = 'waiting' and body ->> 'type' = 'test'
         and (lease_until is null or lease_until <= now())`.execute(trx)
-    const lease = await newLease(trx)
+    const lease = await newLease(trx, receiver)
     const message = newMessage({ org_id, receiver_id }, body)
     await trx
       .insertInto('receiver_messages')
