@@ -87,6 +87,7 @@ const SCREENS = [
   '/api/channels',
   '/api/join-requests',
   '/api/postbacks',
+  '/api/receivers',
   '/api/ad-accounts',
   '/api/spend-accounts',
   '/api/deliveries?kind=postback',

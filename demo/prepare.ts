@@ -19,6 +19,7 @@ import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill
 import type { DemoSummary } from './lines.ts'
 import { keepRefused } from './network.ts'
 import { insertRates } from './rates.ts'
+import { insertReceiver } from './receivers.ts'
 import { Outbox } from './outbox.ts'
 import { insertUnfilledMacros } from './sources.ts'
 import { drawTraffic } from './traffic.ts'
@@ -80,6 +81,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     const books = keepBooks(events, terms)
     await insertClicks(trx, clicks)
     await insertRates(trx, { org_id, actor: user_id, founded, now })
+    await insertReceiver(trx, { org_id, founded })
     await insertBooks(trx, org_id, books)
     await insertSubscribers(trx, { org_id, seed, now }, books)
     await insertDomains(trx, { org_id, founded, now }, places)

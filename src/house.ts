@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import sluice from '../package.json' with { type: 'json' }
+import { AUTOMATION_JOBS, automationRooms } from './automation/automation.ts'
 import { openBackups } from './backup/dashboard.ts'
 import { Refusal, refuse } from './contract/refusals.ts'
 import type { Domains } from './gate/domain.ts'
@@ -120,6 +121,7 @@ function openJobs(ground: Ground, lanes: readonly Lane[], options: HouseOptions,
     ...MONEY_JOBS,
     ...TRAFFIC_JOBS,
     ...telegramJobs(options),
+    ...AUTOMATION_JOBS,
     openHistoryRetention,
   ]
   for (const open of jobs) take(open(ground))
@@ -155,6 +157,7 @@ async function openFront(ground: Ground, lanes: readonly Lane[], options: FrontO
     ...intake.rooms,
     ...traffic.rooms,
     ...telegram,
+    ...automationRooms(),
     ...openReading(ground, options, take),
     ...moneyRooms(cells),
     ...take(openBackups(ground)).rooms,

@@ -13,6 +13,7 @@ const WINGS = [
   'web',
   'mcp',
   'gate',
+  'automation',
   'telegram',
   'people',
   'reading',
@@ -24,7 +25,7 @@ const WINGS = [
   'contract',
 ]
 /** The dashboard's wings, from its own front to its own ground. */
-const WEB_WINGS = ['front', ...WINGS.slice(WINGS.indexOf('telegram'), WINGS.indexOf('contract'))]
+const WEB_WINGS = ['front', ...WINGS.slice(WINGS.indexOf('automation'), WINGS.indexOf('contract'))]
 const FRONT = [
   'builds.ts',
   'commands.ts',

@@ -531,6 +531,22 @@ test('ends of split tests', async () => {
   await walk('endClickFlowTest', [flow.id], { test_id: 'part', winner: null }, { winner: ['end0', null] })
 })
 
+test('receivers', async () => {
+  const hook = { type: 'webhook', name: 'Pager', url: 'https://hooks.example/a' }
+  const { id, row } = await walk('createReceiver', [], hook, 'created')
+  assert.deepEqual(
+    row.fields.filter(field => field.is_secret === true).map(({ name }) => name),
+    ['secret', 'url'],
+  )
+  await leavesNone('createReceiver', [], { ...hook, url: 'no' }, 400)
+  await walk('updateReceiver', [id], { about: ['rule'] }, { about: [null, ['rule']] })
+  await leavesNone('updateReceiver', [id], { about: ['rule'] })
+  await walk('updateReceiver', [id], { url: 'https://hooks.example/b' }, { url: 'secret' })
+  await walk('rotateReceiver', [id], undefined, { secret: 'secret' })
+  await walk('deleteReceiver', [id], undefined, 'deleted')
+  await leavesNone('deleteReceiver', [id], undefined, 404)
+})
+
 test('every operation that the history records was walked', () => {
   const recorded = ground.house.furnished.filter(({ endpoint }) => historyKindOf(endpoint.history) !== undefined)
   assert.deepEqual(

@@ -4,7 +4,8 @@ import { EVENT_TYPES } from './event-types.ts'
 import { Id, Instant } from './fields.ts'
 import { TimeZone } from './time-zones.ts'
 
-const Clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, { message: 'must be a time of day, such as 09:30' })
+/** A time of day. */
+export const Clock = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, { message: 'must be a time of day, such as 09:30' })
 export const HoursOfDay = z
   .strictObject({ from: Clock, to: Clock, time_zone: TimeZone })
   .meta({ id: 'HoursOfDay', description: 'Hours of a day in a time zone; 22:00 to 08:00 goes over midnight' })

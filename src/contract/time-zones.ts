@@ -79,14 +79,14 @@ function aheadAt(clock: Clock, ms: number): number {
   return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(ms / 1000) * 1000
 }
 
-/** The first moment at which the date in the zone is this one or a later one; `date` is its midnight in UTC. */
-function firstMomentOf(clock: Clock, date: number): number {
+/** The first moment at which clocks in the zone show this local time or a later one; `local` is the same time in UTC. */
+function firstMomentOf(clock: Clock, local: number): number {
   const isReached = (ms: number) => {
-    const [year, month, day] = clock(ms)
-    return Date.UTC(year, month - 1, day) >= date
+    const [year, month, day, hour, minute] = clock(ms)
+    return Date.UTC(year, month - 1, day, hour, minute) >= local
   }
-  // If clocks change in that night, midnight may exist twice or not at all.
-  const candidates = [date - aheadAt(clock, date - DAY_MS), date - aheadAt(clock, date + DAY_MS)]
+  // If clocks change on that day, the time may exist twice or not at all.
+  const candidates = [local - aheadAt(clock, local - DAY_MS), local - aheadAt(clock, local + DAY_MS)]
   return candidates.toSorted((a, b) => a - b).find(isReached) ?? Math.max(...candidates)
 }
 
@@ -99,6 +99,13 @@ export function localDay(zone: string, ms: number): string {
 /** The first moment of a date in a zone, Unix ms. A day with a clock change has 23 or 25 hours. */
 export function dayBeginsIn(zone: string, date: string): number {
   return firstMomentOf(clockIn(zone), Date.parse(`${date}T00:00:00Z`))
+}
+
+/** The first moment after `ms` at which clocks in a zone reach a time of day (`09:00`), Unix ms. */
+export function nextTimeIn(zone: string, time: string, ms: number): number {
+  const today = Date.parse(`${localDay(zone, ms)}T${time}Z`)
+  const moments = [today, today + DAY_MS, today + 2 * DAY_MS].map(local => firstMomentOf(clockIn(zone), local))
+  return moments.find(moment => moment > ms) ?? ms + DAY_MS
 }
 
 /** The day or month of a moment in a zone: its first moment, and that of the next one. An unknown zone counts as UTC. */

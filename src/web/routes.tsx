@@ -238,6 +238,13 @@ const payments = createRoute({
   component: lazyRouteComponent(() => import('./telegram/payments/payments-page.tsx'), 'PaymentsPage'),
 })
 
+const receivers = createRoute({
+  getParentRoute: () => inside,
+  path: '/automation/receivers',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./automation/receivers/receivers-page.tsx'), 'ReceiversPage'),
+})
+
 const map = root.addChildren([
   ...DOOR,
   inside.addChildren([
@@ -277,6 +284,7 @@ const map = root.addChildren([
     subscribers,
     subscriber,
     payments,
+    receivers,
     ...SETTINGS,
   ]),
 ])

@@ -4,6 +4,7 @@ export const OWN_HOUSES: Readonly<Record<string, readonly string[]>> = {
   'it fills whole databases': ['demo/demo.test.ts'],
   'no periodic jobs may run beside it': [
     'demo/views.test.ts',
+    'src/automation/receivers/sending.test.ts',
     'src/outgoing/deliveries/deliveries.test.ts',
     'src/reading/explore/cost.test.ts',
     'src/reading/explore/csv.test.ts',

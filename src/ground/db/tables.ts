@@ -153,6 +153,38 @@ export interface AdSpend {
   usd_per_unit: string | null
 }
 
+export interface AlertEpisodes {
+  began_at: string
+  /**
+   * how bad it was when it was last told; null where that has no size
+   */
+  figure: string | null
+  id: string
+  /**
+   * names kind and object, and the rule if there is one
+   */
+  key: string
+  kind: string
+  /**
+   * the messages told so far
+   */
+  messages: number
+  object_id: string | null
+  object_kind: string
+  object_name: string | null
+  org_id: number
+  over_at: string | null
+  rule_id: string | null
+  told_at: string
+}
+
+export interface AlertSettings {
+  min_expected: number
+  off_kinds: string[]
+  org_id: number
+  updated_at: string
+}
+
 export interface ApiKeyGrants {
   campaigns: string[] | null
   delete: string[]
@@ -1814,6 +1846,55 @@ export interface PostbackRules {
   url: string
 }
 
+export interface ReceiverMessages {
+  attempts: Generated<number>
+  body: Json
+  created_at: string
+  due_at: string
+  ended_at: string | null
+  episode_id: string | null
+  id: string
+  lease_token: string | null
+  lease_until: string | null
+  /**
+   * the place of the message in its episode; an earlier one is sent first
+   */
+  number: number
+  org_id: number
+  receiver_id: string
+  /**
+   * waiting, sent, failed (given up), or collected by a digest
+   */
+  state: string
+}
+
+export interface Receivers {
+  /**
+   * the kinds it is told about; null: all
+   */
+  about: string[] | null
+  bot_id: string | null
+  chat_id: string | null
+  created_at: string
+  digest: Json | null
+  email: string | null
+  former_secret: Buffer | null
+  former_secret_until: string | null
+  id: string
+  last_error: string | null
+  name: string
+  org_id: number
+  quiet_hours: Json | null
+  /**
+   * of a webhook, encrypted; former_secret also signs until former_secret_until, by the clock of the process that sends
+   */
+  secret: Buffer | null
+  state: Generated<string>
+  type: string
+  updated_at: string
+  url: string | null
+}
+
 export interface ReconciliationLines {
   amount: string | null
   at: string | null
@@ -2350,6 +2431,8 @@ export interface Tables {
   active_organizations: ActiveOrganizations
   ad_accounts: AdAccounts
   ad_spend: AdSpend
+  alert_episodes: AlertEpisodes
+  alert_settings: AlertSettings
   api_key_grants: ApiKeyGrants
   api_key_uses: ApiKeyUses
   api_keys: ApiKeys
@@ -2439,6 +2522,8 @@ export interface Tables {
   persons: Persons
   platform_visits: PlatformVisits
   postback_rules: PostbackRules
+  receiver_messages: ReceiverMessages
+  receivers: Receivers
   reconciliation_lines: ReconciliationLines
   reconciliations: Reconciliations
   refused_events: RefusedEvents

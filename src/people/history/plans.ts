@@ -138,6 +138,7 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   ],
   tag: [patch('updateTag', 'name color')],
   note: [patch('updateNote', 'day campaign_id text')],
+  receiver: [patch('updateReceiver', 'name email bot_id chat_id about quiet_hours digest')],
 }
 
 type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
@@ -178,6 +179,7 @@ const UNMAKING: Partial<Record<HistoryKind, string>> = {
   api_key: 'revokeKey',
   tag: 'deleteTag',
   note: 'deleteNote',
+  receiver: 'deleteReceiver',
 }
 
 /** Why a deletion stays one. Kinds that are not here are restored. */
@@ -195,6 +197,7 @@ const GONE: Partial<Record<HistoryKind, string>> = {
   api_key: 'revoking a key is final: create another key',
   tag: 'the objects that had the deleted tag are not known any more: create it again',
   note: 'a deleted note is gone: write it again',
+  receiver: 'the secret and the waiting messages of a deleted receiver are gone: create it again',
   organization: 'an owner restores a deleted workspace on its own page',
 }
 

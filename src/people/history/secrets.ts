@@ -26,7 +26,15 @@ function opened(secrets: Reading['secrets'], value: Buffer): string {
 
 const ofBot = sealed('bots', { token: 'token', relay_url: 'relay_url', relay_secret: 'relay_secret' })
 
+const ofReceiver = sealed('receivers', { secret: 'secret' })
+
 export const readSecrets = {
+  /** The path of an address may hold a password. */
+  receiver: async (reading: Reading, id: string) => {
+    const { rows } = await sql<{ url: string | null }>`
+      select url from receivers where org_id = ${reading.org_id} and id = ${id}`.execute(reading.db)
+    return { ...(await ofReceiver(reading, id)), url: rows[0]?.url ?? '' }
+  },
   network: sealed('networks', { token: 'token' }),
   ad_account: sealed('ad_accounts', { credentials: 'credential' }),
   spend_account: sealed('spend_accounts', { access_token: 'token' }),

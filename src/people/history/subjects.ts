@@ -139,6 +139,8 @@ const SUBJECTS: Record<
     onlyFor: ({ owner }) => toUuid((owner as { user_id: string }).user_id) ?? null,
   }),
   tag: one('readTag'),
+  // Members read the history, and may see only the host of an address.
+  receiver: one('readReceiver', 'url state last_error', { secrets: readSecrets.receiver }),
   note: one('readNote', '', { name: ({ day: of }) => text(of) }),
   billing: ofWorkspace('readBilling', '', { read: readBilling, name: () => 'Billing' }),
 }

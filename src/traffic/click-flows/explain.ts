@@ -26,7 +26,7 @@ const FALLBACK = 'the fallback of the campaign'
 const CAMPAIGNS_OFFER = 'the offer of the campaign, where it has one'
 
 /** The walk of a visitor through a graph, with the names of its objects. */
-export function tell(flow: CompiledFlow, graph: Graph, trial: Trial, objects: FlowObjects): Told {
+export function explainTrial(flow: CompiledFlow, graph: Graph, trial: Trial, objects: FlowObjects): Told {
   const { visitor } = trial
   const way = walk(flow, visitor)
   const steps = way.stops.map(({ node }, at) => ({

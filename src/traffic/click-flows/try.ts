@@ -10,7 +10,7 @@ import type * as api from './api.ts'
 import type { Graph, Tried } from './api.ts'
 import { flowOf, usersOf, versionOf } from './click-flows.ts'
 import type { FlowVisitor } from './conditions.ts'
-import { describe, type Told, type Trial, tell, flowVisitorOf } from './explain.ts'
+import { describe, type Told, type Trial, explainTrial, flowVisitorOf } from './explain.ts'
 import { objectProblems, readObjects } from './objects.ts'
 import { problemsOf } from './validate.ts'
 import { compileFlow } from './walk.ts'
@@ -35,7 +35,7 @@ export async function tryClickFlow(
   const objects = await readObjects(db, org_id, graphs)
   const teller = (graph: Graph) => {
     const compiled = compileFlow(flow.id, graph)
-    return (trial: Trial) => tell(compiled, graph, trial, objects)
+    return (trial: Trial) => explainTrial(compiled, graph, trial, objects)
   }
   const byDraft = teller(flow.graph)
   const byPublished = published === null ? () => null : teller(published)

@@ -4,6 +4,7 @@ import {
   Archive,
   AppWindow,
   ArrowLeftRight,
+  BellRing,
   Bot,
   ChartNoAxesCombined,
   CircleDollarSign,
@@ -82,6 +83,10 @@ export const NAVIGATION: readonly NavigationGroup[] = [
       { link: linkOptions({ to: '/ad-accounts' }), label: 'Ad accounts', icon: Radio },
       { link: linkOptions({ to: '/deliveries' }), label: 'Deliveries', icon: Send, key: 'd' },
     ],
+  },
+  {
+    title: 'Automation',
+    links: [{ link: linkOptions({ to: '/automation/receivers' }), label: 'Receivers', icon: BellRing }],
   },
   {
     title: 'Settings',

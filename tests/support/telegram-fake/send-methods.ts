@@ -1,7 +1,17 @@
 // Methods of the fake Bot API that send messages and answer queries, with Telegram's limits of content, recipients and speed.
 import type { Method, Params } from './bot-methods.ts'
 import { enqueueUpdate } from './hooks.ts'
-import { type BotState, fail, type PersonState, personUser, privateChat, seconds, type World, words } from './world.ts'
+import {
+  type BotState,
+  chatOf,
+  fail,
+  type PersonState,
+  personUser,
+  privateChat,
+  seconds,
+  type World,
+  words,
+} from './world.ts'
 
 const ANSWER_MS = 10_000
 const REQUESTER_MS = 300_000
@@ -131,7 +141,7 @@ function sent(world: World, bot: BotState, method: string, params: Params) {
   const person = world.people.get(chat)
   checkButtons(params['reply_markup'])
   if (person !== undefined) requireReachable(world, bot, person)
-  else if (!world.chats.get(chat)?.admins.has(bot.id)) fail(400, 'Bad Request: chat not found')
+  else if (!chatOf(world, params['chat_id']).admins.has(bot.id)) fail(400, 'Bad Request: chat not found')
   keepPace(world, bot, chat, params['allow_paid_broadcast'] === true)
   const at = world.now()
   const message_id = bot.next_message++

@@ -27,6 +27,7 @@ const PAGES: Partial<Record<Found['kind'], (id: string) => Place>> = {
   member: () => linkOptions({ to: '/settings/team' }),
   invitation: () => linkOptions({ to: '/settings/team' }),
   postback: () => linkOptions({ to: '/postbacks', search: {} }),
+  receiver: () => linkOptions({ to: '/automation/receivers' }),
 }
 
 /** Kinds whose list is narrowed by the name. */

@@ -4,7 +4,6 @@ import type { createBroadcast } from '../../../telegram/broadcasts/api.ts'
 import type { BroadcastRow } from './state.tsx'
 
 type NewBroadcast = z.input<(typeof createBroadcast)['body']>
-export type Hours = NonNullable<NewBroadcast['window']>
 export type Audience = BroadcastRow['audience']
 
 const FIELDS = ['name', 'message', 'audience', 'starts_at', 'window', 'per_second', 'paid', 'on_unknown'] as const

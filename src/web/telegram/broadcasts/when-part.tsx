@@ -2,9 +2,10 @@
 import { localIn, momentIn } from '../../../contract/zones.ts'
 import { MOST_FREE, MOST_PAID } from '../../../telegram/broadcasts/api.ts'
 import { moment } from '../../ground/figures/figures.ts'
+import { HoursFields } from '../../ground/hours-fields.tsx'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { zoneNow, zoneWords } from '../../ground/zone.ts'
-import type { Draft, Hours } from './draft.ts'
+import type { Draft } from './draft.ts'
 import { withCondition } from './draft.ts'
 
 type WhenProps = { draft: Draft; onChange: (changes: Partial<Draft>) => void }
@@ -72,45 +73,6 @@ export function WhenPart({ draft, onChange }: WhenProps) {
         <option value="skip">Mark as unknown, never send twice</option>
         <option value="resend">Send again, possibly twice</option>
       </SelectField>
-    </div>
-  )
-}
-
-type HoursProps = {
-  label: string
-  words: string
-  usual: Pick<Hours, 'from' | 'to'>
-  hours: Hours | null
-  onChange: (hours: Hours | null) => void
-}
-
-function HoursFields({ label, words, usual, hours, onChange }: HoursProps) {
-  const zone = hours?.time_zone ?? zoneNow()
-  return (
-    <div className="flex flex-col gap-2">
-      <Checkbox
-        label={label}
-        words={words}
-        checked={hours !== null}
-        onChange={event => onChange(event.target.checked ? { ...usual, time_zone: zone } : null)}
-      />
-      {hours !== null && (
-        <div className="flex flex-wrap items-end gap-2 pl-6.5">
-          <TextField
-            type="time"
-            label="From"
-            value={hours.from}
-            onChange={event => onChange({ ...hours, from: event.target.value || usual.from })}
-          />
-          <TextField
-            type="time"
-            label="Until"
-            value={hours.to}
-            onChange={event => onChange({ ...hours, to: event.target.value || usual.to })}
-          />
-          <span className="pb-1.5 text-sm text-ink-soft">{zone.replaceAll('_', ' ')}</span>
-        </div>
-      )}
     </div>
   )
 }
