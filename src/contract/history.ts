@@ -33,6 +33,7 @@ export const HISTORY_KINDS = [
   'tag',
   'note',
   'split_test',
+  'rule',
 ] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 

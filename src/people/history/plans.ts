@@ -138,6 +138,9 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   ],
   tag: [patch('updateTag', 'name color')],
   note: [patch('updateNote', 'day campaign_id text')],
+  rule: [
+    patch('updateRule', 'name active over value_of when window at_least then every at back stop_line'),
+  ],
 }
 
 type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
@@ -178,6 +181,7 @@ const UNMAKING: Partial<Record<HistoryKind, string>> = {
   api_key: 'revokeKey',
   tag: 'deleteTag',
   note: 'deleteNote',
+  rule: 'deleteRule',
 }
 
 /** Why a deletion stays one. Kinds that are not here are restored. */
@@ -195,6 +199,7 @@ const GONE: Partial<Record<HistoryKind, string>> = {
   api_key: 'revoking a key is final: create another key',
   tag: 'the objects that had the deleted tag are not known any more: create it again',
   note: 'a deleted note is gone: write it again',
+  rule: 'a deleted rule is gone: create it again',
   organization: 'an owner restores a deleted workspace on its own page',
 }
 

@@ -139,6 +139,7 @@ const SUBJECTS: Record<
   }),
   tag: one('readTag'),
   note: one('readNote', '', { name: ({ day: of }) => text(of) }),
+  rule: one('readRule', 'version state waits_for next_check_at'),
   billing: ofWorkspace('readBilling', '', { read: readBilling, name: () => 'Billing' }),
 }
 
