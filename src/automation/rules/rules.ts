@@ -22,8 +22,8 @@ const shownCondition = (condition: Condition) =>
 function describeRule(row: RuleRow, zone: string, now_ms: number): api.Rule {
   const { id, name, active, version, definition, waits_for, created_at, updated_at } = row
   const { back, when } = definition
-  const isAsking = active && askedCheck(row, now_ms) !== undefined
-  const state = isAsking ? 'asking' : row.state === 'asking' || !active ? 'watching' : row.state
+  const isAsking = askedCheck(row, now_ms) !== undefined
+  const state = isAsking ? 'asking' : row.state === 'asking' ? 'watching' : row.state
   return {
     ...definition,
     id,
