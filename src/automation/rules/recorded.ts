@@ -124,7 +124,7 @@ export async function readRecorded(
   const within = [org_id, campaigns, firstIdAt(from_ms), firstIdAt(to_ms)]
   const { rows: counted } = await reads.query<{ n: number }>(
     `select count(*)::int as n from (select 1 from clicks where org_id = $1 and campaign_id = any($2::uuid[]) and id >= $3::uuid
-      and id < $4::uuid limit ${MOST_CLICKS + 1}) some`,
+      and id < $4::uuid limit ${MOST_CLICKS + 1}) counted`,
     within,
   )
   if ((counted[0]?.n ?? 0) > MOST_CLICKS)
