@@ -18,7 +18,7 @@ export const RULE_FIGURES = [
   'epc',
   'approval_rate',
 ] as const
-export type RuleFigure = (typeof RULE_FIGURES)[number]
+type RuleFigure = (typeof RULE_FIGURES)[number]
 /** Figures that are amounts of money. */
 export const MONEY_FIGURES: readonly RuleFigure[] = ['cost', 'revenue', 'profit', 'cpa', 'epc']
 /** Figures that need the spend. */

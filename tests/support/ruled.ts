@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { toUuid, toWireId } from '../../src/contract/ids.ts'
 import { mintClickId } from '../../src/intake/clicks/click-id.ts'
-import type { RuleCheck, Tried } from '../../src/automation/rules/api.ts'
+import type { RuleCheck, TriedRule } from '../../src/automation/rules/api.ts'
 import { seedUnsealed } from './explored.ts'
 import type { TestHouse } from './house.ts'
 import { seedSignedIn, type SignedIn } from './people.ts'
@@ -74,7 +74,7 @@ export async function seedRuled(house: TestHouse) {
     did<RuleReply>('POST', '/api/rules', { ...ZONE_RULE, over: { campaign_ids: [campaign.id] }, ...fields })
   const check = (id: string) => did<Check>('POST', `/api/rules/${id}/check`)
   const log = async (id: string) => (await did<{ data: Check[] }>('GET', `/api/rules/${id}/log`)).data
-  const tried = (id: string, days = 7) => did<Tried>('POST', `/api/rules/${id}/try`, { days })
+  const tried = (id: string, days = 7) => did<TriedRule>('POST', `/api/rules/${id}/try`, { days })
   const leftOut = async (of: { id: string } = campaign) =>
     (await did<{ data: { value: string; rule_id: string | null; note: string | null }[] }>('GET', `/api/campaigns/${of.id}/left-out`)).data
   const undo = (id: string | null) => ask('POST', `/api/history/${id}/undo`, {})

@@ -36,7 +36,7 @@ export type Acting = {
 type ObjectAct = RuleCheck['objects'][number]['act']
 /** `of` is the object of the history that the act changed. */
 export type DoneAct = JudgedObject & { readonly act: ObjectAct; readonly of: HistoryObject | null }
-export type ActsDone = { readonly done: readonly DoneAct[]; readonly failed: string | undefined }
+type ActsDone = { readonly done: readonly DoneAct[]; readonly failed: string | undefined }
 
 /** One object is acted on once in this time. */
 export const ONCE_MS = 86_400_000
@@ -94,7 +94,7 @@ async function claim(acting: Acting, objects: readonly Place[], act: ObjectAct):
           act: of.ref('excluded.act'),
           acted_at: of.ref('excluded.acted_at'),
         }))
-        .where(sql<boolean>`rule_objects.acted_at <= ${free}::timestamptz or rule_objects.check_id = ${check_id}::uuid`),
+        .where(sql<boolean>`(rule_objects.acted_at <= ${free}::timestamptz or rule_objects.check_id = ${check_id}::uuid)`),
     )
     .returning(['campaign_id', 'field', 'value'])
     .execute()
@@ -154,11 +154,11 @@ async function leaveOut(
   const added = new Set((reply as { data: { value: string }[] }).data.map(({ value }) => value))
   return leaving
     .filter(({ value }) => added.has(value ?? ''))
-    .map(object => ({ ...object, act: 'left_out', of: leftOutOf(object) }))
+    .map(object => ({ ...object, act: 'left_out', of: historyOfValue(object) }))
 }
 
 /** A left-out value as an object of the history. */
-export const leftOutOf = ({ campaign_id, field, value }: Place): HistoryObject =>
+export const historyOfValue = ({ campaign_id, field, value }: Place): HistoryObject =>
   leftOutObject({ campaign_id, field: field ?? '', value: value ?? '' })
 
 type LeadsTo = NonNullable<Extract<RuleAct, { type: 'leave_out' }>['leads_to']>
@@ -219,7 +219,7 @@ export async function letInAgain(acting: Acting, objects: readonly JudgedObject[
         params: { id: toWireId(campaign_id) },
         query: { field, value: value ?? '' },
       })
-    done.push({ ...object, act: 'let_in', of: field === null ? { kind: 'campaign', id: campaign_id } : leftOutOf(object) })
+    done.push({ ...object, act: 'let_in', of: field === null ? { kind: 'campaign', id: campaign_id } : historyOfValue(object) })
   }
   return done
 }

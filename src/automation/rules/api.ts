@@ -109,7 +109,7 @@ const ShownCondition = z.union([
 ])
 const STATES = ['watching', 'waiting', 'asking', 'failing'] as const
 
-export const Rule = z
+export const ResultRule = z
   .object({
     ...fields,
     id: Id,
@@ -137,9 +137,9 @@ export const Rule = z
     updated_at: Instant,
   })
   .meta({ id: 'Rule' })
-export type Rule = z.output<typeof Rule>
+export type ResultRule = z.output<typeof ResultRule>
 
-export const RULE_OBJECT_ACTS = ['left_out', 'paused', 'told', 'let_in', 'weights', 'cap'] as const
+const OBJECT_ACTS = ['left_out', 'paused', 'told', 'let_in', 'weights', 'cap'] as const
 
 const RuleFigures = z
   .object({
@@ -161,7 +161,7 @@ const acted = {
   campaign_id: Id,
   field: z.enum(RULE_FIELDS).nullable().meta({ description: 'null: the campaign as a whole' }),
   value: z.string().nullable(),
-  act: z.enum(RULE_OBJECT_ACTS),
+  act: z.enum(OBJECT_ACTS),
   figures: RuleFigures,
 }
 
@@ -183,7 +183,7 @@ export const RuleCheck = z
   .meta({ id: 'RuleCheck' })
 export type RuleCheck = z.output<typeof RuleCheck>
 
-const Tried = z
+const TriedRule = z
   .object({
     from: Instant,
     to: Instant,
@@ -193,7 +193,7 @@ const Tried = z
     lost: Money.meta({ description: 'Their revenue, as it is today' }),
   })
   .meta({ id: 'TriedRule' })
-export type Tried = z.output<typeof Tried>
+export type TriedRule = z.output<typeof TriedRule>
 const days = z.int().min(7).max(30)
 
 export const listRules = endpoint({
@@ -201,14 +201,14 @@ export const listRules = endpoint({
   access: { session: 'member' },
   summary: 'List rules, newest first',
   query: z.object(paging),
-  reply: Page(Rule),
+  reply: Page(ResultRule),
 })
 
 export const readRule = endpoint({
   route: 'GET /api/rules/:id',
   access: { session: 'member' },
   summary: 'Read a rule',
-  reply: Rule,
+  reply: ResultRule,
   refuses: ['object_not_found'],
 })
 
@@ -220,7 +220,7 @@ export const createRule = endpoint({
   description:
     'Judges campaigns, or values of a field within them, by their figures in a moving window, and acts. It is checked at each full interval of the clock. Refuses spend_by_day_only for a condition on spend where the spend of a campaign is recorded by day, unless it is checked once a day over whole days.',
   body: RuleDraft,
-  reply: Rule,
+  reply: ResultRule,
   status: 201,
   refuses: ['invalid_request', 'spend_by_day_only'],
 })
@@ -232,7 +232,7 @@ export const updateRule = endpoint({
   summary: 'Change a rule',
   description: 'Fields that are not sent do not change. Its log stays.',
   body: RuleChanges,
-  reply: Rule,
+  reply: ResultRule,
   refuses: ['object_not_found', 'invalid_request', 'spend_by_day_only'],
 })
 
@@ -284,7 +284,7 @@ export const tryRule = endpoint({
   summary: 'Find out what a rule would have done',
   description: tried,
   body: z.strictObject({ rule: RuleDraft, days }),
-  reply: Tried,
+  reply: TriedRule,
   refuses: ['invalid_request', 'spend_by_day_only', 'question_too_wide'],
 })
 
@@ -295,6 +295,6 @@ export const trySavedRule = endpoint({
   summary: 'Find out what a saved rule would have done',
   description: tried,
   body: z.strictObject({ days }),
-  reply: Tried,
+  reply: TriedRule,
   refuses: ['object_not_found', 'question_too_wide'],
 })

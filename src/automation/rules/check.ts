@@ -7,7 +7,7 @@ import type { Window } from '../../contract/window.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
 import type { Tables } from '../../ground/db/tables.ts'
 import { type HistoryObject, lockHistory } from '../../ground/history/record.ts'
-import { type Acting, doActs, leftOutOf, letInAgain, withHistory } from './acts.ts'
+import { type Acting, doActs, historyOfValue, letInAgain, withHistory } from './acts.ts'
 import type { RuleAct, RuleCheck } from './api.ts'
 import { lastDue, nextDue, windowAt } from './clock.ts'
 import type { JudgedObject } from './figures.ts'
@@ -18,7 +18,7 @@ import { askedCheck, requireRule, type RuleRow } from './stored.ts'
 import { tellAsked, tellMet, tellOver } from './telling.ts'
 
 /** `due_ms`: the due time that is checked; undefined for a check that a person asked for. */
-export type CheckTime = { readonly now_ms: number; readonly due_ms?: number }
+type CheckTime = { readonly now_ms: number; readonly due_ms?: number }
 type Begun = {
   readonly trx: Kysely<Tables>
   readonly checking: Checking
@@ -54,7 +54,7 @@ export async function lockRule(
   await lockHistory(trx, place.org_id, [
     { kind: 'rule', id: rule.id },
     ...touched.map(({ campaign_id }): HistoryObject => ({ kind: 'campaign', id: campaign_id })),
-    ...touched.filter(({ field }) => field !== null).map(leftOutOf),
+    ...touched.filter(({ field }) => field !== null).map(historyOfValue),
   ])
   return await requireRule(trx, place.org_id, rule.id)
 }
@@ -62,7 +62,7 @@ export async function lockRule(
 const wasChecked = ({ active, due_checked_at }: RuleRow, { due_ms }: CheckTime): boolean =>
   due_ms !== undefined && (!active || (due_checked_at !== null && msOfDatabase(due_checked_at) >= due_ms))
 
-export const namesOf = (campaigns: readonly ReachedCampaign[]) => new Map(campaigns.map(({ id, name }) => [id, name]))
+export const campaignNames = (campaigns: readonly ReachedCampaign[]) => new Map(campaigns.map(({ id, name }) => [id, name]))
 
 /** The acts that change something. */
 export const actsOf = ({ definition }: RuleRow): RuleAct[] => definition.then.filter(({ type }) => type !== 'tell')
@@ -74,7 +74,7 @@ async function act(begun: Begun, { campaigns, met, acting, returning }: Met): Pr
   const { now_ms } = time
   const id = newId(now_ms)
   const doing: Acting = { ...checking, trx, check_id: id, act_id: newId(), now_ms }
-  const telling = { trx, place, rule, now_ms, names: namesOf(campaigns) }
+  const telling = { trx, place, rule, now_ms, names: campaignNames(campaigns) }
   const told = await tellMet(telling, met)
   await tellOver(telling, met)
   const { done, failed } = await doActs(doing, actsOf(rule), acting)
@@ -96,7 +96,7 @@ async function ask(begun: Begun, { campaigns, acting }: Met): Promise<RuleCheck>
   const [first] = actsOf(rule)
   const objects = acting.map(object => ({ ...object, act: NAMES[first?.type ?? 'tell'], history_id: null }))
   const check = await close(begun, { state: 'asked', reason: 'stop_line', objects })
-  await tellAsked({ trx, place, rule, now_ms: time.now_ms, names: namesOf(campaigns) }, check.id, objects)
+  await tellAsked({ trx, place, rule, now_ms: time.now_ms, names: campaignNames(campaigns) }, check.id, objects)
   return check
 }
 

@@ -7,11 +7,11 @@ import { inOneTransaction } from '../../ground/db/one-transaction.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import { type Acting, doActs, type Tools, withHistory } from './acts.ts'
 import type * as api from './api.ts'
-import { actsOf, checkRule, lockRule, namesOf } from './check.ts'
+import { actsOf, checkRule, lockRule, campaignNames } from './check.ts'
 import { type CheckRow, checksOf, describeCheck, storeCheck } from './log.ts'
 import { isActable, readStanding } from './objects.ts'
 import { campaignsOver } from './reach.ts'
-import { ASKED_MS, requireRule, type RuleRow, zoneOf } from './stored.ts'
+import { ASKED_MS, requireRule, type RuleRow, workspaceZone } from './stored.ts'
 import { tellConfirmed } from './telling.ts'
 
 /** The rule may be changed while its figures are read; then they are read again. */
@@ -25,7 +25,7 @@ export const checkDeeds = (tools: () => Tools) => ({
     const { org_id, organization_id } = actor
     for (let tries = 1; ; tries += 1) {
       const rule = await requireRule(db, org_id, idOf(params.id))
-      const place = { org_id, organization_id, zone: await zoneOf(db, org_id) }
+      const place = { org_id, organization_id, zone: await workspaceZone(db, org_id) }
       const check = await checkRule({ ground: context, tools: tools(), place, rule }, { now_ms: Date.now() })
       if (check !== undefined) return check
       if (tries === MOST_TRIES) return refuse('service_unavailable', { headers: { 'retry-after': '5' } })
@@ -40,7 +40,7 @@ export const checkDeeds = (tools: () => Tools) => ({
     const { actor, db } = context
     const { org_id, organization_id } = actor
     const now_ms = Date.now()
-    const place = { org_id, organization_id, zone: await zoneOf(db, org_id) }
+    const place = { org_id, organization_id, zone: await workspaceZone(db, org_id) }
     const known = await requireRule(db, org_id, idOf(params.id))
     const touched = (await requireAsked(db, org_id, known, body.check_id)).objects
     return await inOneTransaction(db, async trx => {
@@ -68,7 +68,7 @@ export const checkDeeds = (tools: () => Tools) => ({
       }
       await storeCheck(trx, org_id, rule.id, check)
       await noteConfirmed(acting, rule, asked.id)
-      await tellConfirmed({ trx, place, rule, now_ms, names: namesOf(campaigns) }, asked.id)
+      await tellConfirmed({ trx, place, rule, now_ms, names: campaignNames(campaigns) }, asked.id)
       return check
     })
   },

@@ -6,7 +6,7 @@ import { RULE_HOUR, seedRuled } from '../../../tests/support/ruled.ts'
 import { seedUnsealed } from '../../../tests/support/explored.ts'
 import { toUuid } from '../../contract/ids.ts'
 import { mintClickId } from '../../intake/clicks/click-id.ts'
-import type { Tried } from './api.ts'
+import type { TriedRule } from './api.ts'
 
 let house: TestHouse
 before(async () => {
@@ -86,7 +86,7 @@ test('a dry run of past days equals what the rule then did', async t => {
     back: { when: [{ figure: 'roi', is: 'above', value: -0.65 }] },
     stop_line: { clicks_percent: 45 },
   })
-  const done: Tried['acts'] = []
+  const done: TriedRule['acts'] = []
   const asked: string[] = []
   t.mock.timers.enable({ apis: ['Date'], now: end - HOURS * RULE_HOUR })
   await recordUntil(place, events, 0, end - HOURS * RULE_HOUR)
@@ -102,7 +102,7 @@ test('a dry run of past days equals what the rule then did', async t => {
   await recordUntil(place, events, end, end + 30 * RULE_HOUR)
   const { acts, checks, from, to } = await place.tried(rule.id)
   const since = new Date(end - HOURS * RULE_HOUR).toISOString()
-  const sorted = (of: Tried['acts']) => of.toSorted((a, b) => (JSON.stringify([a.at, a.value]) < JSON.stringify([b.at, b.value]) ? -1 : 1))
+  const sorted = (of: TriedRule['acts']) => of.toSorted((a, b) => (JSON.stringify([a.at, a.value]) < JSON.stringify([b.at, b.value]) ? -1 : 1))
   assert.ok(done.some(({ act }) => act === 'left_out') && done.some(({ act }) => act === 'let_in'), JSON.stringify(done))
   assert.deepEqual(sorted(acts.filter(({ at }) => at > since)), sorted(done))
   assert.deepEqual([checks, Date.parse(to) - Date.parse(from), Date.parse(to)], [168, 7 * 24 * RULE_HOUR, end])

@@ -7,14 +7,14 @@ import { dayBeginsIn, localDay } from '../../contract/time-zones.ts'
 import { measuresOfSums } from '../../reading/explore/measures.ts'
 import { passes, type Sums } from '../../reading/explore/sums.ts'
 import { ONCE_MS } from './acts.ts'
-import type { Tried } from './api.ts'
+import type { TriedRule } from './api.ts'
 import { figuresOf, isFilled, type JudgedObject, keyOfObject } from './figures.ts'
 import { comparesWithPayout } from './payouts.ts'
 import type { RecordedChange } from './recorded.ts'
 import type { Definition } from './stored.ts'
 
 type Place = Omit<JudgedObject, 'figures'>
-type TriedAct = Tried['acts'][number]
+type TriedAct = TriedRule['acts'][number]
 const SUMMED = ['clicks', 'without_cost', 'paid_clicks', 'conversions', 'approved', 'rejected'] as const
 const AMOUNTS = ['cost', 'payouts', 'revenue'] as const
 type Totals = Record<(typeof SUMMED)[number] | (typeof AMOUNTS)[number], bigint>
@@ -43,7 +43,7 @@ type Trial = {
 }
 
 /** The acts of a rule at these times, and what became of the clicks that it would have left out. */
-export function tryTimes(trial: Trial): Pick<Tried, 'acts' | 'saved' | 'lost'> {
+export function tryTimes(trial: Trial): Pick<TriedRule, 'acts' | 'saved' | 'lost'> {
   const { rule, phase_ms, times } = trial
   const objects = new Map<string, Tracked>()
   const campaigns = new Map<string, Map<number, Totals>>()

@@ -18,7 +18,7 @@ export type JudgedObject = {
   readonly figures: RuleFigures
 }
 
-export type Found = { readonly objects: readonly JudgedObject[]; readonly isComplete: boolean }
+type Found = { readonly objects: readonly JudgedObject[]; readonly isComplete: boolean }
 
 /** Campaigns are uuids. `values`: only these values. */
 export type Asked = Pick<Definition, 'value_of' | 'when'> & {
@@ -30,7 +30,7 @@ export type Asked = Pick<Definition, 'value_of' | 'when'> & {
 }
 
 /** The workspace, and the endpoint that answers questions. */
-export type Asking = { readonly ground: Ground; readonly org_id: number; readonly explore: Furnished }
+export type RuleAsking = { readonly ground: Ground; readonly org_id: number; readonly explore: Furnished }
 
 /** The most campaigns, and values, that a filter names. */
 const MOST_NAMED = 200
@@ -41,7 +41,7 @@ export const keyOfObject = ({ campaign_id, field, value }: Omit<JudgedObject, 'f
   JSON.stringify([campaign_id, field ?? '', value ?? ''])
 
 /** The objects that fulfil all conditions and have at least so much. Refuses what Explore refuses. */
-export async function judge(asking: Asking, asked: Asked): Promise<Found> {
+export async function judgeObjects(asking: RuleAsking, asked: Asked): Promise<Found> {
   const payouts = asked.when.some(isOfPayout) ? await readPayouts(asking.ground, asking.org_id) : undefined
   const found: Found[] = []
   for (const campaigns of chunks(asked.campaigns, MOST_NAMED))
@@ -62,7 +62,7 @@ const isOfPayout = (condition: Condition): condition is Extract<Condition, { tim
   'times_payout' in condition
 
 /** Asks again for fewer campaigns if the answer had no place for all rows. */
-async function judgeSome(asking: Asking, asked: Asked, payouts: Payouts | undefined): Promise<Found> {
+async function judgeSome(asking: RuleAsking, asked: Asked, payouts: Payouts | undefined): Promise<Found> {
   const answer = await ask(asking, questionOf(asked, payouts !== undefined))
   const { campaigns, value_of } = asked
   if (campaigns.length > 1 && isCut(answer.rows, value_of !== null)) {
@@ -79,7 +79,7 @@ async function judgeSome(asking: Asking, asked: Asked, payouts: Payouts | undefi
 const isCut = (rows: readonly ExploreRow[], hasValues: boolean): boolean =>
   rows.some(({ is_other, children }) => is_other || (hasValues && (children?.some(row => row.is_other) ?? true)))
 
-async function ask({ ground, org_id, explore }: Asking, body: ExploreQuestion): Promise<ExploreAnswer> {
+async function ask({ ground, org_id, explore }: RuleAsking, body: ExploreQuestion): Promise<ExploreAnswer> {
   const deed = explore.deed as unknown as (context: object, call: object) => Promise<ExploreAnswer>
   return await deed({ ...ground, actor: { org_id } }, { params: {}, query: undefined, body })
 }
@@ -178,7 +178,7 @@ export const figuresOf = ({ clicks = 0, conversions = 0, revenue = '0.00', ...ro
 })
 
 /** The clicks of campaigns and of their values on a day, for the stop line, by the key of the object. */
-export async function clicksOf(asking: Asking, asked: Omit<Asked, 'when' | 'at_least'>): Promise<Map<string, number>> {
-  const { objects } = await judge(asking, { ...asked, when: [] })
+export async function clicksOf(asking: RuleAsking, asked: Omit<Asked, 'when' | 'at_least'>): Promise<Map<string, number>> {
+  const { objects } = await judgeObjects(asking, { ...asked, when: [] })
   return new Map(objects.map(object => [keyOfObject(object), object.figures.clicks]))
 }

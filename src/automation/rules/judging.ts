@@ -4,7 +4,7 @@ import { dayBeginsIn, localDay } from '../../contract/time-zones.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ground } from '../../ground/room.ts'
 import { ONCE_MS, type Tools, type Workspace } from './acts.ts'
-import { type Asked, type Asking, clicksOf, figuresOf, type JudgedObject, judge, keyOfObject } from './figures.ts'
+import { type Asked, type RuleAsking, clicksOf, figuresOf, type JudgedObject, judgeObjects, keyOfObject } from './figures.ts'
 import { isActable, objectsOut, type OutObject, readStanding } from './objects.ts'
 import { campaignsOver, isSpendTooCoarse, isSpendUnread, judgesSpend, type ReachedCampaign } from './reach.ts'
 import type { RuleRow } from './stored.ts'
@@ -26,7 +26,7 @@ export type Met = {
   /** Whether a person must confirm the acts. */
   readonly asks: boolean
 }
-export type Judged = { readonly waits_for: string } | Met
+type Judged = { readonly waits_for: string } | Met
 
 const NOTHING: Met = { campaigns: [], met: [], acting: [], returning: [], asks: false }
 
@@ -42,9 +42,9 @@ export async function judgeRule({ ground, tools, place, rule }: Checking, window
   if (needsSpend && (await isSpendUnread(db, org_id, campaigns, window))) return { waits_for: 'spend_not_read' }
   const explore = tools.byName.get('explore')
   if (explore === undefined) throw new Error('explore is no endpoint')
-  const asking: Asking = { ground, org_id, explore }
+  const asking: RuleAsking = { ground, org_id, explore }
   const asked = { campaigns: campaigns.map(({ id }) => id), window, zone, value_of }
-  const { objects: met, isComplete } = await judge(asking, { ...asked, when, at_least })
+  const { objects: met, isComplete } = await judgeObjects(asking, { ...asked, when, at_least })
   if (!isComplete) return { waits_for: 'days_incomplete' }
   const standing = await readStanding(db, { org_id, now_ms, rule }, campaigns, met)
   const acting = met.filter(object => isActable(then, object, standing, now_ms))
@@ -58,7 +58,7 @@ type OfRule = { readonly rule: RuleRow; readonly now_ms: number }
 
 /** The objects that come back: those that fulfil the counter-conditions, or whose days are over. */
 async function comingBack(
-  asking: Asking,
+  asking: RuleAsking,
   { rule, now_ms }: OfRule,
   asked: AskedPlace,
   out: readonly OutObject[],
@@ -72,7 +72,7 @@ async function comingBack(
     const campaigns = [...new Set(objects.map(({ campaign_id }) => campaign_id))]
     const values = field === null ? {} : { values: [...new Set(objects.map(({ value }) => value ?? ''))] }
     const when = 'when' in back ? back.when : []
-    const found = await judge(asking, { ...asked, campaigns, ...values, value_of: field, when })
+    const found = await judgeObjects(asking, { ...asked, campaigns, ...values, value_of: field, when })
     const judged = new Map(found.objects.map(object => [keyOfObject(object), object]))
     for (const { acted_ms: _, ...object } of objects) {
       const known = judged.get(keyOfObject(object))
@@ -85,7 +85,7 @@ async function comingBack(
 
 /** Whether the acts are above the stop line: too many objects, or too many of a campaign's clicks of yesterday would be left out. */
 async function isAboveLine(
-  asking: Asking,
+  asking: RuleAsking,
   { rule, now_ms }: OfRule,
   asked: AskedPlace,
   acting: readonly JudgedObject[],

@@ -21,7 +21,7 @@ type LeftOutRow = Omit<ActedRow, 'rule_id' | 'act' | 'acted_at'> & {
   created_at: string
 }
 
-export type Standing = {
+type Standing = {
   readonly paused: ReadonlySet<string>
   readonly acted: ReadonlyMap<string, ActedRow>
   readonly leftOut: ReadonlyMap<string, LeftOutRow>

@@ -31,7 +31,7 @@ export type RecordedChange = {
 }
 
 /** `from_ms` is the begin of a UTC day, because clicks of whole days share the spend that is booked by day. */
-export type RecordedAsked = {
+type RecordedAsked = {
   readonly org_id: number
   readonly campaigns: readonly string[]
   readonly value_of: RuleField | null

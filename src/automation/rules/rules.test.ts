@@ -146,31 +146,32 @@ test('members read rules, and keys and strangers reach none', async () => {
   const one = `/api/rules/${rule.id}`
   const check_id = toWireId(newId())
   const draft = { ...ZONE_RULE, over: { campaign_ids: [place.campaign.id] } }
-  const reads = [
+  type Sent = readonly ['GET' | 'POST' | 'PATCH' | 'DELETE', string, object?]
+  const reads: Sent[] = [
     ['GET', one],
     ['GET', `${one}/log`],
-  ] as const
-  const writes = [
+  ]
+  const writes: Sent[] = [
     ['PATCH', one, { name: 'X' }],
     ['DELETE', one],
     ['POST', `${one}/check`],
     ['POST', `${one}/try`, { days: 7 }],
     ['POST', `${one}/confirm`, { check_id }],
-  ] as const
-  const open = [
+  ]
+  const open: Sent[] = [
     ['GET', '/api/rules'],
     ['POST', '/api/rules', draft],
     ['POST', '/api/rules/try', { rule: draft, days: 7 }],
-  ] as const
-  for (const [method, url, body] of [...reads, ...writes, ...open] as [('GET' | 'POST'), string, object?][]) {
+  ]
+  for (const [method, url, body] of [...reads, ...writes, ...open]) {
     const byKey = await place.ask(method, url, body, { key })
     assert.deepEqual([byKey.statusCode, byKey.data()['code']], [403, 'api_key_resource_forbidden'], url)
   }
-  for (const [method, url, body] of [...reads, ...writes] as [('GET' | 'POST'), string, object?][]) {
+  for (const [method, url, body] of [...reads, ...writes]) {
     const byStranger = await place.ask(method, url, body, stranger)
     assert.deepEqual([byStranger.statusCode, byStranger.data()['code']], [404, 'not_found'], `${method} ${url}`)
   }
-  for (const [method, url, body] of [...writes, ...open.slice(1)] as [('GET' | 'POST'), string, object?][])
+  for (const [method, url, body] of [...writes, ...open.slice(1)])
     assert.equal((await place.ask(method, url, body, member)).statusCode, 403, `${method} ${url}`)
   for (const [method, url] of [...reads, ['GET', '/api/rules'] as const])
     assert.equal((await place.ask(method, url, undefined, member)).statusCode, 200, url)

@@ -12,14 +12,14 @@ import { type Context, idOf } from '../../ground/room.ts'
 import * as api from './api.ts'
 import { nextDue, USUAL_AT } from './clock.ts'
 import { requireReferences, requireSpendByHour } from './reach.ts'
-import { askedCheck, type Definition, requireRule, type RuleRow, rulesOf, zoneOf } from './stored.ts'
+import { askedCheck, type Definition, requireRule, type RuleRow, rulesOf, workspaceZone } from './stored.ts'
 
 const shownCondition = (condition: Condition) =>
   'value' in condition && !MONEY_FIGURES.includes(condition.figure)
     ? { ...condition, value: Number(condition.value) }
     : condition
 
-function describeRule(row: RuleRow, zone: string, now_ms: number): api.Rule {
+function describeRule(row: RuleRow, zone: string, now_ms: number): api.ResultRule {
   const { id, name, active, version, definition, waits_for, created_at, updated_at } = row
   const { back, when } = definition
   const isAsking = askedCheck(row, now_ms) !== undefined
@@ -43,7 +43,7 @@ function describeRule(row: RuleRow, zone: string, now_ms: number): api.Rule {
 
 /** Rules of the workspace, newest first. */
 export async function listRules({ db, actor }: Context<typeof api.listRules>, { query }: Call<typeof api.listRules>) {
-  const zone = await zoneOf(db, actor.org_id)
+  const zone = await workspaceZone(db, actor.org_id)
   const { data, next_cursor } = await newestFirst(rulesOf(db, actor.org_id), query)
   return { data: data.map(row => describeRule(row, zone, Date.now())), next_cursor }
 }
@@ -51,7 +51,7 @@ export async function listRules({ db, actor }: Context<typeof api.listRules>, { 
 /** One rule. Refuses `object_not_found`. */
 export async function readRule({ db, actor }: Context<typeof api.readRule>, { params }: Call<typeof api.readRule>) {
   const row = await requireRule(db, actor.org_id, idOf(params.id))
-  return describeRule(row, await zoneOf(db, actor.org_id), Date.now())
+  return describeRule(row, await workspaceZone(db, actor.org_id), Date.now())
 }
 
 /** The fields as they are stored: times of day only where they count. */
@@ -71,7 +71,7 @@ export async function createRule({ db, actor }: Context<typeof api.createRule>, 
   const definition = definitionOf(body)
   await requireReferences(db, org_id, definition)
   await requireSpendByHour(db, org_id, definition)
-  const zone = await zoneOf(db, org_id)
+  const zone = await workspaceZone(db, org_id)
   const now = new Date().toISOString()
   const id = newId()
   const { name, active } = body
@@ -107,7 +107,7 @@ export async function updateRule(
   if (fault !== undefined) refuse('invalid_request', { error: `${fault.path}: ${fault.message}` })
   const { name, active } = fields
   const definition = definitionOf(fields)
-  const zone = await zoneOf(db, org_id)
+  const zone = await workspaceZone(db, org_id)
   const isSame = name === row.name && active === row.active && isDeepStrictEqual(plain(definition), plain(row.definition))
   if (isSame) return describeRule(row, zone, Date.now())
   await requireReferences(db, org_id, definition)

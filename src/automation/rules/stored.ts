@@ -6,7 +6,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import type * as api from './api.ts'
 
 export type Definition = Omit<api.RuleFields, 'name' | 'active'>
-type RuleState = api.Rule['state']
+type RuleState = api.ResultRule['state']
 
 /** A rule as stored. */
 export type RuleRow = {
@@ -56,7 +56,7 @@ export async function requireRule(db: Kysely<Tables>, org_id: number, id: string
 }
 
 /** The time zone of the workspace. */
-export async function zoneOf(db: Kysely<Tables>, org_id: number): Promise<string> {
+export async function workspaceZone(db: Kysely<Tables>, org_id: number): Promise<string> {
   const found = db.selectFrom('organizations').select('timezone').where('org_id', '=', org_id)
   return (await found.executeTakeFirst())?.timezone ?? 'UTC'
 }

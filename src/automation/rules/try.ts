@@ -15,13 +15,13 @@ import { readPayouts } from './payouts.ts'
 import { campaignsOver, requireReferences, requireSpendByHour } from './reach.ts'
 import { readRecorded } from './recorded.ts'
 import { definitionOf } from './rules.ts'
-import { type Definition, requireRule, zoneOf } from './stored.ts'
+import { type Definition, requireRule, workspaceZone } from './stored.ts'
 
 type Trying = Ground & { readonly actor: { readonly org_id: number } }
 
 export const tryDeeds = {
   /** Refuses `invalid_request`, `spend_by_day_only` and `question_too_wide`. */
-  async tryRule(context: Context<typeof api.tryRule>, { body }: Call<typeof api.tryRule>): Promise<api.Tried> {
+  async tryRule(context: Context<typeof api.tryRule>, { body }: Call<typeof api.tryRule>): Promise<api.TriedRule> {
     const { db, actor } = context
     const definition = definitionOf(body.rule)
     await requireReferences(db, actor.org_id, definition)
@@ -33,16 +33,16 @@ export const tryDeeds = {
   async trySavedRule(
     context: Context<typeof api.trySavedRule>,
     { params, body }: Call<typeof api.trySavedRule>,
-  ): Promise<api.Tried> {
+  ): Promise<api.TriedRule> {
     const { id, definition } = await requireRule(context.db, context.actor.org_id, idOf(params.id))
     return await tryDefinition(context, definition, body.days, id)
   },
 }
 
-async function tryDefinition(context: Trying, rule: Definition, days: number, rule_id = NIL_ID): Promise<api.Tried> {
+async function tryDefinition(context: Trying, rule: Definition, days: number, rule_id = NIL_ID): Promise<api.TriedRule> {
   const { db, database, actor } = context
   const { org_id } = actor
-  const zone = await zoneOf(db, org_id)
+  const zone = await workspaceZone(db, org_id)
   const rhythm: Rhythm = rule.every === 'day' ? rule : { every: 60 }
   const to_ms = lastDue(rhythm, zone, Date.now())
   const from_ms = to_ms - days * DAY_MS

@@ -9,7 +9,7 @@ type Member = { readonly landing_id?: string; readonly offer_id?: string; readon
 const ALL = 10_000
 
 /** The weights with a new share for one member; the others keep their proportions. Undefined if they are so already. */
-export function withShare(weights: readonly number[], at: number, share: number): number[] | undefined {
+function withShare(weights: readonly number[], at: number, share: number): number[] | undefined {
   if (weights.length < 2) return undefined
   const others = weights.reduce((sum, weight, place) => (place === at ? sum : sum + weight), 0)
   const whole = (weight: number) => Math.min(ALL, Math.max(1, Math.round(weight)))

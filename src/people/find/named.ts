@@ -68,6 +68,7 @@ function kindsFor(actor: Member): readonly NamedKind[] {
       texts: [sql`o.title`, sql`o.username`, sql`'@' || o.username`],
     },
     { kind: 'tag', from: sql`tags o where ${here}`, name: NAME },
+    { kind: 'rule', from: sql`rules o where ${here}`, name: NAME },
     { kind: 'broadcast', from: sql`broadcasts o where ${here}`, name: NAME },
     ...peopleFor(actor),
     {
