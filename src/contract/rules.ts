@@ -32,7 +32,8 @@ export const Decimal = z
   .refine(text => PLAIN.test(text), {
     message: 'must be a number or a decimal string with at most 9 digits before the point and 6 after it',
   })
-export const positive = (schema: typeof Decimal) => schema.refine(text => Number(text) > 0, { message: 'must be above 0' })
+export const positive = (schema: typeof Decimal) =>
+  schema.refine(text => Number(text) > 0, { message: 'must be above 0' })
 
 export const is = z.enum(['above', 'below'])
 const Condition = z.union([

@@ -18,7 +18,12 @@ export type ZoneClicks = {
   readonly payout?: string
 }
 type Check = Omit<RuleCheck, 'objects'> & { objects: RuleCheck['objects'][number][] }
-export type RuleReply = Record<string, unknown> & { id: string; version: number; state: string; waits_for: string | null }
+export type RuleReply = Record<string, unknown> & {
+  id: string
+  version: number
+  state: string
+  waits_for: string | null
+}
 
 /** A rule that leaves out zones that cost more than three payouts without a conversion. It is off, so that only the test checks it. */
 export const ZONE_RULE = {
@@ -37,14 +42,30 @@ export const ZONE_RULE = {
 
 export async function seedRuled(house: TestHouse) {
   const owner = await seedSignedIn(house)
-  const ask = (method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE', url: string, body?: object, as: Partial<SignedIn> & { key?: string } = owner) =>
-    house.call(method, url, { ...(as.key === undefined ? { cookie: as.cookie ?? '' } : { key: as.key }), ...(body && { body }) })
-  const did = async <T = Record<string, unknown>>(method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE', url: string, body?: object) => {
+  const ask = (
+    method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+    url: string,
+    body?: object,
+    as: Partial<SignedIn> & { key?: string } = owner,
+  ) =>
+    house.call(method, url, {
+      ...(as.key === undefined ? { cookie: as.cookie ?? '' } : { key: as.key }),
+      ...(body && { body }),
+    })
+  const did = async <T = Record<string, unknown>>(
+    method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
+    url: string,
+    body?: object,
+  ) => {
     const reply = await ask(method, url, body)
     assert.ok(reply.statusCode < 300, `${method} ${url}: ${reply.body}`)
     return reply.json<T>()
   }
-  const offer = await did<{ id: string }>('POST', '/api/offers', { name: 'O', url: 'https://o.example/?c={click_id}', payout: '5' })
+  const offer = await did<{ id: string }>('POST', '/api/offers', {
+    name: 'O',
+    url: 'https://o.example/?c={click_id}',
+    payout: '5',
+  })
   const campaignOf = (name = 'Summer') =>
     did<{ id: string; key: string }>('POST', '/api/campaigns', {
       name,
@@ -58,7 +79,16 @@ export async function seedRuled(house: TestHouse) {
       Array.from({ length: number }, (_, at) => {
         const ms = Date.now() - hours_ago * RULE_HOUR + at
         const id = mintClickId(house.ground.secrets.clickKey, owner.org_id, ms)
-        return { id, at: ms, campaign: toUuid(of.id) ?? '', offer: toUuid(offer.id) ?? '', sub1, cost, cost_counts: true, geo: 'DE' }
+        return {
+          id,
+          at: ms,
+          campaign: toUuid(of.id) ?? '',
+          offer: toUuid(offer.id) ?? '',
+          sub1,
+          cost,
+          cost_counts: true,
+          geo: 'DE',
+        }
       }),
     )
     await seedUnsealed(house.database, owner.org_id, clicks)
@@ -76,7 +106,12 @@ export async function seedRuled(house: TestHouse) {
   const log = async (id: string) => (await did<{ data: Check[] }>('GET', `/api/rules/${id}/log`)).data
   const tried = (id: string, days = 7) => did<TriedRule>('POST', `/api/rules/${id}/try`, { days })
   const leftOut = async (of: { id: string } = campaign) =>
-    (await did<{ data: { value: string; rule_id: string | null; note: string | null }[] }>('GET', `/api/campaigns/${of.id}/left-out`)).data
+    (
+      await did<{ data: { value: string; rule_id: string | null; note: string | null }[] }>(
+        'GET',
+        `/api/campaigns/${of.id}/left-out`,
+      )
+    ).data
   const undo = (id: string | null) => ask('POST', `/api/history/${id}/undo`, {})
   return { owner, ask, did, offer, campaign, campaignOf, visit, rule, check, log, tried, leftOut, undo }
 }

@@ -10,7 +10,9 @@ import type { Act, HistoryObject } from '../../ground/history/record.ts'
 import type { Furnished, Ground, Member } from '../../ground/room.ts'
 import { checkedCall, type NamedCall } from '../../people/history/perform.ts'
 import type { Recorder } from '../../people/history/recorder.ts'
+import type { LeftOutField } from '../../traffic/left-out/fields.ts'
 import { leftOutObject } from '../../traffic/left-out/history.ts'
+import { setLetInShare } from '../../traffic/left-out/probation.ts'
 import type { RuleAct, RuleCheck } from './api.ts'
 import { type JudgedObject, keyOfObject } from './figures.ts'
 import type { RuleRow } from './stored.ts'
@@ -43,17 +45,21 @@ export const ONCE_MS = 86_400_000
 
 const SLUICE = { user_id: NIL_ID, email: '', name: 'Sluice', session_id: NIL_ID, has_second_factor: true } as const
 
+const actFor = ({ act_id, rule }: Acting): Act => ({
+  act_id,
+  actor: { kind: 'sluice', because: 'rule', rule_id: rule.id },
+})
+
 /** Calls an endpoint as Sluice itself, because of the rule. */
 async function call(acting: Acting, named: NamedCall): Promise<unknown> {
-  const { trx, ground, tools, place, rule, act_id } = acting
+  const { trx, ground, tools, place } = acting
   const { org_id, organization_id } = place
   const actor: Member = { ...SLUICE, kind: 'member', role: 'admin', org_id, organization_id }
-  const act: Act = { act_id, actor: { kind: 'sluice', because: 'rule', rule_id: rule.id } }
   const context = {
     ...ground,
     db: trx,
     actor,
-    act,
+    act: actFor(acting),
     ip: '',
     origin: undefined,
     idempotency_key: undefined,
@@ -94,7 +100,9 @@ async function claim(acting: Acting, objects: readonly Place[], act: ObjectAct):
           act: of.ref('excluded.act'),
           acted_at: of.ref('excluded.acted_at'),
         }))
-        .where(sql<boolean>`(rule_objects.acted_at <= ${free}::timestamptz or rule_objects.check_id = ${check_id}::uuid)`),
+        .where(
+          sql<boolean>`(rule_objects.acted_at <= ${free}::timestamptz or rule_objects.check_id = ${check_id}::uuid)`,
+        ),
     )
     .returning(['campaign_id', 'field', 'value'])
     .execute()
@@ -102,7 +110,11 @@ async function claim(acting: Acting, objects: readonly Place[], act: ObjectAct):
 }
 
 /** Does an act on all objects that it may act on. What is refused is left, and the code of the refusal is returned. */
-export async function doActs(acting: Acting, acts: readonly RuleAct[], objects: readonly JudgedObject[]): Promise<ActsDone> {
+export async function doActs(
+  acting: Acting,
+  acts: readonly RuleAct[],
+  objects: readonly JudgedObject[],
+): Promise<ActsDone> {
   const done: DoneAct[] = []
   let failed: string | undefined
   for (const act of acts) {
@@ -127,7 +139,8 @@ async function actOn(acting: Acting, act: RuleAct, objects: readonly JudgedObjec
   const name = act.type === 'pause' ? 'paused' : 'cap'
   if ((await claim(acting, [campaignOf(first)], name)).size === 0) return []
   const { campaign_id } = first
-  if (act.type === 'cap') return [{ ...first, act: name, of: { kind: 'cap', id: await capCampaign(acting, act, campaign_id) } }]
+  if (act.type === 'cap')
+    return [{ ...first, act: name, of: { kind: 'cap', id: await capCampaign(acting, act, campaign_id) } }]
   await setStatus(acting, campaign_id, 'paused')
   return [{ ...first, act: name, of: { kind: 'campaign', id: campaign_id } }]
 }
@@ -144,6 +157,9 @@ async function leaveOut(
   const leaving = objects.filter(object => claimed.has(keyOfObject(object)))
   const [first] = leaving
   if (first === undefined) return []
+  const again: DoneAct[] = []
+  for (const object of leaving)
+    if (await setShare(acting, object, null)) again.push({ ...object, act: 'left_out', of: historyOfValue(object) })
   const body = {
     field: first.field,
     values: leaving.map(({ value }) => value),
@@ -152,10 +168,17 @@ async function leaveOut(
   }
   const reply = await call(acting, { endpoint: 'leaveOut', params: { id: toWireId(first.campaign_id) }, body })
   const added = new Set((reply as { data: { value: string }[] }).data.map(({ value }) => value))
-  return leaving
-    .filter(({ value }) => added.has(value ?? ''))
-    .map(object => ({ ...object, act: 'left_out', of: historyOfValue(object) }))
+  const fresh = leaving.filter(({ value }) => added.has(value ?? ''))
+  return [...again, ...fresh.map((object): DoneAct => ({ ...object, act: 'left_out', of: historyOfValue(object) }))]
 }
+
+/** Lets a part of the visitors in (null: none). False if the value is not left out. */
+const setShare = (acting: Acting, { campaign_id, field, value }: Place, share: number | null): Promise<boolean> =>
+  setLetInShare(
+    { db: acting.trx, org_id: acting.place.org_id, act: actFor(acting) },
+    { campaign_id, field: field as LeftOutField, value: value ?? '' },
+    share,
+  )
 
 /** A left-out value as an object of the history. */
 export const historyOfValue = ({ campaign_id, field, value }: Place): HistoryObject =>
@@ -207,19 +230,27 @@ async function shareOut(
 }
 
 /** Lets objects come back that the rule has left out or paused. */
-export async function letInAgain(acting: Acting, objects: readonly JudgedObject[]): Promise<DoneAct[]> {
+export async function letInAgain(
+  acting: Acting,
+  objects: readonly (JudgedObject & { readonly share: number })[],
+): Promise<DoneAct[]> {
   const done: DoneAct[] = []
   const claimed = await claim(acting, objects, 'let_in')
-  for (const object of objects.filter(each => claimed.has(keyOfObject(each)))) {
+  for (const { share, ...object } of objects.filter(each => claimed.has(keyOfObject(each)))) {
     const { campaign_id, field, value } = object
     if (field === null) await setStatus(acting, campaign_id, 'active')
+    else if (share < 1) await setShare(acting, object, share)
     else
       await call(acting, {
         endpoint: 'letIn',
         params: { id: toWireId(campaign_id) },
         query: { field, value: value ?? '' },
       })
-    done.push({ ...object, act: 'let_in', of: field === null ? { kind: 'campaign', id: campaign_id } : historyOfValue(object) })
+    done.push({
+      ...object,
+      act: 'let_in',
+      of: field === null ? { kind: 'campaign', id: campaign_id } : historyOfValue(object),
+    })
   }
   return done
 }

@@ -45,7 +45,9 @@ const fields = {
     .refine(({ clicks, cost }) => clicks !== undefined || cost !== undefined, { message: 'needs clicks or cost' })
     .meta({ description: 'Objects with less are not judged' }),
   then: z.array(RuleAct).min(1).max(5),
-  every: z.union([z.literal(5), z.literal(15), z.literal(60), z.literal('day')]).meta({ description: 'Minutes, or day' }),
+  every: z
+    .union([z.literal(5), z.literal(15), z.literal(60), z.literal('day')])
+    .meta({ description: 'Minutes, or day' }),
   at: z
     .string()
     .regex(/^([01]\d|2[0-3]):[0-5]\d$/)
@@ -122,15 +124,13 @@ export const ResultRule = z
     at_least: z.object({ clicks: z.int().optional(), cost: Money.optional() }),
     at: z.string().nullable(),
     back: z
-      .union([
-        z.object({ when: z.array(ShownCondition) }),
-        z.object({ after_days: z.int(), share: z.number() }),
-      ])
+      .union([z.object({ when: z.array(ShownCondition) }), z.object({ after_days: z.int(), share: z.number() })])
       .nullable(),
     stop_line: z.object({ clicks_percent: z.number(), objects: z.int() }),
     state: z.enum(STATES).meta({ description: 'As the last check left it' }),
     waits_for: z.string().nullable().meta({
-      description: 'Why it waits or fails: days_incomplete, spend_not_read, spend_by_day_only, or the code of a refusal',
+      description:
+        'Why it waits or fails: days_incomplete, spend_not_read, spend_by_day_only, or the code of a refusal',
     }),
     next_check_at: Instant.nullable().meta({ description: 'null while it is off' }),
     created_at: Instant,

@@ -24,7 +24,16 @@ test('a zone that costs more than three payouts without a conversion is left out
   const rule = await place.rule()
   const done = await place.check(rule.id)
   assert.equal(done.state, 'acted', JSON.stringify(done))
-  const figures = { clicks: 16, conversions: 0, cost: '16.00', revenue: '0.00', profit: '-16.00', roi: -1, cpa: null, cr: 0 }
+  const figures = {
+    clicks: 16,
+    conversions: 0,
+    cost: '16.00',
+    revenue: '0.00',
+    profit: '-16.00',
+    roi: -1,
+    cpa: null,
+    cr: 0,
+  }
   const [object] = done.objects
   assert.ok(object !== undefined)
   assert.deepEqual(done.objects, [
@@ -37,7 +46,9 @@ test('a zone that costs more than three payouts without a conversion is left out
       history_id: object.history_id,
     },
   ])
-  const row = (await place.did<{ data: { id: string; kind: string; actor: object }[] }>('GET', '/api/history?kind=left_out')).data[0]
+  const row = (
+    await place.did<{ data: { id: string; kind: string; actor: object }[] }>('GET', '/api/history?kind=left_out')
+  ).data[0]
   assert.deepEqual([row?.id, row?.kind], [object.history_id, 'left_out'])
   assert.deepEqual(row?.actor, { kind: 'sluice', id: null, name: null, tool: null, host: null, because: 'rule' })
   assert.deepEqual(
@@ -47,7 +58,9 @@ test('a zone that costs more than three payouts without a conversion is left out
   assert.deepEqual(await place.log(rule.id), [done])
   assert.equal((await place.check(rule.id)).state, 'nothing')
   const host = async () =>
-    URL.parse(String((await house.call('GET', `/c/${place.campaign.key}?sub1=bad`, { headers: BROWSER })).headers.location))?.host
+    URL.parse(
+      String((await house.call('GET', `/c/${place.campaign.key}?sub1=bad`, { headers: BROWSER })).headers.location),
+    )?.host
   assert.equal(await host(), 'back.example')
   assert.equal((await place.undo(object.history_id)).statusCode, 200)
   assert.equal(await host(), 'o.example')
@@ -96,7 +109,12 @@ test('of two rules and two processes on one object the first act counts', async 
   t.after(() => second.end())
   const [one, two] = [await place.rule(), await place.rule()]
   const post = (of: TestHouse, id: string) => of.call('POST', `/api/rules/${id}/check`, { cookie: place.owner.cookie })
-  const replies = await Promise.all([post(house, one.id), post(second, one.id), post(house, two.id), post(second, two.id)])
+  const replies = await Promise.all([
+    post(house, one.id),
+    post(second, one.id),
+    post(house, two.id),
+    post(second, two.id),
+  ])
   assert.deepEqual(
     replies.map(reply => reply.data()['state']).toSorted(),
     ['acted', 'nothing', 'nothing', 'nothing'],
@@ -146,7 +164,11 @@ test('an act whose row in the log cannot be written has not happened', async () 
 test('campaigns are paused and capped, and both are put back', async () => {
   const place = await seedRuled(house)
   await place.visit([BAD])
-  const fields = { value_of: null, when: [{ figure: 'roi', is: 'below', value: -0.5 }], then: [{ type: 'cap', limit: 100, period: 'day' }, { type: 'pause' }] }
+  const fields = {
+    value_of: null,
+    when: [{ figure: 'roi', is: 'below', value: -0.5 }],
+    then: [{ type: 'cap', limit: 100, period: 'day' }, { type: 'pause' }],
+  }
   const done = await place.check((await place.rule(fields)).id)
   assert.deepEqual(
     done.objects.map(({ act, field, value }) => [act, field, value]),
@@ -156,7 +178,10 @@ test('campaigns are paused and capped, and both are put back', async () => {
     ],
   )
   const status = async () => (await place.did('GET', `/api/campaigns/${place.campaign.id}`))['status']
-  const caps = async () => (await place.did<{ data: { limit: number; metric: string }[] }>('GET', '/api/caps')).data.map(({ limit, metric }) => [limit, metric])
+  const caps = async () =>
+    (await place.did<{ data: { limit: number; metric: string }[] }>('GET', '/api/caps')).data.map(
+      ({ limit, metric }) => [limit, metric],
+    )
   assert.deepEqual([await status(), await caps()], ['paused', [[100, 'clicks']]])
   for (const { history_id } of done.objects) assert.equal((await place.undo(history_id)).statusCode, 200)
   assert.deepEqual([await status(), await caps()], ['active', []])
@@ -192,19 +217,32 @@ test('above the stop line a rule asks, and does it once when it is confirmed', a
   assert.equal(replies.find(({ statusCode }) => statusCode === 409)?.data()['code'], 'asked_before')
   assert.equal((await place.leftOut()).length, 2)
   const log = await place.log(rule.id)
-  assert.deepEqual(log.map(({ state }) => state), ['acted', 'asked'])
+  assert.deepEqual(
+    log.map(({ state }) => state),
+    ['acted', 'asked'],
+  )
   assert.ok(log[0]?.objects.every(({ history_id }) => history_id !== null))
   assert.equal((await confirm(log[0]?.id)).statusCode, 404)
   const next = await place.rule({ window, stop_line: { objects: 1 } })
   const [campaign] = [await place.campaignOf('Second')]
-  await place.visit([yesterday, { ...yesterday, sub1: 'worse' }, { ...yesterday, sub1: 'good', clicks: 200, converted: 1, payout: '500' }], campaign)
+  await place.visit(
+    [
+      yesterday,
+      { ...yesterday, sub1: 'worse' },
+      { ...yesterday, sub1: 'good', clicks: 200, converted: 1, payout: '500' },
+    ],
+    campaign,
+  )
   await place.did('PATCH', `/api/rules/${next.id}`, { over: { campaign_ids: [campaign.id] } })
   const other = await place.check(next.id)
   assert.equal(other.state, 'asked')
   await place.did('PATCH', `/api/rules/${next.id}`, { name: 'Changed' })
   const outdated = await place.ask('POST', `/api/rules/${next.id}/confirm`, { check_id: other.id })
   assert.deepEqual([outdated.statusCode, outdated.data()['code']], [409, 'check_outdated'])
-  assert.deepEqual((await place.log(next.id)).map(({ version }) => version), [2])
+  assert.deepEqual(
+    (await place.log(next.id)).map(({ version }) => version),
+    [2],
+  )
   await place.did('PATCH', `/api/rules/${next.id}`, { stop_line: { objects: 2 } })
   assert.equal((await place.check(next.id)).state, 'acted')
 })

@@ -62,7 +62,8 @@ export async function lockRule(
 const wasChecked = ({ active, due_checked_at }: RuleRow, { due_ms }: CheckTime): boolean =>
   due_ms !== undefined && (!active || (due_checked_at !== null && msOfDatabase(due_checked_at) >= due_ms))
 
-export const campaignNames = (campaigns: readonly ReachedCampaign[]) => new Map(campaigns.map(({ id, name }) => [id, name]))
+export const campaignNames = (campaigns: readonly ReachedCampaign[]) =>
+  new Map(campaigns.map(({ id, name }) => [id, name]))
 
 /** The acts that change something. */
 export const actsOf = ({ definition }: RuleRow): RuleAct[] => definition.then.filter(({ type }) => type !== 'tell')
@@ -103,7 +104,10 @@ async function ask(begun: Begun, { campaigns, acting }: Met): Promise<RuleCheck>
 type Result = Pick<RuleCheck, 'state' | 'reason' | 'objects'> & { readonly id?: string }
 
 /** Writes the check into the log, unless it found nothing, and its state into the rule. */
-async function close(begun: Begun, { id = newId(begun.time.now_ms), state, reason, objects }: Result): Promise<RuleCheck> {
+async function close(
+  begun: Begun,
+  { id = newId(begun.time.now_ms), state, reason, objects }: Result,
+): Promise<RuleCheck> {
   const { trx, checking, window, time } = begun
   const { rule, place } = checking
   const check: RuleCheck = {

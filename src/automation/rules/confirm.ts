@@ -20,7 +20,10 @@ const MOST_TRIES = 5
 /** `tools` are known once all rooms are open. */
 export const checkDeeds = (tools: () => Tools) => ({
   /** Refuses `object_not_found`, and what Explore refuses. */
-  async checkRule(context: Context<typeof api.checkRule>, { params }: Call<typeof api.checkRule>): Promise<api.RuleCheck> {
+  async checkRule(
+    context: Context<typeof api.checkRule>,
+    { params }: Call<typeof api.checkRule>,
+  ): Promise<api.RuleCheck> {
     const { actor, db } = context
     const { org_id, organization_id } = actor
     for (let tries = 1; ; tries += 1) {
@@ -56,7 +59,16 @@ export const checkDeeds = (tools: () => Tools) => ({
         .filter(object => isOver.has(object.campaign_id) && isActable(rule.definition.then, object, standing, now_ms))
         .map(({ campaign_id, field, value, figures }) => ({ campaign_id, field, value, figures }))
       const id = newId(now_ms)
-      const acting: Acting = { trx, ground: context, tools: tools(), place, rule, check_id: id, act_id: newId(), now_ms }
+      const acting: Acting = {
+        trx,
+        ground: context,
+        tools: tools(),
+        place,
+        rule,
+        check_id: id,
+        act_id: newId(),
+        now_ms,
+      }
       const { done, failed } = await doActs(acting, actsOf(rule), objects)
       const check: api.RuleCheck = {
         ...describeCheck(asked),

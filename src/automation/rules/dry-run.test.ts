@@ -57,13 +57,24 @@ async function recordUntil(place: Place, events: readonly Event[], from: number,
   for (const { click, at, payout, rejected_at } of events) {
     if (within(at)) {
       await place.did('POST', '/api/events', { clickId: toWireId(click), type: 'lead', payout })
-      await worker.query('update events set created_at = $3 where org_id = $1 and click_id = $2', [org_id, click, new Date(at)])
+      await worker.query('update events set created_at = $3 where org_id = $1 and click_id = $2', [
+        org_id,
+        click,
+        new Date(at),
+      ])
     }
     if (!within(rejected_at)) continue
-    const { rows } = await worker.query<{ id: string }>('select id from events where org_id = $1 and click_id = $2', [org_id, click])
+    const { rows } = await worker.query<{ id: string }>('select id from events where org_id = $1 and click_id = $2', [
+      org_id,
+      click,
+    ])
     const id = rows[0]?.id ?? ''
     await place.did('POST', `/api/events/${toWireId(id)}/revisions`, { status: 'rejected' })
-    await worker.query('update event_revisions set created_at = $3 where org_id = $1 and event_id = $2', [org_id, id, new Date(rejected_at ?? 0)])
+    await worker.query('update event_revisions set created_at = $3 where org_id = $1 and event_id = $2', [
+      org_id,
+      id,
+      new Date(rejected_at ?? 0),
+    ])
   }
 }
 
@@ -96,14 +107,19 @@ test('a dry run of past days equals what the rule then did', async t => {
     t.mock.timers.setTime(at)
     const check = await place.check(rule.id)
     if (check.state === 'asked') asked.push(check.id)
-    else done.push(...check.objects.map(({ history_id: _, ...object }) => ({ at: new Date(at).toISOString(), ...object })))
+    else
+      done.push(...check.objects.map(({ history_id: _, ...object }) => ({ at: new Date(at).toISOString(), ...object })))
   }
   t.mock.timers.setTime(end + RULE_HOUR / 2)
   await recordUntil(place, events, end, end + 30 * RULE_HOUR)
   const { acts, checks, from, to } = await place.tried(rule.id)
   const since = new Date(end - HOURS * RULE_HOUR).toISOString()
-  const sorted = (of: TriedRule['acts']) => of.toSorted((a, b) => (JSON.stringify([a.at, a.value]) < JSON.stringify([b.at, b.value]) ? -1 : 1))
-  assert.ok(done.some(({ act }) => act === 'left_out') && done.some(({ act }) => act === 'let_in'), JSON.stringify(done))
+  const sorted = (of: TriedRule['acts']) =>
+    of.toSorted((a, b) => (JSON.stringify([a.at, a.value]) < JSON.stringify([b.at, b.value]) ? -1 : 1))
+  assert.ok(
+    done.some(({ act }) => act === 'left_out') && done.some(({ act }) => act === 'let_in'),
+    JSON.stringify(done),
+  )
   assert.deepEqual(sorted(acts.filter(({ at }) => at > since)), sorted(done))
   assert.deepEqual([checks, Date.parse(to) - Date.parse(from), Date.parse(to)], [168, 7 * 24 * RULE_HOUR, end])
 })

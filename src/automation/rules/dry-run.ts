@@ -82,7 +82,11 @@ function inHour(hours: Map<number, Totals>, hour: number): Totals {
   return known
 }
 
-function trackedOf(objects: Map<string, Tracked>, { value_of }: Definition, { campaign_id, value }: RecordedChange): Tracked {
+function trackedOf(
+  objects: Map<string, Tracked>,
+  { value_of }: Definition,
+  { campaign_id, value }: RecordedChange,
+): Tracked {
   const isObject = value !== null && (value_of === 'landing' || value_of === 'offer')
   const place: Place = { campaign_id, field: value_of, value: isObject ? toWireId(value) : value }
   const key = keyOfObject(place)
@@ -117,7 +121,10 @@ function hasEnough(object: Tracked, { clicks, cost }: Definition['at_least']): b
   )
 }
 
-type Series = { readonly objects: ReadonlyMap<string, Tracked>; readonly campaigns: ReadonlyMap<string, Map<number, Totals>> }
+type Series = {
+  readonly objects: ReadonlyMap<string, Tracked>
+  readonly campaigns: ReadonlyMap<string, Map<number, Totals>>
+}
 type Out = { readonly object: Tracked; readonly hours: ReadonlyMap<number, Totals>; readonly since: number }
 /** Told again when the loss is this many times as large. */
 const GROWN = 1.5
@@ -127,6 +134,7 @@ function openRun({ rule, zone, leftOutBefore }: Trial, { objects, campaigns }: S
   const acted = new Map<string, number>()
   const out = new Map<string, Out>()
   const told = new Map<string, number>()
+  const onProbation = new Map<string, Tracked>()
   let [saved, lost] = [0n, 0n]
   const all = [...objects.values()].toSorted((one, other) => (one.key < other.key ? -1 : 1))
   const judged = all.filter(({ field, value }) => field === null || isFilled(value))
@@ -184,7 +192,11 @@ function openRun({ rule, zone, leftOutBefore }: Trial, { objects, campaigns }: S
     }
   }
 
-  const doAct = (type: Definition['then'][number]['type'], object: Tracked, { time, at }: { time: number; at: number }) => {
+  const doAct = (
+    type: Definition['then'][number]['type'],
+    object: Tracked,
+    { time, at }: { time: number; at: number },
+  ) => {
     if (type === 'tell') return
     const key = type === 'pause' || type === 'cap' ? campaignKey(object) : object.key
     const isSameCheck = acted.get(key) === time
@@ -194,8 +206,13 @@ function openRun({ rule, zone, leftOutBefore }: Trial, { objects, campaigns }: S
     if (isSameCheck && type === 'cap' && object.field !== null) return
     acted.set(key, time)
     if (type === 'leave_out') out.set(key, { object, hours: object.hours, since: at })
+    onProbation.delete(key)
     if (type === 'pause')
-      out.set(key, { object: { ...object, field: null, value: null, key }, hours: campaigns.get(object.campaign_id) ?? new Map(), since: at })
+      out.set(key, {
+        object: { ...object, field: null, value: null, key },
+        hours: campaigns.get(object.campaign_id) ?? new Map(),
+        since: at,
+      })
     record(time, object, ({ leave_out: 'left_out', pause: 'paused', weights: 'weights', cap: 'cap' } as const)[type])
   }
 
@@ -203,12 +220,19 @@ function openRun({ rule, zone, leftOutBefore }: Trial, { objects, campaigns }: S
     const { back } = rule
     if (back === null) return
     const wait_ms = 'after_days' in back ? back.after_days * DAY_MS : ONCE_MS
+    for (const [key, object] of onProbation) {
+      if ((acted.get(key) ?? 0) > time - wait_ms) continue
+      onProbation.delete(key)
+      acted.set(key, time)
+      record(time, object, 'let_in')
+    }
     for (const [key, entry] of out) {
       if ((acted.get(key) ?? 0) > time - wait_ms) continue
       const { object } = entry
       if ('when' in back && (object.sums.clicks <= 0n || !meets(object, back.when))) continue
       settle(entry, at)
       out.delete(key)
+      if ('after_days' in back && back.share < 1 && object.field !== null) onProbation.set(key, object)
       acted.set(key, time)
       record(time, object, 'let_in')
     }

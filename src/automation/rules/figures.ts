@@ -148,7 +148,8 @@ function objectsOf(rows: readonly ExploreRow[], asked: Asked, payouts: Payouts |
 }
 
 /** Whether a value came filled: not empty, and not a macro that the source did not replace. */
-export const isFilled = (value: string | null): value is string => value !== null && value !== '' && !isUnreplaced(value)
+export const isFilled = (value: string | null): value is string =>
+  value !== null && value !== '' && !isUnreplaced(value)
 
 function paidClicksOf(row: ExploreRow, value_of: Definition['value_of'], payouts: Payouts): PaidClicks {
   const offers = value_of === 'offer' ? [row] : (row.children ?? []).filter(({ is_other }) => !is_other)
@@ -164,7 +165,12 @@ function paidClicksOf(row: ExploreRow, value_of: Definition['value_of'], payouts
 }
 
 /** The figures of a row in the form of the API. */
-export const figuresOf = ({ clicks = 0, conversions = 0, revenue = '0.00', ...row }: Partial<ExploreRow>): RuleFigures => ({
+export const figuresOf = ({
+  clicks = 0,
+  conversions = 0,
+  revenue = '0.00',
+  ...row
+}: Partial<ExploreRow>): RuleFigures => ({
   clicks,
   conversions,
   cost: row.cost ?? null,
@@ -178,7 +184,10 @@ export const figuresOf = ({ clicks = 0, conversions = 0, revenue = '0.00', ...ro
 })
 
 /** The clicks of campaigns and of their values on a day, for the stop line, by the key of the object. */
-export async function clicksOf(asking: RuleAsking, asked: Omit<Asked, 'when' | 'at_least'>): Promise<Map<string, number>> {
+export async function clicksOf(
+  asking: RuleAsking,
+  asked: Omit<Asked, 'when' | 'at_least'>,
+): Promise<Map<string, number>> {
   const { objects } = await judgeObjects(asking, { ...asked, when: [] })
   return new Map(objects.map(object => [keyOfObject(object), object.figures.clicks]))
 }

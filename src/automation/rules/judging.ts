@@ -4,7 +4,15 @@ import { dayBeginsIn, localDay } from '../../contract/time-zones.ts'
 import type { Window } from '../../contract/window.ts'
 import type { Ground } from '../../ground/room.ts'
 import { ONCE_MS, type Tools, type Workspace } from './acts.ts'
-import { type Asked, type RuleAsking, clicksOf, figuresOf, type JudgedObject, judgeObjects, keyOfObject } from './figures.ts'
+import {
+  type Asked,
+  type RuleAsking,
+  clicksOf,
+  figuresOf,
+  type JudgedObject,
+  judgeObjects,
+  keyOfObject,
+} from './figures.ts'
 import { isActable, objectsOut, type OutObject, readStanding } from './objects.ts'
 import { campaignsOver, isSpendTooCoarse, isSpendUnread, judgesSpend, type ReachedCampaign } from './reach.ts'
 import type { RuleRow } from './stored.ts'
@@ -16,13 +24,16 @@ export type Checking = {
   readonly rule: RuleRow
 }
 
+/** `share`: the part of its visitors that is let in. */
+type Returning = JudgedObject & { readonly share: number }
+
 export type Met = {
   readonly campaigns: readonly ReachedCampaign[]
   /** All that fulfil the conditions. */
   readonly met: readonly JudgedObject[]
   /** Those of them that the rule acts on. */
   readonly acting: readonly JudgedObject[]
-  readonly returning: readonly JudgedObject[]
+  readonly returning: readonly Returning[]
   /** Whether a person must confirm the acts. */
   readonly asks: boolean
 }
@@ -31,7 +42,11 @@ type Judged = { readonly waits_for: string } | Met
 const NOTHING: Met = { campaigns: [], met: [], acting: [], returning: [], asks: false }
 
 /** Refuses what Explore refuses. */
-export async function judgeRule({ ground, tools, place, rule }: Checking, window: Window, now_ms: number): Promise<Judged> {
+export async function judgeRule(
+  { ground, tools, place, rule }: Checking,
+  window: Window,
+  now_ms: number,
+): Promise<Judged> {
   const { db } = ground
   const { org_id, zone } = place
   const { over, value_of, when, at_least, then } = rule.definition
@@ -48,7 +63,9 @@ export async function judgeRule({ ground, tools, place, rule }: Checking, window
   if (!isComplete) return { waits_for: 'days_incomplete' }
   const standing = await readStanding(db, { org_id, now_ms, rule }, campaigns, met)
   const acting = met.filter(object => isActable(then, object, standing, now_ms))
-  const returning = await comingBack(asking, { rule, now_ms }, asked, objectsOut(rule, standing))
+  const leaving = new Set(acting.map(keyOfObject))
+  const out = objectsOut(rule, standing).filter(object => !leaving.has(keyOfObject(object)))
+  const returning = await comingBack(asking, { rule, now_ms }, asked, out)
   const asks = acting.length > 0 && (await isAboveLine(asking, { rule, now_ms }, asked, acting))
   return { campaigns, met, acting, returning, asks }
 }
@@ -62,22 +79,24 @@ async function comingBack(
   { rule, now_ms }: OfRule,
   asked: AskedPlace,
   out: readonly OutObject[],
-): Promise<JudgedObject[]> {
+): Promise<Returning[]> {
   const { back } = rule.definition
   if (back === null) return []
   const wait_ms = 'after_days' in back ? back.after_days * DAY_MS : ONCE_MS
   const ready = out.filter(({ acted_ms }) => acted_ms <= now_ms - wait_ms)
-  const returning: JudgedObject[] = []
+  const returning: Returning[] = []
   for (const [field, objects] of Map.groupBy(ready, object => object.field)) {
     const campaigns = [...new Set(objects.map(({ campaign_id }) => campaign_id))]
     const values = field === null ? {} : { values: [...new Set(objects.map(({ value }) => value ?? ''))] }
     const when = 'when' in back ? back.when : []
     const found = await judgeObjects(asking, { ...asked, campaigns, ...values, value_of: field, when })
     const judged = new Map(found.objects.map(object => [keyOfObject(object), object]))
-    for (const { acted_ms: _, ...object } of objects) {
+    for (const { acted_ms: _, isOnProbation, ...object } of objects) {
+      // The days of a probation follow those of the exclusion.
+      const share = 'after_days' in back && !isOnProbation ? back.share : 1
       const known = judged.get(keyOfObject(object))
-      if (known !== undefined) returning.push(known)
-      else if ('after_days' in back) returning.push({ ...object, figures: figuresOf({}) })
+      if (known !== undefined) returning.push({ ...known, share })
+      else if ('after_days' in back) returning.push({ ...object, figures: figuresOf({}), share })
     }
   }
   return returning

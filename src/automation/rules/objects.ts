@@ -12,12 +12,13 @@ import type { RuleRow } from './stored.ts'
 
 type Place = Omit<JudgedObject, 'figures'>
 /** An object that the rule has left out or paused, and when. */
-export type OutObject = Place & { readonly acted_ms: number }
+export type OutObject = Place & { readonly acted_ms: number; readonly isOnProbation: boolean }
 
 type ActedRow = { campaign_id: string; field: string; value: string; rule_id: string; act: string; acted_at: string }
 type LeftOutRow = Omit<ActedRow, 'rule_id' | 'act' | 'acted_at'> & {
   rule_id: string | null
   until: string | null
+  let_in_share: number | null
   created_at: string
 }
 
@@ -48,7 +49,7 @@ export async function readStanding(
     .execute()
   const leftOut = await db
     .selectFrom('left_out_values')
-    .select(['campaign_id', 'field', 'value', 'rule_id', 'until', 'created_at'])
+    .select(['campaign_id', 'field', 'value', 'rule_id', 'until', 'let_in_share', 'created_at'])
     .where('org_id', '=', org_id)
     .where(which)
     .execute()
@@ -71,7 +72,7 @@ export function isActable(acts: readonly RuleAct[], object: Place, standing: Sta
   }
   const isCampaignFree = isFree({ campaign_id, field: null, value: null })
   return acts.some(({ type }) => {
-    if (type === 'leave_out') return isFree(object) && !standing.leftOut.has(keyOfObject(object))
+    if (type === 'leave_out') return isFree(object) && standing.leftOut.get(keyOfObject(object))?.let_in_share !== null
     if (type === 'pause') return isCampaignFree && !standing.paused.has(campaign_id)
     if (type === 'weights') return isFree(object)
     return type === 'cap' && isCampaignFree
@@ -82,12 +83,18 @@ export function isActable(acts: readonly RuleAct[], object: Place, standing: Sta
 export function objectsOut({ id }: Pick<RuleRow, 'id'>, { paused, acted, leftOut }: Standing): OutObject[] {
   const values = [...leftOut].flatMap(([key, row]): OutObject[] =>
     row.rule_id === id
-      ? [{ ...placeOf(row), acted_ms: msOfDatabase(acted.get(key)?.acted_at ?? row.created_at) }]
+      ? [
+          {
+            ...placeOf(row),
+            acted_ms: msOfDatabase(acted.get(key)?.acted_at ?? row.created_at),
+            isOnProbation: row.let_in_share !== null,
+          },
+        ]
       : [],
   )
   const campaigns = [...acted.values()].flatMap((row): OutObject[] =>
     row.rule_id === id && row.act === 'paused' && paused.has(row.campaign_id)
-      ? [{ ...placeOf(row), acted_ms: msOfDatabase(row.acted_at) }]
+      ? [{ ...placeOf(row), acted_ms: msOfDatabase(row.acted_at), isOnProbation: false }]
       : [],
   )
   return [...values, ...campaigns]

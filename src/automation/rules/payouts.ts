@@ -20,7 +20,9 @@ export async function readPayouts({ config, database, db }: Ground, org_id: numb
     .where('payout', 'is not', null)
     .execute()
   const day = dayOf(Date.now())
-  const currencies = [...new Set(offers.map(({ payout_currency }) => payout_currency ?? USD))].filter(name => name !== USD)
+  const currencies = [...new Set(offers.map(({ payout_currency }) => payout_currency ?? USD))].filter(
+    name => name !== USD,
+  )
   const rateOn = await readRates(
     { pool: database.reads, order: sourceOrder(config) },
     org_id,

@@ -48,8 +48,7 @@ export async function requireReferences(db: Kysely<Tables>, org_id: number, rule
       select id from ${sql.table(table)} where org_id = ${org_id} and id = any(${[...wanted]}::uuid[]) ${living}`.execute(
       db,
     )
-    if (rows.length < wanted.size)
-      refuse('invalid_request', { error: `${field}: the workspace has no such object` })
+    if (rows.length < wanted.size) refuse('invalid_request', { error: `${field}: the workspace has no such object` })
   }
 }
 

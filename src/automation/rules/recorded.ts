@@ -51,7 +51,9 @@ const hourOf = (at: string) => `(floor(extract(epoch from ${at}) * 1000)::bigint
 function valueSql(field: RuleField | null): string {
   if (field === null) return 'null::text'
   if (field === 'landing' || field === 'offer') return `c.${field}_id::text`
-  return field === 'hour' ? `to_char(to_timestamp(${msOf('c.id')} / 1000.0) at time zone $6::text, 'HH24')` : `c.${field}`
+  return field === 'hour'
+    ? `to_char(to_timestamp(${msOf('c.id')} / 1000.0) at time zone $6::text, 'HH24')`
+    : `c.${field}`
 }
 
 // A click that booked spend covers has its cost from the end of its day on, or since the spend was entered, if that was later.

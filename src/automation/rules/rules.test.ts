@@ -55,7 +55,9 @@ test('a rule is created, read, listed, changed and deleted, and each change coun
     [2, back, 60, null, null, body.when],
   )
   assert.equal((await place.did('PATCH', one, { back }))['version'], 2, 'nothing has changed')
-  const history = await place.did<{ data: { id: string; change: string; object_name: string; fields: { name: string }[] }[] }>('GET', '/api/history?kind=rule')
+  const history = await place.did<{
+    data: { id: string; change: string; object_name: string; fields: { name: string }[] }[]
+  }>('GET', '/api/history?kind=rule')
   assert.deepEqual(
     history.data.map(({ change, object_name }) => [change, object_name]),
     [
@@ -124,7 +126,11 @@ test('a condition on spend that is known by day alone is refused, unless it is c
   await place.did('PUT', '/api/ad-spend', { campaign_id: place.campaign.id, day, amount: '10' })
   const over = { campaign_ids: [place.campaign.id] }
   const coarse = { ...ZONE_RULE, over }
-  for (const fields of [{}, { every: 'day', window: { hours: 36 } }, { when: [{ figure: 'roi', is: 'below', value: 0 }] }]) {
+  for (const fields of [
+    {},
+    { every: 'day', window: { hours: 36 } },
+    { when: [{ figure: 'roi', is: 'below', value: 0 }] },
+  ]) {
     const reply = await place.ask('POST', '/api/rules', { ...coarse, ...fields })
     assert.deepEqual([reply.statusCode, reply.data()['code']], [422, 'spend_by_day_only'], JSON.stringify(fields))
   }
@@ -142,7 +148,10 @@ test('members read rules, and keys and strangers reach none', async () => {
   const rule = await place.rule()
   const member = await seedSignedIn(house, { place: place.owner, role: 'member' })
   const stranger = await seedSignedIn(house)
-  const { secret: key } = await seedKey(house.database, place.owner, { rights: ALL_RIGHTS, campaigns: [toUuid(place.campaign.id) ?? ''] })
+  const { secret: key } = await seedKey(house.database, place.owner, {
+    rights: ALL_RIGHTS,
+    campaigns: [toUuid(place.campaign.id) ?? ''],
+  })
   const one = `/api/rules/${rule.id}`
   const check_id = toWireId(newId())
   const draft = { ...ZONE_RULE, over: { campaign_ids: [place.campaign.id] } }

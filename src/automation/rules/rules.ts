@@ -108,7 +108,8 @@ export async function updateRule(
   const { name, active } = fields
   const definition = definitionOf(fields)
   const zone = await workspaceZone(db, org_id)
-  const isSame = name === row.name && active === row.active && isDeepStrictEqual(plain(definition), plain(row.definition))
+  const isSame =
+    name === row.name && active === row.active && isDeepStrictEqual(plain(definition), plain(row.definition))
   if (isSame) return describeRule(row, zone, Date.now())
   await requireReferences(db, org_id, definition)
   if (!isDeepStrictEqual(plain(definition), plain(row.definition))) await requireSpendByHour(db, org_id, definition)

@@ -11,7 +11,8 @@ type Telling = Pick<Acting, 'trx' | 'place' | 'now_ms'> & {
   readonly names: ReadonlyMap<string, string>
 }
 
-const keyFor = ({ rule }: Telling, object: Parameters<typeof keyOfObject>[0]) => `rule ${rule.id} ${keyOfObject(object)}`
+const keyFor = ({ rule }: Telling, object: Parameters<typeof keyOfObject>[0]) =>
+  `rule ${rule.id} ${keyOfObject(object)}`
 const asksKey = (check_id: string) => `rule asks ${check_id}`
 const RULE_KEY = /^rule \S+ \[/
 

@@ -39,7 +39,12 @@ export const tryDeeds = {
   },
 }
 
-async function tryDefinition(context: Trying, rule: Definition, days: number, rule_id = NIL_ID): Promise<api.TriedRule> {
+async function tryDefinition(
+  context: Trying,
+  rule: Definition,
+  days: number,
+  rule_id = NIL_ID,
+): Promise<api.TriedRule> {
   const { db, database, actor } = context
   const { org_id } = actor
   const zone = await workspaceZone(db, org_id)

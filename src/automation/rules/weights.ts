@@ -51,7 +51,14 @@ export async function sharedFunnel(
   const idOf = (member: Member) => (field === 'landing' ? member.landing_id : member.offer_id) ?? ''
   const wanted = toUuid(value ?? '')
   const at = list.findIndex(member => idOf(member) === wanted)
-  const weights = at < 0 ? undefined : withShare(list.map(({ weight }) => weight), at, share)
+  const weights =
+    at < 0
+      ? undefined
+      : withShare(
+          list.map(({ weight }) => weight),
+          at,
+          share,
+        )
   if (weights === undefined) return undefined
   const changed = list.map((member, place) => ({ [name]: toWireId(idOf(member)), weight: weights[place] }))
   return { funnel_id, body: field === 'landing' ? { landings: changed } : { offers: changed } }

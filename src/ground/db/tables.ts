@@ -1482,6 +1482,10 @@ export interface LeftOutValues {
   created_at: string
   field: string
   id: string
+  /**
+   * the part of the visitors with the value that is let in, above 0 and below 1; null: none
+   */
+  let_in_share: number | null
   note: string | null
   /**
    * the offer its visitors go to; null: the fallback of the campaign

@@ -65,7 +65,14 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
     ...labels('Offer'),
   ],
   landing: [whole('replaceLanding', 'name url'), patch('setLandingStatus', 'status'), ...labels('Landing')],
-  funnel: [patch('updateFunnel', 'name landings offers'), ...labels('Funnel')],
+  funnel: [
+    custom('updateFunnel', 'name landings offers', ({ wanted }) => ({
+      ...wanted,
+      ...sharesOf(wanted, 'landings', 'landing_id'),
+      ...sharesOf(wanted, 'offers', 'offer_id'),
+    })),
+    ...labels('Funnel'),
+  ],
   click_flow: [whole('replaceClickFlow', 'name graph'), patch('setClickFlowStatus', 'status'), ...labels('ClickFlow')],
   traffic_source: [patch('updateTrafficSource', 'name parameters cost_unit cost_currency'), ...labels('TrafficSource')],
   postback: [patch('updatePostbackRule', 'event_type url campaign_id on preset active once_per_person')],
@@ -138,9 +145,13 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   ],
   tag: [patch('updateTag', 'name color')],
   note: [patch('updateNote', 'day campaign_id text')],
-  rule: [
-    patch('updateRule', 'name active over value_of when window at_least then every at back stop_line'),
-  ],
+  rule: [patch('updateRule', 'name active over value_of when window at_least then every at back stop_line')],
+}
+
+/** Members of a funnel without what the API adds to them. */
+function sharesOf(fields: ObjectFields, name: string, id: string): ObjectFields {
+  const members = fields[name]
+  return Array.isArray(members) ? { [name]: members.map((one: ObjectFields) => pick(one, [id, 'weight'])) } : {}
 }
 
 type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
@@ -223,6 +234,11 @@ export function whyNever({ kind, change, fields }: StoredRow): string | undefine
     return UNMAKING[kind] !== undefined || kind === 'ad_spend' || kind === 'left_out' || kind === 'rate'
       ? undefined
       : 'it cannot be unmade'
+  if (
+    kind === 'left_out' &&
+    fields.some(field => field.name === 'let_in_share' && 'before' in field && field.before !== null)
+  )
+    return 'a part of its visitors was let in before: let all of them in instead'
   if (secrets.length > 0) return `the history holds no secrets, so ${secrets.join(', ')} cannot be put back`
   if (kind === 'ad_spend' || kind === 'left_out' || kind === 'split_test') return undefined
   const was = (name: string) => fields.find(field => field.name === name)

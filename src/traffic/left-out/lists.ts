@@ -26,6 +26,7 @@ export const LEFT_OUT_COLUMNS = [
   'note',
   'until',
   'rule_id',
+  'let_in_share',
   'created_at',
 ] as const
 
@@ -37,6 +38,7 @@ export type LeftOutRow = Entry & {
   readonly note: string | null
   readonly until: string | null
   readonly rule_id: string | null
+  readonly let_in_share: number | null
   readonly created_at: string
 }
 
