@@ -237,6 +237,18 @@ const payments = createRoute({
   validateSearch: PaymentsSearch,
   component: lazyRouteComponent(() => import('./telegram/payments/payments-page.tsx'), 'PaymentsPage'),
 })
+const rules = createRoute({
+  getParentRoute: () => inside,
+  path: '/automation/rules',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./automation/rules/rules-page.tsx'), 'RulesPage'),
+})
+const rule = createRoute({
+  getParentRoute: () => inside,
+  path: '/automation/rules/$id',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./automation/rules/rule-page.tsx'), 'RulePage'),
+})
 
 const map = root.addChildren([
   ...DOOR,
@@ -277,6 +289,8 @@ const map = root.addChildren([
     subscribers,
     subscriber,
     payments,
+    rules,
+    rule,
     ...SETTINGS,
   ]),
 ])

@@ -92,7 +92,7 @@ export function faultOfRule({ value_of, then, back }: RuleFields): { path: strin
   return undefined
 }
 
-const RuleDraft = Fields.superRefine((rule, context) => {
+export const RuleDraft = Fields.superRefine((rule, context) => {
   const fault = faultOfRule(rule)
   if (fault !== undefined) context.addIssue({ code: 'custom', path: [fault.path], message: fault.message })
 }).meta({ id: 'RuleDraft' })

@@ -20,6 +20,7 @@ import {
   Radio,
   RadioTower,
   Receipt,
+  Scale,
   Send,
   Settings2,
   ShieldQuestion,
@@ -82,6 +83,10 @@ export const NAVIGATION: readonly NavigationGroup[] = [
       { link: linkOptions({ to: '/ad-accounts' }), label: 'Ad accounts', icon: Radio },
       { link: linkOptions({ to: '/deliveries' }), label: 'Deliveries', icon: Send, key: 'd' },
     ],
+  },
+  {
+    title: 'Automation',
+    links: [{ link: linkOptions({ to: '/automation/rules' }), label: 'Rules', icon: Scale }],
   },
   {
     title: 'Settings',
