@@ -5,7 +5,7 @@ import { LEFT_OUT_FIELDS } from '../../../traffic/left-out/api.ts'
 import { listOffers } from '../../../traffic/offers/api.ts'
 import { ask } from '../../ground/call.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
-import { ConditionFields } from './condition-fields.tsx'
+import { RuleConditions } from './condition-fields.tsx'
 import type { RuleFormProps } from './form-values.ts'
 
 export function ThenFields({ form }: RuleFormProps) {
@@ -87,7 +87,7 @@ export function BackFields({ form }: RuleFormProps) {
         </div>
       )}
       {(does === 'leave_out' || does === 'pause') && back === 'when' && (
-        <ConditionFields form={form} name="back_when" legend="Let it come back when all of this holds" />
+        <RuleConditions form={form} name="back_when" legend="Let it come back when all of this holds" />
       )}
       {does !== 'nothing' && (
         <fieldset className="grid gap-3 sm:grid-cols-3">

@@ -20,7 +20,7 @@ function unitOf(figure: ConditionForm['figure']): string {
 
 type ConditionsProps = RuleFormProps & { name: 'when' | 'back_when'; legend: string }
 
-export function ConditionFields({ form, name, legend }: ConditionsProps) {
+export function RuleConditions({ form, name, legend }: ConditionsProps) {
   const conditions = form.watch(name)
   const set = (next: ConditionForm[]) => form.setValue(name, next, { shouldDirty: true })
   const change = (at: number, changes: Partial<ConditionForm>) =>

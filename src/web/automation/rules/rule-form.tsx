@@ -7,7 +7,7 @@ import { DraftForm } from '../../ground/ui/draft-form.tsx'
 import { SelectField, TextField } from '../../ground/ui/field.tsx'
 import { notify } from '../../ground/ui/toast.tsx'
 import { BackFields, ThenFields } from './act-fields.tsx'
-import { ConditionFields } from './condition-fields.tsx'
+import { RuleConditions } from './condition-fields.tsx'
 import {
   BLANK_RULE,
   requestOfRule,
@@ -83,7 +83,7 @@ function Form({ values, ...saving }: FormProps) {
         {...form.register('name')}
       />
       <OverFields form={form} />
-      <ConditionFields form={form} name="when" legend="When all of this holds" />
+      <RuleConditions form={form} name="when" legend="When all of this holds" />
       <WindowFields form={form} />
       <ThenFields form={form} />
       <BackFields form={form} />

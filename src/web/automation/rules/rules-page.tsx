@@ -117,7 +117,7 @@ export function RuleState({ rule: { active, state, waits_for } }: { rule: RuleVi
   )
 }
 
-export function ActiveSwitch({ rule: { id, name, active } }: { rule: RuleView }) {
+function ActiveSwitch({ rule: { id, name, active } }: { rule: RuleView }) {
   const { role } = useActive()
   const refresh = useRefresh()
   const turn = async (on: boolean) => {

@@ -18,7 +18,7 @@ const FIELD_WORDS: Partial<Record<(typeof RULE_FIELDS)[number], string>> = {
 export const ruleFieldInWords = (field: (typeof RULE_FIELDS)[number]): string => FIELD_WORDS[field] ?? field
 
 /** `cost > 3 payouts`, `ROI < −40%`. */
-export function conditionInWords(condition: Condition): string {
+function conditionInWords(condition: Condition): string {
   const sign = condition.is === 'above' ? '>' : '<'
   const { name, unit } = figureOf(condition.figure)
   if ('times_payout' in condition) return `${name} ${sign} ${condition.times_payout} payouts`
@@ -27,7 +27,7 @@ export function conditionInWords(condition: Condition): string {
   return `${name} ${sign} ${unit === 'count' ? count(Number(value)) : `$${moneyOrNone(String(value))}`}`
 }
 
-export function actInWords(act: Act): string {
+function actInWords(act: Act): string {
   if (act.type === 'tell') return 'tell receivers'
   if (act.type === 'leave_out') return 'leave it out'
   if (act.type === 'pause') return 'pause the campaign'
@@ -35,7 +35,7 @@ export function actInWords(act: Act): string {
   return `cap the campaign at ${count(act.limit)} clicks ${act.period === 'total' ? 'in total' : `a ${act.period}`}`
 }
 
-export const hoursInWords = (hours: number): string =>
+const hoursInWords = (hours: number): string =>
   hours % 24 === 0 ? (hours === 24 ? 'day' : `${hours / 24} days`) : hours === 1 ? 'hour' : `${hours} hours`
 
 export function rhythmInWords({ every, at }: Pick<RuleView, 'every' | 'at'>): string {
