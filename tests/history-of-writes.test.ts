@@ -297,9 +297,20 @@ test('tags, notes, and what they are on', async () => {
 })
 
 test('rules', async () => {
-  const campaign = await walk('createCampaign', [], { name: 'Ruled', destination: { type: 'redirect', url: 'https://a.example/' } }, 'created')
+  const campaign = await walk(
+    'createCampaign',
+    [],
+    { name: 'Ruled', destination: { type: 'redirect', url: 'https://a.example/' } },
+    'created',
+  )
   const condition = { figure: 'roi', is: 'below', value: -0.4 }
-  const draft = { when: [condition], window: { hours: 24 }, at_least: { clicks: 100 }, then: [{ type: 'pause' }], every: 60 }
+  const draft = {
+    when: [condition],
+    window: { hours: 24 },
+    at_least: { clicks: 100 },
+    then: [{ type: 'pause' }],
+    every: 60,
+  }
   const over = { campaign_ids: [campaign.id] }
   const rule = await walk('createRule', [], { ...draft, name: 'R', over }, 'created')
   await walk('updateRule', [rule.id], { name: 'R2' }, { name: ['R', 'R2'] })

@@ -40,32 +40,42 @@ export const ZONE_RULE = {
   every: 60,
 }
 
-export async function seedRuled(house: TestHouse) {
-  const owner = await seedSignedIn(house)
-  const ask = (
-    method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
-    url: string,
-    body?: object,
-    as: Partial<SignedIn> & { key?: string } = owner,
-  ) =>
+type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+
+function callsAs(house: TestHouse, owner: SignedIn) {
+  const ask = (method: Method, url: string, body?: object, as: Partial<SignedIn> & { key?: string } = owner) =>
     house.call(method, url, {
       ...(as.key === undefined ? { cookie: as.cookie ?? '' } : { key: as.key }),
       ...(body && { body }),
     })
-  const did = async <T = Record<string, unknown>>(
-    method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE',
-    url: string,
-    body?: object,
-  ) => {
+  const did = async <T = Record<string, unknown>>(method: Method, url: string, body?: object) => {
     const reply = await ask(method, url, body)
     assert.ok(reply.statusCode < 300, `${method} ${url}: ${reply.body}`)
     return reply.json<T>()
   }
-  const offer = await did<{ id: string }>('POST', '/api/offers', {
-    name: 'O',
-    url: 'https://o.example/?c={click_id}',
-    payout: '5',
-  })
+  return { ask, did }
+}
+
+/** The calls of rules over one campaign. */
+const ruleCalls = ({ ask, did }: ReturnType<typeof callsAs>, campaign: { id: string }) => ({
+  rule: (fields: object = {}) =>
+    did<RuleReply>('POST', '/api/rules', { ...ZONE_RULE, over: { campaign_ids: [campaign.id] }, ...fields }),
+  check: (id: string) => did<Check>('POST', `/api/rules/${id}/check`),
+  log: async (id: string) => (await did<{ data: Check[] }>('GET', `/api/rules/${id}/log`)).data,
+  tried: (id: string, days = 7) => did<TriedRule>('POST', `/api/rules/${id}/try`, { days }),
+  async leftOut(of: { id: string } = campaign) {
+    const url = `/api/campaigns/${of.id}/left-out`
+    return (await did<{ data: { value: string; rule_id: string | null; note: string | null }[] }>('GET', url)).data
+  },
+  undo: (id: string | null) => ask('POST', `/api/history/${id}/undo`, {}),
+})
+
+export async function seedRuled(house: TestHouse) {
+  const owner = await seedSignedIn(house)
+  const calls = callsAs(house, owner)
+  const { did } = calls
+  const url = 'https://o.example/?c={click_id}'
+  const offer = await did<{ id: string }>('POST', '/api/offers', { name: 'O', url, payout: '5' })
   const campaignOf = (name = 'Summer') =>
     did<{ id: string; key: string }>('POST', '/api/campaigns', {
       name,
@@ -75,43 +85,22 @@ export async function seedRuled(house: TestHouse) {
   const campaign = await campaignOf()
   /** Stores clicks, and reports their conversions. Returns the ids of the clicks. */
   async function visit(zones: readonly ZoneClicks[], of: { id: string } = campaign): Promise<string[]> {
+    const objects = { campaign: toUuid(of.id) ?? '', offer: toUuid(offer.id) ?? '' }
     const clicks = zones.flatMap(({ sub1, hours_ago, clicks: number, cost = '1' }) =>
-      Array.from({ length: number }, (_, at) => {
-        const ms = Date.now() - hours_ago * RULE_HOUR + at
-        const id = mintClickId(house.ground.secrets.clickKey, owner.org_id, ms)
-        return {
-          id,
-          at: ms,
-          campaign: toUuid(of.id) ?? '',
-          offer: toUuid(offer.id) ?? '',
-          sub1,
-          cost,
-          cost_counts: true,
-          geo: 'DE',
-        }
+      Array.from({ length: number }, (_, place) => {
+        const at = Date.now() - hours_ago * RULE_HOUR + place
+        const id = mintClickId(house.ground.secrets.clickKey, owner.org_id, at)
+        return { id, at, ...objects, sub1, cost, cost_counts: true, geo: 'DE' }
       }),
     )
     await seedUnsealed(house.database, owner.org_id, clicks)
-    let at = 0
+    let first = 0
     for (const { clicks: number, converted = 0, payout } of zones) {
-      for (const { id } of clicks.slice(at, at + converted))
+      for (const { id } of clicks.slice(first, first + converted))
         await did('POST', '/api/events', { clickId: toWireId(id), type: 'lead', ...(payout && { payout }) })
-      at += number
+      first += number
     }
     return clicks.map(({ id }) => toWireId(id))
   }
-  const rule = (fields: object = {}) =>
-    did<RuleReply>('POST', '/api/rules', { ...ZONE_RULE, over: { campaign_ids: [campaign.id] }, ...fields })
-  const check = (id: string) => did<Check>('POST', `/api/rules/${id}/check`)
-  const log = async (id: string) => (await did<{ data: Check[] }>('GET', `/api/rules/${id}/log`)).data
-  const tried = (id: string, days = 7) => did<TriedRule>('POST', `/api/rules/${id}/try`, { days })
-  const leftOut = async (of: { id: string } = campaign) =>
-    (
-      await did<{ data: { value: string; rule_id: string | null; note: string | null }[] }>(
-        'GET',
-        `/api/campaigns/${of.id}/left-out`,
-      )
-    ).data
-  const undo = (id: string | null) => ask('POST', `/api/history/${id}/undo`, {})
-  return { owner, ask, did, offer, campaign, campaignOf, visit, rule, check, log, tried, leftOut, undo }
+  return { owner, ...calls, offer, campaign, campaignOf, visit, ...ruleCalls(calls, campaign) }
 }

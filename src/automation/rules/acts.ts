@@ -118,7 +118,7 @@ export async function doActs(
   const done: DoneAct[] = []
   let failed: string | undefined
   for (const act of acts) {
-    for (const group of Map.groupBy(objects, ({ campaign_id }) => campaign_id).values())
+    for (const group of groupsOf(objects))
       await acting.trx
         .transaction()
         .execute(async trx => done.push(...(await actOn({ ...acting, trx }, act, group))))
@@ -128,6 +128,19 @@ export async function doActs(
         })
   }
   return { done, failed }
+}
+
+/** The most values that are left out by one call. */
+const MOST_VALUES = 1000
+
+/** Objects of one campaign each. */
+function groupsOf(objects: readonly JudgedObject[]): JudgedObject[][] {
+  const groups = [...Map.groupBy(objects, ({ campaign_id }) => campaign_id).values()]
+  return groups.flatMap(group =>
+    Array.from({ length: Math.ceil(group.length / MOST_VALUES) }, (_, at) =>
+      group.slice(at * MOST_VALUES, (at + 1) * MOST_VALUES),
+    ),
+  )
 }
 
 /** Does one act on objects of one campaign. */

@@ -116,8 +116,8 @@ test('of two rules and two processes on one object the first act counts', async 
     post(second, two.id),
   ])
   assert.deepEqual(
-    replies.map(reply => reply.data()['state']).toSorted(),
-    ['acted', 'nothing', 'nothing', 'nothing'],
+    replies.filter(reply => reply.data()['state'] === 'acted').length,
+    1,
     replies.map(({ body }) => body).join(),
   )
   assert.equal((await place.leftOut()).length, 1)
@@ -213,7 +213,10 @@ test('above the stop line a rule asks, and does it once when it is confirmed', a
   assert.equal((await place.did('GET', `/api/rules/${rule.id}`))['state'], 'asking')
   const confirm = (check_id = asked.id) => place.ask('POST', `/api/rules/${rule.id}/confirm`, { check_id })
   const replies = await Promise.all([confirm(), confirm()])
-  assert.deepEqual(replies.map(({ statusCode }) => statusCode).toSorted(), [200, 409])
+  assert.deepEqual(
+    replies.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b),
+    [200, 409],
+  )
   assert.equal(replies.find(({ statusCode }) => statusCode === 409)?.data()['code'], 'asked_before')
   assert.equal((await place.leftOut()).length, 2)
   const log = await place.log(rule.id)

@@ -119,7 +119,7 @@ async function close(
     reason,
     objects,
   }
-  if (state !== 'nothing' || reason !== null) await storeCheck(trx, place.org_id, rule.id, check)
+  if (state !== 'nothing') await storeCheck(trx, place.org_id, rule.id, check)
   if (state === 'asked') await storeState(begun, { state: 'asking', asked_check_id: id, asked_at: check.checked_at })
   else if (state === 'waited') await storeState(begun, { state: 'waiting', waits_for: reason })
   else await storeState(begun, { state: reason === null ? 'watching' : 'failing', waits_for: reason })

@@ -35,56 +35,60 @@ export const checkDeeds = (tools: () => Tools) => ({
     }
   },
 
-  /** Does what a check asked for, once. Refuses `object_not_found`, `asked_before` and `check_outdated`. */
-  async confirmRule(
-    context: Context<typeof api.confirmRule>,
-    { params, body }: Call<typeof api.confirmRule>,
-  ): Promise<api.RuleCheck> {
-    const { actor, db } = context
-    const { org_id, organization_id } = actor
-    const now_ms = Date.now()
-    const place = { org_id, organization_id, zone: await workspaceZone(db, org_id) }
-    const known = await requireRule(db, org_id, idOf(params.id))
-    const touched = (await requireAsked(db, org_id, known, body.check_id)).objects
-    return await inOneTransaction(db, async trx => {
-      const rule = await lockRule(trx, { place, rule: known }, touched)
-      const asked = await requireAsked(trx, org_id, rule, body.check_id)
-      if (asked.confirmed_at !== null) refuse('asked_before')
-      if (asked.rule_version !== rule.version || msOfDatabase(asked.checked_at) <= now_ms - ASKED_MS)
-        refuse('check_outdated')
-      const campaigns = await campaignsOver(trx, org_id, rule.definition.over)
-      const standing = await readStanding(trx, { org_id, now_ms, rule }, campaigns, asked.objects)
-      const isOver = new Set(campaigns.map(({ id }) => id))
-      const objects = asked.objects
-        .filter(object => isOver.has(object.campaign_id) && isActable(rule.definition.then, object, standing, now_ms))
-        .map(({ campaign_id, field, value, figures }) => ({ campaign_id, field, value, figures }))
-      const id = newId(now_ms)
-      const acting: Acting = {
-        trx,
-        ground: context,
-        tools: tools(),
-        place,
-        rule,
-        check_id: id,
-        act_id: newId(),
-        now_ms,
-      }
-      const { done, failed } = await doActs(acting, actsOf(rule), objects)
-      const check: api.RuleCheck = {
-        ...describeCheck(asked),
-        id,
-        checked_at: new Date(now_ms).toISOString(),
-        state: 'acted',
-        reason: failed ?? null,
-        objects: await withHistory(acting, done),
-      }
-      await storeCheck(trx, org_id, rule.id, check)
-      await noteConfirmed(acting, rule, asked.id)
-      await tellConfirmed({ trx, place, rule, now_ms, names: campaignNames(campaigns) }, asked.id)
-      return check
-    })
-  },
+  confirmRule: (context: Context<typeof api.confirmRule>, call: Call<typeof api.confirmRule>) =>
+    confirmAsked(context, call, tools()),
 })
+
+/** Does what a check asked for, once. Refuses `object_not_found`, `asked_before` and `check_outdated`. */
+async function confirmAsked(
+  context: Context<typeof api.confirmRule>,
+  { params, body }: Call<typeof api.confirmRule>,
+  tools: Tools,
+): Promise<api.RuleCheck> {
+  const { actor, db } = context
+  const { org_id, organization_id } = actor
+  const now_ms = Date.now()
+  const place = { org_id, organization_id, zone: await workspaceZone(db, org_id) }
+  const known = await requireRule(db, org_id, idOf(params.id))
+  const touched = (await requireAsked(db, org_id, known, body.check_id)).objects
+  return await inOneTransaction(db, async trx => {
+    const rule = await lockRule(trx, { place, rule: known }, touched)
+    const asked = await requireAsked(trx, org_id, rule, body.check_id)
+    if (asked.confirmed_at !== null) refuse('asked_before')
+    if (asked.rule_version !== rule.version || msOfDatabase(asked.checked_at) <= now_ms - ASKED_MS)
+      refuse('check_outdated')
+    const campaigns = await campaignsOver(trx, org_id, rule.definition.over)
+    const standing = await readStanding(trx, { org_id, now_ms, rule }, campaigns, asked.objects)
+    const isOver = new Set(campaigns.map(({ id }) => id))
+    const objects = asked.objects
+      .filter(object => isOver.has(object.campaign_id) && isActable(rule.definition.then, object, standing, now_ms))
+      .map(({ campaign_id, field, value, figures }) => ({ campaign_id, field, value, figures }))
+    const id = newId(now_ms)
+    const acting: Acting = {
+      trx,
+      ground: context,
+      tools,
+      place,
+      rule,
+      check_id: id,
+      act_id: newId(),
+      now_ms,
+    }
+    const { done, failed } = await doActs(acting, actsOf(rule), objects)
+    const check: api.RuleCheck = {
+      ...describeCheck(asked),
+      id,
+      checked_at: new Date(now_ms).toISOString(),
+      state: 'acted',
+      reason: failed ?? null,
+      objects: await withHistory(acting, done),
+    }
+    await storeCheck(trx, org_id, rule.id, check)
+    await noteConfirmed(acting, rule, asked.id)
+    await tellConfirmed({ trx, place, rule, now_ms, names: campaignNames(campaigns) }, asked.id)
+    return check
+  })
+}
 
 /** Refuses `object_not_found` for a check that asked nothing, or of another rule. */
 async function requireAsked(db: Acting['trx'], org_id: number, rule: RuleRow, check_id: string): Promise<CheckRow> {

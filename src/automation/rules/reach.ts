@@ -38,10 +38,16 @@ function* named({ over, then }: Definition): Generator<[field: string, table: ke
 
 const KEPT_DELETED: readonly (keyof Tables)[] = ['campaigns', 'traffic_sources', 'offers']
 
-/** Refuses `invalid_request` if the rule names an object that the workspace does not have. */
-export async function requireReferences(db: Kysely<Tables>, org_id: number, rule: Definition): Promise<void> {
+/** Refuses `invalid_request` if the rule names an object that the workspace does not have. What `before` names already may be gone. */
+export async function requireReferences(
+  db: Kysely<Tables>,
+  org_id: number,
+  rule: Definition,
+  before?: Definition,
+): Promise<void> {
+  const known = new Set(before === undefined ? [] : [...named(before)].flatMap(([, , ids]) => ids))
   for (const [field, table, ids] of named(rule)) {
-    const wanted = new Set(ids)
+    const wanted = new Set(ids.filter(id => !known.has(id)))
     if (wanted.size === 0) continue
     const living = KEPT_DELETED.includes(table) ? sql`and deleted_at is null` : sql``
     const { rows } = await sql`

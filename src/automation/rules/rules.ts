@@ -111,7 +111,7 @@ export async function updateRule(
   const isSame =
     name === row.name && active === row.active && isDeepStrictEqual(plain(definition), plain(row.definition))
   if (isSame) return describeRule(row, zone, Date.now())
-  await requireReferences(db, org_id, definition)
+  await requireReferences(db, org_id, definition, row.definition)
   if (!isDeepStrictEqual(plain(definition), plain(row.definition))) await requireSpendByHour(db, org_id, definition)
   await db
     .updateTable('rules')

@@ -60,10 +60,10 @@ function Found({ result: { acts, checks, saved, lost } }: { result: Result }) {
     return <p className="mt-3">{`Nothing: in none of ${count(checks)} checks did anything fulfil it.`}</p>
   return (
     <div className="mt-3">
-      <p className="mb-2" role="status">
+      <output className="mb-2 block">
         <strong>{`${count(acts.length)} ${acts.length === 1 ? 'act' : 'acts'}`}</strong>
         {`: it would have saved $${money(saved)} of cost and lost $${money(lost)} of revenue.`}
-      </p>
+      </output>
       <Table caption="Acts of the dry run" className="max-h-72">
         <thead>
           <tr>
