@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, type TestHouse, useHouse } from '../../../tests/support/house.ts'
-import { RULE_HOUR, seedRuled } from '../../../tests/support/ruled.ts'
+import { RULE_HOUR, seedRuled, ZONE_RULE } from '../../../tests/support/ruled.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { toUuid } from '../../contract/ids.ts'
+import { RULE_FIELDS } from '../../contract/rules.ts'
 import type { TriedRule } from './api.ts'
 
 let house: TestHouse
@@ -151,4 +152,25 @@ test('times at which nobody was up are not made up for', async () => {
   )
   assert.equal((await row.executeTakeFirst())?.due_checked_at, null)
   assert.deepEqual(await place.log(rule.id), [])
+})
+
+test('values of every field are judged, and found by a dry run', async () => {
+  const place = await seedRuled(house)
+  await place.visit([{ sub1: 'one', hours_ago: 5, clicks: 4 }])
+  const over = { campaign_ids: [place.campaign.id] }
+  for (const value_of of [null, ...RULE_FIELDS]) {
+    const rule = { ...ZONE_RULE, ...ANY, name: 'Any', over, value_of, then: [{ type: 'pause' }] }
+    const { acts } = await place.did<TriedRule>('POST', '/api/rules/try', { rule, days: 7 })
+    const done = await place.check((await place.did<{ id: string }>('POST', '/api/rules', rule)).id)
+    assert.deepEqual(
+      done.objects.map(({ value, figures }) => [value, figures]),
+      acts.map(({ value, figures }) => [value, figures]),
+      String(value_of),
+    )
+    const isSeen = ['sub1', 'geo', 'hour', 'offer', null].includes(value_of)
+    assert.equal(acts.length, isSeen ? 1 : 0, String(value_of))
+    if (acts.length === 0) continue
+    await place.did('PUT', `/api/campaigns/${place.campaign.id}/status`, { status: 'active' })
+    await house.database.worker.query('delete from rule_objects where org_id = $1', [place.owner.org_id])
+  }
 })

@@ -8,7 +8,7 @@ import { firstIdAt } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { RuleField } from '../../contract/rules.ts'
 import { readSpend } from '../../reading/explore/spend.ts'
-import { readGoals } from '../../traffic/event-settings/goals.ts'
+import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import type { Payouts } from './payouts.ts'
 
 /** The changes of the sums of an object's clicks of one hour that became known in another one. Hours are numbered from 1970, each from `phase_ms` on. */
@@ -42,8 +42,12 @@ type RecordedAsked = {
   readonly payouts: Payouts
 }
 
-/** Two million clicks took ten seconds. */
-const MOST_CLICKS = 2_000_000
+/** Half a million clicks took three seconds. */
+const MOST_CLICKS = 1_000_000
+/** Fields with a value for nearly every click would need very much memory. */
+const MOST_CHANGES = 200_000
+/** A statement reads some whole days, with about so many clicks, far within the time that it may take. */
+const CLICKS_AT_ONCE = 200_000
 
 const msOf = (id: string) => `('x' || substr(replace(${id}::text, '-', ''), 1, 12))::bit(48)::bigint`
 const hourOf = (at: string) => `(floor(extract(epoch from ${at}) * 1000)::bigint - $5::bigint) / ${HOUR_MS}`
@@ -118,23 +122,39 @@ const recordedSql = (field: RuleField | null) => `
     sum(approved)::int as approved, sum(rejected)::int as rejected
   from parts group by campaign_id, value, hour, known`
 
-/** Refuses `question_too_wide` for more than two million clicks. */
-export async function readRecorded(
-  reads: Pick<pg.Pool, 'query'>,
-  { org_id, campaigns, value_of, zone, from_ms, to_ms, phase_ms, payouts }: RecordedAsked,
-): Promise<RecordedChange[]> {
-  const within = [org_id, campaigns, firstIdAt(from_ms), firstIdAt(to_ms)]
+const TOO_MANY = { hint: 'Choose fewer days, fewer campaigns, or a field with fewer values.' }
+
+/** Refuses `question_too_wide` for more than a million clicks, or 200,000 changes. */
+export async function readRecorded(reads: Pick<pg.Pool, 'query'>, asked: RecordedAsked): Promise<RecordedChange[]> {
+  const { org_id, campaigns, from_ms, to_ms } = asked
   const { rows: counted } = await reads.query<{ n: number }>(
     `select count(*)::int as n from (select 1 from clicks where org_id = $1 and campaign_id = any($2::uuid[]) and id >= $3::uuid
       and id < $4::uuid limit ${MOST_CLICKS + 1}) counted`,
-    within,
+    [org_id, campaigns, firstIdAt(from_ms), firstIdAt(to_ms)],
   )
-  if ((counted[0]?.n ?? 0) > MOST_CLICKS)
-    refuse('question_too_wide', { hint: 'Choose fewer days, or fewer campaigns: two million clicks can be tried.' })
+  const clicks = counted[0]?.n ?? 0
+  if (clicks > MOST_CLICKS) refuse('question_too_wide', TOO_MANY)
+  const goals = await readGoals(reads, org_id)
+  const days = Math.max(1, Math.floor((((to_ms - from_ms) / DAY_MS) * CLICKS_AT_ONCE) / Math.max(clicks, 1)))
+  const changes: RecordedChange[] = []
+  for (let first = from_ms; first < to_ms; first += days * DAY_MS) {
+    const part = { ...asked, from_ms: first, to_ms: Math.min(first + days * DAY_MS, to_ms) }
+    for (const change of await readDays(reads, part, goals)) changes.push(change)
+    if (changes.length > MOST_CHANGES) refuse('question_too_wide', TOO_MANY)
+  }
+  return changes
+}
+
+/** The changes of the clicks of some UTC days. */
+async function readDays(
+  reads: Pick<pg.Pool, 'query'>,
+  { org_id, campaigns, value_of, zone, from_ms, to_ms, phase_ms, payouts }: RecordedAsked,
+  { goal, own }: Goals,
+): Promise<RecordedChange[]> {
   const days = Array.from({ length: Math.ceil((to_ms - from_ms) / DAY_MS) }, (_, at) => dayOf(from_ms + at * DAY_MS))
   const { cells } = await readSpend(reads, org_id, days)
-  const { goal, own } = await readGoals(reads, org_id)
   const prices = JSON.stringify([...payouts].map(([id, payout]) => ({ id, payout: String(payout) })))
+  const within = [org_id, campaigns, firstIdAt(from_ms), firstIdAt(to_ms)]
   const values = [...within, phase_ms, zone, cells, prices, JSON.stringify(own), goal]
   const { rows } = await reads.query<RecordedChange>(recordedSql(value_of), values)
   return rows

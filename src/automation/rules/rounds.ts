@@ -16,7 +16,7 @@ import { requireRule, type RuleRow } from './stored.ts'
 const PAUSE_MS = 1000
 /** How often the clock of the process is looked at. */
 const CLOCK_MS = 500
-/** A due time is also checked by a process that began so much later, and a check that found Explore busy is repeated for so long. */
+/** A due time is also checked by a process that began so much later, and a check that failed is repeated for so long. */
 const LATE_MS = MINUTE_MS
 /** Rules that are checked at the same time, while Explore answers their questions one after another. */
 const MOST_AT_ONCE = 4
@@ -82,7 +82,9 @@ async function checkDue(ground: Ground, tools: Tools, due: DueRule, began_ms: nu
   try {
     await checkRule(checking, time)
   } catch (error) {
-    if (codeOf(error) === 'explore_busy' && now_ms < due_ms + LATE_MS) return
+    const code = codeOf(error)
+    // It may be over soon: Explore is busy, or the database broke a deadlock.
+    if ((code === undefined || code === 'explore_busy') && now_ms < due_ms + LATE_MS) return
     ground.log.warn({ err: error, org_id, rule_id: id }, 'a rule could not be checked')
     await storeFailure(checking, time, error)
   }

@@ -16,10 +16,11 @@ const SUMMED = ['clicks', 'without_cost', 'paid_clicks', 'conversions', 'approve
 const AMOUNTS = ['cost', 'payouts', 'revenue'] as const
 type Totals = Record<(typeof SUMMED)[number] | (typeof AMOUNTS)[number], bigint>
 
-export type Hours = ReadonlyMap<number, Totals>
+type HourTotals = { clicks: bigint; cost: bigint; revenue: bigint }
+export type Hours = ReadonlyMap<number, HourTotals>
 
 /** An object with its sums in the window of the current check, and those of each hour's clicks after all. */
-export type Tracked = Place & { readonly key: string; readonly sums: Totals; readonly hours: Map<number, Totals> }
+export type Tracked = Place & { readonly key: string; readonly sums: Totals; readonly hours: Map<number, HourTotals> }
 type Change = readonly [Tracked, RecordedChange, 1n | -1n]
 
 /** `campaigns`: the hours of all clicks of each campaign. */
@@ -40,7 +41,7 @@ function add(totals: Totals, change: RecordedChange, sign: 1n | -1n): void {
 /** A change counts from the first check that knows it and whose window has its hour, until its hour has left the window. */
 export function openSeries(rule: Definition, changes: readonly RecordedChange[]): Series {
   const objects = new Map<string, Tracked>()
-  const campaigns = new Map<string, Map<number, Totals>>()
+  const campaigns = new Map<string, Map<number, HourTotals>>()
   const moves = new Map<number, Change[]>()
   const { hours, leave_out_newest_hours: newest } = rule.window
   const note = (hour: number, change: Change) => {
@@ -50,9 +51,9 @@ export function openSeries(rule: Definition, changes: readonly RecordedChange[])
   }
   for (const change of changes) {
     const object = trackedOf(objects, rule, change)
-    const all = campaigns.get(change.campaign_id) ?? new Map<number, Totals>()
+    const all = campaigns.get(change.campaign_id) ?? new Map<number, HourTotals>()
     campaigns.set(change.campaign_id, all)
-    for (const series of [object.hours, all]) add(inHour(series, change.hour), change, 1n)
+    for (const series of [object.hours, all]) addToHour(series, change)
     const [first, end] = [Math.max(change.hour + newest, change.known) + 1, change.hour + newest + hours + 1]
     if (first >= end) continue
     note(first, [object, change, 1n])
@@ -69,10 +70,12 @@ export function openSeries(rule: Definition, changes: readonly RecordedChange[])
   }
 }
 
-function inHour(hours: Map<number, Totals>, hour: number): Totals {
-  const known = hours.get(hour) ?? noTotals()
-  hours.set(hour, known)
-  return known
+function addToHour(hours: Map<number, HourTotals>, { hour, clicks, cost, revenue }: RecordedChange): void {
+  const totals = hours.get(hour) ?? { clicks: 0n, cost: 0n, revenue: 0n }
+  hours.set(hour, totals)
+  totals.clicks += BigInt(clicks)
+  totals.cost += BigInt(cost)
+  totals.revenue += BigInt(revenue)
 }
 
 function trackedOf(

@@ -1,4 +1,5 @@
 /** What rules tell receivers: that an object fulfils the conditions, that it no longer does, and that a rule asks. Reads `alert_episodes`. */
+import { toWireId } from '../../contract/ids.ts'
 import { tell } from '../alerts/tell.ts'
 import type { RuleCheck } from './api.ts'
 import type { Acting, DoneAct } from './acts.ts'
@@ -27,7 +28,7 @@ const common = ({ rule, now_ms }: Telling) => ({
   kind: 'rule' as const,
   rule: { id: rule.id, name: rule.name },
   receiver_ids: receiversFor(rule) ?? undefined,
-  url: `/automation/rules/${rule.id}`,
+  url: `/automation/rules/${toWireId(rule.id)}`,
   at: new Date(now_ms).toISOString(),
 })
 
