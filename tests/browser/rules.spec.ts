@@ -36,6 +36,7 @@ test('a rule is tried, saved and checked, and what it did is put back', async ({
   await dialog.getByLabel('Value 1').fill('3')
   await dialog.getByLabel('At least clicks').fill('20')
   await dialog.getByLabel('Without the newest').fill('0')
+  await dialog.getByLabel('Ask first above, % of clicks').fill('100')
   await dialog.getByRole('button', { name: 'Try it' }).click()
   await expect(dialog.getByRole('status')).toContainText('2 acts: it would have saved $0.00')
   await dialog.getByRole('button', { name: 'Add rule' }).click()

@@ -37,6 +37,8 @@ export const ZONE_RULE = {
   window: { hours: 48, leave_out_newest_hours: 0 },
   at_least: { clicks: 10 },
   then: [{ type: 'leave_out' }],
+  // At night the clicks of some hours ago are those of yesterday.
+  stop_line: { clicks_percent: 100 },
   every: 60,
 }
 

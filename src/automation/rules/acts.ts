@@ -276,7 +276,7 @@ export async function withHistory(acting: Acting, done: readonly DoneAct[]): Pro
     .where('org_id', '=', acting.place.org_id)
     .where('act_id', '=', acting.act_id)
     .execute()
-  return done.map(({ of, ...object }) => {
+  return done.map(({ of, label: _, ...object }) => {
     const row = rows.find(
       ({ kind, object_id, object_name }) =>
         kind === of?.kind && object_id === of.id && (of.name === undefined || of.name === object_name),

@@ -205,7 +205,7 @@ test('above the stop line a rule asks, and does it once when it is confirmed', a
   const yesterday = { sub1: 'bad', hours_ago: 24 + new Date().getUTCHours() - 12, clicks: 16 }
   await place.visit([yesterday, { ...yesterday, sub1: 'worse' }])
   const window = { hours: 72 }
-  const rule = await place.rule({ window })
+  const rule = await place.rule({ window, stop_line: {} })
   const asked = await place.check(rule.id)
   assert.deepEqual([asked.state, asked.objects.length], ['asked', 2])
   assert.deepEqual(await place.leftOut(), [])

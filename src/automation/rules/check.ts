@@ -95,7 +95,11 @@ async function ask(begun: Begun, { campaigns, acting }: Met): Promise<RuleCheck>
     return describeCheck(await checksOf(trx, place.org_id, rule.id).where('id', '=', open).executeTakeFirstOrThrow())
   }
   const [first] = actsOf(rule)
-  const objects = acting.map(object => ({ ...object, act: NAMES[first?.type ?? 'tell'], history_id: null }))
+  const objects = acting.map(({ label: _, ...object }) => ({
+    ...object,
+    act: NAMES[first?.type ?? 'tell'],
+    history_id: null,
+  }))
   const check = await close(begun, { state: 'asked', reason: 'stop_line', objects })
   await tellAsked({ trx, place, rule, now_ms: time.now_ms, names: campaignNames(campaigns) }, check.id, objects)
   return check

@@ -33,6 +33,17 @@ export function nextDue(rhythm: Rhythm, zone: string, ms: number): number {
 
 const timeOfDay = (zone: string, day: string, at: string): number => Date.parse(momentIn(zone, `${day}T${at}`) ?? '')
 
+/** A due time is also checked by a process that began so much later. */
+export const LATE_MS = MINUTE_MS
+
+type Up = { readonly planned_ms: number; readonly now_ms: number; readonly began_ms: number }
+
+/** The due time to check now, if one has come since the planned one and a process was up then. Only the latest one counts. */
+export function dueNow(rhythm: Rhythm, zone: string, { planned_ms, now_ms, began_ms }: Up): number | undefined {
+  const due = lastDue(rhythm, zone, now_ms)
+  return planned_ms <= now_ms && due >= planned_ms && due >= began_ms - LATE_MS ? due : undefined
+}
+
 /** The window that a check at a due time judges; `to` is the last millisecond. */
 export function windowAt({ hours, leave_out_newest_hours }: RuleFields['window'], due: number): Window {
   const end = due - leave_out_newest_hours * HOUR_MS

@@ -1,7 +1,6 @@
 // One figure, one meaning: a rule judges by the report's figures, also where spend is booked by day, and waits where they are not known.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { eventually } from '../../../tests/support/eventually.ts'
 import { newId, type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { RULE_HOUR, seedRuled, ZONE_RULE } from '../../../tests/support/ruled.ts'
 import { DAY_MS, dayOf } from '../../contract/days.ts'
@@ -130,28 +129,6 @@ test('a rule on spend waits while an ad account of a campaign could not be read'
   assert.deepEqual([waited.state, waited.reason], ['waited', 'spend_not_read'])
   const other = await place.rule({ when: [{ figure: 'conversions', is: 'below', value: 1 }] })
   assert.notEqual((await place.check(other.id)).state, 'waited', 'spend does not matter to it')
-})
-
-test('times at which nobody was up are not made up for', async () => {
-  const place = await seedRuled(house)
-  await place.visit([{ sub1: 'bad', hours_ago: 30, clicks: 16 }])
-  const at = new Date(Date.now() - 3 * RULE_HOUR).toISOString().slice(11, 16)
-  const rule = await place.rule({ active: true, every: 'day', at })
-  const missed = new Date(Date.now() - 3 * RULE_HOUR - 60_000).toISOString()
-  const row = house.database.kysely
-    .selectFrom('rules')
-    .select(['next_check_at', 'due_checked_at'])
-    .where('org_id', '=', place.owner.org_id)
-  await house.database.worker.query('update rules set next_check_at = $2 where org_id = $1', [
-    place.owner.org_id,
-    missed,
-  ])
-  await eventually(
-    'it is planned again',
-    async () => Date.parse(String((await row.executeTakeFirst())?.next_check_at)) > Date.now(),
-  )
-  assert.equal((await row.executeTakeFirst())?.due_checked_at, null)
-  assert.deepEqual(await place.log(rule.id), [])
 })
 
 test('values of every field are judged, and found by a dry run', async () => {

@@ -15,6 +15,8 @@ export type JudgedObject = {
   readonly campaign_id: string
   readonly field: RuleField | null
   readonly value: string | null
+  /** The name of the object that the value stands for, else the value. */
+  readonly label?: string
   readonly figures: RuleFigures
 }
 
@@ -142,7 +144,7 @@ function objectsOf(rows: readonly ExploreRow[], asked: Asked, payouts: Payouts |
     return (campaign.children ?? []).flatMap((row): JudgedObject[] =>
       row.is_other || !isFilled(row.key) || !isMet(row)
         ? []
-        : [{ campaign_id, field, value: row.key, figures: figuresOf(row) }],
+        : [{ campaign_id, field, value: row.key, label: row.label, figures: figuresOf(row) }],
     )
   })
 }

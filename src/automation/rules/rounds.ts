@@ -2,7 +2,6 @@
  * Checks the rules that are due, within seconds of the full interval of the clock. Due times are those of the clock of the process. Times at which no
  * process was up are not made up for.
  */
-import { MINUTE_MS } from '../../contract/days.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
 import { type Among, askEverywhere } from '../../ground/db/everywhere.ts'
 import { openQuiet } from '../../ground/db/quiet.ts'
@@ -10,14 +9,12 @@ import type { Ground } from '../../ground/room.ts'
 import { openRounds, type Rounds } from '../../ground/rounds.ts'
 import type { Tools } from './acts.ts'
 import { checkRule, codeOf, storeFailure } from './check.ts'
-import { lastDue, nextDue } from './clock.ts'
+import { dueNow, LATE_MS, nextDue } from './clock.ts'
 import { requireRule, type RuleRow } from './stored.ts'
 
 const PAUSE_MS = 1000
 /** How often the clock of the process is looked at. */
 const CLOCK_MS = 500
-/** A due time is also checked by a process that began so much later, and a check that failed is repeated for so long. */
-const LATE_MS = MINUTE_MS
 /** Rules that are checked at the same time, while Explore answers their questions one after another. */
 const MOST_AT_ONCE = 4
 
@@ -39,7 +36,7 @@ const NEXT = (among: Among) => `select min(r.next_check_at) as at ${living(among
 
 export function openRuleRounds(ground: Ground, tools: Tools): Rounds {
   const pool = ground.database.worker
-  const began_ms = Date.now()
+  let began_ms = Date.now()
   let next_ms = Number.POSITIVE_INFINITY
   const round = async (signal: AbortSignal) => {
     const { rows } = await askEverywhere<DueRule>(pool, DUE, [new Date().toISOString()])
@@ -57,7 +54,10 @@ export function openRuleRounds(ground: Ground, tools: Tools): Rounds {
   const onError = (error: unknown) => ground.log.error({ err: error }, 'rules could not be checked; retrying')
   const rounds = openRounds('rules/rounds', PAUSE_MS, round, onError, openQuiet(pool))
   const clock = setInterval(() => {
-    if (Date.now() >= next_ms) rounds.wake()
+    const now_ms = Date.now()
+    // A clock that was put back does not make past times missed.
+    began_ms = Math.min(began_ms, now_ms)
+    if (now_ms >= next_ms) rounds.wake()
   }, CLOCK_MS).unref()
   return {
     async close() {
@@ -73,17 +73,16 @@ async function checkDue(ground: Ground, tools: Tools, due: DueRule, began_ms: nu
   const rule = await requireRule(ground.db, org_id, id).catch(() => undefined)
   if (rule === undefined || !rule.active) return
   const now_ms = Date.now()
-  const due_ms = lastDue(rule.definition, zone, now_ms)
   const planned_ms = rule.next_check_at === null ? now_ms : msOfDatabase(rule.next_check_at)
-  const isDue = planned_ms <= now_ms && due_ms >= planned_ms && due_ms >= began_ms - LATE_MS
+  const due_ms = dueNow(rule.definition, zone, { planned_ms, now_ms, began_ms })
   const checking = { ground, tools, place: { org_id, organization_id, zone }, rule }
-  if (!isDue) return await plan(ground, org_id, rule, { zone, now_ms })
+  if (due_ms === undefined) return await plan(ground, org_id, rule, { zone, now_ms })
   const time = { now_ms, due_ms }
   try {
     await checkRule(checking, time)
   } catch (error) {
     const code = codeOf(error)
-    // It may be over soon: Explore is busy, or the database broke a deadlock.
+    // It may be over soon: Explore is busy, or the database broke a deadlock. Then the check is repeated.
     if ((code === undefined || code === 'explore_busy') && now_ms < due_ms + LATE_MS) return
     ground.log.warn({ err: error, org_id, rule_id: id }, 'a rule could not be checked')
     await storeFailure(checking, time, error)

@@ -39,9 +39,9 @@ const campaignOf = ({ names }: Telling, { campaign_id }: JudgedObject) => ({
 })
 
 function inWords(telling: Telling, object: JudgedObject): string {
-  const { field, value, figures } = object
+  const { field, label, figures } = object
   const { clicks, conversions, cost, revenue } = figures
-  const what = field === null ? '' : `${field} ${value} of `
+  const what = field === null ? '' : `${field} ${label ?? object.value} of `
   const money = cost === null ? `revenue $${revenue}` : `cost $${cost}, revenue $${revenue}`
   return `${telling.rule.name}: ${what}“${telling.names.get(object.campaign_id) ?? ''}” has ${clicks} clicks, ${conversions} conversions, ${money}.`
 }

@@ -11,6 +11,7 @@ import { Button } from '../../ground/ui/button.tsx'
 import { useConfirm } from '../../ground/ui/confirm.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneWords } from '../../ground/zone.ts'
+import { useValueNames } from './value-names.ts'
 import { actedInWords, type CheckView, figureInWords, reasonInWords } from './words.ts'
 
 type CheckedObject = CheckView['objects'][number]
@@ -24,6 +25,7 @@ const STATES = {
 
 export function CheckLog({ checks }: { checks: readonly CheckView[] }) {
   const nameOf = useCampaignNames(checks.flatMap(({ objects }) => objects.map(({ campaign_id }) => campaign_id)))
+  const valueOf = useValueNames(checks.flatMap(({ objects }) => objects))
   if (checks.length === 0) return <p className="text-ink-soft">It has not acted yet.</p>
   return (
     <Table caption="Checks">
@@ -54,6 +56,7 @@ export function CheckLog({ checks }: { checks: readonly CheckView[] }) {
               </Cell>
               <ObjectCells
                 object={object}
+                value={object === undefined ? null : valueOf(object)}
                 name={object && nameOf(object.campaign_id)}
                 isAsked={check.state === 'asked'}
               />
@@ -65,11 +68,16 @@ export function CheckLog({ checks }: { checks: readonly CheckView[] }) {
   )
 }
 
-type ObjectProps = { object: CheckedObject | undefined; name: string | undefined; isAsked: boolean }
+type ObjectProps = {
+  object: CheckedObject | undefined
+  value: string | null
+  name: string | undefined
+  isAsked: boolean
+}
 
-function ObjectCells({ object, name, isAsked }: ObjectProps) {
+function ObjectCells({ object, value, name, isAsked }: ObjectProps) {
   if (object === undefined) return <Cell colSpan={8} />
-  const { campaign_id, field, value, act, figures, history_id } = object
+  const { campaign_id, field, act, figures, history_id } = object
   return (
     <>
       <Cell className="max-w-72 truncate">

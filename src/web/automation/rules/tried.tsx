@@ -14,6 +14,7 @@ import { RefusalNote } from '../../ground/ui/refusal.tsx'
 import { Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { zoneWords } from '../../ground/zone.ts'
 import type { RuleRequest } from './form-values.ts'
+import { useValueNames } from './value-names.ts'
 import { actedInWords, figureInWords } from './words.ts'
 
 type Result = WireReply<typeof tryRule>
@@ -56,6 +57,7 @@ const MOST_SHOWN = 50
 
 function Found({ result: { acts, checks, saved, lost } }: { result: Result }) {
   const nameOf = useCampaignNames(acts.map(({ campaign_id }) => campaign_id))
+  const valueOf = useValueNames(acts)
   if (acts.length === 0)
     return <p className="mt-3">{`Nothing: in none of ${count(checks)} checks did anything fulfil it.`}</p>
   return (
@@ -77,13 +79,13 @@ function Found({ result: { acts, checks, saved, lost } }: { result: Result }) {
           </tr>
         </thead>
         <tbody>
-          {acts.slice(0, MOST_SHOWN).map(({ at, campaign_id, value, act, figures }, place) => (
+          {acts.slice(0, MOST_SHOWN).map(({ at, act, figures, ...object }, place) => (
             <Row key={`${at} ${place}`}>
               <RowHead stay className="font-normal!">
                 {exactMoment(at)}
               </RowHead>
               <Cell className="max-w-64 truncate">
-                {[value, nameOf(campaign_id)].filter(part => part !== null).join(' of ')}
+                {[valueOf(object), nameOf(object.campaign_id)].filter(part => part !== null).join(' of ')}
               </Cell>
               <Cell>{actedInWords(act)}</Cell>
               <Cell numeric>{count(figures.clicks)}</Cell>
