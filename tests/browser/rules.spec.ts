@@ -41,7 +41,7 @@ test('a rule is tried, saved and checked, and what it did is put back', async ({
   await expect(dialog.getByRole('status')).toContainText('2 acts: it would have saved $0.00')
   await dialog.getByRole('button', { name: 'Add rule' }).click()
 
-  await expect(page.getByRole('heading', { name: 'Dear zones' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'Dear zones', exact: true, level: 1 })).toBeVisible()
   await expect(page.getByText('When a sub1 has Cost > 3 payouts in the last 3 days')).toBeVisible()
   await page.getByRole('button', { name: 'Check now' }).click()
   const log = page.getByRole('table', { name: 'Checks' })
