@@ -81,6 +81,7 @@ const SCREENS = [
   '/api/click-flows',
   '/api/offers',
   '/api/caps',
+  '/api/rules',
   '/api/networks',
   '/api/bots',
   '/api/broadcasts',

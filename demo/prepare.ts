@@ -13,6 +13,7 @@ import { CAMPAIGNS } from './campaigns.ts'
 import { insertLinks } from './channels.ts'
 import { insertMembers } from './members.ts'
 import { insertDomains } from './domains.ts'
+import { placeRule } from './rules.ts'
 import { insertSpendAccount } from './spend-account.ts'
 import { insertSpreads } from './spreads.ts'
 import { insertBooks, insertClicks, insertDeliveries, insertSpend } from './fill.ts'
@@ -86,6 +87,7 @@ async function fillWorkspace(ground: Ground, user_id: string, { seed, now, scale
     await insertSubscribers(trx, { org_id, seed, now }, books)
     await insertDomains(trx, { org_id, founded, now }, places)
     const capped = await placeCaps(trx, { ...workspace, now, founded })
+    await placeRule(trx, { org_id, founded }, places)
     await insertLinks(trx, { org_id, now }, places, clicks)
     await insertMembers(trx, { org_id, seed, now }, books)
     await insertDeliveries(trx, org_id, outbox)

@@ -296,6 +296,31 @@ test('tags, notes, and what they are on', async () => {
   await walk('deleteNote', [note.id], undefined, 'deleted')
 })
 
+test('rules', async () => {
+  const campaign = await walk(
+    'createCampaign',
+    [],
+    { name: 'Ruled', destination: { type: 'redirect', url: 'https://a.example/' } },
+    'created',
+  )
+  const condition = { figure: 'roi', is: 'below', value: -0.4 }
+  const draft = {
+    when: [condition],
+    window: { hours: 24 },
+    at_least: { clicks: 100 },
+    then: [{ type: 'pause' }],
+    every: 60,
+  }
+  const over = { campaign_ids: [campaign.id] }
+  const rule = await walk('createRule', [], { ...draft, name: 'R', over }, 'created')
+  await walk('updateRule', [rule.id], { name: 'R2' }, { name: ['R', 'R2'] })
+  await leavesNone('updateRule', [rule.id], { name: 'R2' })
+  await leavesNone('updateRule', [rule.id], { value_of: 'sub10' }, 400)
+  await leavesNone('checkRule', [rule.id])
+  await leavesNone('confirmRule', [rule.id], { check_id: unknown }, 404)
+  await walk('deleteRule', [rule.id], undefined, 'deleted')
+})
+
 test('networks, accounts, domains, rates and settings', async () => {
   const network = await walk('createNetwork', [], { name: 'N', template: 'plain' }, 'created')
   assert.ok(network.row.fields.some(({ name, is_secret }) => name === 'token' && is_secret))
@@ -545,6 +570,13 @@ test('receivers', async () => {
   await walk('rotateReceiver', [id], undefined, { secret: 'secret' })
   await walk('deleteReceiver', [id], undefined, 'deleted')
   await leavesNone('deleteReceiver', [id], undefined, 404)
+})
+
+test('alert settings', async () => {
+  const settings = { off: ['cap_reached'], fall: { conversions: { min_expected: 20 } } }
+  await walk('replaceAlertSettings', [], settings, { off: [[], ['cap_reached']] })
+  await leavesNone('replaceAlertSettings', [], settings)
+  await leavesNone('replaceAlertSettings', [], { ...settings, off: ['rain'] }, 400)
 })
 
 test('every operation that the history records was walked', () => {

@@ -1,14 +1,30 @@
 /** Puts the rooms of automation together for `house.ts`. */
 import { room } from '../ground/room.ts'
 import type { OpenPart } from '../ground/running.ts'
+import * as alertsApi from './alerts/api.ts'
+import * as alertSettings from './alerts/settings.ts'
+import { openAlertWatch } from './alerts/watch.ts'
 import * as receiversApi from './receivers/api.ts'
 import * as receivers from './receivers/receivers.ts'
 import { openMessageRetention } from './receivers/retention.ts'
 import { testReceiver } from './receivers/trial.ts'
 import { openReceiverWorker } from './receivers/worker.ts'
+import type { Tools } from './rules/acts.ts'
+import * as rulesApi from './rules/api.ts'
+import { checkDeeds } from './rules/confirm.ts'
+import { listRuleChecks } from './rules/log.ts'
+import * as rules from './rules/rules.ts'
+import { tryDeeds } from './rules/try.ts'
 
-/** The endpoints. */
-export const automationRooms = () => [...room(receiversApi, { ...receivers, testReceiver })]
+export type { Tools as RuleTools } from './rules/acts.ts'
+export { openRuleRounds } from './rules/rounds.ts'
+
+/** The endpoints. `tools` are known once all rooms are open. */
+export const automationRooms = (tools: () => Tools) => [
+  ...room(receiversApi, { ...receivers, testReceiver }),
+  ...room(alertsApi, alertSettings),
+  ...room(rulesApi, { ...rules, listRuleChecks, ...checkDeeds(tools), ...tryDeeds }),
+]
 
 /** The worker and the periodic jobs, which do not run with ROLE=serve. */
-export const AUTOMATION_JOBS: readonly OpenPart[] = [openReceiverWorker, openMessageRetention]
+export const AUTOMATION_JOBS: readonly OpenPart[] = [openReceiverWorker, openMessageRetention, openAlertWatch]

@@ -34,6 +34,8 @@ export const HISTORY_KINDS = [
   'note',
   'split_test',
   'receiver',
+  'rule',
+  'alert_settings',
 ] as const
 export type HistoryKind = (typeof HISTORY_KINDS)[number]
 

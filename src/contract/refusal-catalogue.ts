@@ -5,6 +5,7 @@ import { HISTORY_REFUSALS } from './history-refusals.ts'
 import { KEY_REFUSALS } from './key-refusals.ts'
 import { PAGE_REFUSALS } from './page-refusals.ts'
 import { READING_REFUSALS } from './reading-refusals.ts'
+import { RULE_REFUSALS } from './rule-refusals.ts'
 import { SPEND_REFUSALS } from './spend-refusals.ts'
 import { TELEGRAM_REFUSALS } from './telegram-refusals.ts'
 
@@ -258,6 +259,7 @@ const entries = {
     code: 'cannot_run_again',
     hint: 'It is not valid JSON, or it was too large to store in full. Have the sender send it again.',
   },
+  ...RULE_REFUSALS,
   ...SPEND_REFUSALS,
   ...HISTORY_REFUSALS,
   click_flow_incomplete: { status: 422, error: 'the click flow cannot be published', code: 'click_flow_incomplete' },

@@ -237,6 +237,18 @@ const payments = createRoute({
   validateSearch: PaymentsSearch,
   component: lazyRouteComponent(() => import('./telegram/payments/payments-page.tsx'), 'PaymentsPage'),
 })
+const rules = createRoute({
+  getParentRoute: () => inside,
+  path: '/automation/rules',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./automation/rules/rules-page.tsx'), 'RulesPage'),
+})
+const rule = createRoute({
+  getParentRoute: () => inside,
+  path: '/automation/rules/$id',
+  validateSearch: PagedSearch,
+  component: lazyRouteComponent(() => import('./automation/rules/rule-page.tsx'), 'RulePage'),
+})
 
 const receivers = createRoute({
   getParentRoute: () => inside,
@@ -285,6 +297,8 @@ const map = root.addChildren([
     subscriber,
     payments,
     receivers,
+    rules,
+    rule,
     ...SETTINGS,
   ]),
 ])

@@ -283,6 +283,14 @@ export interface BookedSpend {
   sub1: string
 }
 
+export interface BooksLooks {
+  /**
+   * the UTC day by the clock of the process that recounts
+   */
+  day: string
+  org_id: number
+}
+
 export interface BotHooks {
   bot_id: string
   org_id: number
@@ -1482,6 +1490,10 @@ export interface LeftOutValues {
   created_at: string
   field: string
   id: string
+  /**
+   * the part of the visitors with the value that is let in, above 0 and below 1; null: none
+   */
+  let_in_share: number | null
   note: string | null
   /**
    * the offer its visitors go to; null: the fallback of the campaign
@@ -2112,6 +2124,64 @@ export interface ReportSlot {
   unread_costs: string
 }
 
+export interface RuleChecks {
+  checked_at: string
+  confirmed_at: string | null
+  id: string
+  objects: Json
+  org_id: number
+  reason: string | null
+  rule_id: string
+  rule_version: number
+  state: string
+  window_from: string
+  window_to: string
+}
+
+export interface RuleObjects {
+  act: string
+  acted_at: string
+  campaign_id: string
+  check_id: string
+  field: string
+  org_id: number
+  rule_id: string
+  value: string
+}
+
+export interface Rules {
+  active: boolean
+  asked_at: string | null
+  /**
+   * the check that waits to be confirmed, since asked_at
+   */
+  asked_check_id: string | null
+  created_at: string
+  /**
+   * the fields that a person writes, but name and active; ids are uuids
+   */
+  definition: Json
+  due_checked_at: string | null
+  id: string
+  name: string
+  /**
+   * by the clock of processes, like due_checked_at, the due time that was checked last, and all other times here; null while the rule is off
+   */
+  next_check_at: string | null
+  org_id: number
+  /**
+   * watching, waiting, asking or failing, as the last check left it; waits_for: why it waits or fails
+   */
+  state: Generated<string>
+  updated_at: string
+  version: number
+  waits_for: string | null
+  /**
+   * the time zone that next_check_at was computed in
+   */
+  zone: string
+}
+
 export interface Segments {
   approved: string
   /**
@@ -2440,6 +2510,7 @@ export interface Tables {
   backups: Backups
   balances: Balances
   booked_spend: BookedSpend
+  books_looks: BooksLooks
   bot_hooks: BotHooks
   bot_numbers: BotNumbers
   bot_senders: BotSenders
@@ -2533,6 +2604,9 @@ export interface Tables {
   report_delta: ReportDelta
   report_sheet: ReportSheet
   report_slot: ReportSlot
+  rule_checks: RuleChecks
+  rule_objects: RuleObjects
+  rules: Rules
   segments: Segments
   sessions: Sessions
   shared_grants: SharedGrants

@@ -19,7 +19,7 @@ export type Because = 'rule' | 'schedule' | 'account_sync'
 export type HistoryActor =
   | { readonly kind: 'person'; readonly id: string }
   | { readonly kind: 'key'; readonly id: string; readonly tool: string | null; readonly host: HostName | null }
-  | { readonly kind: 'sluice'; readonly because: Because }
+  | { readonly kind: 'sluice'; readonly because: Because; readonly rule_id?: string }
 export type HostName = { readonly name: string; readonly version: string }
 
 /** A call that changes objects. `undoes` returns the row that is put back with a change of the object. */

@@ -1,6 +1,7 @@
 // Whether a visit has a left-out value of its campaign. Campaigns without a list cost a look-up, those with one a look-up for each field of it.
 import { SUBS } from '../../contract/fields.ts'
 import { weekClock } from '../../contract/time-zones.ts'
+import { mixBits, stableHashOf } from '../../ground/stable-hash.ts'
 import type { LiveCampaigns, LiveLeftOut } from '../../traffic/campaigns/live.ts'
 import { creativeSub, isInForce } from '../../traffic/left-out/fields.ts'
 import type { CompiledCampaign, Guest } from './course.ts'
@@ -17,7 +18,11 @@ export function leftOutOfMark(mark: string): { field: string; value: string } {
 /** A left-out value that a visit has: the mark that its click stores, and the offer it leads to (null: the fallback). */
 export type LeftOut = { readonly mark: string; readonly offer_id: string | null }
 
-type Entry = { readonly offer_id: string | null; readonly until_ms: number | null }
+type Entry = {
+  readonly offer_id: string | null
+  readonly until_ms: number | null
+  readonly let_in_share: number | null
+}
 /** The values of each field of a list. */
 type Compiled = ReadonlyMap<string, ReadonlyMap<string, Entry>>
 
@@ -27,9 +32,9 @@ function compiledList(list: LiveLeftOut): Compiled {
   const known = compiledLists.get(list)
   if (known !== undefined) return known
   const fields = new Map<string, Map<string, Entry>>()
-  for (const [field, value, offer_id, until_ms] of list.entries) {
+  for (const [field, value, offer_id, until_ms, let_in_share] of list.entries) {
     const values = fields.get(field) ?? new Map<string, Entry>()
-    fields.set(field, values.set(value, { offer_id, until_ms }))
+    fields.set(field, values.set(value, { offer_id, until_ms, let_in_share }))
   }
   compiledLists.set(list, fields)
   return fields
@@ -46,11 +51,16 @@ export function leftOutOf(
   for (const [field, values] of compiledList(list)) {
     const value = valueOf(field, traffic, list, guest)
     const found = value === null ? undefined : values.get(value)
-    if (value !== null && found !== undefined && isInForce(found.until_ms, guest.ms))
-      return { mark: markOf(field, value), offer_id: found.offer_id }
+    if (value === null || found === undefined || !isInForce(found.until_ms, guest.ms)) continue
+    if (found.let_in_share !== null && placeOf(guest.visitor_key, value) < found.let_in_share) continue
+    return { mark: markOf(field, value), offer_id: found.offer_id }
   }
   return undefined
 }
+
+/** A place from 0 to 1 that is the same for each visit of a visitor. */
+const placeOf = (visitor_key: string, value: string): number =>
+  mixBits(stableHashOf(value, stableHashOf(visitor_key))) / 2 ** 32
 
 function valueOf(
   field: string,

@@ -69,6 +69,7 @@ function kindsFor(actor: Member): readonly NamedKind[] {
     },
     { kind: 'tag', from: sql`tags o where ${here}`, name: NAME },
     { kind: 'receiver', from: sql`receivers o where ${here}`, name: NAME },
+    { kind: 'rule', from: sql`rules o where ${here}`, name: NAME },
     { kind: 'broadcast', from: sql`broadcasts o where ${here}`, name: NAME },
     ...peopleFor(actor),
     {

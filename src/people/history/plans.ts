@@ -65,7 +65,14 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
     ...labels('Offer'),
   ],
   landing: [whole('replaceLanding', 'name url'), patch('setLandingStatus', 'status'), ...labels('Landing')],
-  funnel: [patch('updateFunnel', 'name landings offers'), ...labels('Funnel')],
+  funnel: [
+    custom('updateFunnel', 'name landings offers', ({ wanted }) => ({
+      ...wanted,
+      ...sharesOf(wanted, 'landings', 'landing_id'),
+      ...sharesOf(wanted, 'offers', 'offer_id'),
+    })),
+    ...labels('Funnel'),
+  ],
   click_flow: [whole('replaceClickFlow', 'name graph'), patch('setClickFlowStatus', 'status'), ...labels('ClickFlow')],
   traffic_source: [patch('updateTrafficSource', 'name parameters cost_unit cost_currency'), ...labels('TrafficSource')],
   postback: [patch('updatePostbackRule', 'event_type url campaign_id on preset active once_per_person')],
@@ -114,6 +121,7 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
     }),
   ],
   event_settings: [whole('replaceEventSettings', 'names goal')],
+  alert_settings: [whole('replaceAlertSettings', 'off fall')],
   view: [patch('updateExploreView', 'name question screen is_shared is_start_page')],
   organization: [
     patch('updateOrganization', 'name timezone'),
@@ -139,6 +147,13 @@ const PARTS: Readonly<Record<Exclude<HistoryKind, Kept>, readonly Part[]>> = {
   tag: [patch('updateTag', 'name color')],
   note: [patch('updateNote', 'day campaign_id text')],
   receiver: [patch('updateReceiver', 'name email bot_id chat_id about quiet_hours digest')],
+  rule: [patch('updateRule', 'name active over value_of when window at_least then every at back stop_line')],
+}
+
+/** Members of a funnel without what the API adds to them. */
+function sharesOf(fields: ObjectFields, name: string, id: string): ObjectFields {
+  const members = fields[name]
+  return Array.isArray(members) ? { [name]: members.map((one: ObjectFields) => pick(one, [id, 'weight'])) } : {}
 }
 
 type Grant = ObjectFields & { organization: { id: string } | null; campaigns: readonly { id: string }[] | null }
@@ -180,6 +195,7 @@ const UNMAKING: Partial<Record<HistoryKind, string>> = {
   tag: 'deleteTag',
   note: 'deleteNote',
   receiver: 'deleteReceiver',
+  rule: 'deleteRule',
 }
 
 /** Why a deletion stays one. Kinds that are not here are restored. */
@@ -198,6 +214,7 @@ const GONE: Partial<Record<HistoryKind, string>> = {
   tag: 'the objects that had the deleted tag are not known any more: create it again',
   note: 'a deleted note is gone: write it again',
   receiver: 'the secret and the waiting messages of a deleted receiver are gone: create it again',
+  rule: 'a deleted rule is gone: create it again',
   organization: 'an owner restores a deleted workspace on its own page',
 }
 
@@ -221,6 +238,11 @@ export function whyNever({ kind, change, fields }: StoredRow): string | undefine
     return UNMAKING[kind] !== undefined || kind === 'ad_spend' || kind === 'left_out' || kind === 'rate'
       ? undefined
       : 'it cannot be unmade'
+  if (
+    kind === 'left_out' &&
+    fields.some(field => field.name === 'let_in_share' && 'before' in field && field.before !== null)
+  )
+    return 'a part of its visitors was let in before: let all of them in instead'
   if (secrets.length > 0) return `the history holds no secrets, so ${secrets.join(', ')} cannot be put back`
   if (kind === 'ad_spend' || kind === 'left_out' || kind === 'split_test') return undefined
   const was = (name: string) => fields.find(field => field.name === name)

@@ -119,6 +119,7 @@ const SUBJECTS: Record<
   // Read outside of the transaction, because the queue of conversions writes it in its own.
   event: one('listRevisions', 'event_id payout hold_until data', { name: () => '' }),
   event_settings: ofWorkspace('readEventSettings', 'updated_by', { name: () => 'Event settings' }),
+  alert_settings: ofWorkspace('readAlertSettings', '', { name: () => 'Alert settings' }),
   view: listed('listExploreViews', 'is_own saved_by', {
     onlyFor: ({ is_shared }, { user_id }) => (is_shared === true ? null : user_id),
   }),
@@ -142,6 +143,7 @@ const SUBJECTS: Record<
   // Members read the history, and may see only the host of an address.
   receiver: one('readReceiver', 'url state last_error', { secrets: readSecrets.receiver }),
   note: one('readNote', '', { name: ({ day: of }) => text(of) }),
+  rule: one('readRule', 'version state waits_for next_check_at'),
   billing: ofWorkspace('readBilling', '', { read: readBilling, name: () => 'Billing' }),
 }
 

@@ -19,7 +19,8 @@ const text = (value: unknown): string | undefined => (typeof value === 'string' 
 
 /** The object that the endpoint is about; undefined while a new object has no id. */
 export function mainObject(kind: HistoryKind, { params, body, result, organization_id }: Write): HistoryObject[] {
-  if (kind === 'billing' || kind === 'event_settings') return [{ kind, id: organization_id }]
+  if (kind === 'billing' || kind === 'event_settings' || kind === 'alert_settings')
+    return [{ kind, id: organization_id }]
   if (kind === 'rate') return [{ kind, id: null, name: (params['currency'] ?? '').trim().toUpperCase() }]
   if (kind === 'ad_spend') {
     const sub1 = cut(text(body['sub1']) ?? '', TEXT_BYTES)

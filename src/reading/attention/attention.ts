@@ -6,7 +6,7 @@ import { DAY_MS, dayOf } from '../../contract/days.ts'
 import { DIAGNOSES, type Diagnosis } from '../../contract/diagnoses.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { toUnits } from '../../contract/decimals.ts'
-import type { Context } from '../../ground/room.ts'
+import type { Context, Ground, Member } from '../../ground/room.ts'
 import { PASSING_FAULTS } from '../../money/spend-accounts/reader.ts'
 import { listDueCertificates } from '../../traffic/certificates/attention.ts'
 import { unicodeName } from '../../traffic/domains/name.ts'
@@ -26,19 +26,30 @@ type Asking = Context<typeof api.readAttention>
 
 /** The lines, the most urgent kind first, and within a kind those with the most spend and revenue. */
 export async function readAttention(context: Asking): Promise<{ lines: api.AttentionLine[] }> {
-  const { database, actor } = context
+  const { actor } = context
   const now = Date.now()
-  const parameters = [actor.org_id, firstIdAt(now - DAY_MS), dayOf(now), MOST_COUNTED, PASSING_FAULTS]
-  const [{ rows }, ...others] = await Promise.all([
-    database.reads.query<Cause>(CAUSES, parameters),
-    findDueCertificates(context),
+  const found = await Promise.all([
+    findCauses(context, now),
     findFailingRounds(context),
     findIncompleteDays(context, now),
   ])
-  const causes = [...rows, ...others.flat()]
+  const causes = found.flat()
   const worthOf = await readWorth(context, actor.org_id, causes, now)
   const lines = causes.map(cause => lineOf(cause, worthOf(cause)))
   return { lines: lines.toSorted((a, b) => rankOf(a) - rankOf(b) || Number(costOf(b) - costOf(a))) }
+}
+
+type Finding = Pick<Ground, 'database' | 'db' | 'config'> & { readonly actor: Pick<Member, 'org_id' | 'role'> }
+
+/** What the tables of the rooms and the certificates show at a moment, without jobs and days. */
+export async function findCauses(context: Finding, now: number): Promise<Cause[]> {
+  const { database, actor } = context
+  const parameters = [actor.org_id, firstIdAt(now - DAY_MS), dayOf(now), MOST_COUNTED, PASSING_FAULTS]
+  const [{ rows }, due] = await Promise.all([
+    database.reads.query<Cause>(CAUSES, parameters),
+    findDueCertificates(context),
+  ])
+  return [...rows, ...due]
 }
 
 const rankOf = ({ kind }: api.AttentionLine) => api.ATTENTION_KINDS.indexOf(kind)
@@ -57,7 +68,7 @@ function inWords({ kind, name, reason }: Omit<Cause, 'campaigns'>): Partial<Pick
 
 const NOTHING = { id: null, object: null, count: 1, since: null, until: null, reason: null, campaigns: null } as const
 
-async function findDueCertificates({ db, config, actor }: Asking): Promise<Cause[]> {
+async function findDueCertificates({ db, config, actor }: Finding): Promise<Cause[]> {
   const due = await listDueCertificates({ db, config }, actor)
   return due.map(({ name, domain_id, not_after, problem }) => ({
     ...NOTHING,

@@ -13,22 +13,23 @@ const underWay = new Map<number, Promise<{ at: string } & Audit>>()
 /** Recounts the caller's organization. Answers the figures and every row that differs. */
 export async function reconcileBooks({ database, actor }: Context<typeof api.reconcileBooks>) {
   const { org_id } = actor
-  const counting = underWay.get(org_id) ?? countAgain(database.worker, org_id)
+  const counting = underWay.get(org_id) ?? recountBooks(database.worker, org_id)
   underWay.set(org_id, counting)
   try {
     const { at, figures, findings, clicks_from } = await counting
-    return { at, holds: holds({ figures, findings }), clicks_from, figures, findings: findings.map(withWireIds) }
+    return { at, holds: booksHold({ figures, findings }), clicks_from, figures, findings: findings.map(withWireIds) }
   } finally {
     underWay.delete(org_id)
   }
 }
 
-// It reads every click, so it uses the pool whose statements may take half a minute.
-async function countAgain(pool: pg.Pool, org_id: number) {
+/** Recounts the books of an organization. It reads every click, so `pool` is the one whose statements may take half a minute. */
+export async function recountBooks(pool: pg.Pool, org_id: number) {
   return { at: new Date().toISOString(), ...(await reconcile(pool, org_id)) }
 }
 
-const holds = ({ figures, findings }: Pick<Audit, 'figures' | 'findings'>) =>
+/** Whether nothing differs. */
+export const booksHold = ({ figures, findings }: Pick<Audit, 'figures' | 'findings'>): boolean =>
   findings.length === 0 && figures.every(({ kept, counted }) => kept === counted)
 
 /** A finding with its uuids as ids of the API. */
@@ -45,7 +46,7 @@ export async function reconcileAll(pool: pg.Pool, tell: (line: string) => void):
   for (const { org_id, id, name } of rows) {
     const audit = await reconcile(pool, org_id)
     const { days, waiting, is_checked } = await exploreStanding(pool, org_id)
-    const isRight = holds(audit) && !(is_checked && days.length > 0)
+    const isRight = booksHold(audit) && !(is_checked && days.length > 0)
     if (!isRight) wrong += 1
     const figures = audit.figures.map(({ name: figure, kept, counted }) =>
       kept === counted ? `${figure.toLowerCase()} ${kept}` : `${figure.toLowerCase()} ${kept}, counted ${counted}`,

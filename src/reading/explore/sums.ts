@@ -207,3 +207,23 @@ export function holds({ measure, op, value }: ExploreHaving, count_pending: bool
     ...(below === undefined ? [compared] : [`(${below}) > 0`, `${compared} * (${below})`]),
   ].join(' and ')
 }
+
+const ORDERS: Readonly<Record<ExploreHaving['op'], (left: bigint, right: bigint) => boolean>> = {
+  lt: (left, right) => left < right,
+  lte: (left, right) => left <= right,
+  gt: (left, right) => left > right,
+  gte: (left, right) => left >= right,
+  eq: (left, right) => left === right,
+  ne: (left, right) => left !== right,
+}
+
+/** Whether sums pass a filter, as `holds` says in SQL. */
+export function passes(sums: Sums, { measure, op, value }: ExploreHaving): boolean {
+  const { clicks, cost, clicks_without_cost } = sums
+  if (isOfKnownCost(measure) && cost === 0n && clicks_without_cost >= clicks) return false
+  const { above, below } = quotientOf(measure, false)
+  const divisor = below === undefined ? 1n : totalOf(sums, below, below.places)
+  if (divisor <= 0n) return false
+  const unit = power(above.places - (below?.places ?? 0))
+  return ORDERS[op](totalOf(sums, above, above.places) * power(PLACES), toUnits(value, PLACES) * unit * divisor)
+}

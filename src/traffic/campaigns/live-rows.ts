@@ -98,6 +98,7 @@ export type LiveLeftOut = LiveRow & {
     value: string,
     offer_id: string | null,
     until_ms: number | null,
+    let_in_share: number | null,
   ])[]
 }
 
@@ -158,7 +159,7 @@ const SELECTS = {
   open_hours: `select o.org_id, o.id, o.timezone, o.week, o.week is null as is_deleted
     from (select org_id, object_id as id, timezone, week, updated_at from open_hours) o`,
   left_out: `select o.org_id, o.id, coalesce(g.timezone, 'UTC') as timezone, false as is_deleted, coalesce((
-      select json_agg(json_build_array(v.field, v.value, v.offer_id, (extract(epoch from v.until) * 1000)::float8) order by v.id)
+      select json_agg(json_build_array(v.field, v.value, v.offer_id, (extract(epoch from v.until) * 1000)::float8, v.let_in_share) order by v.id)
       from left_out_values v where v.org_id = o.org_id and v.campaign_id = o.id
     ), '[]') as entries
     from (select org_id, campaign_id as id, updated_at from left_out_lists) o left join organizations g on g.org_id = o.org_id`,

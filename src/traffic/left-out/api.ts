@@ -16,7 +16,7 @@ const Field = z.enum(LEFT_OUT_FIELDS).meta({
 /** Compared exactly, so it is not trimmed. */
 const Value = z.string().refine(...FAITHFUL)
 
-const LeadsTo = z
+export const LeadsTo = z
   .discriminatedUnion('type', [
     z.object({ type: z.literal('fallback') }),
     z.object({ type: z.literal('offer'), offer_id: Id }),

@@ -10,6 +10,7 @@ type Details = {
   readonly offer_id: string | null
   readonly note: string | null
   readonly until: string | null
+  readonly let_in_share: number | null
 }
 
 const SEPARATOR = ' = '
@@ -31,6 +32,7 @@ export const leftOutSnapshot = (of: Placed & Details): ObjectSnapshot => ({
     leads_to: of.offer_id === null ? { type: 'fallback' } : { type: 'offer', offer_id: toWireId(of.offer_id) },
     note: of.note,
     until: of.until === null ? null : new Date(msOfDatabase(of.until)).toISOString(),
+    ...(of.let_in_share === null ? {} : { let_in_share: of.let_in_share }),
   },
   secrets: {},
   only_for: null,
@@ -44,7 +46,7 @@ export async function readLeftOutSnapshot(
 ): Promise<ObjectSnapshot | undefined> {
   const row = await db
     .selectFrom('left_out_values')
-    .select(['offer_id', 'note', 'until'])
+    .select(['offer_id', 'note', 'until', 'let_in_share'])
     .where('org_id', '=', org_id)
     .where('campaign_id', '=', of.campaign_id)
     .where('field', '=', of.field)

@@ -25,7 +25,7 @@ import {
 } from './lists.ts'
 import { type LineOfText, linesOfText, textOf } from './text.ts'
 
-const describeValue = ({ campaign_id: _, offer_id, ...row }: LeftOutRow): api.LeftOutValue => ({
+const describeValue = ({ campaign_id: _, let_in_share: __, offer_id, ...row }: LeftOutRow): api.LeftOutValue => ({
   ...row,
   leads_to: offer_id === null ? { type: 'fallback' } : { type: 'offer', offer_id },
 })

@@ -26,6 +26,7 @@ export const LEFT_OUT_COLUMNS = [
   'note',
   'until',
   'rule_id',
+  'let_in_share',
   'created_at',
 ] as const
 
@@ -37,6 +38,7 @@ export type LeftOutRow = Entry & {
   readonly note: string | null
   readonly until: string | null
   readonly rule_id: string | null
+  readonly let_in_share: number | null
   readonly created_at: string
 }
 
@@ -68,7 +70,8 @@ export async function changeLists(
     const now = await touchLists(trx, org_id, campaign_ids)
     const removed = await deleteValues(trx, org_id, leaving)
     const over = new Map((await deleteOver(trx, org_id, add)).map(row => [nameOf(row), leftOutSnapshot(row)]))
-    const added = await insertValues(trx, org_id, add, { ...details, offer_id, now })
+    const rule_id = act.actor.kind === 'sluice' ? (act.actor.rule_id ?? null) : null
+    const added = await insertValues(trx, org_id, add, { ...details, offer_id, rule_id, now })
     if (added.length > 0) await requireRoom(trx, org_id, campaign_ids)
     await recordChanges(trx, org_id, act, [
       ...removed.map(row => ({ ...leftOutObject(row), before: leftOutSnapshot(row), after: undefined })),
@@ -211,14 +214,20 @@ async function insertValues(
   trx: Transaction<Tables>,
   org_id: number,
   entries: readonly Entry[],
-  { offer_id, note = null, until = null, now }: Details & { offer_id: string | null; now: string },
+  {
+    offer_id,
+    rule_id,
+    note = null,
+    until = null,
+    now,
+  }: Details & { offer_id: string | null; rule_id: string | null; now: string },
 ): Promise<LeftOutRow[]> {
   if (entries.length === 0) return []
   return await trx
     .insertInto('left_out_values')
-    .columns(['org_id', 'id', 'campaign_id', 'field', 'value', 'offer_id', 'note', 'until', 'created_at'])
+    .columns(['org_id', 'id', 'campaign_id', 'field', 'value', 'offer_id', 'rule_id', 'note', 'until', 'created_at'])
     .expression(
-      sql`select ${org_id}::int, t.id, t.campaign_id, t.field, t.value, ${offer_id}::uuid, ${note}::text, ${until}::timestamptz, ${now}::timestamptz
+      sql`select ${org_id}::int, t.id, t.campaign_id, t.field, t.value, ${offer_id}::uuid, ${rule_id}::uuid, ${note}::text, ${until}::timestamptz, ${now}::timestamptz
         from ${entriesOf(withIds(entries))}`,
     )
     .onConflict(conflict => conflict.columns(['org_id', 'campaign_id', 'field', 'value']).doNothing())

@@ -21,6 +21,7 @@ import {
   Radio,
   RadioTower,
   Receipt,
+  Scale,
   Send,
   Settings2,
   ShieldQuestion,
@@ -86,7 +87,10 @@ export const NAVIGATION: readonly NavigationGroup[] = [
   },
   {
     title: 'Automation',
-    links: [{ link: linkOptions({ to: '/automation/receivers' }), label: 'Receivers', icon: BellRing }],
+    links: [
+      { link: linkOptions({ to: '/automation/rules' }), label: 'Rules', icon: Scale },
+      { link: linkOptions({ to: '/automation/receivers' }), label: 'Receivers', icon: BellRing },
+    ],
   },
   {
     title: 'Settings',

@@ -26,6 +26,7 @@ const PAGES: Partial<Record<Found['kind'], (id: string) => Place>> = {
   tag: () => linkOptions({ to: '/settings/tags' }),
   member: () => linkOptions({ to: '/settings/team' }),
   invitation: () => linkOptions({ to: '/settings/team' }),
+  rule: id => linkOptions({ to: '/automation/rules/$id', params: { id } }),
   postback: () => linkOptions({ to: '/postbacks', search: {} }),
   receiver: () => linkOptions({ to: '/automation/receivers' }),
 }

@@ -1,0 +1,138 @@
+/**
+ * The causes of a fall: which values have fewer clicks or conversions than in the same hours of the weeks before, and how much of the fall each explains.
+ * Owns no table. Reads `clicks`, `events`, `offers` and `landings`.
+ */
+import type pg from 'pg'
+import type { AlertCause } from '../../contract/alerts.ts'
+import { HOUR_MS } from '../../contract/days.ts'
+import { firstIdAt, toWireId } from '../../contract/ids.ts'
+import { SUBS } from '../../contract/fields.ts'
+import type { Goals } from '../../traffic/event-settings/goals.ts'
+import { type Fall, IN_ONE_OF_WEEKS, WEEK_MS, WEEK_OF, WEEKS } from './falls.ts'
+
+/** The dimensions of a click `c`, by their names in the report. */
+const DIMENSIONS: Readonly<Record<string, string>> = {
+  offer: 'c.offer_id::text',
+  landing: 'c.landing_id::text',
+  geo: 'c.geo',
+  device: 'c.device',
+  os: 'c.os',
+  browser: 'c.browser',
+  path: `split_part(c.click_flow_node_path, '/', 1)`,
+  ...Object.fromEntries(SUBS.map(sub => [sub, `c.${sub}`])),
+}
+const NAMES: Readonly<Record<string, string>> = { offer: 'Offer', landing: 'Landing', geo: 'Country', path: 'Version' }
+/** A value of more of the clicks than this explains nothing. */
+const MOST_SHARE = 0.9
+const LEAST_SHARE = 0.1
+const MOST_CAUSES = 5
+/** So many clicks are compared within the five seconds of a question. */
+const MOST_CLICKS = 400_000
+
+const VALUES = `cross join lateral (values ${Object.entries(DIMENSIONS)
+  .map(([name, column]) => `('${name}', ${column})`)
+  .join(', ')}) as of(dimension, value)`
+
+// A value that is new this week explains no fall.
+const GROUPED = `
+  select dimension, value, coalesce(sum(n) filter (where week = 0), 0)::float8 as seen,
+    coalesce(sum(n) filter (where week > 0), 0)::float8 / ${WEEKS} as expected
+  from counted group by 1, 2 having count(*) filter (where week > 0) > 0`
+
+const weekRange = (week: number) => `(c.id >= $${3 + week * 2}::uuid and c.id < $${4 + week * 2}::uuid)`
+const CLICK_RANGES = Array.from({ length: WEEKS + 1 }, (_, week) => `${weekRange(week)}`)
+
+const CLICKS = `
+  with counted as (
+    select of.dimension, of.value, (case ${CLICK_RANGES.map((range, week) => `when ${range} then ${week}`).join(' ')} end) as week, count(*) as n
+    from clicks c ${VALUES}
+    where c.org_id = $1 and c.campaign_id = $2::uuid and (${CLICK_RANGES.join(' or ')}) and c.tracked
+    group by 1, 2, 3
+  )${GROUPED}`
+
+const CONVERSIONS = `
+  with counted as (
+    select of.dimension, of.value, ${WEEK_OF('$3')} as week, count(*) as n
+    from events e join clicks c on c.org_id = $1 and c.id = e.click_id ${VALUES}
+    where e.org_id = $1 and e.campaign_id = $2::uuid and (${IN_ONE_OF_WEEKS('$3', '$4::int')}) and not e.test and e.type = any($5::text[])
+    group by 1, 2, 3
+  )${GROUPED}`
+
+type ValueCounts = { dimension: string; value: string | null; seen: number; expected: number }
+type Pool = Pick<pg.Pool, 'query'>
+
+/** The largest causes of a campaign's fall, the largest share first; none if none explains a tenth of it. `of`: what has fallen. */
+export async function explainFall(
+  pool: Pool,
+  org_id: number,
+  { fall, to_ms, of }: { readonly fall: Fall; readonly to_ms: number; readonly of: 'clicks' | Goals },
+): Promise<AlertCause[]> {
+  const clicks = await clicksByValue(pool, org_id, fall, to_ms)
+  const counted = of === 'clicks' ? clicks : await conversionsByValue(pool, org_id, { fall, to_ms, goals: of })
+  const common = ofNearlyAll(clicks)
+  const missing = fall.expected - fall.seen
+  const causes = counted
+    .map(row => ({ ...row, share: Math.min(1, (row.expected - row.seen) / missing) }))
+    .filter(
+      ({ dimension, value, share }) =>
+        value !== null && value !== '' && share >= LEAST_SHARE && !common.has(`${dimension} ${value}`),
+    )
+    .toSorted((one, other) => other.share - one.share)
+    .slice(0, MOST_CAUSES)
+  return await withLabels(pool, org_id, causes)
+}
+
+/** Values that more than nine of ten clicks have, in this week or before. */
+function ofNearlyAll(clicks: readonly ValueCounts[]): Set<string> {
+  const found = new Set<string>()
+  for (const [dimension, rows] of Map.groupBy(clicks, row => row.dimension))
+    for (const { value, expected, seen } of rows) {
+      const all = rows.reduce((sum, row) => sum + row.expected + row.seen, 0)
+      if (expected + seen > MOST_SHARE * all) found.add(`${dimension} ${value}`)
+    }
+  return found
+}
+
+/** The clicks by value. Where there are too many, the last hours of the fall stand for all of them. */
+async function clicksByValue(pool: Pool, org_id: number, { campaign_id, hours, expected }: Fall, to_ms: number) {
+  const most = Math.max(1, Math.floor((hours * MOST_CLICKS) / Math.max(1, expected * (WEEKS + 1))))
+  const from_ms = to_ms - Math.min(hours, most) * HOUR_MS
+  const ranges = Array.from({ length: WEEKS + 1 }, (_, week) => [
+    firstIdAt(from_ms - week * WEEK_MS),
+    firstIdAt(to_ms - week * WEEK_MS),
+  ]).flat()
+  return (await pool.query<ValueCounts>(CLICKS, [org_id, campaign_id, ...ranges])).rows
+}
+
+async function conversionsByValue(
+  pool: Pool,
+  org_id: number,
+  { fall, to_ms, goals }: { readonly fall: Fall; readonly to_ms: number; readonly goals: Goals },
+) {
+  const goal = goals.own.find(({ id }) => id === fall.campaign_id)?.goal ?? goals.goal
+  const values = [org_id, fall.campaign_id, new Date(to_ms).toISOString(), fall.hours, goal]
+  return (await pool.query<ValueCounts>(CONVERSIONS, values)).rows
+}
+
+const NAMED = `
+  select id::text, name from offers where org_id = $1 and id = any($2::uuid[])
+  union all select id::text, name from landings where org_id = $1 and id = any($2::uuid[])`
+
+async function withLabels(
+  pool: Pool,
+  org_id: number,
+  causes: readonly { dimension: string; value: string | null; share: number }[],
+): Promise<AlertCause[]> {
+  const isObject = (dimension: string) => dimension === 'offer' || dimension === 'landing'
+  const ids = causes.flatMap(({ dimension, value }) => (isObject(dimension) && value !== null ? [value] : []))
+  const { rows } = await pool.query<{ id: string; name: string }>(NAMED, [org_id, ids])
+  return causes.map(({ dimension, value, share }) => {
+    const name = isObject(dimension) ? (rows.find(({ id }) => id === value)?.name ?? '') : value
+    return {
+      dimension,
+      value: isObject(dimension) && value !== null ? toWireId(value) : value,
+      label: `${NAMES[dimension] ?? dimension} ${name}`,
+      share: Math.round(share * 1000) / 1000,
+    }
+  })
+}

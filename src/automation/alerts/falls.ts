@@ -1,0 +1,117 @@
+/**
+ * Falls of clicks and conversions: campaigns that have fewer of them in the last full hours than the same hours of the four weeks before suggest. Owns
+ * no table. Clicks are those of the report's half hours. Conversions are those of the campaign's goal by the time of their recording, whatever became
+ * of them: late conversions of earlier clicks would make every last hour look like a fall.
+ */
+import type pg from 'pg'
+import { HOUR_MS } from '../../contract/days.ts'
+import { SLOT_MS } from '../../reading/reports/slots.ts'
+import { UNITS } from '../../reading/reports/units.ts'
+import type { Goals } from '../../traffic/event-settings/goals.ts'
+import { isFall, averageOf } from './poisson.ts'
+
+/** The last full hours that are looked at. */
+const WINDOWS = [1, 3, 6, 12, 24] as const
+export const WEEKS = 4
+export const WEEK_MS = 7 * 24 * HOUR_MS
+
+/** The counts of a campaign within each of `WINDOWS`, of this week (0) or an earlier one. */
+type WeekCounts = {
+  readonly campaign_id: string
+  readonly name: string
+  readonly week: number
+  readonly counts: number[]
+}
+
+export type Fall = {
+  readonly campaign_id: string
+  readonly name: string
+  readonly hours: number
+  readonly seen: number
+  readonly expected: number
+}
+
+const inWindows = (age: string, value: string) =>
+  `array[${WINDOWS.map(hours => `coalesce(sum(${value}) filter (where ${age} < ${hours}), 0)`).join(', ')}]::float8[]`
+
+// $1 the organization, $2 the number of the half hour after the last one, since 1970.
+const CLICKS = `
+  select s.campaign_id, c.name, s.week, ${inWindows('s.hours', 's.clicks')} as counts
+  from (
+    select campaign_id, (age / 336)::int as week, (age % 336) / 2 as hours, clicks
+    from (
+      select campaign_id, $2::bigint - 1 - ((day - '1970-01-01'::date) * 48 + slot) as age, clicks from report_slot
+      where org_id = $1 and dimension = ${UNITS.campaign} and day >= '1970-01-01'::date + ($2::bigint / 48)::int - 30
+      union all
+      select campaign_id, $2::bigint - 1 - ((day - '1970-01-01'::date) * 48 + slot) as age, clicks from report_delta
+      where org_id = $1 and slot is not null and day >= '1970-01-01'::date + ($2::bigint / 48)::int - 30
+    ) counted
+    where age >= 0 and age < ${WEEKS * 336 + 48} and age % 336 < 48
+  ) s
+  join campaigns c on c.org_id = $1 and c.id = s.campaign_id
+  where c.deleted_at is null and c.status = 'active'
+  group by s.campaign_id, c.name, s.week`
+
+/** The condition that a conversion `e` was recorded in the 24 hours before $2 or in the same hours of an earlier week. */
+export const IN_ONE_OF_WEEKS = (to: string, hours: string) =>
+  Array.from({ length: WEEKS + 1 }, (_, week) => {
+    const end = `${to}::timestamptz - interval '${week * 168} hours'`
+    return `(e.created_at >= ${end} - interval '1 hour' * ${hours} and e.created_at < ${end})`
+  }).join(' or ')
+
+/** How many weeks before $2 a conversion `e` was recorded. */
+export const WEEK_OF = (to: string) =>
+  `(floor(extract(epoch from ${to}::timestamptz - e.created_at - interval '1 microsecond') / ${WEEK_MS / 1000}))::int`
+
+const CONVERSIONS = `
+  select e.campaign_id, c.name, ${WEEK_OF('$2')} as week,
+    ${inWindows(
+      `(floor(extract(epoch from $2::timestamptz - e.created_at - interval '1 microsecond'))::bigint % ${WEEK_MS / 1000}) / 3600.0`,
+      '1',
+    )} as counts
+  from events e
+  join campaigns c on c.org_id = $1 and c.id = e.campaign_id
+  left join json_to_recordset($3::json) as g(id uuid, goal text[]) on g.id = e.campaign_id
+  where e.org_id = $1 and (${IN_ONE_OF_WEEKS('$2', '24')}) and not e.test and e.type = any(coalesce(g.goal, $4::text[]))
+    and c.deleted_at is null and c.status = 'active'
+  group by e.campaign_id, c.name, week`
+
+type Pool = Pick<pg.Pool, 'query'>
+
+/** Every campaign's fall of clicks in the hours before the full hour `to_ms`; null for a campaign that has clicks and no fall. */
+export async function clickFalls(pool: Pool, org_id: number, to_ms: number, least: number) {
+  const { rows } = await pool.query<WeekCounts>(CLICKS, [org_id, Math.floor(to_ms / SLOT_MS)])
+  return judged(rows, least)
+}
+
+/** The same of conversions of the goal. */
+export async function conversionFalls(pool: Pool, org_id: number, to_ms: number, least: number, { goal, own }: Goals) {
+  const values = [org_id, new Date(to_ms).toISOString(), JSON.stringify(own), goal]
+  const { rows } = await pool.query<WeekCounts>(CONVERSIONS, values)
+  return judged(rows, least)
+}
+
+function judged(rows: readonly WeekCounts[], least: number): Fall[] {
+  return [...Map.groupBy(rows, ({ campaign_id }) => campaign_id)].flatMap(([campaign_id, weeks]) => {
+    const fall = fallOf(weeks, least)
+    return fall === undefined ? [] : [{ campaign_id, name: weeks[0]?.name ?? '', ...fall }]
+  })
+}
+
+/**
+ * The window with the largest fall. None if the shortest window in which enough are expected has as many as expected: then the fall is over, although
+ * longer windows still hold it.
+ */
+function fallOf(rows: readonly WeekCounts[], least: number): Pick<Fall, 'hours' | 'seen' | 'expected'> | undefined {
+  const countIn = (week: number, at: number) => rows.find(row => row.week === week)?.counts[at] ?? 0
+  const windows = WINDOWS.map((hours, at) => {
+    const weeks = Array.from({ length: WEEKS }, (_, before) => countIn(before + 1, at))
+    return { hours, seen: countIn(0, at), expected: averageOf(weeks), weeks }
+  }).filter(({ expected }) => expected >= least)
+  const [shortest] = windows
+  if (shortest === undefined || shortest.seen >= shortest.expected) return undefined
+  return windows
+    .filter(({ seen, weeks }) => isFall(seen, weeks))
+    .map(({ hours, seen, expected }) => ({ hours, seen, expected }))
+    .toSorted((one, other) => other.expected - other.seen - (one.expected - one.seen))[0]
+}
