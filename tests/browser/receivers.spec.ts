@@ -58,3 +58,16 @@ test('a webhook is created, tested, changed, gets a new secret, and is deleted',
   await page.getByRole('button', { name: 'Delete receiver' }).click()
   await expect(page.getByText('No receivers yet')).toBeVisible()
 })
+
+test('a kind of alert is switched off for the workspace', async ({ page }) => {
+  await page.goto('/automation/receivers')
+  const told = page.getByRole('group', { name: 'What is told' })
+  await told.getByLabel('Clicks fall').uncheck()
+  await page.getByLabel('Least conversions expected').fill('50')
+  await page.getByLabel('Least conversions expected').blur()
+  await expect(async () => {
+    await page.reload()
+    await expect(told.getByLabel('Clicks fall')).not.toBeChecked()
+    await expect(page.getByLabel('Least conversions expected')).toHaveValue('50')
+  }).toPass()
+})

@@ -22,6 +22,7 @@ import { MenuItem, MenuLine } from '../../ground/ui/menu.tsx'
 import { DeleteItem, RowMenu } from '../../ground/ui/row-menu.tsx'
 import { ActionCell, ActionHead, Cell, Head, Row, RowHead, Table } from '../../ground/ui/table.tsx'
 import { useBots } from '../../telegram/bots/bot-choice.tsx'
+import { ToldSection } from '../alerts/told-section.tsx'
 import { type ReceiverRow, RECEIVER_WORDS } from './form-values.ts'
 import { EditReceiver, NewReceiver } from './receiver-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
@@ -36,38 +37,41 @@ export function ReceiversPage() {
     placeholderData: keepPreviousData,
   })
   return (
-    <ListPage
-      title="Receivers"
-      words="Who is told when something goes wrong or a rule acts: one message when it begins, one when it gets much worse, one when it is over."
-      query={receivers}
-      address={address}
-      empty={{ icon: BellRing, words: 'Be told by mail, in a Telegram chat, or by a call to your own program.' }}
-      add={{
-        endpoint: createReceiver,
-        words: 'New receiver',
-        dialog: ({ open, onClose }) => <NewReceiver open={open} onClose={onClose} />,
-      }}
-    >
-      {rows => (
-        <Table caption="Receivers">
-          <thead>
-            <tr>
-              <Head stay>Name</Head>
-              <Head>State</Head>
-              <Head>Sent to</Head>
-              <Head>About</Head>
-              <Head>When</Head>
-              <ActionHead />
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(receiver => (
-              <ReceiverLine key={receiver.id} receiver={receiver} />
-            ))}
-          </tbody>
-        </Table>
-      )}
-    </ListPage>
+    <>
+      <ListPage
+        title="Receivers"
+        words="Who is told when something goes wrong or a rule acts: one message when it begins, one when it gets much worse, one when it is over."
+        query={receivers}
+        address={address}
+        empty={{ icon: BellRing, words: 'Be told by mail, in a Telegram chat, or by a call to your own program.' }}
+        add={{
+          endpoint: createReceiver,
+          words: 'New receiver',
+          dialog: ({ open, onClose }) => <NewReceiver open={open} onClose={onClose} />,
+        }}
+      >
+        {rows => (
+          <Table caption="Receivers">
+            <thead>
+              <tr>
+                <Head stay>Name</Head>
+                <Head>State</Head>
+                <Head>Sent to</Head>
+                <Head>About</Head>
+                <Head>When</Head>
+                <ActionHead />
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(receiver => (
+                <ReceiverLine key={receiver.id} receiver={receiver} />
+              ))}
+            </tbody>
+          </Table>
+        )}
+      </ListPage>
+      <ToldSection />
+    </>
   )
 }
 

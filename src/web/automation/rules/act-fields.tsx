@@ -7,41 +7,45 @@ import { ask } from '../../ground/call.ts'
 import { Checkbox, SelectField, TextField } from '../../ground/ui/field.tsx'
 import { RuleConditions } from './condition-fields.tsx'
 import type { RuleFormProps } from './form-values.ts'
+import { ReceiverChoice } from './receiver-choice.tsx'
 
 export function ThenFields({ form }: RuleFormProps) {
   const [value_of, does] = [form.watch('value_of'), form.watch('does')]
   const canLeaveOut = (LEFT_OUT_FIELDS as readonly string[]).includes(value_of)
   const canWeigh = value_of === 'landing' || value_of === 'offer'
   return (
-    <div className="grid gap-3 sm:grid-cols-3">
-      <SelectField label="Then" error={form.formState.errors.does?.message} {...form.register('does')}>
-        <option value="nothing">Change nothing</option>
-        {canLeaveOut && <option value="leave_out">Leave it out</option>}
-        <option value="pause">Pause the campaign</option>
-        {canWeigh && <option value="weights">Change its share of the funnel</option>}
-        <option value="cap">Cap the clicks of the campaign</option>
-      </SelectField>
-      {does === 'leave_out' && <GoalField form={form} />}
-      {does === 'weights' && <TextField label="Share, %" inputMode="decimal" {...form.register('share')} />}
-      {does === 'cap' && (
-        <>
-          <TextField label="Clicks" inputMode="numeric" {...form.register('limit')} />
-          <SelectField label="Per" {...form.register('period')}>
-            {CAP_PERIODS.map(period => (
-              <option key={period} value={period}>
-                {period === 'total' ? 'in total' : `a ${period}`}
-              </option>
-            ))}
-          </SelectField>
-        </>
-      )}
-      <Checkbox
-        className="self-end pb-1.5"
-        label="Tell receivers"
-        words="Once when it begins, and once when it is over."
-        {...form.register('tells')}
-      />
-    </div>
+    <>
+      <div className="grid gap-3 sm:grid-cols-3">
+        <SelectField label="Then" error={form.formState.errors.does?.message} {...form.register('does')}>
+          <option value="nothing">Change nothing</option>
+          {canLeaveOut && <option value="leave_out">Leave it out</option>}
+          <option value="pause">Pause the campaign</option>
+          {canWeigh && <option value="weights">Change its share of the funnel</option>}
+          <option value="cap">Cap the clicks of the campaign</option>
+        </SelectField>
+        {does === 'leave_out' && <GoalField form={form} />}
+        {does === 'weights' && <TextField label="Share, %" inputMode="decimal" {...form.register('share')} />}
+        {does === 'cap' && (
+          <>
+            <TextField label="Clicks" inputMode="numeric" {...form.register('limit')} />
+            <SelectField label="Per" {...form.register('period')}>
+              {CAP_PERIODS.map(period => (
+                <option key={period} value={period}>
+                  {period === 'total' ? 'in total' : `a ${period}`}
+                </option>
+              ))}
+            </SelectField>
+          </>
+        )}
+        <Checkbox
+          className="self-end pb-1.5"
+          label="Tell receivers"
+          words="Once when it begins, and once when it is over."
+          {...form.register('tells')}
+        />
+      </div>
+      {form.watch('tells') && <ReceiverChoice form={form} />}
+    </>
   )
 }
 
