@@ -1,6 +1,7 @@
 /** The routes of the dashboard: every page, its address, and its search parameters. */
 import type { QueryClient } from '@tanstack/react-query'
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { AUTOMATION } from './automation-routes.tsx'
 import { DOOR } from './door-routes.tsx'
 import { inside, root } from './frame.tsx'
 import { OverviewSearch } from './ground/figures/search.ts'
@@ -237,26 +238,6 @@ const payments = createRoute({
   validateSearch: PaymentsSearch,
   component: lazyRouteComponent(() => import('./telegram/payments/payments-page.tsx'), 'PaymentsPage'),
 })
-const rules = createRoute({
-  getParentRoute: () => inside,
-  path: '/automation/rules',
-  validateSearch: PagedSearch,
-  component: lazyRouteComponent(() => import('./automation/rules/rules-page.tsx'), 'RulesPage'),
-})
-const rule = createRoute({
-  getParentRoute: () => inside,
-  path: '/automation/rules/$id',
-  validateSearch: PagedSearch,
-  component: lazyRouteComponent(() => import('./automation/rules/rule-page.tsx'), 'RulePage'),
-})
-
-const receivers = createRoute({
-  getParentRoute: () => inside,
-  path: '/automation/receivers',
-  validateSearch: PagedSearch,
-  component: lazyRouteComponent(() => import('./automation/receivers/receivers-page.tsx'), 'ReceiversPage'),
-})
-
 const map = root.addChildren([
   ...DOOR,
   inside.addChildren([
@@ -296,9 +277,7 @@ const map = root.addChildren([
     subscribers,
     subscriber,
     payments,
-    receivers,
-    rules,
-    rule,
+    ...AUTOMATION,
     ...SETTINGS,
   ]),
 ])

@@ -1,9 +1,6 @@
 /** The form of a broadcast, and the changes it sends. */
-import type { z } from 'zod'
-import type { createBroadcast } from '../../../telegram/broadcasts/api.ts'
 import type { BroadcastRow } from './state.tsx'
 
-type NewBroadcast = z.input<(typeof createBroadcast)['body']>
 export type Audience = BroadcastRow['audience']
 
 const FIELDS = ['name', 'message', 'audience', 'starts_at', 'window', 'per_second', 'paid', 'on_unknown'] as const
