@@ -284,6 +284,15 @@ describe('an attack', () => {
     assert.equal((await exchange(ask, code)).data()['error'], 'invalid_grant')
     assert.equal((await createOffer(tokens['access_token'])).statusCode, 401)
     assert.equal((await renew(ask.client_id, tokens['refresh_token'])).data()['error'], 'invalid_grant')
+    const [row] = await house.database.kysely
+      .selectFrom('history')
+      .select(['actor_kind', 'change'])
+      .where('org_id', '=', owner.org_id)
+      .where('kind', '=', 'api_key')
+      .orderBy('id', 'desc')
+      .limit(1)
+      .execute()
+    assert.deepEqual(row, { actor_kind: 'sluice', change: 'deleted' })
   })
 
   test('by a stolen code without its verifier, of another client or address, gets nothing', async () => {

@@ -68,22 +68,22 @@ export function oauthDeeds(attempts: Attempts, recorder: () => Pick<Recorder, 'r
       return { status: 302, headers: { ...NOT_CACHED, location: `${base}${CONSENT_PATH}?request=${request}` } }
     }),
     registerClient: withBase((_base, ground, visit) => registered(ground, visit, attempts)),
-    exchangeToken: withBase(exchanged),
+    exchangeToken: withBase((base, ground, visit) => exchanged(base, ground, visit, recorder)),
     revokeToken: withBase(async (_base, ground, visit) => {
       const form = formOf(visit)
       const key_id = await keyToRevoke(ground.db, form.get('token') ?? '', form.get('client_id') ?? '')
-      if (key_id !== undefined) await revokedByHost(ground, visit, recorder(), key_id)
+      if (key_id !== undefined) await endRecorded(ground, visit, recorder(), { key_id, isTheft: false })
       return { status: 200, headers: NOT_CACHED }
     }),
   }
 }
 
-/** Ends the connection, and records in the history that its host did. */
-async function revokedByHost(
+/** Ends the connection, and records in the history that its host did, or Sluice because a code or token was used twice. */
+async function endRecorded(
   ground: Ground,
   { ip }: Visit,
   { recordedIn }: Pick<Recorder, 'recordedIn'>,
-  key_id: string,
+  { key_id, isTheft }: { readonly key_id: string; readonly isTheft: boolean },
 ): Promise<void> {
   const { db } = ground
   const record = (await rereadKeys(ground.database.keys, [key_id])).get(key_id)
@@ -94,7 +94,8 @@ async function revokedByHost(
   const place = { user_id, org_id, organization_id }
   const actor = { kind: 'key', key_id, ...place, campaigns: null, through: 'http', read_at } as const
   const host = await rememberedHost(db, key_id)
-  const act = { act_id: newId(), actor: { kind: 'key', id: key_id, tool: null, host } } as const
+  const own = { kind: 'sluice', because: 'schedule' } as const
+  const act = { act_id: newId(), actor: isTheft ? own : ({ kind: 'key', id: key_id, tool: null, host } as const) }
   const circumstances = {
     ip,
     origin: undefined,
@@ -143,7 +144,13 @@ async function registered({ db }: Ground, visit: Visit, attempts: Attempts): Pro
 const faultOf = ({ issues }: z.ZodError): string =>
   issues[0]?.path[0] === 'redirect_uris' ? 'invalid_redirect_uri' : 'invalid_client_metadata'
 
-async function exchanged(base: string, { db }: Ground, visit: Visit): Promise<Answer> {
+async function exchanged(
+  base: string,
+  ground: Ground,
+  visit: Visit,
+  recorder: () => Pick<Recorder, 'recordedIn'>,
+): Promise<Answer> {
+  const { db } = ground
   const form = formOf(visit)
   const twice = [...new Set(form.keys())].find(name => form.getAll(name).length > 1)
   if (twice !== undefined) return refused('invalid_request', `${twice} was sent twice`)
@@ -163,7 +170,9 @@ async function exchanged(base: string, { db }: Ground, visit: Visit): Promise<An
           client_id,
           redirect_uri: form.get('redirect_uri') ?? undefined,
         })
-  if (tokens === undefined)
+  const isTheft = tokens !== undefined && 'stolen_key_id' in tokens
+  if (isTheft) await endRecorded(ground, visit, recorder(), { key_id: tokens.stolen_key_id, isTheft })
+  if (tokens === undefined || isTheft)
     return refused('invalid_grant', 'the code or token is unknown, used, expired, revoked or not of this client')
   return { status: 200, headers: { ...NOT_CACHED, pragma: 'no-cache' }, body: tokens }
 }

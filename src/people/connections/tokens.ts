@@ -1,6 +1,6 @@
 /**
  * Codes and tokens of connections. Owns `connection_codes` and `connection_tokens`, which hold hashes only. A connection's key is the family of its
- * tokens: a code or a refresh token that is used twice was stolen, so the key is revoked and all its tokens end, in the transaction that notices it.
+ * tokens: a code or a refresh token that is used twice was stolen, so the caller revokes the key and ends all its tokens (`endConnection`).
  */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Kysely, Transaction } from 'kysely'
@@ -43,8 +43,14 @@ type CodeExchange = {
   readonly redirect_uri: string | undefined
 }
 
-/** Exchanges a code; undefined if it is not good, which uses it up. A used one ends its connection. */
-export async function exchangeCode(db: Kysely<Tables>, { code, verifier, client_id, redirect_uri }: CodeExchange) {
+/** The connection that a code or token belongs to which was used before. */
+type StolenConnection = { readonly stolen_key_id: string }
+
+/** Exchanges a code; undefined if it is not good, which uses it up. */
+export async function exchangeCode(
+  db: Kysely<Tables>,
+  { code, verifier, client_id, redirect_uri }: CodeExchange,
+): Promise<Tokens | StolenConnection | undefined> {
   const hash = hashOf(code)
   return db.transaction().execute(async trx => {
     const found = await trx
@@ -55,7 +61,7 @@ export async function exchangeCode(db: Kysely<Tables>, { code, verifier, client_
       .executeTakeFirst()
     if (found === undefined) return undefined
     const { key_id, challenge, created_at, used_at } = found
-    if (used_at !== null) return endConnection(trx, key_id)
+    if (used_at !== null) return { stolen_key_id: key_id }
     await trx
       .updateTable('connection_codes')
       .set({ used_at: later(0) })
@@ -78,8 +84,12 @@ function isVerified(challenge: string, verifier: string): boolean {
   return made.length === wanted.length && timingSafeEqual(made, wanted)
 }
 
-/** Exchanges a refresh token for new tokens; undefined if it is not good. A used one ends its connection. */
-export async function refresh(db: Kysely<Tables>, token: string, client_id: string): Promise<Tokens | undefined> {
+/** Exchanges a refresh token for new tokens; undefined if it is not good. */
+export async function refresh(
+  db: Kysely<Tables>,
+  token: string,
+  client_id: string,
+): Promise<Tokens | StolenConnection | undefined> {
   const hash = hashOf(token)
   return db.transaction().execute(async trx => {
     const found = await trx
@@ -90,7 +100,7 @@ export async function refresh(db: Kysely<Tables>, token: string, client_id: stri
       .forUpdate()
       .executeTakeFirst()
     if (found === undefined || !(await isOf(trx, found.key_id, { client_id }))) return undefined
-    if (found.used_at !== null) return endConnection(trx, found.key_id)
+    if (found.used_at !== null) return { stolen_key_id: found.key_id }
     if (Date.parse(found.expires_at) <= Date.now()) return undefined
     await trx
       .updateTable('connection_tokens')
@@ -135,10 +145,9 @@ async function issueTokens(trx: Transaction<Tables>, key_id: string): Promise<To
 }
 
 /** Revokes the key of a connection; its tokens are then good for nothing. */
-export async function endConnection(trx: Transaction<Tables>, key_id: string): Promise<undefined> {
+export async function endConnection(trx: Transaction<Tables>, key_id: string): Promise<void> {
   await trx.deleteFrom('connection_tokens').where('key_id', '=', key_id).where('kind', '=', 'access').execute()
   await revokeKeyIn(trx, key_id)
-  return undefined
 }
 
 /** The key behind a token of either kind, if the token is the client's. */
