@@ -26,8 +26,8 @@ const NAMES: Readonly<Record<string, string>> = { offer: 'Offer', landing: 'Land
 const MOST_SHARE = 0.9
 const LEAST_SHARE = 0.1
 const MOST_CAUSES = 5
-/** So many clicks are compared within the five seconds of a question. */
-const MOST_CLICKS = 400_000
+/** Each click is compared by eighteen fields, so more of them would take seconds. */
+const MOST_CLICKS = 100_000
 
 const VALUES = `cross join lateral (values ${Object.entries(DIMENSIONS)
   .map(([name, column]) => `('${name}', ${column})`)

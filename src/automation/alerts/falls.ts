@@ -4,7 +4,7 @@
  * of them: late conversions of earlier clicks would make every last hour look like a fall.
  */
 import type pg from 'pg'
-import { HOUR_MS } from '../../contract/days.ts'
+import { DAY_MS, dayOf, HOUR_MS } from '../../contract/days.ts'
 import { SLOT_MS } from '../../reading/reports/slots.ts'
 import { UNITS } from '../../reading/reports/units.ts'
 import type { Goals } from '../../traffic/event-settings/goals.ts'
@@ -34,17 +34,17 @@ export type Fall = {
 const inWindows = (age: string, value: string) =>
   `array[${WINDOWS.map(hours => `coalesce(sum(${value}) filter (where ${age} < ${hours}), 0)`).join(', ')}]::float8[]`
 
-// $1 the organization, $2 the number of the half hour after the last one, since 1970.
+// $1 the organization, $2 the number of the half hour after the last one, since 1970, $3 the UTC days of all hours.
 const CLICKS = `
   select s.campaign_id, c.name, s.week, ${inWindows('s.hours', 's.clicks')} as counts
   from (
     select campaign_id, (age / 336)::int as week, (age % 336) / 2 as hours, clicks
     from (
       select campaign_id, $2::bigint - 1 - ((day - '1970-01-01'::date) * 48 + slot) as age, clicks from report_slot
-      where org_id = $1 and dimension = ${UNITS.campaign} and day >= '1970-01-01'::date + ($2::bigint / 48)::int - 30
+      where org_id = $1 and dimension = ${UNITS.campaign} and day = any($3::date[])
       union all
       select campaign_id, $2::bigint - 1 - ((day - '1970-01-01'::date) * 48 + slot) as age, clicks from report_delta
-      where org_id = $1 and slot is not null and day >= '1970-01-01'::date + ($2::bigint / 48)::int - 30
+      where org_id = $1 and slot is not null and day = any($3::date[])
     ) counted
     where age >= 0 and age < ${WEEKS * 336 + 48} and age % 336 < 48
   ) s
@@ -78,10 +78,16 @@ const CONVERSIONS = `
 
 type Pool = Pick<pg.Pool, 'query'>
 
-/** Every campaign's fall of clicks in the hours before the full hour `to_ms`; null for a campaign that has clicks and no fall. */
+/** The falls of clicks in the hours before the full hour `to_ms`, where at least `least` were expected. */
 export async function clickFalls(pool: Pool, org_id: number, to_ms: number, least: number) {
-  const { rows } = await pool.query<WeekCounts>(CLICKS, [org_id, Math.floor(to_ms / SLOT_MS)])
+  const { rows } = await pool.query<WeekCounts>(CLICKS, [org_id, Math.floor(to_ms / SLOT_MS), daysBefore(to_ms)])
   return judged(rows, least)
+}
+
+/** The UTC days of the last 24 hours, of this week and the earlier ones. */
+function daysBefore(to_ms: number): string[] {
+  const ends = Array.from({ length: WEEKS + 1 }, (_, week) => to_ms - week * WEEK_MS)
+  return [...new Set(ends.flatMap(end => [dayOf(end - DAY_MS), dayOf(end - 1)]))]
 }
 
 /** The same of conversions of the goal. */

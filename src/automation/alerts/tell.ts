@@ -84,6 +84,18 @@ export async function tell(trx: Kysely<Tables>, org_id: number, alert: Alert): P
   return true
 }
 
+/** Whether `tell` would begin an episode or let it grow, as far as it can be known before. For alerts whose causes take long to find. */
+export async function isNews(db: Kysely<Tables>, org_id: number, alert: Alert): Promise<boolean> {
+  const open = await db
+    .selectFrom('alert_episodes')
+    .select(['id', 'figure', 'messages'])
+    .where('org_id', '=', org_id)
+    .where('key', '=', alert.episode_key)
+    .where('over_at', 'is', null)
+    .executeTakeFirst()
+  return open === undefined || hasGrown(open, alert)
+}
+
 /** The open episode of the key, locked until the end of the transaction. */
 async function openEpisode(trx: Kysely<Tables>, org_id: number, key: string): Promise<Episode | undefined> {
   return await trx

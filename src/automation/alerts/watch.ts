@@ -17,13 +17,16 @@ import { explainFall } from './explain.ts'
 import { clickFalls, conversionFalls, type Fall } from './falls.ts'
 import { readAlertSettings } from './settings.ts'
 import { findStanding, STANDING_KINDS } from './standing.ts'
-import { type Alert, tell } from './tell.ts'
+import { type Alert, isNews, tell } from './tell.ts'
 
 type WatchGround = Pick<Ground, 'database' | 'db' | 'config'>
 
 const PAUSE_MS = MINUTE_MS
 /** Clicks of the hour's last seconds are counted by then. */
 const SETTLED_MS = MINUTE_MS
+
+/** The largest falls of a look, whose causes are looked for. When a whole workspace falls, the others have the same ones. */
+const MOST_EXPLAINED = 20
 
 const WATCHED = (among: Among) => `
   select distinct r.org_id from receivers r join organizations o on o.org_id = r.org_id
@@ -37,13 +40,17 @@ export function openAlertWatch(ground: Ground): Rounds {
     const { rows } = await askEverywhere<{ org_id: number }>(database.worker, WATCHED)
     for (const { org_id } of rows) {
       if (signal.aborted) return
-      const now = Date.now()
-      const hour = Math.floor((now - SETTLED_MS) / HOUR_MS) * HOUR_MS
-      await lookForStanding(ground, org_id, now)
-      if (lookedAt.get(org_id) !== hour) await lookForFalls(ground, org_id, hour)
-      lookedAt.set(org_id, hour)
-      await lookAtBooks(ground, org_id, now)
+      // A workspace that cannot be looked at does not keep the others from being looked at.
+      await look(org_id).catch(onError)
     }
+  }
+  const look = async (org_id: number) => {
+    const now = Date.now()
+    const hour = Math.floor((now - SETTLED_MS) / HOUR_MS) * HOUR_MS
+    await lookForStanding(ground, org_id, now)
+    if (lookedAt.get(org_id) !== hour) await lookForFalls(ground, org_id, hour)
+    lookedAt.set(org_id, hour)
+    await lookAtBooks(ground, org_id, now)
   }
   const onError = (error: unknown) => log.warn({ err: error }, 'could not look for alerts; retrying')
   return openRounds('alerts/watch', PAUSE_MS, round, onError)
@@ -73,9 +80,13 @@ export async function lookForFalls(ground: WatchGround, org_id: number, to_ms: n
   ] as const
   for (const { kind, what, falls, of } of lists) {
     const found: Alert[] = []
-    for (const one of falls) {
-      const causes = await explainFall(database.worker, org_id, { fall: one, to_ms, of })
-      found.push({ ...alertOf(kind, what, one), causes, at: new Date(to_ms).toISOString() })
+    let explained = 0
+    for (const one of falls.toSorted((a, b) => b.expected - b.seen - (a.expected - a.seen))) {
+      const alert = { ...alertOf(kind, what, one), at: new Date(to_ms).toISOString() }
+      const isExplained = explained < MOST_EXPLAINED && (await isNews(db, org_id, alert))
+      if (isExplained) explained += 1
+      const causes = isExplained ? await explainFall(database.worker, org_id, { fall: one, to_ms, of }) : []
+      found.push({ ...alert, causes })
     }
     await tellAll(ground, org_id, { kinds: [kind], found, now: to_ms })
   }
