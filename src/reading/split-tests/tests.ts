@@ -132,15 +132,16 @@ async function lastChangeOf(
   { id, created_at }: Pick<FunnelRow, 'id' | 'created_at'>,
   field: 'landings' | 'offers',
 ): Promise<number> {
-  const rows = await db
+  const changed = await db
     .selectFrom('history')
-    .select(['created_at', 'fields'])
+    .select('created_at')
     .where('org_id', '=', org_id)
     .where('kind', '=', 'funnel')
     .where('object_id', '=', id)
+    .where(sql<boolean>`exists (select from json_array_elements(fields) field where field ->> 'name' = ${field})`)
     .orderBy('created_at', 'desc')
-    .execute()
-  const changed = rows.find(row => (row.fields as { name: string }[]).some(({ name }) => name === field))
+    .limit(1)
+    .executeTakeFirst()
   return msOfDatabase(changed?.created_at ?? created_at)
 }
 

@@ -87,9 +87,9 @@ async function ended(
     await lockHistory(trx, org_id, [object])
     const ends = await readEnds(trx, org_id, id)
     const before = endSnapshot(object.name ?? '', ends)
-    // The process's own clock decides, as it does for the visits.
     const isSame = (ends?.[test]?.winner ?? null) === winner
     const { [test]: _, ...others } = ends ?? {}
+    // The process's own clock decides, as it does for the visits.
     const now: TestEnds = isSame
       ? (ends ?? {})
       : { ...others, ...(winner === null ? {} : { [test]: { winner, at_ms: Date.now() } }) }
