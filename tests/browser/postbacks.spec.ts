@@ -1,4 +1,5 @@
 // Postbacks beyond the rule itself: a test, a run over past conversions, a resend.
+import { readFile } from 'node:fs/promises'
 import { DETAIL, expect, test } from './dashboard.ts'
 
 const BROWSER = 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36'
@@ -20,8 +21,20 @@ test('a rule is tested, run over past conversions, and its delivery is sent agai
   await owner.post('/api/postbacks', { data: rule })
 
   await page.goto('/postbacks')
-  const row = page.getByRole('row', { name: /^Registration/ })
+  const row = page.getByRole('row', { name: /^Select Registration/ })
   await expect(row).toContainText('first conversion per person only')
+  await row.getByLabel('Select Registration').check()
+  const chosen = page.getByRole('toolbar', { name: 'Selected rows' })
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    chosen.getByRole('button', { name: 'Export' }).click(),
+  ])
+  expect(await readFile(await file.path(), 'utf8')).toContain(',registration,')
+  await chosen.getByRole('button', { name: 'Pause' }).click()
+  const pause = page.getByRole('dialog', { name: 'Pause: rules' })
+  await pause.getByRole('button', { name: 'Pause (1)' }).click()
+  await pause.getByRole('button', { name: 'Put it back' }).click()
+  await expect(row).toContainText('Active')
   await row.getByRole('button', { name: /^Actions/ }).click()
   await page.getByRole('menuitem', { name: 'Test postback' }).click()
   const fire = page.getByRole('dialog', { name: 'Test postback' })

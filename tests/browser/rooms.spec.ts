@@ -42,7 +42,7 @@ test('an offer and a campaign are created, a click is redirected, a conversion i
   await rule.getByRole('button', { name: '{ref_id}' }).click()
   await expect(rule.getByLabel('Address')).toHaveValue('https://example.com/pb?id={ref_id}')
   await rule.getByRole('button', { name: 'Add rule' }).click()
-  await expect(page.getByRole('row', { name: /^Lead .*\{ref_id\}/ })).toBeVisible()
+  await expect(page.getByRole('row', { name: /^Select Lead .*\{ref_id\}/ })).toBeVisible()
 
   const click = await fetch(`${sluice.address}/c/spark-fr?ref_id=r-1`, {
     redirect: 'manual',

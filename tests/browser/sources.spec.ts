@@ -31,7 +31,7 @@ test('a source is added from a template, changed, and its postback is off until 
   await expect(rule.getByLabel('Active')).not.toBeChecked()
   await expect(rule).toContainText('Replace each YOUR_… with the value of your account')
   await rule.getByRole('button', { name: 'Add rule' }).click()
-  const row = page.getByRole('row', { name: /^Lead/ })
+  const row = page.getByRole('row', { name: /^Select Lead/ })
   await expect(row).toContainText('Clicks from PropellerAds')
   await expect(row).toContainText('Off')
 
