@@ -1,11 +1,18 @@
 // Many rows of a list are chosen, changed by one act after a look at what it would do, and put back.
 import { expect, send, test } from './dashboard.ts'
 
-test('twelve campaigns are paused together by a range, and put back', async ({ page, owner }) => {
+test('twelve campaigns of a source are paused together by a range, and put back', async ({ page, owner }) => {
   const destination = { type: 'redirect', url: 'https://example.com/' }
+  const source = await send(owner, 'POST', '/api/traffic-sources', { name: 'Twelve' })
   for (let at = 1; at <= 13; at += 1)
-    await send(owner, 'POST', '/api/campaigns', { name: `Range ${String(at).padStart(2, '0')}`, destination })
-  await page.goto('/campaigns?q=Range')
+    await send(owner, 'POST', '/api/campaigns', {
+      name: `Range ${String(at).padStart(2, '0')}`,
+      destination,
+      ...(at === 1 ? {} : { traffic_source_id: source['id'] }),
+    })
+  await page.goto('/campaigns')
+  await page.getByLabel('Source', { exact: true }).selectOption('Twelve')
+  await expect(page.getByRole('row', { name: /Range 01/ })).toBeHidden()
   const box = (name: string) => page.getByRole('checkbox', { name: `Select ${name}` })
   await box('Range 13').check()
   await box('Range 02').click({ modifiers: ['Shift'] })

@@ -129,6 +129,7 @@ export const CampaignsSearch = FiguresSearch.extend({
   q: text,
   status: z.enum(CAMPAIGN_STATUSES).optional().catch(undefined),
   tag: text,
+  source: text,
   cursor: text,
 })
 export const DomainsSearch = PagedSearch.extend({

@@ -17,16 +17,21 @@ export function useSource(id: string | undefined): SourceRow | undefined {
   return useSources().find(source => source.id === id)
 }
 
-type SourceChoiceProps = { source: string | undefined; onChange: (source: string | undefined) => void }
+type SourceChoiceProps = {
+  /** The words for no filter. */
+  any?: string
+  source: string | undefined
+  onChange: (source: string | undefined) => void
+}
 
-export function SourceChoice({ source, onChange }: SourceChoiceProps) {
+export function SourceChoice({ any = 'All rules', source, onChange }: SourceChoiceProps) {
   const sources = useSources()
   if (sources.length === 0 && source === undefined) return null
   const known = sources.map(({ id }) => id)
   return (
     <Choice
       label="Source"
-      any="All rules"
+      any={any}
       options={source === undefined || known.includes(source) ? known : [source, ...known]}
       words={id => sources.find(one => one.id === id)?.name ?? id}
       value={source}

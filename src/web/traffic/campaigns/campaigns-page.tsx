@@ -18,6 +18,7 @@ import { Button, buttonLook } from '../../ground/ui/button.tsx'
 import { Choice } from '../../ground/ui/choice.tsx'
 import { List, useListAddress } from '../../ground/ui/list.tsx'
 import { SaveCsv } from '../../ground/save-csv.tsx'
+import { SourceChoice } from '../../ground/source-choice.tsx'
 import { EmptyState, PageHeader } from '../../ground/ui/page.tsx'
 import { SearchField } from '../../ground/ui/search-field.tsx'
 import { CampaignTable } from './campaign-table.tsx'
@@ -42,13 +43,14 @@ export function CampaignsPage() {
   const address = useListAddress(route.useSearch())
   const { search, narrow } = address
   const { role } = useActive()
-  const { q, status, tag, cursor } = search
+  const { q, status, tag, source, cursor } = search
+  const filter = { q, status, tag_id: tag, traffic_source_id: source }
   const today = useToday()
   const days = daysOf(search, today)
   // The days and the goal choose figures, not campaigns.
-  const sought = { ...address, search: { q, status, tag, cursor } }
+  const sought = { ...address, search: { q, status, tag, source, cursor } }
   const campaigns = useQuery({
-    ...ask(listCampaigns, { query: { q, status, tag_id: tag, cursor, limit: PAGE_SIZE } }),
+    ...ask(listCampaigns, { query: { ...filter, cursor, limit: PAGE_SIZE } }),
     placeholderData: keepPreviousData,
   })
   const isWhole = cursor === undefined && campaigns.data?.next_cursor === null
@@ -80,9 +82,10 @@ export function CampaignsPage() {
           onChange={chosen => narrow({ status: chosen })}
         />
         <TagChoice value={tag} onChange={chosen => narrow({ tag: chosen })} />
+        <SourceChoice any="All sources" source={source} onChange={chosen => narrow({ source: chosen })} />
         <GoalChoice goal={search.goal} pending={search.pending} onChange={changes => narrow({ ...changes, cursor })} />
         <DaysChoice search={search} days={days} today={today} onChange={changes => narrow({ ...changes, cursor })} />
-        <SaveCsv endpoint={exportCampaigns} picked={{ filter: { q, status, tag_id: tag } }} name="campaigns" />
+        <SaveCsv endpoint={exportCampaigns} picked={{ filter }} name="campaigns" />
         {create}
       </PageHeader>
       <List
@@ -100,13 +103,7 @@ export function CampaignsPage() {
         }
       >
         {rows => (
-          <WithActs
-            endpoint={changeCampaigns}
-            what="campaigns"
-            acts={ACTS}
-            filter={{ q, status, tag_id: tag }}
-            hasMore={!isWhole}
-          >
+          <WithActs endpoint={changeCampaigns} what="campaigns" acts={ACTS} filter={filter} hasMore={!isWhole}>
             <CampaignTable
               campaigns={rows}
               days={days}
