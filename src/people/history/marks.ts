@@ -14,8 +14,8 @@ const MOST_MARKS = 1000
 const ZONE_MS = DAY_MS
 
 /**
- * Notes stand at the beginning of their day in the workspace's time zone. Of the history: campaigns that were paused, resumed or archived, and versions
- * of click flows that were published.
+ * Notes stand at the beginning of their day in the workspace's time zone. Of the history: campaigns that were paused, resumed or archived, versions of
+ * click flows that were published, and values, caps and shares that a rule changed, one mark for those of an act.
  */
 export async function listMarks({ db, actor }: Context<typeof api.listMarks>, { query }: Call<typeof api.listMarks>) {
   const { date_from = '-infinity', date_to = 'infinity', campaign_id = null } = query
@@ -40,6 +40,14 @@ export async function listMarks({ db, actor }: Context<typeof api.listMarks>, { 
         and h.change = 'changed'
         and (h.kind = 'campaign' and f ->> 'name' = 'status' or h.kind = 'click_flow' and f ->> 'name' = 'published_version')
         and (h.created_at at time zone zone.timezone)::date between ${date_from}::date and ${date_to}::date
+      union all
+      select min(h.created_at), 'rule', min(h.object_name) || case when count(*) > 1 then ' and ' || count(*) - 1 || ' more' else '' end,
+        case when h.kind = 'left_out' then h.object_id end, (array_agg(h.id order by h.id))[1]
+      from history h, zone
+      where h.org_id = ${org_id} and h.id >= ${bounds.first} and (${bounds.last}::uuid is null or h.id < ${bounds.last})
+        and h.because = 'rule' and h.kind in ('left_out', 'cap', 'funnel')
+        and (h.created_at at time zone zone.timezone)::date between ${date_from}::date and ${date_to}::date
+      group by h.act_id, h.kind, case when h.kind = 'left_out' then h.object_id end
     )
     select * from marks
     where ${campaign_id}::uuid is null or campaign_id is null or campaign_id = ${campaign_id}
