@@ -1,8 +1,7 @@
 // Ad spend on the screen: an amount spread over clicks in another time zone and taken back, and imports with wrong lines.
-import pg from 'pg'
 import { toUuid } from '../../src/contract/ids.ts'
 import { seedCountedClicks } from '../support/counted-clicks.ts'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, inDatabase, send, test } from './dashboard.ts'
 
 const destination = { type: 'redirect', url: 'https://shop.example/?c={click_id}' }
 const HOUR_MS = 3_600_000
@@ -18,15 +17,13 @@ test('an amount is spread over the clicks of a window of another zone, counts in
   sluice,
 }) => {
   const { id } = await send(owner, 'POST', '/api/campaigns', { name: 'Billed', key: 'billed', destination })
-  const worker = new pg.Pool({ connectionString: sluice.database })
-  const { rows } = await worker.query<{ org_id: number }>('select org_id from organizations')
   const click = { campaign_id: toUuid(id) ?? '', at: MIDNIGHT }
-  await seedCountedClicks({ worker }, rows[0]?.org_id ?? 0, [
+  const clicks = [
     { ...click, sub1: 'a' },
     { ...click, sub1: 'b', at: MIDNIGHT + 12 * HOUR_MS },
     { ...click, sub1: 'late', at: MIDNIGHT + 24 * HOUR_MS },
-  ])
-  await worker.end()
+  ]
+  await inDatabase(sluice, (worker, org_id) => seedCountedClicks({ worker }, org_id, clicks))
 
   await page.goto(`/ad-spend?campaign=${id}`)
   await page.getByRole('button', { name: 'Spread an amount' }).click()

@@ -11,6 +11,7 @@ import {
   test as plain,
   request,
 } from '@playwright/test'
+import pg from 'pg'
 import { freshDatabase } from '../support/database.ts'
 import { patient } from '../support/explore-processes.ts'
 import { startSluice } from '../support/sluice.ts'
@@ -107,6 +108,21 @@ export async function send(owner: APIRequestContext, method: string, path: strin
   const reply = await owner.fetch(path, { method, ...(data === undefined ? {} : { data }) })
   expect(reply.ok(), `${method} ${path}: ${await reply.text()}`).toBe(true)
   return (await reply.json()) as Record<string, unknown> & { id: string }
+}
+
+/** Does something in the database, for what no screen can make. `org_id` is the organization of the owner; other specs of the worker add more. */
+export async function inDatabase<T>(
+  { database }: Installation,
+  deed: (worker: pg.Pool, org_id: number) => Promise<T>,
+): Promise<T> {
+  const worker = new pg.Pool({ connectionString: database, max: 1 })
+  try {
+    const oldest = 'select org_id from organizations order by created_at limit 1'
+    const { rows } = await worker.query<{ org_id: number }>(oldest)
+    return await deed(worker, rows[0]?.org_id ?? 0)
+  } finally {
+    await worker.end()
+  }
 }
 
 export { expect }

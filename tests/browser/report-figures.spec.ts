@@ -1,26 +1,12 @@
 // What the Report page shows of its clicks: compared, coloured, in which columns, of which days, and what it says while or where something is missing.
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import pg from 'pg'
 import { DAY_MS } from '../../src/contract/days.ts'
 import { newId, toUuid } from '../../src/contract/ids.ts'
 import { storeClicks } from '../../src/intake/clicks/store.ts'
 import { aClick } from '../support/visits.ts'
-import { DETAIL, expect, send, test } from './dashboard.ts'
+import { DETAIL, expect, inDatabase, send, test } from './dashboard.ts'
 import { clicksOf, only, row, seedClicks, tree } from './explored.ts'
-
-/** Runs on the database itself, for what no screen can make. */
-async function inDatabase<T>(url: string, deed: (worker: pg.Pool, org_id: number) => Promise<T>): Promise<T> {
-  const worker = new pg.Pool({ connectionString: url })
-  try {
-    const { rows } = await worker.query<{ org_id: number }>(
-      'select org_id from organizations order by created_at limit 1',
-    )
-    return await deed(worker, rows[0]?.org_id ?? 0)
-  } finally {
-    await worker.end()
-  }
-}
 
 const today = () => new Date().toISOString().slice(0, 10)
 
@@ -30,7 +16,7 @@ test('each figure stands beside what it was as many days before, and days are co
   sluice,
 }) => {
   const { wide } = await seedClicks(owner, sluice.address)
-  await inDatabase(sluice.database, async (worker, org_id) => {
+  await inDatabase(sluice, async (worker, org_id) => {
     const click = aClick(randomBytes(16), org_id, { campaign_id: toUuid(wide) ?? '', sub1: 'zone-7' })
     await storeClicks(worker, [{ ...click, id: newId(Date.parse(today()) - DAY_MS / 2) }])
   })
@@ -170,7 +156,7 @@ test('a day whose facts are lost is told from its clicks', async ({ page, owner,
   const { wide } = await seedClicks(owner, sluice.address)
   await page.goto(`/report?range=today&${only(wide)}`)
   await expect(clicksOf(page, 'Wide')).toHaveText('3')
-  await inDatabase(sluice.database, (worker, org_id) =>
+  await inDatabase(sluice, (worker, org_id) =>
     worker.query('delete from segments where org_id = $1 and day = $2', [org_id, today()]),
   )
   await page.reload()

@@ -1,8 +1,7 @@
 // A rule is written as a sentence, tried on past days, saved and checked; its log puts an act back, and asks above the stop line.
-import pg from 'pg'
 import { toUuid } from '../../src/contract/ids.ts'
 import { seedUnsealed } from '../support/explored.ts'
-import { expect, send, test } from './dashboard.ts'
+import { expect, inDatabase, send, test } from './dashboard.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -10,8 +9,6 @@ test('a rule is tried, saved and checked, and what it did is put back', async ({
   const offer = await send(owner, 'POST', '/api/offers', { name: 'Loans', url: 'https://o.example/', payout: '5' })
   const destination = { type: 'offer', offer_id: offer.id }
   const campaign = await send(owner, 'POST', '/api/campaigns', { name: 'Leaking', destination })
-  const pool = new pg.Pool({ connectionString: sluice.database, max: 1 })
-  const { rows } = await pool.query<{ org_id: number }>('select org_id from organizations')
   const at = Date.now() - 5 * HOUR_MS
   const clicks = ['zone-1', 'zone-2'].flatMap(sub1 =>
     Array.from({ length: 30 }, (_, place) => ({
@@ -23,8 +20,7 @@ test('a rule is tried, saved and checked, and what it did is put back', async ({
       cost_counts: true,
     })),
   )
-  await seedUnsealed({ worker: pool }, rows[0]?.org_id ?? 0, clicks)
-  await pool.end()
+  await inDatabase(sluice, (worker, org_id) => seedUnsealed({ worker }, org_id, clicks))
 
   await page.goto('/automation/rules')
   await page.getByRole('button', { name: 'New rule' }).first().click()
