@@ -1,8 +1,9 @@
-// Split tests for rooms that count and move them: a funnel of two landings with a past, and visits of any age.
+// Split tests for rooms that count and move them: a funnel of two landings and a flow of two branches with a past, and visits of any age.
 import assert from 'node:assert/strict'
 import { DAY_MS } from '../../src/contract/days.ts'
 import { toUuid } from '../../src/contract/ids.ts'
 import type { SplitTest } from '../../src/reading/split-tests/api.ts'
+import { parted } from './graphs.ts'
 import { newId, type TestHouse } from './house.ts'
 import { type SignedIn, seedSignedIn } from './people.ts'
 
@@ -72,7 +73,8 @@ async function visit(house: TestHouse, org_id: number, campaign: string, visits:
     suppressed_delivery: false,
     ...more,
   }))
-  const names = 'id, campaign_id, landing_id, visitor_id, tracked, test, left_out, stages, status, suppressed_delivery'
+  const names =
+    'id, campaign_id, landing_id, visitor_id, tracked, test, left_out, stages, status, suppressed_delivery, click_flow_node_path'
   await worker.query(
     `insert into clicks (org_id, ${names}) select $1, ${names} from json_populate_recordset(null::clicks, $2)`,
     [org_id, JSON.stringify(clicks)],
@@ -102,6 +104,27 @@ async function visit(house: TestHouse, org_id: number, campaign: string, visits:
     [org_id, JSON.stringify(events)],
   )
 }
+
+/** A published flow whose split is eleven days old, with a campaign that leads to it. */
+export async function twoBranches({ house, owner, made }: TestedPlace) {
+  const flow = await made('/api/click-flows', { name: 'Flow', graph: parted(1, 1) })
+  const published = await house.call('POST', `/api/click-flows/${flow.id}/publish`, { ...owner, body: {} })
+  assert.equal(published.statusCode, 200, published.body)
+  const destination = { type: 'click_flow', click_flow_id: flow.id }
+  const campaign = await made('/api/campaigns', { name: 'C', destination })
+  await house.database.worker.query('update click_flow_versions set published_at = $2 where org_id = $1', [
+    owner.org_id,
+    new Date(Date.now() - 11 * DAY_MS),
+  ])
+  return { flow: flow.id, campaign: campaign.id }
+}
+
+/** A visit that took a branch of that split. */
+export const branch = (end: 'end0' | 'end1', visit: Omit<TestVisit, 'landing'>): TestVisit => ({
+  ...visit,
+  landing: '',
+  more: { click_flow_node_path: `1:entry>part>${end}` },
+})
 
 /** So many of the same visit. */
 export const visitsOf = (count: number, one: TestVisit): TestVisit[] => Array.from({ length: count }, () => one)
