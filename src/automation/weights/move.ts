@@ -20,7 +20,7 @@ import { isWorthwhile, sharesOf } from './shares.ts'
 /** A test that is not moved is looked at again after this time. */
 export const LOOK_MS = 3_600_000
 
-export type Mover = { readonly ground: Ground; readonly tools: Tools }
+type Mover = { readonly ground: Ground; readonly tools: Tools }
 type Moving = Mover & { readonly trx: Parameters<typeof isStillDue>[0]; readonly due: DueTest; readonly act: Act }
 
 /** The new share of each variant, in percent. `weight` is the one that it had when the test was judged. */

@@ -20,7 +20,7 @@ const LEAST_MATURED = 20
 type Stratum = readonly CountedVariant[]
 
 /** `counts` has the times of each variant. Totals are what is shown. */
-export const totalOf = (times: readonly CountedVariant[]): CountedVariant =>
+export const plainCounts = (times: readonly CountedVariant[]): CountedVariant =>
   times.reduce((all, one) => ({
     visitors: all.visitors + one.visitors,
     matured: all.matured + one.matured,

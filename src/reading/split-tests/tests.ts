@@ -22,7 +22,7 @@ import { judge, type JudgedTest } from './verdict.ts'
 const LONGEST_MS = 90 * DAY_MS
 
 /** Weights are moved once a test has so many matured conversions. */
-export const LEAST_CONVERSIONS = 50
+const LEAST_CONVERSIONS = 50
 /** Of more variants not each one can keep 5 % of the visitors. */
 const MOST_VARIANTS = 20
 

@@ -3,7 +3,7 @@ import { DAY_MS } from '../../contract/days.ts'
 import { RULES, type SplitTest } from './api.ts'
 import { compareByDraws, drawBeta, drawGamma } from './draws.ts'
 import { estimateRates } from './split-tests.ts'
-import { comparedCounts, type CountedVariant, totalOf } from './strata.ts'
+import { comparedCounts, type CountedVariant, plainCounts } from './strata.ts'
 
 type Variant = SplitTest['variants'][number]
 type Named = Pick<Variant, 'id' | 'name' | 'weight'>
@@ -52,7 +52,7 @@ export type JudgedTest = Omit<SplitTest, 'automatic' | 'weight_moves'>
 
 /** The test with its figures and its verdict. */
 export function judge({ test, variants, since_ms, now_ms, kept }: Asked): JudgedTest {
-  const counts = variants.map(({ counted }) => totalOf(counted))
+  const counts = variants.map(({ counted }) => plainCounts(counted))
   const effective = comparedCounts(variants.map(({ counted }) => counted))
   const rates = estimateRates(effective.map(({ matured, conversions }) => ({ visitors: matured, conversions })))
   const earnings = estimateEarnings(effective)
