@@ -30,7 +30,7 @@ type NewShare = { readonly id: string; readonly weight: number; readonly share: 
  * Looks at a due test, and moves its weights if that changes something. Refuses what the endpoints refuse; nothing was done then.
  * @throws the error of the database; nothing was done then
  */
-export async function lookAtTest(mover: Mover, due: DueTest, now_ms: number): Promise<void> {
+export async function lookAtTest(mover: Mover, due: DueTest): Promise<void> {
   const { of, org_id, object_id: id, test, zone } = due
   // Another process may have looked while this one looked at other tests.
   if (!(await isStillDue(mover.ground.db, due))) return
@@ -43,8 +43,10 @@ export async function lookAtTest(mover: Mover, due: DueTest, now_ms: number): Pr
     const act: Act = { act_id: newId(), actor: { kind: 'sluice', because: 'schedule' } }
     const moving = { ...mover, trx, due, act }
     const moved = shares === undefined ? undefined : await (of === 'funnel' ? moveFunnel : moveFlow)(moving, shares)
-    if (moved !== undefined) await storeMove(trx, due, { act_id: act.act_id, moved_ms: now_ms, ...moved })
-    const next_ms = moved === undefined ? now_ms + LOOK_MS : nextDayIn(zone, now_ms)
+    // Visitors get the new weights from about now on, which may be seconds after the look began.
+    const moved_ms = Date.now()
+    if (moved !== undefined) await storeMove(trx, due, { act_id: act.act_id, moved_ms, ...moved })
+    const next_ms = moved === undefined ? moved_ms + LOOK_MS : nextDayIn(zone, moved_ms)
     await storeLook(trx, due, { next_ms, refused: null })
   })
 }

@@ -16,14 +16,13 @@ const PAUSE_MS = 1000
 export function openWeightRounds(ground: Ground, tools: Tools): Rounds {
   const { log, database } = ground
   const look = async (due: DueTest) => {
-    const now_ms = Date.now()
     try {
-      await lookAtTest({ ground, tools }, due, now_ms)
+      await lookAtTest({ ground, tools }, due)
     } catch (error) {
       const { org_id, object_id, test } = due
       log.warn({ err: error, org_id, object_id, test }, 'the weights of a split test could not be moved')
       const refused = error instanceof Refusal ? (refusalBody(error, 'reads').code ?? error.refusal) : 'internal_error'
-      await storeLook(ground.db, due, { next_ms: now_ms + LOOK_MS, refused })
+      await storeLook(ground.db, due, { next_ms: Date.now() + LOOK_MS, refused })
     }
   }
   const round = async (signal: AbortSignal) => {

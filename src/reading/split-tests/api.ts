@@ -53,8 +53,11 @@ const TestVariant = z
     visitors: z.int(),
     matured: z.int().meta({ description: 'Visitors old enough that nine of ten conversions would have come' }),
     conversions: z.int().meta({ description: 'Matured visitors with an approved conversion of the goal' }),
-    rate: Estimate.meta({ description: 'Of conversions by matured visitor' }),
-    epv: Estimate.meta({ description: 'Earnings per matured visitor, in US dollars' }),
+    rate: Estimate.meta({
+      description:
+        'Of conversions by matured visitor; after automatic moves of the weights standardized over the times between them',
+    }),
+    epv: Estimate.meta({ description: 'Earnings per matured visitor, in US dollars; standardized like the rate' }),
   })
   .meta({ id: 'SplitTestVariant' })
 

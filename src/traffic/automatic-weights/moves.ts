@@ -24,8 +24,8 @@ export const DUE_TESTS = (among: Among) => `
   select t.org_id, o.id as organization_id, coalesce(o.timezone, 'UTC') as zone, t.object_id, t.test, t.next_look_at,
     case when f.id is not null then 'funnel' when c.id is not null then 'click_flow' end as of
   from automatic_tests t join organizations o on o.org_id = t.org_id
-    left join funnels f on f.org_id = t.org_id and f.id = t.object_id and f.deleted_at is null
-    left join click_flows c on c.org_id = t.org_id and c.id = t.object_id and c.deleted_at is null
+    left join funnels f on f.org_id = t.org_id and f.id = t.object_id and f.deleted_at is null${among('f.org_id')}
+    left join click_flows c on c.org_id = t.org_id and c.id = t.object_id and c.deleted_at is null${among('c.org_id')}
   where t.automatic and t.next_look_at <= $1 and o.deleted_at is null${among('t.org_id')}`
 
 /** The moves of a test, newest first. */
