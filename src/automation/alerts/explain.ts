@@ -26,7 +26,7 @@ const NAMES: Readonly<Record<string, string>> = { offer: 'Offer', landing: 'Land
 const MOST_SHARE = 0.9
 const LEAST_SHARE = 0.1
 const MOST_CAUSES = 5
-/** Each click is compared by eighteen fields, so more of them would take seconds. */
+/** Each click is compared by sixteen fields, so more of them would take seconds. */
 const MOST_CLICKS = 100_000
 
 const VALUES = `cross join lateral (values ${Object.entries(DIMENSIONS)
@@ -40,7 +40,7 @@ const GROUPED = `
   from counted group by 1, 2 having count(*) filter (where week > 0) > 0`
 
 const weekRange = (week: number) => `(c.id >= $${3 + week * 2}::uuid and c.id < $${4 + week * 2}::uuid)`
-const CLICK_RANGES = Array.from({ length: WEEKS + 1 }, (_, week) => `${weekRange(week)}`)
+const CLICK_RANGES = Array.from({ length: WEEKS + 1 }, (_, week) => weekRange(week))
 
 const CLICKS = `
   with counted as (

@@ -1,6 +1,7 @@
 // What is told without any rule: falls with their causes, what needs attention, and books that do not reconcile. Each of them once.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { seedKey, type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
@@ -161,6 +162,11 @@ test('what needs attention is told once by two processes at once, and its end to
 test('books that do not reconcile are found once a day', async () => {
   const { owner, db } = await workspace()
   const day = Date.now()
+  const ended = new pg.Pool()
+  await ended.end()
+  const away = { ...house.ground, database: { ...house.database, worker: ended } }
+  await assert.rejects(findBooks(away, owner.org_id, day), /after calling end/)
+  // A recount that failed does not count as today's.
   assert.equal((await findBooks(house.ground, owner.org_id, day))?.phase, 'over')
   await db.updateTable('balances').set({ balance: '123' }).where('org_id', '=', owner.org_id).execute()
   assert.equal(await findBooks(house.ground, owner.org_id, day), undefined)
