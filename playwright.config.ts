@@ -12,6 +12,7 @@ const WITH_SETTINGS = ['**/domains.spec.ts', '**/second-factor.spec.ts', '**/spe
 
 export default defineConfig({
   testDir: 'tests/browser',
+  build: { external: ['**/*.ts'] },
   outputDir: join(tmpdir(), 'sluice-browser-results'),
   // Generous deadlines, because everything takes ten times as long on a loaded machine.
   timeout: 180_000,

@@ -165,3 +165,12 @@ test('browser specs are run again in the same way', async () => {
   assert.deepEqual(counts, { passed: 3, failed: 1, skipped: 1, failures: [], flaky: ['specs/accident.spec.ts'] })
   assert.match(said, /an accident of a spec/)
 })
+
+test('an unknown option is refused, before anything runs', async () => {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'run.ts'), '--help'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [said, complained] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  assert.deepEqual([child.exitCode, said], [1, ''])
+  assert.match(complained, /^--help is unknown\. Usage: npm test -- /)
+})

@@ -23,9 +23,15 @@ const LONG_LIMIT = 60 * 60_000
 /** In addition to the traffic: to start, to empty the outbox and for the audit. */
 const SOAK_SPARE = 60 * 60_000
 
-const flags = process.argv.slice(2).filter(argument => argument.startsWith('--'))
+const FLAGS = ['--all', '--faults', '--seeded', '--soak', '--citus']
+const flags = process.argv.slice(2).filter(argument => argument.startsWith('-'))
+const unknown = flags.find(flag => !FLAGS.includes(flag))
+if (unknown !== undefined) {
+  console.error(`${unknown} is unknown. Usage: npm test -- [part of a path…] [${FLAGS.join(' | ')}]`)
+  process.exit(1)
+}
 const isAddress = (argument: string) => /^postgres(ql)?:\/\//.test(argument)
-const filters = process.argv.slice(2).filter(argument => !argument.startsWith('--') && !isAddress(argument))
+const filters = process.argv.slice(2).filter(argument => !argument.startsWith('-') && !isAddress(argument))
 const cluster = process.argv.slice(2).find(isAddress)
 const all = flags.includes('--all')
 const seeded = flags.includes('--seeded')

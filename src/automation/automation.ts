@@ -6,9 +6,9 @@ import * as alertSettings from './alerts/settings.ts'
 import { openAlertWatch } from './alerts/watch.ts'
 import * as receiversApi from './receivers/api.ts'
 import * as receivers from './receivers/receivers.ts'
-import { openMessageRetention } from './receivers/retention.ts'
 import { testReceiver } from './receivers/trial.ts'
 import { openReceiverWorker } from './receivers/worker.ts'
+import { openAutomationRetention } from './retention.ts'
 import * as rulesApi from './rules/api.ts'
 import { checkDeeds } from './rules/confirm.ts'
 import { listRuleChecks } from './rules/log.ts'
@@ -28,4 +28,4 @@ export const automationRooms = (tools: () => Tools) => [
 ]
 
 /** The worker and the periodic jobs, which do not run with ROLE=serve. */
-export const AUTOMATION_JOBS: readonly OpenPart[] = [openReceiverWorker, openMessageRetention, openAlertWatch]
+export const AUTOMATION_JOBS: readonly OpenPart[] = [openReceiverWorker, openAlertWatch, openAutomationRetention]

@@ -19,7 +19,10 @@ export type AlertKind = (typeof ALERT_KINDS)[number]
 /** `begins`: the first message of an episode. `grows`: it is worse by half than when it was last told. `over`: it has ended. `asks`: a rule waits for a person. */
 export type AlertPhase = 'begins' | 'grows' | 'over' | 'asks'
 
-/** A part of the explanation of a fall: clicks with this value are missing, and `share` of the fall (0 to 1) is theirs. */
+/**
+ * A part of the explanation of a fall: clicks with this value are missing, and `share` of the fall (0 to 1) is theirs. Of the dimension `change`: `value` is a
+ * row of the history, and `share` of the fall came after it.
+ */
 export type AlertCause = {
   readonly dimension: string
   readonly value: string | null

@@ -39,11 +39,11 @@ test(
   DETAIL,
   async ({ page, owner }) => {
     const url = 'https://old-net.example/?c={click_id}'
-    const offer = await send(owner, 'POST', '/api/offers', { name: 'Slots', url })
+    const offer = await send(owner, 'POST', '/api/offers', { name: 'Slots by link', url })
     await page.goto('/campaigns/new')
     await page.getByLabel('Name', { exact: true }).fill('Follower')
     await page.getByLabel('Key').fill('follower')
-    await page.getByLabel('Offer').selectOption('Slots')
+    await page.getByLabel('Offer').selectOption('Slots by link')
     await page.getByRole('button', { name: 'Create campaign' }).click()
     await expect(page.getByRole('heading', { level: 1, name: 'Follower' })).toBeVisible()
     for (const name of ['Copy one', 'Copy two'])
@@ -55,10 +55,10 @@ test(
       })
 
     await page.goto('/offers')
-    const row = page.getByRole('row', { name: /Slots/ })
+    const row = page.getByRole('row', { name: /Slots by link/ })
     await expect(row).toContainText('1 + 2 own')
-    await row.getByRole('button', { name: 'Slots', exact: true }).click()
-    const dialog = page.getByRole('dialog', { name: 'Edit Slots' })
+    await row.getByRole('button', { name: 'Slots by link', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Edit Slots by link' })
     await expect(dialog.getByText('1 campaign uses its address, 2 use their own address.')).toBeVisible()
     await dialog.getByLabel('Address').fill('https://new-net.example/?c={click_id}')
     await dialog.getByRole('button', { name: 'Save offer' }).click()
@@ -68,7 +68,7 @@ test(
     expect(await hostOf('follower')).toBe('new-net.example')
     expect(await hostOf('copy-one')).toBe('old-net.example')
 
-    await row.getByRole('button', { name: 'Slots', exact: true }).click()
+    await row.getByRole('button', { name: 'Slots by link', exact: true }).click()
     await dialog.getByRole('button', { name: 'Follow the offer: Copy one' }).click()
     await expect(dialog.getByText('2 campaigns use its address, 1 uses its own address.')).toBeVisible()
     expect(await hostOf('copy-one')).toBe('new-net.example')

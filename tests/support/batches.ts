@@ -1,7 +1,7 @@
 // Decides which test files share a process.
 
 /** The most files per process. If a process fails, all its files run again, and the run waits for its last process, so groups stay small. */
-const MOST_FILES = 8
+const MOST_FILES = 16
 
 /** Files of a wing that still get a process of their own. */
 const APART: Readonly<Record<string, string>> = {

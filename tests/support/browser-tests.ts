@@ -53,7 +53,11 @@ export async function runBrowserTests(files: readonly string[], root: string): P
     env: { ...process.env, PLAYWRIGHT_JSON_OUTPUT_FILE: output },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  // Its workers would stay when a signal ends this process.
+  const interrupt = () => void child.kill('SIGINT')
+  process.once('exit', interrupt)
   const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  process.off('exit', interrupt)
   const report = Report.safeParse(await readFile(output, 'utf8').then(JSON.parse, () => undefined))
   await rm(output, { force: true })
   const suites = report.success ? report.data.suites : []

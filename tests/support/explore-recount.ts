@@ -115,7 +115,7 @@ async function clicksOf(db: Db, org_id: number, question: ExploreQuestion, from:
   const conditions: string[] = []
   for (const filter of question.filters ?? []) {
     if (filter.dimension === 'tag') {
-      const ids = (filter.values ?? []).map(value => toUuid(value) ?? 'none')
+      const ids = (filter.values ?? []).flatMap(value => toUuid(value) ?? [])
       const isNamed = /empty|filled/.test(filter.op) ? `cardinality(${TAGS}) = 0` : `${TAGS} && ${put(ids)}::uuid[]`
       conditions.push(/^(not_|is_not|is_filled)/.test(filter.op) ? `not ${isNamed}` : isNamed)
       continue

@@ -13,6 +13,11 @@ async function claimDay({ db }: Pick<Ground, 'db'>, org_id: number, day: string)
   return (numAffectedRows ?? 0n) > 0n
 }
 
+/** Lets a recount that failed be tried again in the next round. */
+async function releaseDay({ db }: Pick<Ground, 'db'>, org_id: number, day: string): Promise<void> {
+  await sql`update books_looks set day = ${day}::date - 1 where org_id = ${org_id} and day = ${day}`.execute(db)
+}
+
 /** The alert that the books are wrong, or that they are right again; undefined if they were recounted today. */
 export async function findBooks(
   ground: Pick<Ground, 'db' | 'database'>,
@@ -20,7 +25,10 @@ export async function findBooks(
   now: number,
 ): Promise<Alert | undefined> {
   if (!(await claimDay(ground, org_id, dayOf(now)))) return undefined
-  const audit = await recountBooks(ground.database.worker, org_id)
+  const audit = await recountBooks(ground.database.worker, org_id).catch(async (error: unknown) => {
+    await releaseDay(ground, org_id, dayOf(now))
+    throw error
+  })
   const count = audit.findings.length + audit.figures.filter(({ kept, counted }) => kept !== counted).length
   return {
     kind: 'books_wrong',

@@ -52,14 +52,14 @@ const CLICKS = `
   where c.deleted_at is null and c.status = 'active'
   group by s.campaign_id, c.name, s.week`
 
-/** The condition that a conversion `e` was recorded in the 24 hours before $2 or in the same hours of an earlier week. */
+/** The condition that a conversion `e` was recorded in the `hours` before the moment `to`, or in the same hours of an earlier week. */
 export const IN_ONE_OF_WEEKS = (to: string, hours: string) =>
   Array.from({ length: WEEKS + 1 }, (_, week) => {
     const end = `${to}::timestamptz - interval '${week * 168} hours'`
     return `(e.created_at >= ${end} - interval '1 hour' * ${hours} and e.created_at < ${end})`
   }).join(' or ')
 
-/** How many weeks before $2 a conversion `e` was recorded. */
+/** How many weeks before the moment `to` a conversion `e` was recorded. */
 export const WEEK_OF = (to: string) =>
   `(floor(extract(epoch from ${to}::timestamptz - e.created_at - interval '1 microsecond') / ${WEEK_MS / 1000}))::int`
 

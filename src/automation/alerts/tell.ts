@@ -22,7 +22,7 @@ import type { Tables } from '../../ground/db/tables.ts'
 import { queueMessage, receiversOf } from '../receivers/queue.ts'
 
 /** Told again when the figure is this many times as large as when it was last told. */
-const GROWN = 1.5
+export const GROWN = 1.5
 
 /** Ids are uuids. */
 export type Alert = {
@@ -155,6 +155,17 @@ async function end(trx: Kysely<Tables>, org_id: number, alert: Alert, open: Epis
   if (receivers.length === 0) return false
   await queueMessage(trx, org_id, receivers, bodyOf(alert, over, at))
   return true
+}
+
+/** Ends the open episodes of a rule that is deleted, without a message. */
+export async function dropEpisodesOf(trx: Kysely<Tables>, org_id: number, rule_id: string): Promise<void> {
+  await trx
+    .updateTable('alert_episodes')
+    .set({ over_at: new Date().toISOString() })
+    .where('org_id', '=', org_id)
+    .where('rule_id', '=', rule_id)
+    .where('over_at', 'is', null)
+    .execute()
 }
 
 function bodyOf(alert: Alert, { id, messages }: Episode, at: string) {

@@ -1,6 +1,7 @@
 // What is told without any rule: falls with their causes, what needs attention, and books that do not reconcile. Each of them once.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { seedCountedClicks } from '../../../tests/support/counted-clicks.ts'
 import { seedKey, type TestHouse, useHouse } from '../../../tests/support/house.ts'
 import { seedSignedIn } from '../../../tests/support/people.ts'
@@ -23,7 +24,11 @@ const HOUR = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
 
 async function workspace() {
   const owner = await seedSignedIn(house)
-  const did = async <T = { id: string }>(method: 'GET' | 'POST' | 'PUT', url: string, body?: object): Promise<T> => {
+  const did = async <T = { id: string }>(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH',
+    url: string,
+    body?: object,
+  ): Promise<T> => {
     const reply = await house.call(method, url, { cookie: owner.cookie, ...(body && { body }) })
     assert.ok(reply.statusCode < 300, reply.body)
     return reply.json<T>()
@@ -97,6 +102,30 @@ test('clicks of a zone that stop are told once with the zone as the cause, again
   )
 })
 
+test('a fall that came after a change names the change, and how much of the fall came after it', async () => {
+  const { did, campaign, offers, clicks, told, look } = await workspace()
+  await did('PUT', `/api/offers/${offers[0].id}`, { name: 'Slots', url: 'https://new.example/' })
+  await did('PUT', `/api/offers/${offers[1].id}`, { name: 'Poker', url: 'https://other.example/' })
+  await did('POST', `/api/campaigns/${campaign.id}/left-out`, { field: 'sub1', values: ['x', 'y'] })
+  // In the last minutes of the next hour, which begins after the changes.
+  await clicks(50, { after: 2.9, weeks: EARLIER })
+  await clicks(10, { after: 2.9 })
+  await look(2)
+  const [fall] = await told()
+  const changes = fall?.causes.filter(({ dimension }) => dimension === 'change')
+  assert.deepEqual(
+    changes?.map(({ label, share }) => [label.replace(/ at .*/, ''), share]),
+    [
+      ['“sub1 = x and 1 more” was left out', 1],
+      ['Offer “Slots” was changed (url)', 1],
+    ],
+  )
+  const { data } = await did<{ data: { id: string; object_id: string }[] }>('GET', '/api/history?kind=offer')
+  const [row] = data.filter(({ object_id }) => object_id === offers[0].id)
+  assert.equal(changes?.[1]?.value, row?.id)
+  assert.equal(fall?.object?.id, campaign.id)
+})
+
 test('conversions that stop are told with the offer as the cause; a few that fail to come are not', async () => {
   const { did, offers, conversions, told, look } = await workspace()
   const falls = async () => (await told()).filter(({ type }) => type === 'conversions_fall')
@@ -161,6 +190,11 @@ test('what needs attention is told once by two processes at once, and its end to
 test('books that do not reconcile are found once a day', async () => {
   const { owner, db } = await workspace()
   const day = Date.now()
+  const ended = new pg.Pool()
+  await ended.end()
+  const away = { ...house.ground, database: { ...house.database, worker: ended } }
+  await assert.rejects(findBooks(away, owner.org_id, day), /after calling end/)
+  // A recount that failed does not count as today's.
   assert.equal((await findBooks(house.ground, owner.org_id, day))?.phase, 'over')
   await db.updateTable('balances').set({ balance: '123' }).where('org_id', '=', owner.org_id).execute()
   assert.equal(await findBooks(house.ground, owner.org_id, day), undefined)

@@ -1,4 +1,4 @@
-/** Puts messages into the queue of receivers. Owns `receiver_messages`; besides this file turns.ts, outcomes.ts and retention.ts change it. */
+/** Puts messages into the queue of receivers. Owns `receiver_messages`; besides this file turns.ts, outcomes.ts and ../retention.ts change it. */
 import type { Kysely } from 'kysely'
 import type { AlertBody, AlertKind } from '../../contract/alerts.ts'
 import { newId } from '../../contract/ids.ts'

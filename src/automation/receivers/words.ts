@@ -23,4 +23,5 @@ function linesOf({ text, causes }: AlertBody): string {
   return [text, ...causes.map(causeInWords)].join('\n')
 }
 
-const causeInWords = ({ label, share }: AlertCause): string => `– ${label}: ${Math.round(share * 100)} % of the fall`
+const causeInWords = ({ dimension, label, share }: AlertCause): string =>
+  `– ${label}: ${Math.round(share * 100)} % of the fall${dimension === 'change' ? ' came after it' : ''}`

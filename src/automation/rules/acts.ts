@@ -3,6 +3,7 @@
  * its object in `rule_objects`: only if nothing has acted on it within 24 hours. An act that is refused leaves neither its write nor its claim.
  */
 import { type Kysely, sql } from 'kysely'
+import { DAY_MS } from '../../contract/days.ts'
 import { toWireId } from '../../contract/ids.ts'
 import { Refusal, refusalBody } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -36,7 +37,7 @@ export type DoneAct = JudgedObject & { readonly act: ObjectAct; readonly of: His
 type ActsDone = { readonly done: readonly DoneAct[]; readonly failed: string | undefined }
 
 /** One object is acted on once in this time. */
-export const ONCE_MS = 86_400_000
+export const ONCE_MS = DAY_MS
 
 const actFor = ({ act_id, rule }: Acting): Act => ({
   act_id,

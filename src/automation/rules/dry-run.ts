@@ -2,6 +2,7 @@
 import { DAY_MS, HOUR_MS } from '../../contract/days.ts'
 import { fromUnits } from '../../contract/decimals.ts'
 import { dayBeginsIn, localDay } from '../../contract/time-zones.ts'
+import { GROWN } from '../alerts/tell.ts'
 import { ONCE_MS } from './acts.ts'
 import type { RuleAct, TriedRule } from './api.ts'
 import { isFilled, keyOfObject } from './figures.ts'
@@ -129,8 +130,6 @@ function record({ acts }: Run, { time }: Moment, object: Tracked, name: TriedAct
   acts.push({ at: new Date(time).toISOString(), campaign_id, field, value, act: name, figures: figuresNow(object) })
 }
 
-/** Told again when the loss is this many times as large. */
-const GROWN = 1.5
 const MICROS = 6
 
 function tellAll(run: Run, met: readonly Tracked[], moment: Moment): void {

@@ -7,6 +7,7 @@ import { DAY_MS, dayOf, HOUR_MS } from '../../contract/days.ts'
 import { firstIdAt } from '../../contract/ids.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { RuleField } from '../../contract/rules.ts'
+import { msOfId } from '../../ground/db/id-time.ts'
 import { readSpend } from '../../reading/explore/spend.ts'
 import { type Goals, readGoals } from '../../traffic/event-settings/goals.ts'
 import type { Payouts } from './payouts.ts'
@@ -49,22 +50,21 @@ const MOST_CHANGES = 200_000
 /** A statement reads some whole days, with about so many clicks, far within the time that it may take. */
 const CLICKS_AT_ONCE = 200_000
 
-const msOf = (id: string) => `('x' || substr(replace(${id}::text, '-', ''), 1, 12))::bit(48)::bigint`
 const hourOf = (at: string) => `(floor(extract(epoch from ${at}) * 1000)::bigint - $5::bigint) / ${HOUR_MS}`
 
 function valueSql(field: RuleField | null): string {
   if (field === null) return 'null::text'
   if (field === 'landing' || field === 'offer') return `c.${field}_id::text`
   return field === 'hour'
-    ? `to_char(to_timestamp(${msOf('c.id')} / 1000.0) at time zone $6::text, 'HH24')`
+    ? `to_char(to_timestamp(${msOfId('c.id')} / 1000.0) at time zone $6::text, 'HH24')`
     : `c.${field}`
 }
 
 // A click that booked spend covers has its cost from the end of its day on, or since the spend was entered, if that was later.
 const recordedSql = (field: RuleField | null) => `
   with of_clicks as materialized (
-    select c.id, c.campaign_id, ${valueSql(field)} as value, (${msOf('c.id')} - $5::bigint) / ${HOUR_MS} as hour, coalesce(c.sub1, '') as sub1,
-      c.offer_id, case when c.cost_counts then c.cost end as own, date '1970-01-01' + (${msOf('c.id')} / ${DAY_MS})::int as day
+    select c.id, c.campaign_id, ${valueSql(field)} as value, (${msOfId('c.id')} - $5::bigint) / ${HOUR_MS} as hour, coalesce(c.sub1, '') as sub1,
+      c.offer_id, case when c.cost_counts then c.cost end as own, date '1970-01-01' + (${msOfId('c.id')} / ${DAY_MS})::int as day
     from clicks c
     where c.org_id = $1 and c.campaign_id = any($2::uuid[]) and c.id >= $3::uuid and c.id < $4::uuid and c.tracked and $6::text is not null
   ), booked as materialized (

@@ -72,6 +72,36 @@ test('a rule is created, read, listed, changed and deleted, and each change coun
   assert.equal((await place.ask('GET', one)).statusCode, 404)
 })
 
+test('a deleted rule takes its log and its open alerts along, and objects that it acted on today stay claimed', async () => {
+  const place = await seedRuled(house)
+  const { kysely: db } = house.database
+  const { org_id } = place.owner
+  const { id } = await place.did('POST', '/api/rules', { ...ZONE_RULE, over: { campaign_ids: [place.campaign.id] } })
+  const rule_id = toUuid(String(id)) ?? ''
+  const now = Date.now()
+  const at = new Date(now).toISOString()
+  const episode = { kind: 'rule', object_kind: 'campaign', messages: 1, began_at: at, told_at: at }
+  await db
+    .insertInto('alert_episodes')
+    .values({ org_id, id: newId(), key: 'one', rule_id, ...episode })
+    .execute()
+  const object = { org_id, campaign_id: toUuid(place.campaign.id) ?? '', field: 'sub1', rule_id, check_id: newId() }
+  const acted = (value: string, hours: number) => {
+    const acted_at = new Date(now - hours * 3_600_000).toISOString()
+    return db
+      .insertInto('rule_objects')
+      .values({ ...object, value, act: 'left_out', acted_at })
+      .execute()
+  }
+  await acted('today', 1)
+  await acted('before', 25)
+  await place.did('DELETE', `/api/rules/${String(id)}`)
+  const open = db.selectFrom('alert_episodes').select('key').where('org_id', '=', org_id).where('over_at', 'is', null)
+  assert.deepEqual(await open.execute(), [])
+  const claimed = await db.selectFrom('rule_objects').select('value').where('org_id', '=', org_id).execute()
+  assert.deepEqual(claimed, [{ value: 'today' }])
+})
+
 test('a rule that cannot be is refused', async () => {
   const place = await seedRuled(house)
   const stranger = await seedRuled(house)

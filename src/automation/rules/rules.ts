@@ -11,6 +11,8 @@ import { newestFirst } from '../../ground/db/lists.ts'
 import { type Context, idOf } from '../../ground/room.ts'
 import * as api from './api.ts'
 import { nextDue, USUAL_AT } from './clock.ts'
+import { dropEpisodesOf } from '../alerts/tell.ts'
+import { ONCE_MS } from './acts.ts'
 import { requireReferences, requireSpendByHour } from './reach.ts'
 import { askedCheck, type Definition, requireRule, type RuleRow, rulesOf, workspaceZone } from './stored.ts'
 
@@ -135,7 +137,7 @@ export async function updateRule(
 
 const plain = (definition: Definition): unknown => JSON.parse(JSON.stringify(definition))
 
-/** Deletes a rule and its log. What it did stays. Refuses `object_not_found`. */
+/** Deletes a rule and its log, and ends its alerts without a message. What it did stays. Refuses `object_not_found`. */
 export async function deleteRule(
   { db, actor }: Context<typeof api.deleteRule>,
   { params }: Call<typeof api.deleteRule>,
@@ -144,6 +146,18 @@ export async function deleteRule(
   const id = idOf(params.id)
   const deleted = db.deleteFrom('rules').where('org_id', '=', org_id).where('id', '=', id)
   if ((await deleted.executeTakeFirst()).numDeletedRows === 0n) refuse('object_not_found')
-  await db.deleteFrom('rule_checks').where('org_id', '=', org_id).where('rule_id', '=', id).execute()
+  const ofRule = { org_id, rule_id: id }
+  await dropEpisodesOf(db, org_id, id)
+  // Later acts count for other rules: an object is acted on once in this time.
+  const past = new Date(Date.now() - ONCE_MS).toISOString()
+  await db
+    .deleteFrom('rule_objects')
+    .where(on => on.and(ofRule))
+    .where('acted_at', '<=', past)
+    .execute()
+  await db
+    .deleteFrom('rule_checks')
+    .where(on => on.and(ofRule))
+    .execute()
   return { ok: true as const }
 }

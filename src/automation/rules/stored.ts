@@ -1,5 +1,6 @@
 /** Rules as they are stored. */
 import type { Kysely } from 'kysely'
+import { DAY_MS } from '../../contract/days.ts'
 import { msOfDatabase } from '../../contract/moments.ts'
 import { refuse } from '../../contract/refusals.ts'
 import type { Tables } from '../../ground/db/tables.ts'
@@ -44,7 +45,7 @@ const COLUMNS = [
 ] as const
 
 /** A check that asked can be confirmed for so long. */
-export const ASKED_MS = 86_400_000
+export const ASKED_MS = DAY_MS
 
 export const rulesOf = (db: Kysely<Tables>, org_id: number) =>
   db.selectFrom('rules').select(COLUMNS).where('org_id', '=', org_id).$castTo<RuleRow>()

@@ -4,6 +4,7 @@
  * weights are the ones that were judged.
  */
 import { z } from 'zod'
+import { HOUR_MS } from '../../contract/days.ts'
 import { Graph } from '../../contract/flow-graph.ts'
 import { newId, toWireId } from '../../contract/ids.ts'
 import { inOneTransaction } from '../../ground/db/one-transaction.ts'
@@ -18,7 +19,7 @@ import { callAsSluice, type Tools } from '../rules/own-calls.ts'
 import { isWorthwhile, sharesOf } from './shares.ts'
 
 /** A test that is not moved is looked at again after this time. */
-export const LOOK_MS = 3_600_000
+export const LOOK_MS = HOUR_MS
 
 type Mover = { readonly ground: Ground; readonly tools: Tools }
 type Moving = Mover & { readonly trx: Parameters<typeof isStillDue>[0]; readonly due: DueTest; readonly act: Act }

@@ -1,10 +1,10 @@
 // Finds clicks by their id, for visitors who go on from a landing page. The latest are cached: visitors usually go on within minutes, and the
 // cache also works while the database is away and the clicks are in the journal.
-import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import { AD_IDS } from '../../contract/ad-platforms.ts'
 import { SUBS } from '../../contract/fields.ts'
 import { timeOfId, toWireId } from '../../contract/ids.ts'
+import { keepRecent } from '../../ground/recent.ts'
 import type { MacroValues } from '../../traffic/addresses/macros.ts'
 import type { Click } from './click.ts'
 import { organizationOfClick } from './click-id.ts'
@@ -52,7 +52,7 @@ const FIND = `select ${COLUMNS.join(', ')} from clicks where org_id = $1 and id 
 
 /** Caches the latest clicks of this process, and reads others from the organization that the id names. */
 export function openFoundClicks(pool: pg.Pool, clickKey: Uint8Array): FoundClicks {
-  const latest = new LRUCache<string, FoundClick>({ max: KEPT })
+  const latest = keepRecent<FoundClick>(KEPT)
   return {
     note: click => void latest.set(click.id, click),
     async find(id) {

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
-import { LRUCache } from 'lru-cache'
 import { Reader, type Response } from 'mmdb-lib'
 import type { Config } from '../../ground/config.ts'
+import { keepRecent } from '../../ground/recent.ts'
 import { StartError } from '../../ground/start-error.ts'
 import { plainAddress, trusting } from '../../ground/trusted.ts'
 
@@ -35,7 +35,7 @@ export function openGeo(config: Pick<Config, 'geoipDbPath' | 'geoipCountryHeader
   const header = config.geoipCountryHeader
   const isTrusted = trusting(config.trustProxy)
   // An object, because the cache cannot store null.
-  const countryByIp = new LRUCache<string, { country: string | null }>({ max: 20_000 })
+  const countryByIp = keepRecent<{ country: string | null }>(20_000)
   return ({ ip, peer, headers }) => {
     if (header !== undefined && isTrusted(peer)) {
       const sent = String(headers[header] ?? '').toUpperCase()

@@ -2,8 +2,8 @@
  * Visits that pages report themselves, without a redirect. A page token is the same visit for ever, so repeats, also while the first is being
  * stored, get the id of the first. A visit is stored like a redirect's click: in the database, or in the journal while that is away.
  */
-import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import { keepRecent } from '../../ground/recent.ts'
 import type { Visit } from '../../ground/room.ts'
 import type { LiveCampaign, LiveCampaigns } from '../../traffic/campaigns/live.ts'
 import {
@@ -48,7 +48,7 @@ export type PageVisits = {
 const REMEMBERED = 50_000
 /** Opens the recording of page visits. */
 export function openPageVisits(parts: VisitParts, pool: pg.Pool): PageVisits {
-  const recent = new LRUCache<string, Promise<StoredVisit | undefined>>({ max: REMEMBERED })
+  const recent = keepRecent<Promise<StoredVisit | undefined>>(REMEMBERED)
   const isOverPace = openReportPace()
   const nameOf = (campaign_id: string, token: string) => `${campaign_id} ${token}`
 

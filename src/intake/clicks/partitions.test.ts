@@ -25,8 +25,8 @@ async function partitionOf(ms: number): Promise<string> {
 }
 
 test('this month and the next three have partitions at the start', async t => {
-  // In the middle of a month, so that it does not end during the test.
-  const now = new Date(Date.UTC(2026, 10, 15))
+  // A year without partitions, and the middle of a month, so that it does not end during the test.
+  const now = new Date(Date.UTC(2031, 10, 15))
   t.mock.timers.enable({ apis: ['Date'], now })
   const kept = await keepPartitions(fresh.database.schema, 'clicks', log)
   kept.close()

@@ -1,7 +1,7 @@
 /** The pace at which one address (`networkOf`) may report to one campaign. Anybody can send what a page sends. */
-import { LRUCache } from 'lru-cache'
 import { MINUTE_MS } from '../../contract/days.ts'
 import { networkOf } from '../../ground/network.ts'
+import { keepRecent } from '../../ground/recent.ts'
 
 /** No person opens more pages in a minute. */
 const MOST_PER_MINUTE = 60
@@ -10,7 +10,7 @@ const PACED = 20_000
 
 /** Returns whether a report of an address to a campaign exceeds the pace, and counts it. */
 export function openReportPace(): (campaign_id: string, ip: string, ms: number) => boolean {
-  const times = new LRUCache<string, number[]>({ max: PACED })
+  const times = keepRecent<number[]>(PACED)
   return (campaign_id, ip, ms) => {
     const name = `${campaign_id} ${networkOf(ip)}`
     const last = times.get(name)

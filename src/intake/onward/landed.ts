@@ -1,7 +1,7 @@
 // Raises clicks to landed when their visitor opens a landing page or goes on to an offer. The browser does not send it again, so a raise that
 // cannot be written now is kept in memory and retried.
-import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
+import { keepRecent } from '../../ground/recent.ts'
 import type { Clicks } from '../clicks/clicks.ts'
 import { within } from '../clicks/deadline.ts'
 import type { Conversions } from '../events/conversions.ts'
@@ -28,7 +28,7 @@ type LandedParts = { conversions: Pick<Conversions, 'raise'>; clicks: Pick<Click
 export function openLanded({ conversions, clicks, log }: LandedParts): Landed {
   /** The organization of each click whose raise waits. */
   const waiting = new Map<string, number>()
-  const done = new LRUCache<string, true>({ max: REMEMBERED })
+  const done = keepRecent<true>(REMEMBERED)
   let trying: Promise<unknown> | undefined
 
   const raise = async (org_id: number, click_id: string): Promise<void> => {

@@ -4,9 +4,9 @@
  * guessing slow.
  */
 import { createHash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { HOUR_MS, MINUTE_MS } from '../../contract/days.ts'
 import { refuse } from '../../contract/refusals.ts'
+import { keepRecent } from '../../ground/recent.ts'
 
 /**
  * The limits and what each is counted by: `password` (wrong guesses) and `account` (sign-ups) by network, `mail` by mailbox, `reset` by the
@@ -26,13 +26,12 @@ const LIMITS = {
 export const KEPT_KEYS = 50_000
 
 type Kind = keyof typeof LIMITS
-type Counter = LRUCache<string, { used: number }>
 export type Attempts = ReturnType<typeof openAttempts>
 
 /** Opens the counters of one process. */
 export function openAttempts() {
-  const open = (): Counter => new LRUCache({ max: KEPT_KEYS })
-  const counters: Readonly<Record<Kind, Counter>> = {
+  const open = () => keepRecent<{ used: number }>(KEPT_KEYS)
+  const counters: Readonly<Record<Kind, ReturnType<typeof open>>> = {
     password: open(),
     account: open(),
     reset: open(),

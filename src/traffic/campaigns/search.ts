@@ -1,5 +1,5 @@
 // Searches the database for campaign keys that are not in memory, and limits what invented keys can cost.
-import { LRUCache } from 'lru-cache'
+import { keepRecent } from '../../ground/recent.ts'
 import type { LiveCampaignRow } from './live-rows.ts'
 import type { LiveCampaign } from './memory.ts'
 
@@ -16,7 +16,7 @@ export function searcher(
   ask: (keys: string[]) => Promise<LiveCampaignRow[]>,
   remember: (row: LiveCampaignRow) => LiveCampaign,
 ): (key: string) => Promise<FoundCampaign> {
-  const unknown = new LRUCache<string, true>({ max: MOST_UNKNOWN, ttl: UNKNOWN_KEPT_MS })
+  const unknown = keepRecent<true>(MOST_UNKNOWN, { ttl: UNKNOWN_KEPT_MS })
   let searches = new Map<string, PromiseWithResolvers<FoundCampaign>>()
   let isAsking = false
 
